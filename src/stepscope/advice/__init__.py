@@ -69,6 +69,7 @@ RULES = Rules(
         "host.garbage_collection",
         "host.gil_contention",
         "host.debug_mode",
+        "host.unused_gradients",
         "host.retracing",
         "host.recompilation",
         "host.graph_breaks",

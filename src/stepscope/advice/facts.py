@@ -351,6 +351,11 @@ FACTS = (
         cause_of=("eager-execution", "python-bound", "host-waits"),
     ),
     RuleFacts(
+        "unused-gradients",
+        title="Gradients are prepared that nothing computes",
+        needs=("step_account",),
+    ),
+    RuleFacts(
         "retracing",
         title="Functions are traced again",
         needs=("host_activity",),

@@ -244,6 +244,8 @@ EAGER_LOCAL_EXECUTE: Final = "EagerLocalExecute: "
 FUNCTION_RUN: Final = "FunctionRun"
 EAGER_KERNEL_RUN: Final = "KernelAndDeviceFunc::Run"
 ITERATOR_GET_NEXT: Final = "IteratorGetNext"
+# Lines of nothing but those, from files of an allocator's history; the device's number follows.
+MEMORY_LINE: Final = "Memory of GPU "
 MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")
 DCN_RECEIVE: Final = "MegaScale: Communication Transport Receive"
 PJIT_FUNCTION: Final = "PjitFunction("

@@ -39,6 +39,7 @@ def open(  # `stepscope.open` is the published name
     run: str | None = None,
     host: str | None = None,
     redact: Redaction | None = None,
+    private: bool = False,
     progress: StageProgress | None = None,
 ) -> Session:
     """Open a profile: a file, a run directory, a log directory or a URL.
@@ -50,6 +51,8 @@ def open(  # `stepscope.open` is the published name
         run: Which run, where there are several; the newest by default.
         host: Only this host, or several with commas between; all hosts by default.
         redact: What to take out of the recording before anything is computed; nothing by default.
+        private: Keep what the recording says of its machine and owner (hosts, users, command
+            lines, environments, folders), which is left out by default.
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
     Raises:
@@ -65,7 +68,7 @@ def open(  # `stepscope.open` is the published name
         found, chosen = anonymous(found, chosen)
         if host in named:
             host = chosen.hosts[named.index(host)]
-    return Session(found, DecodedRun(chosen, redact), host=host, progress=progress)
+    return Session(found, DecodedRun(chosen, redact, private=private), host=host, progress=progress)
 
 
 def pick_run(found: Found, name: str | None) -> Run:
@@ -317,7 +320,11 @@ class Session(ToolMethods):
         if self._recording.redaction is not None:  # names stay in this process, and are not kept
             return pod_of_hosts(self.profile)
         run, chosen = self._recording.run, set(self._names)
-        sources = tuple(source for source in run.sources if source.host in chosen)
+        sources = tuple(
+            dataclasses.replace(source, companions=())
+            for source in run.sources
+            if source.host in chosen
+        )
         return pod_of(
             dataclasses.replace(run, sources=sources),
             engine=engine,

@@ -161,6 +161,7 @@ RESTS_ON: dict[str, set[str]] = {
     "garbage-collection": {"garbage"},
     "gil-contention": {"python"},
     "debug-mode": {"ops"},
+    "unused-gradients": {"ops"},
     "retracing": {"host"},
     "recompilation": {"host"},
     "python-bound": {"host"},

@@ -491,6 +491,16 @@ export interface OpsGrowth {
   readonly op: string;
 }
 
+/** Forward ops of PyTorch's whose gradients were prepared and never computed. */
+export interface UnusedGradients {
+  readonly time_ms: number | null;
+  readonly ops: number | null;
+  readonly function: string;
+  readonly file: string;
+  readonly line: number;
+  readonly caller: string;
+}
+
 /** The device the roofs belong to; None where a limit is unknown. */
 export interface RooflineDevice {
   readonly device_type: string;
@@ -2968,6 +2978,7 @@ export interface StepAccount extends ResultBody {
   readonly has_events: boolean;
   readonly recorder_ms: number | null;
   readonly growth: OpsGrowth | null;
+  readonly unused_gradients: UnusedGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly owners: TableOf<OwnerRow>;
   readonly rivals: TableOf<RivalRow>;
