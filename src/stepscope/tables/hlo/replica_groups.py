@@ -46,7 +46,7 @@ class HloCollective:
         of: How many collectives the program has.
         opcode: What it does, such as "all-reduce-start".
         channel: Id of its channel; 0 for none.
-        groups: Who meets; the connected ones where only pairs are said. Empty: all devices.
+        groups: Who meets; the connected ones of pairs that pass data on. Empty: all devices.
     """
 
     place: int
