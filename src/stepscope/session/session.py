@@ -13,7 +13,7 @@ from stepscope.advice import advise
 from stepscope.analysis import TOOLS
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.registry import Rule, Tool, Unavailable
-from stepscope.result import Advice, Diagnostic, Finding, Result
+from stepscope.result import Advice, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.pick import pick_hosts, pick_run
@@ -434,7 +434,7 @@ class Session(ToolMethods):
                 result,
                 session=self.name,
                 hosts=tuple(host.name for host in self.profile.hosts),
-                diagnostics=_merged(self.profile.diagnostics, result.diagnostics),
+                diagnostics=tuple(dict.fromkeys((*self.profile.diagnostics, *result.diagnostics))),
                 files_used=self.files_used,
                 times=said(self.profile, tool.times_of[0]) if tool.times_of else "",
                 times_of=(tool.times_of and base_of(self.profile, tool.times_of[0])) or "",
@@ -456,12 +456,6 @@ class Session(ToolMethods):
         from stepscope.sql.run import table_frame
 
         return table_frame(self.profile, name)
-
-
-def _merged(
-    first: tuple[Diagnostic, ...], second: tuple[Diagnostic, ...]
-) -> tuple[Diagnostic, ...]:
-    return tuple(dict.fromkeys((*first, *second)))
 
 
 def _text(value: Any) -> str:
