@@ -59,30 +59,30 @@ finished finite firefox first fit fixed flags flash flat flatten flax flexible f
 floor flops flow flush fmac fmha fmod fmul fn fnu fnuz folded for foreach format formats formatted
 formatting forward forwardprop found fourier fp fprop fr frac fragmentation frame frames framework
 free freq fresh from fromnumeric front frozen ftrl full fullest fun func function functional
-functions functor fused fusion fw fwd fwdbwd fx gammabeta garbage gather gathers gb gbs gc ge
+functions functor fused fusion fw fwd fwdbwd fx gammabeta garbage gather gathers gb gbit gbs gc ge
 gecko gelu gemm gemv general generate generation generator generic genexpr get getitem getlimits
 gfx gi gigabytes git given global glow gmma gone gpu grad gradient gradientdescent gradients grain
 graph graphlaunch graphs greater green grew grid group grouped groupnorm groups grows gru gt gtcx
 gz gzip had half hand handle handler hardsigmoid hardswish hardtanh hardware has hash hashable
 have hbm hbmc header heap helper helpers hgemm hi hidden high hijax hip histogram histograms
-history hl hlo hmma hold holds hopper host hostname hosts hot hpu hsa hsh hss hto htod ias ib ici
-icr id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image imageio
+history hl hlo hmma hold holds hopper host hostname hosts hot hpu hsa hsh hss hto htod hz ias ib
+ici icr id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image imageio
 images immutable imperative impl implicit impls import imported importer imread in index indexed
 indexing indices inductor inf infeed inference inferred infinity info ing init initializers inner
 inplace input inputs insertion inside inspect inspector instance instant instinct instruction
 instructions instrumentation int integer integrate intel interface interleave intermediate
 internal interpolation interpreter interrupt interval into introspect inv invalid inverse
 inverting io iota iotools ipl ipython ir is isa isinf isnan issue it item iter iteration iterator
-its itself jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kd kepler kept keras
-kernel kernels key keys keyword ki kind kineto known kv kwargs label labels lacks lamb lambda lane
-large larger launch launched launches launching lax layer layers layout lazy ldidt lds ldsb le
-leading leaky leave left legacy length lerp less level levels lfs lgamma lhs lib library librosa
-lifetimes lift lightning like likely limit linalg line linear linearize lines links lion list
-listener lists lite literal literals little lj ll lmr load loader loading loads loat local locals
-location lock log logger logging logical logistic logit logsumexp long longer looks lookup loop
-loss lossy lovelace low lower lowering lru lstm lt lu main major makes making malloc managed
+its itself jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kbit kd kepler kept
+keras kernel kernels key keys keyword ki kind kineto known kv kwargs label labels lacks lamb
+lambda lane large larger launch launched launches launching lax layer layers layout lazy ldidt lds
+ldsb le leading leaky leave left legacy length lerp less level levels lfs lgamma lhs lib library
+librosa lifetimes lift lightning like likely limit linalg line linear linearize lines links lion
+list listener lists lite literal literals little lj ll lmr load loader loading loads loat local
+locals location lock log logger logging logical logistic logit logsumexp long longer looks lookup
+loop loss lossy lovelace low lower lowering lru lstm lt lu main major makes making malloc managed
 manager mangled manip many map marked marker markers marks masked mat matched math matmul matpush
-matrix max maximum maxwell mb mean means measured median mega megacore megascale mem memcpy
+matrix max maximum maxwell mb mbit mean means measured median mega megacore megascale mem memcpy
 memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory memset merge mergesort mesh
 message meta metadata method methods metric metrics mfma mha mi microseconds migration
 milliseconds min minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla
