@@ -65,7 +65,7 @@ def stat(name: str, value: int | float | str) -> bytes:
 
 
 def described(number: int, name: str, *, unit: int = 0, per: int = 0) -> bytes:
-    """What is said of a counter of a GPU."""
+    """Name and units of a counter of a GPU."""
     body = wire.number(1, number) + wire.text(2, name) + wire.number(7, unit) + wire.number(8, per)
     return wire.blob(1, body)
 
