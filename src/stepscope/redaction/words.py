@@ -74,17 +74,17 @@ instructions instrumentation int integer integrate intel interface interleave in
 internal interpolation interpreter interrupt interval into introspect inv invalid inverse
 inverting io iota iotools ipl ipython ir is isa isinf isnan issue it item iter iteration iterator
 its itself jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kbit kd kepler kept
-keras kernel kernels key keys keyword ki kind kineto known kv kwargs label labels lacks lamb
+keras kernel kernels key keys keyword kfd ki kind kineto known kv kwargs label labels lacks lamb
 lambda lane large larger launch launched launches launching lax layer layers layout lazy ldidt lds
 ldsb le leading leaky leave left legacy length lerp less level levels lfs lgamma lhs lib library
 librosa lifetimes lift lightning like likely limit linalg line linear linearize lines links lion
 list listener lists lite literal literals little lj ll lmr load loader loading loads loat local
 locals location lock log logger logging logical logistic logit logsumexp long longer looks lookup
 loop loss lossy lovelace low lower lowering lru lstm lt lu main major makes making malloc managed
-manager mangled manip many map marked marker markers marks masked mat matched math matmul matpush
-matrix max maximum maxwell mb mbit mean means measured median mega megacore megascale mem memcpy
-memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory memset merge mergesort mesh
-message meta metadata method methods metric metrics mfma mha mi microseconds migration
+manager mangled manip many map mark marked marker markers marks masked mat matched math matmul
+matpush matrix max maximum maxwell mb mbit mean means measured median mega megacore megascale mem
+memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory memset merge mergesort
+mesh message meta metadata method methods metric metrics mfma mha mi microseconds migration
 milliseconds min minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla
 mlir mm mma mode model module modules moe momentum more most mostly movedim mpi ms msccl mse msg
 mt mtia mul multi multiarray multiblock multihead multiply multiprocessor multiprocessors must mv
@@ -100,7 +100,7 @@ overrideable overrides own owner pack packages packed packet packets pad padded 
 pageable paged pandas panic parallel param parameter parameters parent parquet parse parser
 parsing part partial partition partitioned partitioning parts pascal path pause pauses payload pb
 pc pcie pct peak peer peers pending per percent perf perfetto performance permute persist
-persistent pftrace pg phase philox pickle pid pil pinned pinv pipeline pitch pj pjit pkl place
+persistent pftrace pg ph phase philox pickle pid pil pinned pinv pipeline pitch pj pjit pkl place
 places plain plane planes plus pmap pmc png pocketfft pod poi pointwise policy poll polymorphic
 polynomial pool pooling popcnt pow power pp pprof pragma precision pred predict prefetch prefill
 prefix prelu preprocessing pretty primary primitive prims print printer printing printoptions
@@ -115,9 +115,9 @@ reduction reductions ref reference regex region registers registry regs regular 
 relu rem remainder remat rematted remote removed rendezvous repeat replace replayed replica
 replicated repr req requested reserved reshape resolve resource resources resp rest restore result
 resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv ro rocclr rocdecode
-rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roll root rope rotary rotate round
-routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime same sample sampler samples
-sampling save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan
+rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx roll root rope rotary rotate
+round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime same sample sampler
+samples sampling save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan
 scankernel scanner scatter sched schema scimath scope scratch script scs sct sctc sctd scudnn sdca
 sdcz sdk sdpa second seconds section seed segment segmented segments select selector self selu
 send seq sequence sequencer serialization serve service serving session set setlimit setops sets

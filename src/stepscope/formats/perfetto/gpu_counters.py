@@ -38,7 +38,7 @@ class _Sample(IntEnum):
 
 
 class _Described(IntEnum):
-    """Fields of what is said of a counter."""
+    """Fields of a counter's description."""
 
     NUMBER = 1
     NAME = 2
