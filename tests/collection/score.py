@@ -42,7 +42,7 @@ _CLAIMED: Final = """
     memory-fragmentation memory-near-limit missing-prefetch no-cache no-interleave no-xla
     print-every-step python-in-pipeline recompilation retracing roofline-gap serial-map
     slow-launches slow-steps small-batch straggler tensor-cores-unused tiny-kernels
-    unbalanced-devices uneven-steps worker-skew
+    unbalanced-devices uneven-steps unused-gradients worker-skew
 """
 CAUSES: Final = frozenset(_CLAIMED.split())
 # What may be said where neither function nor op was recorded.
@@ -170,13 +170,7 @@ def advice_of(session: stepscope.Session, without: Sequence[str]) -> Advice:
     if not without:
         return session.advice()
     rules = [rule for rule in all_rules() if rule.id not in without]
-    results, missing = {}, {}
-    for name in sorted({tool for rule in rules for tool in (*rule.needs, *rule.optional)}):
-        lacking = session.available(name)
-        if lacking is None:
-            results[name] = session.run(name)
-        else:
-            missing[name] = lacking.missing
+    results, missing = session.read_by(rules)
     return advise(results, rules, missing)
 
 

@@ -275,10 +275,23 @@ FACTS = (
         parts=("collective",),
     ),
     RuleFacts(
+        "slow-link",
+        title="Transfers through one link are slow",
+        needs=("pod",),
+        cause_of=("collective-bound", "exposed-collectives"),
+        parts=("collective",),
+    ),
+    RuleFacts(
+        "unequal-stages",
+        title="A pipeline stage has more to do than the others",
+        needs=("pod",),
+        cause_of=("worker-skew", "exposed-collectives"),
+        parts=("collective",),
+    ),
+    RuleFacts(
         "straggler",
         title="One worker makes all others wait",
-        needs=("pod_viewer",),
-        optional=("overview_page",),
+        optional=("pod", "pod_viewer", "overview_page"),
         symptom_of=("unbalanced-devices",),
         parts=("collective",),
     ),
@@ -336,6 +349,11 @@ FACTS = (
         needs=("step_account",),
         optional=("overview_page", "framework_op_stats"),
         cause_of=("eager-execution", "python-bound", "host-waits"),
+    ),
+    RuleFacts(
+        "unused-gradients",
+        title="Gradients are prepared that nothing computes",
+        needs=("step_account",),
     ),
     RuleFacts(
         "retracing",

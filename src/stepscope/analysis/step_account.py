@@ -12,14 +12,14 @@ from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.growth import growth
 from stepscope.tables.account.instructions import CompiledOp, compiled_from
 from stepscope.tables.account.made_of import made_of
 from stepscope.tables.account.op_families import PRODUCTS, family_of
-from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import series
+from stepscope.tables.account.unused_graph import unused_graph
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.host.cores import host_cores
@@ -152,6 +152,24 @@ class OpsGrowth:
 
 
 @dataclass(frozen=True, slots=True)
+class UnusedGradients:
+    """Forward ops of PyTorch's whose gradients were prepared and never computed.
+
+    Attributes:
+        time_ms: Of these ops, per step.
+        ops: How many of them, per step.
+        function, file, line, caller: Where most of their time is called from; "" and 0 unknown.
+    """
+
+    time_ms: float
+    ops: float
+    function: str
+    file: str
+    line: int
+    caller: str
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """The account has no options."""
 
@@ -171,6 +189,7 @@ class StepAccount(Result):
         has_events: Whether the frameworks' own events of the loop's thread were.
         recorder_ms: Per step, the recorder's own work; no part of the program.
         growth: Where each step runs more ops than the one before; None where it does not.
+        unused_gradients: Forward ops whose gradients nothing computed; None where there are none.
         parts: What a person would change; their times sum to the step.
         owners: What the parts are made of; their times sum to the step, too.
         rivals: Other threads that run Python.
@@ -187,6 +206,7 @@ class StepAccount(Result):
     has_events: bool
     recorder_ms: float
     growth: OpsGrowth | None
+    unused_gradients: UnusedGradients | None
     parts: Table[PartRow]
     owners: Table[OwnerRow]
     rivals: Table[RivalRow]
@@ -215,6 +235,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_events=longest.native is not None,
         recorder_ms=ms(recorder) / len(start),
         growth=_growth(longest),
+        unused_gradients=_unused(host, longest, len(start)),
         parts=_part_table(host, made, played, step_ps, len(start)),
         owners=_owner_table(owners(longest), len(start), step_ps),
         rivals=_rival_table(host, longest),
@@ -233,6 +254,7 @@ def _nothing() -> StepAccount:
         has_events=False,
         recorder_ms=0.0,
         growth=None,
+        unused_gradients=None,
         parts=Table.empty(PartRow),
         owners=Table.empty(OwnerRow),
         rivals=Table.empty(RivalRow),
@@ -258,8 +280,23 @@ _PROGRAMS = 3
 
 
 def _growth(found: Account) -> OpsGrowth | None:
-    grows = growth(found)
+    grows = found.growth
     return None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op)
+
+
+def _unused(host: Host, found: Account, count: int) -> UnusedGradients | None:
+    graph = unused_graph(host, found)
+    if graph is None:
+        return None
+    place = graph.place or CallSite("", "", 0, "")
+    return UnusedGradients(
+        ms(graph.time_ps) / count,
+        graph.ops / count,
+        place.function,
+        place.file,
+        place.line,
+        place.caller,
+    )
 
 
 def _mean_ps(found: Account) -> float:

@@ -17,7 +17,7 @@ from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.rules import all_rules, rules_reading_only
-from stepscope.session.together import check_together
+from stepscope.session.together import TooManyTogether, check_together
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Host, Profile, TimeBase
 from stepscope.tables.steps.time_base import base_of, said, with_times_of
@@ -271,16 +271,30 @@ class Session(ToolMethods):
     def _advise(self, rules: Sequence[Rule]) -> Advice:
         if self._times_of == "step":
             return self._plain._advise(rules)  # rules take sums to be of the recording
-        results: dict[str, Result] = {}
-        missing: dict[str, str] = {}
-        wanted = {tool for rule in rules for tool in rule.reads}
-        for tool in (TOOLS.find(name) for name in sorted(wanted)):
-            lacking = self._lacking(tool)
-            if lacking is None:
-                results[tool.id] = self._run_plain(tool, tool.options())
-            else:
-                missing[tool.id] = lacking.missing
+        results, missing = self.read_by(rules)
         return advise(results, rules, missing)
+
+    def read_by(self, rules: Sequence[Rule]) -> tuple[dict[str, Result], dict[str, str]]:
+        """The results that these rules read, and what is missing for others, by id."""
+        wanted = {name for rule in rules for name in rule.reads}
+        try:
+            found = {name: self._read(name) for name in sorted(wanted)}
+        except TooManyTogether as error:  # then there is the pod alone
+            found = dict.fromkeys(wanted, error.what)
+            if "pod" in wanted:
+                found["pod"] = self._once(("pod",), self.pod)
+        missing = {name: one for name, one in found.items() if isinstance(one, str)}
+        return {name: one for name, one in found.items() if isinstance(one, Result)}, missing
+
+    def _read(self, name: str) -> Result | str:
+        """A result, or what is missing for it."""
+        if name == "pod":
+            from stepscope.pod.decoded import pod_of_profile
+
+            return pod_of_profile(self.profile)
+        tool = TOOLS.find(name)
+        lacking = self._lacking(tool)
+        return self._run_plain(tool, tool.options()) if lacking is None else lacking.missing
 
     def pod(
         self,
@@ -300,10 +314,11 @@ class Session(ToolMethods):
             keep: Where summaries are kept: "cache", "beside" the recordings, or "no".
             progress: Called with (stage, done bytes, total bytes).
         """
-        from stepscope.session.pod import pod_of, pod_of_hosts
+        from stepscope.pod.decoded import pod_of_hosts
+        from stepscope.session.pod import pod_of
 
         if self._recording.redaction is not None:  # names stay in this process, and are not kept
-            return pod_of_hosts(self.profile.hosts, self.name)
+            return pod_of_hosts(self.profile)
         run, chosen = self._recording.run, set(self._names)
         sources = tuple(
             dataclasses.replace(source, companions=())

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the generator asks the compressed npz for its arrays anew in each batch, which reads and inflates all of them",
+    "planted": "the generator asks the compressed npz for its arrays again in each batch, which reads and inflates all of them",
     "cause": "an input pipeline that reads everything for a part",
     "accept": ["largest-part", "input-bound", "file-reads", "no-cache", "missing-prefetch", "python-bound", "idle-device"],
     "rules": ["input-bound", "file-reads", "no-cache", "missing-prefetch", "python-bound", "idle-device"],

@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-EPS, TOLERANCE, MAX_ITERATIONS = 0.02, 1e-6, 100
+EPS, TOLERANCE, MAX_ITERATIONS = 0.02, 1e-6, 45
 
 
 def init_mlp(key, sizes):
@@ -81,7 +81,7 @@ def update(params, x, y, plan, lr=0.01):
 
 
 def main(clock):
-    clock.plan(3, 4)
+    clock.plan(3, 3)
     key = jax.random.PRNGKey(0)
     params = init_mlp(key, (64, 768, 768, 32))
     source = jax.random.normal(key, (128, 64))

@@ -23,7 +23,7 @@ LABEL = {
 
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 
-CONFIG = dict(vocab=512, block=64, layers=2, heads=4, width=128, batch=8, lr=3e-4, warmup=100)
+CONFIG = dict(vocab=512, block=64, layers=2, heads=4, width=128, batch=4, lr=3e-4, warmup=100)
 
 
 class Block(nn.Module):

@@ -86,7 +86,7 @@ class LanguageModel(nn.Module):
     def __init__(self, cfg, only_routed):
         super().__init__()
         self.embed = nn.Embedding(cfg.vocab, cfg.width)
-        self.layers = nn.Sequential(Layer(cfg, only_routed), Layer(cfg, only_routed))
+        self.layers = nn.Sequential(Layer(cfg, only_routed))
         self.head = nn.Linear(cfg.width, cfg.vocab)
 
     def forward(self, tokens):
@@ -94,7 +94,7 @@ class LanguageModel(nn.Module):
 
 
 def main(clock):
-    clock.plan(2, 4)
+    clock.plan(2, 3)
     torch.manual_seed(0)
     cfg = MoEConfig()
     model = LanguageModel(cfg, only_routed=clock.fixed)

@@ -76,7 +76,7 @@ def main(clock):
     MaxOverPoints.spread = staticmethod(scatter_to_winners if clock.fixed else spread_to_winners)
     model = PointNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    clouds, labels = torch.randn(768, 16, 3), torch.randint(0, 40, (768,))
+    clouds, labels = torch.randn(512, 24, 3), torch.randint(0, 40, (512,))
     for step in clock.loop():
         with clock.mark(step):
             optimizer.zero_grad()

@@ -9,7 +9,7 @@ def watch(model, kinds):
 
     def listen(name):
         def report_activation(module, inputs, output):
-            logger.debug(f"{name}: in={inputs[0]} out={output}")
+            logger.debug(f"{name}: in={inputs[0][0]} out={output[0]}")
 
         return report_activation
 
