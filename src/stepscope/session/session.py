@@ -52,8 +52,7 @@ def open(  # `stepscope.open` is the published name
         run: Which run, where there are several; the newest by default.
         host: Only this host, or several with commas between; all hosts by default.
         redact: What to take out of the recording before anything is computed; nothing by default.
-        private: Keep what the recording says of its machine and owner (hosts, users, command
-            lines, environments, folders), which is left out by default.
+        private: Keep hosts, users, command lines, environments, folders; left out by default.
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
     Raises:
@@ -284,11 +283,7 @@ class Session(ToolMethods):
         if self._recording.redaction is not None:  # names stay in this process, and are not kept
             return pod_of_hosts(self.profile)
         run, chosen = self._recording.run, set(self._names)
-        sources = tuple(
-            dataclasses.replace(source, companions=())
-            for source in run.sources
-            if source.host in chosen
-        )
+        sources = tuple(source for source in run.sources if source.host in chosen)
         return pod_of(
             dataclasses.replace(run, sources=sources),
             engine=engine,
