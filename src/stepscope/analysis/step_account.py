@@ -90,6 +90,10 @@ class PartRow(Row):
     burst_ms: Annotated[
         float, Column("Time where it is", unit="ms", kind="time", help="Mean of the steps with it.")
     ]
+    first_step_frac: Annotated[
+        float,
+        Column("In the first step", unit="%", kind="ratio", hidden=True, help="Share of its time."),
+    ]
     data_type: Annotated[str, Column("Data type", kind="category", help="Of what it computes.")]
     on_device: Annotated[bool, Column("On a device", kind="flag")]
     is_source: Annotated[
@@ -383,6 +387,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "growth": told.growth,
         "every": told.every,
         "burst_ms": ms(told.burst_ps),
+        "first_step_frac": told.first_frac,
         "data_type": known.data_type or _type_of_model(host, one),
         "on_device": first.on_device,
         "is_source": one.kind not in ("python", "library")

@@ -38,6 +38,7 @@ PART: dict[str, Any] = {
     "growth": float("nan"),
     "every": float("nan"),
     "burst_ms": 5.0,
+    "first_step_frac": 0.125,
     "data_type": "",
     "on_device": False,
     "is_source": False,
@@ -227,7 +228,10 @@ def test_compiling_names_the_function_and_alarms_where_it_happens_again() -> Non
     rows = [SimpleNamespace(function=one, built=0.9, build_ms=ms) for one, ms in calls.items()]
     host = SimpleNamespace(calls=SimpleNamespace(records=lambda: rows), step_count=0)
     row = part(kind="compile", name="Compile", function="", time_ms=5.0)
-    again, once = (account(row | {"steps_frac": share}) for share in (1.0, 0.125))
+    # One step that compiles warms up if it is the first; a later one has done so already.
+    later = account(row | {"steps_frac": 0.125, "first_step_frac": 0.0})
+    assert first(later).severity == "high"
+    again, once = (account(row | {"first_step_frac": share}) for share in (0.125, 0.9))
     rule = next(rule for rule in RULES if rule.id == "largest-part")
     found, warming = (
         next(iter(rule.check(Results({"step_account": one, "host_activity": host}))))  # type: ignore[dict-item]  # of it only the calls are read

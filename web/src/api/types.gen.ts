@@ -1198,6 +1198,8 @@ export interface StepAccountPartRow {
   readonly every: readonly (number | null)[];
   /** Time where it is (ms). Mean of the steps with it. */
   readonly burst_ms: readonly (number | null)[];
+  /** In the first step (%). Share of its time. */
+  readonly first_step_frac: readonly (number | null)[];
   /** Data type. Of what it computes. */
   readonly data_type: readonly (string | null)[];
   /** On a device. */

@@ -18,6 +18,9 @@ from stepscope.tables.steps.attribution import HostSteps
 _FEWEST = 4
 # Of growth that counts: the last step has this many times the ops of the first.
 _SOME = 1.2
+# It is by so many times the usual number at most, and by as large a share of it at least: a step
+# that compiles has more than one that does not, and is no growth.
+_EVEN = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Growth:
 
 
 def growth(said: Native | None, steps: HostSteps) -> Growth | None:
-    """None where some step runs no more than the one before it, or hardly more."""
+    """None where the steps do not grow by about the same, or hardly."""
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     if said is None or len(start) < _FEWEST or steps.markers.is_window:
         return None
@@ -46,7 +49,10 @@ def growth(said: Native | None, steps: HostSteps) -> Growth | None:
     inside = (step >= 0) & (said.start_ps[ops] < end[np.maximum(step, 0)])
     ops, step = ops[inside], step[inside]
     count = np.bincount(step, minlength=len(start))
-    if not (np.diff(count) > 0).all() or count[-1] < _SOME * count[0]:
+    more = np.diff(count)
+    usual = float(np.median(more))
+    is_steady = more.min() > 0 and more.min() * _EVEN >= usual and more.max() <= _EVEN * usual
+    if not is_steady or count[-1] < _SOME * count[0]:
         return None
     return Growth(
         int(count[0]), int(count[-1]), float(count.mean()), _growing(said, ops, step, len(start))

@@ -29,19 +29,21 @@ class Series:
         growth: Mean of the last third by that of the first, where it goes steadily; else NaN.
         every: Steps from one burst to the next, where there are bursts; NaN otherwise.
         burst_ps: Mean time in the steps with it.
+        first_frac: Share of all of it in the first step.
     """
 
     steps_frac: float
     growth: float
     every: float
     burst_ps: float
+    first_frac: float
 
 
 def series(time_ps: I64) -> Series:
     """Tell a series of times."""
     count, mean = len(time_ps), float(time_ps.mean()) if len(time_ps) else 0.0
     if not mean > 0:
-        return Series(0.0, nan, nan, 0.0)
+        return Series(0.0, nan, nan, 0.0, nan)
     has = time_ps >= 0.5 * mean
     burst = float(time_ps[has].mean())
     share = float(has.mean())
@@ -57,7 +59,7 @@ def series(time_ps: I64) -> Series:
         steady = float(np.corrcoef(np.arange(count), time_ps)[0, 1]) if time_ps.std() > 0 else 0.0
         if abs(steady) >= _STEADY and first > 0:
             growth = last / first
-    return Series(share, growth, every, burst)
+    return Series(share, growth, every, burst, float(time_ps[0] / time_ps.sum()))
 
 
 def _period(at: I64, count: int) -> float:

@@ -47,3 +47,7 @@ def test_a_few_more_of_many_are_no_growth() -> None:
 
 def test_three_steps_may_grow_by_chance() -> None:
     assert grown("A", "AA", "AAA") is None
+
+
+def test_a_step_that_compiles_has_more_ops_and_is_no_growth() -> None:
+    assert grown("A", "AA", "AAA", "AAAAAAAAA") is None

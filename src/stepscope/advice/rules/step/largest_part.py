@@ -33,6 +33,8 @@ _SOME_FRAC, _CODE_FRAC = 0.10, 0.05
 _MOST = 3
 # Where this share of the step is unrecorded, nothing of it was.
 _ALL_FRAC = 0.99
+# What has this share of its time in the first step is not what each step costs.
+_MOSTLY_FRAC = 0.5
 # The recorder's own work is not the program's; what a runtime does around ops goes with them.
 _OURS = ("recorder", "runtime")
 # What is likely to be of no use is worth this share: time in which nothing was recorded, outside
@@ -213,9 +215,10 @@ def _compiled(part: PartRow, results: Results) -> str:
 
 
 def _is_once(part: PartRow, account: StepAccount) -> bool:
-    """Whether it is compiling that one of several steps has: the first may warm up."""
+    """Whether it is compiling that the first of several steps alone has: it may warm up."""
     count = account.step_count
-    return part.kind == "compile" and count > 1 and round(part.steps_frac * count) <= 1
+    is_first = part.first_step_frac >= _MOSTLY_FRAC
+    return part.kind == "compile" and count > 1 and is_first
 
 
 def _beside(part: PartRow) -> str:
