@@ -324,7 +324,7 @@ def report_without_rules(part: str = "all", only: str = "") -> str:
         for recorded in recordings(name, only):
             if part in ("all", name) and recorded.label.planted is not None:
                 label = recorded.label
-                # What only locates the largest part knows no kind of fault: it is what is left.
+                # What locates the largest part does not know kinds of faults: it is what is left.
                 taken = tuple({*label.accept, *label.rules} - {"largest-part"})
                 rows.append(judge(recorded, taken or ("nothing",)))
                 lines.append(line_of(rows[-1]))

@@ -19,7 +19,7 @@ _FEWEST = 4
 # Of growth that counts: the last step has this many times the ops of the first.
 _SOME = 1.2
 # It is by so many times the usual number at most, and by as large a share of it at least: a step
-# that compiles has more than one that does not, and is no growth.
+# that compiles has more than one that does not, which does not make it growth.
 _EVEN = 2
 
 
