@@ -82,12 +82,12 @@ logger logging logical logistic logit logsumexp long longer looks lookup loop lo
 low lower lowering lru lstm lt lu main major makes making malloc managed manager mangled manip
 many map marked marker markers marks masked mat matched math matmul matpush matrix max maximum
 maxwell mb mean means measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh
-memcpyh memcpyhtod memcpyhtoh memmap memory memset merge mergesort mesh message meta metadata
-method methods metric metrics mfma mha mi microseconds migration milliseconds min minimum minor
-minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla mlir mm mma mode model module
-modules moe momentum more most mostly mpi ms msccl mse msg mt mtia mul multi multiarray multiblock
-multihead multiply multiprocessor multiprocessors must mv mxfp mxu na nadam name named names
-namespace naming nan nanfunctions nanoseconds native nccl nchw nchwto ndimage ndjson ne near
+memcpyh memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta
+metadata method methods metric metrics mfma mha mi microseconds migration milliseconds min minimum
+minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla mlir mm mma mode model
+module modules moe momentum more most mostly mpi ms msccl mse msg mt mtia mul multi multiarray
+multiblock multihead multiply multiprocessor multiprocessors must mv mxfp mxu na nadam name named
+names namespace naming nan nanfunctions nanoseconds native nccl nchw nchwto ndimage ndjson ne near
 nearest need neg negate negative neither nelems neon nest nested net never new newdocs next nhwc
 nhwcto nibabel nic nll nn no node noise non none nonzero nor norm normal normalisation
 normalization not note nothing np npyio ns nsight null num number numbers numeric numerical
@@ -136,7 +136,7 @@ teraflops test text tf tfe tfprof tfrt than that the then this thq thread thread
 threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles time timeline times
 timeseries timestamp timing to together toggle toggles token tokens toks told tolist too took tool
 top topk torch torchvision total tpu trace traceable traceback traced tracer traces tracing track
-trackable tracking train trainer training transfer transform transport transpose tree trees
+trackable tracking tracks train trainer training transfer transform transport transpose tree trees
 triangular tricks tril triton triu true truediv trunc trusted try ts tuple turing two twodim txt
 type types ucp ufunc ufunclike ufuncs uint um umath umma unaryop unattributed unbatch uncertain
 unconnected uneven unified uniform unique unit units unknown unmap unprivileged unrecorded unscale

@@ -1,0 +1,185 @@
+/** Where threads spend the time: their stacks as a flame, of a step or all, alone or against others. */
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { errorInfo } from "../../api/client.ts";
+import { getFlame, getTimelineMeta } from "../../api/timeline.ts";
+import type { HostActivity as HostResult } from "../../api/types.gen.ts";
+import { plural } from "../../base/format.ts";
+import { visible } from "../../base/text.ts";
+import type { FlameAnswer, TimelineMeta } from "../../base/timeline.ts";
+import { subParams, withSubParams } from "../../engine/address.ts";
+import {
+  againstRun,
+  againstStep,
+  type StackChoice,
+  stackQuestion,
+  stepChoices,
+  threadSets,
+} from "../../engine/flame/host_stacks.ts";
+import { eventIdParams } from "../../engine/timeline/links.ts";
+import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
+import { FlameChart } from "../../widgets/charts/flame_chart.tsx";
+import { Picker } from "../../widgets/overlay/picker.tsx";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
+
+type StacksProps = ToolPageProps<HostResult>;
+
+const VIEW = "stacks";
+const TITLE = "Stacks";
+const MOST_STEPS = 500;
+
+export function Stacks(props: StacksProps) {
+  const { params, query } = props;
+  const { run = "", host = "" } = query;
+  const meta = useAsked(`${run} ${host}`, (signal) => getTimelineMeta(run, host, signal));
+  const choice = choiceOf(subParams(params, VIEW));
+  const question = meta.value && stackQuestion(meta.value, choice);
+  const scope = { run, host, v: meta.value?.fingerprint ?? "" };
+  const flame = useAsked(question ? JSON.stringify([scope, question]) : "", (signal) =>
+    getFlame(scope, question ?? {}, signal),
+  );
+  const problem = meta.problem || flame.problem;
+  if (meta.value && !question) return null;
+  return (
+    <ChartFrame
+      title={TITLE}
+      note={meta.value && <Said meta={meta.value} choice={choice} />}
+      file={`${props.result.session} stacks`}
+      controls={meta.value && <Controls {...props} meta={meta.value} choice={choice} />}
+    >
+      <div class="host-stacks" aria-busy={!flame.value && !problem}>
+        {problem && <p class="quiet">{problem}</p>}
+        {flame.value && <Flame {...props} answer={flame.value} />}
+      </div>
+    </ChartFrame>
+  );
+}
+
+function choiceOf(texts: Readonly<Record<string, string>>): StackChoice {
+  return {
+    threads: texts.threads ?? "",
+    step: texts.step ?? "",
+    against: texts.against ?? "",
+    inverted: texts.inverted === "yes",
+  };
+}
+
+interface Asked<T> {
+  readonly value: T | null;
+  readonly problem: string;
+}
+
+/** The answer to a question, the last one until the next is here; an empty key asks nothing. */
+function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Asked<T> {
+  const [found, setFound] = useState<Asked<T>>({ value: null, problem: "" });
+  useEffect(() => {
+    if (!key) return;
+    const control = new AbortController();
+    ask(control.signal)
+      .then((value) => setFound({ value, problem: "" }))
+      .catch((error: unknown) => {
+        if (control.signal.aborted) return;
+        const { what, hint } = errorInfo(error);
+        setFound({ value: null, problem: `${what} ${hint}` });
+      });
+    return () => control.abort();
+  }, [key]);
+  return found;
+}
+
+interface ChosenProps {
+  readonly meta: TimelineMeta;
+  readonly choice: StackChoice;
+}
+
+/** Of which threads and which time. */
+function Said({ meta, choice }: ChosenProps) {
+  const sets = threadSets(meta);
+  const threads = sets.find(({ id }) => id === choice.threads) ?? sets[0];
+  const steps = stepChoices(meta);
+  const step = steps.find(({ id }) => id === choice.step);
+  const time = step?.label ?? (steps.length > 0 ? `all ${plural(steps.length, "step")}` : "all");
+  return <>{`${plural(threads?.tracks.length ?? 0, "thread")}, ${visible(time)}`}</>;
+}
+
+function Controls({ meta, choice, params, onParams, runs, query }: StacksProps & ChosenProps) {
+  const sets = useMemo(() => threadSets(meta), [meta]);
+  const steps = useMemo(() => stepChoices(meta).slice(0, MOST_STEPS), [meta]);
+  const set = (part: Readonly<Record<string, string>>) =>
+    onParams(withSubParams(params, VIEW, { ...subParams(params, VIEW), ...part }));
+  const others = [
+    ...steps
+      .filter(({ id }) => id !== choice.step)
+      .map((step) => ({ id: againstStep(step.id), label: visible(step.label) })),
+    ...runs
+      .filter((run) => run !== query.run)
+      .map((run) => ({ id: againstRun(run), label: run, detail: "another run" })),
+  ];
+  return (
+    <>
+      <Picker
+        what="Threads"
+        name="Threads"
+        placeholder="Find a thread"
+        current={choice.threads || (sets[0]?.id ?? "")}
+        choices={sets.map(({ id, label, detail }) => ({
+          id,
+          label: visible(label),
+          detail: visible(detail),
+        }))}
+        onChoose={(threads) => set({ threads })}
+      />
+      {steps.length > 0 && (
+        <Picker
+          what="Step"
+          name="Steps"
+          placeholder="Find a step"
+          current={choice.step}
+          choices={[
+            { id: "", label: "all" },
+            ...steps.map(({ id, label }) => ({ id, label: visible(label) })),
+          ]}
+          onChoose={(step) => set({ step })}
+        />
+      )}
+      {others.length > 0 && (
+        <Picker
+          what="Against"
+          name="Steps and runs"
+          placeholder="Find a step or a run"
+          current={choice.against}
+          choices={[{ id: "", label: "nothing" }, ...others]}
+          onChoose={(against) => set({ against })}
+        />
+      )}
+      <button
+        type="button"
+        class="button"
+        aria-pressed={choice.inverted}
+        title="What took the time first, and below it who called it"
+        onClick={() => set({ inverted: choice.inverted ? "" : "yes" })}
+      >
+        Inverted
+      </button>
+    </>
+  );
+}
+
+function Flame({ answer, pageFor }: StacksProps & { readonly answer: FlameAnswer }) {
+  return (
+    <FlameChart
+      label="Stacks of the threads"
+      answer={answer}
+      example={(event) => {
+        const page = pageFor("trace_viewer", eventIdParams(event, Number.NaN, Number.NaN));
+        return (
+          page && (
+            <a class="button" href={page.href}>
+              Show the longest in the timeline
+            </a>
+          )
+        );
+      }}
+    />
+  );
+}
