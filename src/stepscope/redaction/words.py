@@ -63,12 +63,12 @@ gecko gelu gemm gemv general generate generation generator generic genexpr get g
 gfx gi gigabytes git given global glow gmma gone gpu grad gradient gradientdescent gradients grain
 graph graphlaunch graphs greater green grew grid group grouped groupnorm groups grows gru gt gtcx
 gz gzip had half handle handler hardsigmoid hardswish hardtanh hardware has hash hashable have hbm
-hbmc header heap helper helpers hgemm hi hidden high hijax hip histogram histograms history hl hlo
-hmma hold holds hopper host hostname hosts hot hpu hsa hsh hss hto htod ias ib ici icr id ident
-identity idle ids idx ie ient if ifnull igemm ignore il im imag image imageio images immutable
-imperative impl implicit impls import imported importer imread in index indexed indexing indices
-inductor inf infeed inference inferred infinity info ing init initializers inner inplace input
-inputs insertion inside inspect inspector instance instant instinct instruction instructions
+hbmc header heap held helper helpers hgemm hi hidden high hijax hip histogram histograms history
+hl hlo hmma hold holder holds hopper host hostname hosts hot hpu hsa hsh hss hto htod ias ib ici
+icr id ident identity idle ids idx ie ient if ifnull igemm ignore il im imag image imageio images
+immutable imperative impl implicit impls import imported importer imread in index indexed indexing
+indices inductor inf infeed inference inferred infinity info ing init initializers inner inplace
+input inputs insertion inside inspect inspector instance instant instinct instruction instructions
 instrumentation int integer integrate intel interface interleave intermediate internal
 interpolation interrupt interval into introspect inv invalid inverse inverting io iota iotools ipl
 ipython ir is isa isinf isnan issue it item iter iteration iterator its itself jax jaxlib jaxpr
@@ -94,16 +94,16 @@ normalization not note nothing np npyio ns nsight null num number numbers numeri
 numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx object objects occ occupancy
 occurrences oci of off offset offsets ogs on once one oneccl onesweep only oom op opaque open oper
 operation operations operator ops opt optax optimizer option optional options or orbax order
-ordinal origin osrt other out outfeed output outside over overhead override overrideable overrides
-own owner pack packages packed packet packets pad padded padding page pageable paged pandas
-parallel param parameter parent parquet parse parser parsing part partial partition partitioned
-partitioning parts pascal path pause pauses payload pb pc pcie pct peak peer peers pending per
-percent perf perfetto performance permute persist persistent pftrace pg phase philox pickle pid
-pil pinned pinv pipeline pitch pj pjit pkl place places plain plane planes plus pmap pmc png
-pocketfft pod poi pointwise policy poll polymorphic polynomial pool pooling popcnt pow power pp
-pprof pragma precision pred predict prefetch prefill prefix prelu preprocessing pretty primary
-primitive prims print printer printing printoptions priority private privateuse prng process
-processes processing prod produce produced product products prof profile profiled profiler
+ordinal origin osrt other others out outfeed output outside over overhead override overrideable
+overrides own owner pack packages packed packet packets pad padded padding page pageable paged
+pandas parallel param parameter parent parquet parse parser parsing part partial partition
+partitioned partitioning parts pascal path pause pauses payload pb pc pcie pct peak peer peers
+pending per percent perf perfetto performance permute persist persistent pftrace pg phase philox
+pickle pid pil pinned pinv pipeline pitch pj pjit pkl place places plain plane planes plus pmap
+pmc png pocketfft pod poi pointwise policy poll polymorphic polynomial pool pooling popcnt pow
+power pp pprof pragma precision pred predict prefetch prefill prefix prelu preprocessing pretty
+primary primitive prims print printer printing printoptions priority private privateuse prng
+process processes processing prod produce produced product products prof profile profiled profiler
 profiles profiling progbar program programs prop properties property proto protocol provenance ps
 pt ptds pto ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow pybind pydicom python pyx
 qint qr quant quantization query queue queued queues quint radix ragged random randomuniform range

@@ -535,6 +535,10 @@ export interface MemorySystem {
   readonly begin_bytes: number | null;
   readonly end_bytes: number | null;
   readonly before_recording_bytes: number | null;
+  readonly moment_ms: number | null;
+  readonly moment_bytes: number;
+  readonly kinds: readonly string[];
+  readonly layered: readonly string[];
   readonly breakdown: TableOf<MemoryHoldingRow>;
 }
 
@@ -1873,7 +1877,7 @@ export interface AbsentRow {
   readonly counters: readonly (string | null)[];
 }
 
-/** Columns: Blocks that are alike and were held at the peak. */
+/** Columns: Blocks that are alike and were held at the peak, or at the moment asked for. */
 export interface MemoryHoldingRow {
   /** Memory. */
   readonly memory: readonly (string | null)[];
@@ -1893,7 +1897,7 @@ export interface MemoryHoldingRow {
   readonly shape: readonly (string | null)[];
   /** Allocated in. What enclosed it, where no op is recorded. */
   readonly allocated_in: readonly (string | null)[];
-  /** Share of peak (%). */
+  /** Share (%). Of all in use. */
   readonly share_frac: readonly (number | null)[];
   /** Origin. recorded: its allocation was seen; before recording: only its size is known; compiled: laid out by the compiler. */
   readonly origin: readonly (string | null)[];
@@ -1901,6 +1905,32 @@ export interface MemoryHoldingRow {
   readonly kept_bytes: readonly (number | null)[];
   /** Held since (ms). When the oldest was allocated. */
   readonly first_ms: readonly (number | null)[];
+}
+
+/** Columns: What blocks are for that were held at the peak, or at the moment asked for. */
+export interface MemoryHolderRow {
+  /** Memory. */
+  readonly memory: readonly (string | null)[];
+  /** Held by. */
+  readonly holder: readonly (string | null)[];
+  /** Held (B). */
+  readonly held_bytes: readonly (number | null)[];
+  /** Share (%). Of all in use. */
+  readonly share_frac: readonly (number | null)[];
+  /** Blocks. */
+  readonly blocks: readonly (number | null)[];
+}
+
+/** Columns: What one holder held of a memory at one moment. */
+export interface MemoryLayerRow {
+  /** Memory. */
+  readonly memory: readonly (string | null)[];
+  /** Time (ms). */
+  readonly time_ms: readonly (number | null)[];
+  /** Held by. */
+  readonly holder: readonly (string | null)[];
+  /** Held (B). */
+  readonly held_bytes: readonly (number | null)[];
 }
 
 /** Columns: The state of a memory after one event of its allocator. */
@@ -3052,6 +3082,8 @@ export interface MemoryProfile extends ResultBody {
   readonly tool: "memory_profile";
   readonly memories: readonly MemorySystem[];
   readonly breakdown: TableOf<MemoryHoldingRow>;
+  readonly holders: TableOf<MemoryHolderRow>;
+  readonly layers: TableOf<MemoryLayerRow>;
   readonly timeline: TableOf<MemoryTimeRow>;
   readonly timeline_events: number;
 }
