@@ -168,6 +168,7 @@ export interface FlameAnswer {
   readonly base_begin_ps?: number;
   readonly base_end_ps?: number;
   readonly base_total_ps?: readonly number[];
+  readonly base_self_ps?: readonly number[];
   readonly base_count?: readonly number[];
 }
 

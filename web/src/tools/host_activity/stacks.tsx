@@ -2,9 +2,10 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { errorInfo } from "../../api/client.ts";
-import { getFlame, getTimelineMeta } from "../../api/timeline.ts";
+import { getFlame, getTimelineMeta, type TimelineScope } from "../../api/timeline.ts";
 import type { HostActivity as HostResult } from "../../api/types.gen.ts";
-import { plural } from "../../base/format.ts";
+import { count, duration, plural } from "../../base/format.ts";
+import { shortName } from "../../base/short_name.ts";
 import { visible } from "../../base/text.ts";
 import type { FlameAnswer, TimelineMeta } from "../../base/timeline.ts";
 import { subParams, withSubParams } from "../../engine/address.ts";
@@ -27,6 +28,7 @@ type StacksProps = ToolPageProps<HostResult>;
 const VIEW = "stacks";
 const TITLE = "Stacks";
 const MOST_STEPS = 500;
+const MOST_NAMES = 100;
 
 export function Stacks(props: StacksProps) {
   const { params, query } = props;
@@ -46,6 +48,7 @@ export function Stacks(props: StacksProps) {
       note={meta.value && <Said meta={meta.value} choice={choice} />}
       file={`${props.result.session} stacks`}
       controls={meta.value && <Controls {...props} meta={meta.value} choice={choice} />}
+      table={() => question && <ByName scope={scope} question={question} />}
     >
       <div class="host-stacks" aria-busy={!flame.value && !problem}>
         {problem && <p class="quiet">{problem}</p>}
@@ -85,6 +88,55 @@ function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Ask
     return () => control.abort();
   }, [key]);
   return found;
+}
+
+interface ByNameProps {
+  readonly scope: TimelineScope;
+  readonly question: Readonly<Record<string, string | number>>;
+}
+
+/** The same time by name: what took it itself, most first. */
+function ByName({ scope, question }: ByNameProps) {
+  const asked = { ...question, by: "name", inverted: "", limit: MOST_NAMES };
+  const { value, problem } = useAsked(JSON.stringify([scope, asked]), (signal) =>
+    getFlame(scope, asked, signal),
+  );
+  if (!value) return <p class="quiet">{problem || "Asking for the times …"}</p>;
+  const { name, self_ps: self, count: events, base_self_ps: before } = value;
+  const rows = name.map((_, row) => row).slice(1);
+  rows.sort((a, b) => (self[b] ?? 0) - (self[a] ?? 0));
+  return (
+    <div class="host-names">
+      <table class="plain-table compact">
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col" class="numeric">
+              Self time
+            </th>
+            {before && (
+              <th scope="col" class="numeric">
+                Before
+              </th>
+            )}
+            <th scope="col" class="numeric">
+              Events
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row}>
+              <th scope="row">{shortName(visible(name[row] ?? "")) || "(no name)"}</th>
+              <td class="numeric">{duration(self[row] ?? 0, "ps")}</td>
+              {before && <td class="numeric">{duration(before[row] ?? 0, "ps")}</td>}
+              <td class="numeric">{count(events[row] ?? 0)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
 }
 
 interface ChosenProps {

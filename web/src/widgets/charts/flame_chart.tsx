@@ -58,7 +58,7 @@ export function FlameChart({ label, answer, example }: FlameChartProps) {
         <input
           type="search"
           class="field"
-          aria-label={`Find in: ${label}`}
+          aria-label="Find a name"
           placeholder="Find a name"
           value={sought}
           onInput={(event) => setSought(event.currentTarget.value)}
