@@ -12,7 +12,7 @@ from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64
 from stepscope.tables.memory.allocations import UNKNOWN, AllocationLabels, Allocations, alive_at
 
-#: How holders are called that are not told apart.
+#: How holders are called that have no name of their own.
 OTHERS: Final = "all others"
 UNSAID: Final = "not recorded"
 BEFORE_HOLDER: Final = "from before the recording"
@@ -101,7 +101,7 @@ class Layers:
     """What held a memory's bytes at some moments.
 
     Attributes:
-        names: Holders, the one with the most first; what is not told apart last.
+        names: Holders, the one with the most first; the rest last.
         held_bytes: (moment, holder).
     """
 
@@ -125,7 +125,7 @@ def layers(found: Allocations, memory: int, events: I64, by: AllocationLabels, m
         memory: Which.
         events: Rows of its events, ascending.
         by: The holder of each event.
-        most: How many are told apart, by the most that each holds at any of the moments.
+        most: How many have a layer of their own, by the most that each holds at any of the moments.
     """
     begun = np.flatnonzero((found.memory == memory) & found.is_allocation)
     size = np.maximum(found.allocated_bytes[begun], 0)

@@ -50,7 +50,7 @@ def _is_recorded(host: Host, found: Allocations, by: HolderKind) -> bool:
 
 
 def _ops(found: Allocations) -> AllocationLabels:
-    """The op, what encloses the event where none is said; ops of layers that repeat are one."""
+    """The op, what encloses the event where it names none; ops of layers that repeat are one."""
     texts = _alike([*found.op.texts, *found.context.texts])
     is_said = found.op.codes > 0
     codes = np.where(is_said, found.op.codes, found.context.codes + len(found.op.texts))

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { holderLayers } from "./holder_layers.ts";
 
-test("rows are moments of holders, also where two moments are at one time", () => {
+test("rows are moments of holders, also where two moments have the same time", () => {
   const rows = { time_ms: [1, 1, 1, 1, 2, 2], held_bytes: [10, 5, 20, 5, 0, 7] };
   const { xs, held } = holderLayers(rows, 2);
   assert.deepEqual(Array.from(xs), [1, 1, 2]);

@@ -22,7 +22,7 @@ interface HoldersProps extends MemoryProps {
 }
 
 const HUES = ["hue-a", "hue-b", "hue-c", "hue-d", "hue-e", "hue-h"];
-/** Of what is not told apart: all others, what was there before, stack. */
+/** Of the rest: all others, what was there before, stack. */
 const REST_HUES = ["hue-faint", "hue-g", "hue-f"];
 const HEADROOM = 1.06;
 const MOST_BARS = 12;
