@@ -36,12 +36,12 @@ _SURE: Final = 0.8
 # Rules that claim a cause; it is wrong where the label does not accept it, whatever the place.
 _CLAIMED: Final = """
     allocation-stalls batch-after-map collective-bound device-copies dominant-op eager-execution
-    exposed-collectives few-input-threads file-reads full-precision host-copies host-input-limit
-    host-waits hung-collective idle-device incomplete-profile input-bound late-shard launch-bound
-    layout-transposes memory-fragmentation memory-near-limit missing-prefetch no-cache
-    no-interleave no-xla print-every-step python-in-pipeline recompilation retracing roofline-gap
-    serial-map slow-launches slow-steps small-batch straggler tensor-cores-unused tiny-kernels
-    unbalanced-devices uneven-steps worker-skew
+    exposed-collectives few-input-threads file-reads full-precision growing-steps host-copies
+    host-input-limit host-waits hung-collective idle-device incomplete-profile input-bound
+    late-shard launch-bound layout-transposes memory-fragmentation memory-near-limit
+    missing-prefetch no-cache no-interleave no-xla print-every-step python-in-pipeline
+    recompilation retracing roofline-gap serial-map slow-launches slow-steps small-batch
+    straggler tensor-cores-unused tiny-kernels unbalanced-devices uneven-steps worker-skew
 """
 CAUSES: Final = frozenset(_CLAIMED.split())
 # What may be said where neither function nor op was recorded.

@@ -75,6 +75,7 @@ RULES = Rules(
         "host.slow_steps",
         "host.uneven_steps",
         "recording.incomplete_profile",
+        "step.growing_steps",
         "step.largest_part",
     ),
     {facts.id: facts for facts in FACTS},

@@ -395,6 +395,12 @@ FACTS = (
         needs=("overview_page",),
     ),
     RuleFacts(
+        "growing-steps",
+        title="Each step does more than the one before",
+        needs=("step_account",),
+        cause_of=("eager-execution", "largest-part", "memory-growth", "python-bound"),
+    ),
+    RuleFacts(
         "largest-part",
         title="The largest part of the step",
         needs=("step_account",),

@@ -23,6 +23,8 @@ _LOCATORS = {
     "eager-execution": ("framework",),
 }
 _ONLY_LOCATE = ("python-bound", "dominant-op")
+# The tool whose rows are ops.
+_OPS = "framework_op_stats"
 # Of an incomplete recording, what voids other findings.
 _VOIDING = "incomplete-profile"
 
@@ -154,10 +156,18 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
     facts = rules.get(one.rule)
     if facts is None or kind not in facts.parts or one.place is not None:
         return False
+    if kind == "op" and one.rule not in _LOCATORS and not _names_op(one, part):
+        return False
     if one.rule in _LOCATORS:
         is_most = one.rule in _ONLY_LOCATE or time >= _SAME_FRAC * (one.saving_ms or 0.0)
         return kind in _LOCATORS[one.rule] and is_most and (kind != "op" or _is_layer(part))
     return (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
+
+
+def _names_op(one: Finding, part: Finding) -> bool:
+    """Whether a rule that lists the ops it is about lists the part's; true where it lists none."""
+    listed = [row for ref in one.evidence if ref.tool == _OPS for row in ref.rows]
+    return not listed or part.place is None or part.place.op in listed
 
 
 def _is_layer(part: Finding) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from math import nan
 from typing import Annotated
@@ -12,6 +12,7 @@ from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.account.account import Account, account
+from stepscope.tables.account.growth import growth
 from stepscope.tables.account.instructions import CompiledOp, compiled_from
 from stepscope.tables.account.op_families import UNUSUAL, family_of
 from stepscope.tables.account.owners import Owner, owners
@@ -22,6 +23,7 @@ from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.host.cores import host_cores
 from stepscope.tables.steps.attribution import HostSteps
+from stepscope.tables.steps.calls import function_calls, is_single_op
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
 from stepscope.verdicts.sentences import written_out
@@ -133,6 +135,21 @@ class RivalRow(Row):
 
 
 @dataclass(frozen=True, slots=True)
+class OpsGrowth:
+    """Ops that the loop's thread runs: each step more than the one before.
+
+    Attributes:
+        first_ops, last_ops, mean_ops: Of the first and the last kept step, and of all.
+        op: Of which there are most more.
+    """
+
+    first_ops: int
+    last_ops: int
+    mean_ops: float
+    op: str
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """The account has no options."""
 
@@ -151,6 +168,7 @@ class StepAccount(Result):
         has_python: Whether what Python did was recorded.
         has_events: Whether the frameworks' own events of the loop's thread were.
         recorder_ms: Per step, the recorder's own work; no part of the program.
+        growth: Where each step runs more ops than the one before; None where it does not.
         parts: What a person would change; their times sum to the step.
         owners: What the parts are made of; their times sum to the step, too.
         rivals: Other threads that run Python.
@@ -166,6 +184,7 @@ class StepAccount(Result):
     has_python: bool
     has_events: bool
     recorder_ms: float
+    growth: OpsGrowth | None
     parts: Table[PartRow]
     owners: Table[OwnerRow]
     rivals: Table[RivalRow]
@@ -179,7 +198,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     host, longest = max(found, key=lambda pair: _mean_ps(pair[1]))
     steps = longest.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
-    made = parts(longest)
+    made = _with_programs(host, parts(longest))
     played = what_if(longest, made, host_cores(host))
     step_ps = _mean_ps(longest)
     recorder = sum(one.total_ps for one in made if one.kind == "recorder")
@@ -193,6 +212,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_python=longest.frames is not None,
         has_events=longest.native is not None,
         recorder_ms=ms(recorder) / len(start),
+        growth=_growth(longest),
         parts=_part_table(host, made, played, step_ps, len(start)),
         owners=_owner_table(owners(longest), len(start), step_ps),
         rivals=_rival_table(host, longest),
@@ -210,10 +230,34 @@ def _nothing() -> StepAccount:
         has_python=False,
         has_events=False,
         recorder_ms=0.0,
+        growth=None,
         parts=Table.empty(PartRow),
         owners=Table.empty(OwnerRow),
         rivals=Table.empty(RivalRow),
     )
+
+
+def _with_programs(host: Host, made: list[Part]) -> list[Part]:
+    """What runs compiled functions, as these functions, where none of their ops was recorded."""
+    if any(one.kind == "op" for one in made):
+        return made
+    called = [one for one in function_calls(host) if one.kind == "call"]
+    called = [one for one in called if not is_single_op(one.name)] or called
+    longest = sorted(called, key=lambda one: -one.time_ps)[:_PROGRAMS]
+    name = ", ".join(one.name for one in longest)
+    return [
+        replace(one, kind="program", name=name) if name and one.kind == "runtime" else one
+        for one in made
+    ]
+
+
+# So many functions are named where what of each was running is unknown.
+_PROGRAMS = 3
+
+
+def _growth(found: Account) -> OpsGrowth | None:
+    grows = growth(found)
+    return None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op)
 
 
 def _mean_ps(found: Account) -> float:
@@ -234,6 +278,8 @@ def _headline(made: list[Part], step_ps: float, steps: HostSteps) -> str:
 _WORDS = {
     "op": "The ops of the family {name}",
     "eager": "What the program runs op by op in a loop",
+    "function": "The ops that {name} runs",
+    "program": "Running the compiled function {name}",
     "framework": "The framework's own work on the loop's thread ({name})",
     "unrecorded": "Time in which nothing was recorded on the loop's thread",
     "input": "Waiting for input ({name})",
@@ -284,7 +330,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "function": place[0],
         "file": place[1],
         "line": place[2],
-        "caller": known.caller if known.function else first.caller,
+        "caller": _caller(one, known),
         "between": _between(one),
         "made_of": _made_of(one),
         "op": op,
@@ -306,8 +352,20 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
     }
 
 
+def _caller(one: Part, known: CompiledOp) -> str:
+    if one.kind == "function" and one.first.under is not None:
+        return one.first.under.caller
+    if one.kind == "program":
+        return ""
+    return known.caller if known.function else one.first.caller
+
+
 def _place(one: Part, known: CompiledOp) -> tuple[str, str, int]:
     """Where in the program a part is: its longest line, or the source of its op."""
+    if one.kind == "program":  # where the thread waits meanwhile is not where it comes from
+        return "", "", 0
+    if one.kind == "function" and (whole := one.first.under) is not None:
+        return whole.function, whole.file, whole.line
     if known.line and one.kind not in ("python", "library"):
         return known.function or one.first.function, known.file, known.line
     first = next((owner for owner in one.owners if owner.file), one.first)
@@ -328,12 +386,30 @@ def _made_of(one: Part) -> str:
     for owner in one.owners:
         name = owner.name or owner.kind
         total[name] = total.get(name, 0) + owner.total_ps
-    listed = sorted(total.items(), key=lambda item: -item[1])[:3]
     if one.kind == "eager":
         return _ops_of_loop(one)
+    if one.kind == "function":
+        return _places_of_ops(one)
+    listed = sorted(total.items(), key=lambda item: -item[1])[:3]
     return ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
 
 
+def _places_of_ops(one: Part) -> str:
+    """Families of a function's ops, each with the line that has most of it."""
+    total: dict[str, dict[str, int]] = {}
+    for owner in one.owners:
+        at = f" ({owner.file}:{owner.line})" if owner.line else ""
+        lines = total.setdefault(owner.family if owner.kind == "op" else "hand-over", {})
+        lines[at] = lines.get(at, 0) + owner.total_ps
+    listed = sorted(total.items(), key=lambda item: -sum(item[1].values()))[:_FAMILIES]
+    return ", ".join(
+        f"{family} {sum(lines.values()) / max(one.total_ps, 1):.0%}"
+        f"{max(lines, key=lambda at: lines[at])}"
+        for family, lines in listed
+    )
+
+
+_FAMILIES = 4
 # Ops by which a program only makes its numbers and shapes tensors.
 _BOOKKEEPING = (
     "_EagerConst",

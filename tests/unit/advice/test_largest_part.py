@@ -73,6 +73,7 @@ def account(*parts: dict[str, Any], rivals: list[dict[str, Any]] | None = None) 
         has_python=True,
         has_events=True,
         recorder_ms=0.0,
+        growth=None,
         parts=Table(PartRow, {name: [row[name] for row in rows] for name in PART}),
         owners=Table.empty(OwnerRow),
         rivals=Table(
@@ -416,3 +417,42 @@ def test_a_step_that_is_compiled_already_is_not_told_to_be_compiled(
     one = next(iter(rule.check(Results({"step_account": found, "host_activity": host}))))  # type: ignore[dict-item]  # of it only the calls are read
     assert isinstance(one, Finding)
     assert says in one.actions[0]
+
+
+def test_a_rule_that_lists_ops_explains_a_part_of_one_of_them_only() -> None:
+    def check(_results: Any) -> Any:
+        ops = Ref("framework_op_stats", "type", rows=("model/Relu", "model/Add"))
+        found = Finding("no-xla", "medium", 2.0, 0.6, "not fused", evidence=(ops,))
+        yield replace(found, saving_high_ms=4.0)
+
+    rule = Rule("no-xla", check, parts=("op",))
+    of_another = told(account(op("EncodePng", 4.0)), rule).findings
+    assert {one.rule for one in of_another} == {"no-xla", "largest-part"}
+    assert [one.rule for one in told(account(op("Relu", 4.0)), rule).findings] == ["no-xla"]
+
+
+def test_a_function_stands_for_its_ops_with_their_lines() -> None:
+    made_of = "mul 42% (train.py:22), sum 21% (train.py:23)"
+    whole = part(
+        kind="function", name="chamfer", function="chamfer", line=20, time_ms=6.0, op="aten/mul",
+        made_of=made_of,
+    )  # fmt: skip
+    found = first(account(whole, op("matmul", 3.0)))
+    assert found.title == "chamfer takes 60% of the step"
+    assert "that chamfer (train.py:20), called from train.py:40 main runs" in found.message
+    assert made_of in found.message
+    assert found.place is not None and found.place.op == "aten/mul"
+
+
+def test_the_models_own_function_ranks_as_its_ops_do() -> None:
+    forward = part(kind="function", name="Net.forward", function="Net.forward", time_ms=6.0)
+    assert first(account(forward, part(time_ms=2.0))).title == "prepare takes 20% of the step"
+    other = part(kind="function", name="validate", function="validate", time_ms=6.0)
+    assert first(account(other, part(time_ms=2.0))).title == "validate takes 60% of the step"
+
+
+def test_compiled_functions_without_their_ops_are_named() -> None:
+    run = part(kind="program", name="train_step", function="", file="", line=0, time_ms=9.0)
+    found = first(account(run))
+    assert found.title == "train_step takes 90% of the step"
+    assert "Which of its ops take the time was not recorded." in found.message

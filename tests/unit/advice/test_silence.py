@@ -148,6 +148,7 @@ RESTS_ON: dict[str, set[str]] = {
     "exposed-collectives": {"ops"},
     "gradient-buckets": {"ops"},
     "graph-breaks": {"host"},
+    "growing-steps": {"ops"},
     "loader-workers": {"input"},
     "unbalanced-devices": {"device"},
     "straggler": {"ops"},

@@ -482,6 +482,14 @@ export interface KernelTotals {
   readonly bits_16_frac: number | null;
 }
 
+/** Ops that the loop's thread runs: each step more than the one before. */
+export interface OpsGrowth {
+  readonly first_ops: number;
+  readonly last_ops: number;
+  readonly mean_ops: number | null;
+  readonly op: string;
+}
+
 /** The device the roofs belong to; None where a limit is unknown. */
 export interface RooflineDevice {
   readonly device_type: string;
@@ -2974,6 +2982,7 @@ export interface StepAccount extends ResultBody {
   readonly has_python: boolean;
   readonly has_events: boolean;
   readonly recorder_ms: number | null;
+  readonly growth: OpsGrowth | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly owners: TableOf<OwnerRow>;
   readonly rivals: TableOf<RivalRow>;

@@ -213,6 +213,40 @@ def _eager(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+def _function(part: PartRow, account: StepAccount) -> PartWords:
+    """The ops of several families that one function of the program runs."""
+    called = f", called from {part.caller}" if part.caller else ""
+    message = (
+        f"The ops that {part.function}{at(part)}{called} runs, their gradients included, take "
+        f"{_share(part, account)}: {part.made_of}. {' '.join(_unusual(part))}"
+    ).strip()
+    return PartWords(
+        f"{part.function} takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            f"Leave {part.function} out for some steps, or give it a smaller input, and time the "
+            "loop.",
+            "If it is needed: do it every n-th step, once before the loop for what does not "
+            "change, without gradients where none are used, or with fewer and larger ops.",
+        ),
+        part.op,
+    )
+
+
+def _program(part: PartRow, account: StepAccount) -> PartWords:
+    """Compiled functions of whose ops none was recorded."""
+    return PartWords(
+        f"{part.name} takes {part.step_frac:.0%} of the step",
+        f"Runs of the compiled function {part.name} take {_share(part, account)}. {_WHOLE}",
+        (
+            _SPLIT,
+            "Give it half the batch, or a smaller model, and time it: the steps of what it "
+            "computes shorten accordingly, what it does once does not.",
+        ),
+        part.first,
+    )
+
+
 _FEWER = (
     "Put the whole step into one compiled function (tf.function, jax.jit, torch.compile) "
     "and compare the step's time.",
@@ -267,7 +301,8 @@ _READ_LATER = (
 
 
 def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
-    after = f", most of it after {part.first}" if part.first and part.first != "unrecorded" else ""
+    much = "most" if part.first_frac >= _NAMED_FRAC else f"{part.first_frac:.0%}"
+    after = f", {much} of it {part.first}" if part.first and part.first != "unrecorded" else ""
     after = _between(part).rstrip(",") or after
     message = (
         f"For {_share(part, account)} nothing was recorded on the loop's thread{after}: Python, or "
@@ -337,6 +372,8 @@ _TELLS = {
     "library": _code,
     "op": _ops,
     "eager": _eager,
+    "function": _function,
+    "program": _program,
     "framework": _framework,
     "unrecorded": _unrecorded,
 }

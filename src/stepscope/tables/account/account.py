@@ -12,6 +12,8 @@ from stepscope.tables.account import native as of_native
 from stepscope.tables.account.between import Between, between
 from stepscope.tables.account.compute import Compute, compute
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
+from stepscope.tables.account.functions import standing_for
+from stepscope.tables.account.gap_names import gap_names
 from stepscope.tables.account.gaps import between_ops
 from stepscope.tables.account.looks import place_by_looks
 from stepscope.tables.account.native import Native, native
@@ -27,6 +29,8 @@ PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
 _UNPLACED = (
     GAP, of_native.COMPILE, of_native.FRAME, of_native.DISPATCH, of_native.PART, of_native.WAIT,
 )  # fmt: skip
+# Ops, and what hands them over.
+_OF_OPS = (of_native.OP, of_native.DISPATCH, of_native.FRAME, FRAMEWORK_CALL)
 _LONG_WAIT_PS = 200_000_000
 
 
@@ -60,14 +64,16 @@ class Account:
         line: Row of the thread's line, -1 unknown.
         kind: Of each owner: ``native.*``, or PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP.
         item: What it is, by kind: a label of ``native``, a thing of ``compute`` (from 1), the
-            place in ``frames`` of a call out of the program (-1: the program's own line), or the
-            label of what ran before a gap (-1 nothing).
+            place in ``frames`` of a call out of the program (-1: the program's own line), or one
+            of ``gaps`` (-1 none).
         place: Place in ``frames`` of the program's line it is called from, else of its function;
             -1 unknown, below it -2 less the code of ``between``.
+        under: Of an op: place in ``frames`` of a function that stands for all it calls; -1 none.
         time_ps: int64[owners, kept steps].
         stretches: Into how many each owner's time falls, in all kept steps: what interrupts it
             parts it.
         timeline: What the sums are of.
+        gaps: What each kind of gap lies between, in words.
         native, frames, compute, between: What it was derived from.
     """
 
@@ -76,9 +82,11 @@ class Account:
     kind: U8
     item: I64
     place: I64
+    under: I64
     time_ps: I64
     stretches: I64
     timeline: Stretches
+    gaps: tuple[str, ...]
     native: Native | None
     frames: Frames | None
     compute: Compute
@@ -103,14 +111,18 @@ def account(host: Host) -> Account | None:
     calls = frames(host, line, begin_ps, end_ps)
     work = compute(host, line, begin_ps, end_ps)
     moments = _moments(start, end, said, calls, work)
+    under = np.full(len(moments.kind), -1, dtype=np.int64)
     if calls is not None:
         _at_forward(moments, calls, host, line)
+        ops = np.flatnonzero(np.isin(moments.kind, _OF_OPS))
+        length = moments.end_ps[ops] - moments.start_ps[ops]
+        under[ops] = standing_for(calls, found, moments.place[ops], length)
     around = between(host, line) if calls is None else None
     if around is not None:
         free = np.isin(moments.kind, _UNPLACED)
         code = around.at(moments.start_ps)
         moments.place[:] = np.where(free & (code >= 0), -2 - code, moments.place)
-    return _summed(moments, found, line, said, calls, work, around)
+    return _summed(moments, under, found, line, said, calls, work, around)
 
 
 def _at_forward(moments: _Moments, calls: Frames, host: Host, line: int) -> None:
@@ -134,6 +146,7 @@ class _Moments:
         kind, item, place: The owner, unless something else computes for the thread.
         waits: Whether the thread waits, so that what computes meanwhile is the owner.
         step: Which kept step.
+        gaps: Words for the items of gaps: what they lie between.
     """
 
     start_ps: I64
@@ -143,6 +156,7 @@ class _Moments:
     place: I64
     waits: Bool
     step: I64
+    gaps: list[str]
 
 
 def _moments(
@@ -171,10 +185,11 @@ def _moments(
         waits |= busy
     # While nothing computes, a long wait is for what tf.data's threads make.
     waits |= passive & (until - begin >= _LONG_WAIT_PS)
-    _name_gaps(kind, item, event, said)
     if said is not None:
-        _hand_over(kind, begin, until, event, said, len(start))
-    return _Moments(begin, until, kind, item, place, waits, step)
+        _hand_over(kind, item, begin, until, event, said, len(start))
+    gap, gaps = gap_names(kind == GAP, kind, event, said)
+    item = np.where(kind == GAP, gap, item)
+    return _Moments(begin, until, kind, item, place, waits, step, gaps)
 
 
 def _at(one: Native | Frames | None, begin: I64) -> I64:
@@ -298,20 +313,12 @@ def _ends_with_work(
     return flags
 
 
-def _name_gaps(kind: U8, item: I64, event: I64, said: Native | None) -> None:
-    """A gap is named by what ran before it."""
-    if said is None or len(kind) == 0:
-        return
-    known = (event >= 0) & (kind != GAP)
-    before = np.maximum.accumulate(np.where(known, np.arange(len(kind)), -1))
-    gaps = (kind == GAP) & (before >= 0)
-    item[gaps] = said.label[event[before[gaps]]]
-
-
 _DISPATCHES = (of_native.OP, of_native.DISPATCH, of_native.FRAME)
 
 
-def _hand_over(kind: U8, begin: I64, until: I64, event: I64, said: Native, steps: int) -> None:
+def _hand_over(
+    kind: U8, item: I64, begin: I64, until: I64, event: I64, said: Native, steps: int
+) -> None:
     """Gaps between ops that are dispatched one by one are their hand-over."""
     edge = np.diff(np.concatenate([[0], (kind == GAP).astype(np.int8), [0]]))
     first, last = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1) - 1
@@ -325,11 +332,13 @@ def _hand_over(kind: U8, begin: I64, until: I64, event: I64, said: Native, steps
     depth = np.zeros(len(kind) + 1, dtype=np.int64)
     depth[first[found]] += 1
     depth[last[found] + 1] -= 1
-    kind[np.cumsum(depth[:-1]) > 0] = of_native.DISPATCH
+    handed = np.cumsum(depth[:-1]) > 0
+    known = np.maximum.accumulate(np.where(handed | (event < 0), -1, np.arange(len(kind))))
+    kind[handed], item[handed] = of_native.DISPATCH, said.label[event[known[handed]]]
 
 
 def _summed(
-    moments: _Moments, found: HostSteps, line: int,
+    moments: _Moments, under: I64, found: HostSteps, line: int,
     said: Native | None, calls: Frames | None, work: Compute, around: Between | None,
 ) -> Account:  # fmt: skip
     count = int(found.kept.sum())
@@ -337,7 +346,7 @@ def _summed(
     calls_out = _merged_places(np.where(is_call, moments.item, -1), calls)
     item = np.where(is_call, calls_out, moments.item)
     place = _merged_places(moments.place, calls)
-    owner = np.stack([moments.kind.astype(np.int64), item, place], axis=1)
+    owner = np.stack([moments.kind.astype(np.int64), item, place, under], axis=1)
     alone = np.flatnonzero(~moments.waits)
     length = moments.end_ps - moments.start_ps
     swept = _swept(moments, owner, work)
@@ -352,8 +361,8 @@ def _summed(
         moments.start_ps, moments.end_ps, moments.step, moments.waits, stretch, code, time
     )
     return Account(
-        found, line, listed[:, 0].astype(np.uint8), listed[:, 1], listed[:, 2], total, stretches,
-        timeline, said, calls, work, around,
+        found, line, listed[:, 0].astype(np.uint8), listed[:, 1], listed[:, 2], listed[:, 3],
+        total, stretches, timeline, tuple(moments.gaps), said, calls, work, around,
     )  # fmt: skip
 
 
@@ -377,4 +386,5 @@ def _swept(moments: _Moments, owner: I64, work: Compute) -> tuple[I64, I64, I64]
     some = label > 0
     chosen[some, 0], chosen[some, 1] = COMPUTED, label[some]
     chosen[some, 2] = np.maximum(chosen[some, 2], -1)
+    chosen[some, 3] = -1
     return spent, chosen, at

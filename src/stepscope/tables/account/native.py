@@ -51,6 +51,14 @@ _COMPILE = re.compile(
 _WAIT = re.compile(
     r"wait for completion|::Await|^Wait for |Synchroniz|\bAwait\b|BlockUntil|BlockHost"
 )
+# PyTorch's ops that compute nothing: what they copy, if they do, an op within them copies.
+_VIEW = re.compile(
+    r"aten/(?:t|T|mT|numpy_T|transpose|permute|movedim|swapaxes|view|_unsafe_view|view_as|reshape|"
+    r"_reshape_alias|flatten|unflatten|ravel|expand|expand_as|broadcast_to|unsqueeze|squeeze|select|"
+    r"slice|narrow|unbind|split|split_with_sizes|chunk|as_strided|alias|detach|diagonal|real|"
+    r"view_as_real|view_as_complex|lift_fresh|resolve_conj|resolve_neg|result_type|"
+    r"empty|empty_like|empty_strided|new_empty|set)_?$"
+)
 _EAGER = re.compile(r"^Eager(?:Local)?Execute: (?!__)(.+)$")
 _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inference|forward)\w*)$")
 
@@ -177,11 +185,19 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
         # On the loop's thread an iterator of tf.data is what the loop waits for.
         fetches = np.asarray([op.category is OpCategory.TF_DATA for op in ops.ops] or [False])
         waits = (kind == INPUT) | (is_op & fetches[ops.op[at]])
-        kind = np.where(waits, INPUT, np.where(is_op, OP, kind)).astype(np.uint8)
+        views = np.asarray([is_view(op.name) for op in ops.ops] or [False])
+        # What only looks at a tensor otherwise computes nothing: its time is the hand-over's.
+        done = np.where(views[ops.op[at]], DISPATCH, OP)
+        kind = np.where(waits, INPUT, np.where(is_op, done, kind)).astype(np.uint8)
         label = np.where(is_op, codes_of_ops[ops.op[at]], label)
     _by_stats(host, rows, kind, markers)
     label = np.where(kind == NOTHING, -1, label)
     return kind, label, labels
+
+
+def is_view(op: str) -> bool:
+    """Whether an op of PyTorch's only looks at a tensor otherwise."""
+    return _VIEW.match(op) is not None
 
 
 def _by_stats(host: Host, rows: I64, kind: U8, markers: Markers) -> None:

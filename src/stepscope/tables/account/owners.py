@@ -16,7 +16,7 @@ from stepscope.tables.account.account import (
     RECORDING,
     Account,
 )
-from stepscope.tables.account.frames import Frames, Name
+from stepscope.tables.account.frames import LIBRARY, Frames, Name
 from stepscope.tables.account.op_families import family_of
 from stepscope.tables.account.updates import is_update, update_of
 
@@ -39,6 +39,21 @@ _KINDS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A function of the program that stands for all that it calls.
+
+    Attributes:
+        function, file, line: Its name, and where it begins.
+        caller: ``file:line function`` of the program that calls it; "" unknown.
+    """
+
+    function: str
+    file: str
+    line: int
+    caller: str
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Owner:
     """One owner of time, in words.
@@ -51,6 +66,8 @@ class Owner:
         file: Of that function.
         line: The line it is at, else where it begins; 0 unknown.
         caller: ``file:line function`` of the program that calls that function; "" unknown.
+        under: File, name, line and caller of the function that stands for what it calls, of an
+            op; None where none does.
         between: The named calls around it, where no line is known; "" unknown.
         event: Event row that shows it, -1 none.
         on_device: Whether a device ran it.
@@ -67,6 +84,7 @@ class Owner:
     file: str
     line: int
     caller: str
+    under: Standing | None
     between: str
     event: int
     on_device: bool
@@ -110,18 +128,31 @@ def _owner(found: Account, row: int) -> Owner:
     elif code in (PYTHON, FRAMEWORK_CALL) and found.frames is not None:
         if item >= 0:
             called = found.frames.names[int(found.frames.name[item])]
-            kind, name = "library" if code == PYTHON else "framework", called.public
+            # What a library does with the framework's objects is that library's call.
+            is_library = code == PYTHON or called.kind == LIBRARY
+            kind, name = "library" if is_library else "framework", called.public
             if not function and code == FRAMEWORK_CALL and (called.is_wait or called.is_fetch):
                 kind = "wait"
         else:
             name = function
+    elif code == GAP:
+        name = found.gaps[item] if item >= 0 else ""
     elif found.native is not None and item >= 0:
         name, type_ = found.native.labels[item]
         event = int(found.native.longest[item]) if code == of_native.OP else -1
     return Owner(
-        kind, name, type_, function, file, line, caller, around, event, on_device,
+        kind, name, type_, function, file, line, caller, _standing(found, row), around, event,
+        on_device,
         code == of_native.OP, found.time_ps[row], int(found.stretches[row]), row,
     )  # fmt: skip
+
+
+def _standing(found: Account, row: int) -> Standing | None:
+    under = int(found.under[row])
+    if under < 0:
+        return None
+    function, file, line, caller = _place(found.frames, under)
+    return Standing(function, file, line, caller)
 
 
 def _place(calls: Frames | None, place: int) -> tuple[str, str, int, str]:

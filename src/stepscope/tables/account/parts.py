@@ -6,15 +6,14 @@ library's function called from it, a family of ops, or a kind of work such as in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from stepscope.columns import union_spans
 from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.frames import Frames, Name
+from stepscope.tables.account.functions import loop_functions
+from stepscope.tables.account.op_families import UNUSUAL
 from stepscope.tables.account.op_loops import (
     GRAPH_LOOP,
     graph_loop,
@@ -22,13 +21,18 @@ from stepscope.tables.account.op_loops import (
     is_dispatched,
     python_loops,
 )
-from stepscope.tables.account.owners import Owner, name_at, owners
-from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.updates import is_update
 
 # Kinds of time in which the thread runs code: they belong to the function that runs it.
 _HOST = ("python", "library", "framework", "annotated")
-# A function that is active in this share of the steps' time is the loop itself, or around it.
-_LOOP_FRAC = 0.95
+# A function stands for its ops where they have this share of the steps, and no family of them has
+# more than that of all.
+_WHOLE_FRAC, _FAMILY_FRAC = 0.25, 2 / 3
+# Below this share of ops it is a matter of how they are handed over.
+_OPS_FRAC = 0.5
+# It does so, too, where this share is of functions that it calls.
+_LENT_FRAC = 0.5
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -36,7 +40,8 @@ class Part:
     """Owners that one change would concern.
 
     Attributes:
-        kind: "python", "library", "framework", "op" or another kind of owner.
+        kind: "python", "library", "framework", "op" or another kind of owner; "function": the ops
+            of one of the program's functions; "program": compiled functions without their ops.
         name: Of the function, the library's call, the family of ops, or the kind.
         owners: The largest first.
     """
@@ -60,8 +65,10 @@ class Part:
 def parts(found: Account) -> list[Part]:
     """What makes up the steps, the largest first."""
     groups: dict[tuple[str, ...], list[Owner]] = {}
-    loops = _loop_functions(found)
+    calls = found.frames
+    loops = frozenset[tuple[str, str]]() if calls is None else loop_functions(calls, found.found)
     listed = owners(found)
+    whole = _of_functions(listed, sum(one.total_ps for one in listed))
     in_graph = graph_loop(listed)
     nameless = frozenset(one.name for one in listed if is_dispatched(one) and "/" not in one.name)
     places = [(one, place) for one in listed if (place := _loop_place(found, one, loops, nameless))]
@@ -72,10 +79,37 @@ def parts(found: Account) -> list[Part]:
         if place in eager and (one.kind != "op" or is_dispatched(one))
     }
     for one in listed:
-        key = ("op", GRAPH_LOOP) if id(one) in in_graph else _key(one, loops)
+        key = ("op", GRAPH_LOOP) if id(one) in in_graph else whole.get(id(one), _key(one, loops))
         groups.setdefault(placed.get(id(one), key), []).append(one)
     made = [_part(key, group, key in eager) for key, group in groups.items()]
     return sorted(made, key=lambda one: -one.total_ps)
+
+
+def _of_functions(listed: list[Owner], steps_ps: int) -> dict[int, tuple[str, ...]]:
+    """Keys of the ops of functions that stand for several families, by the owners' ids.
+
+    What few models are made of stays apart: it says more than the function that it is in.
+    """
+    groups: dict[tuple[str, ...], list[Owner]] = {}
+    for one in listed:
+        is_op = one.kind == "op" and one.family not in UNUSUAL and not is_update(one.family)
+        if one.under is not None and (is_op or one.kind == "framework"):
+            groups.setdefault(("function", one.under.file, one.under.function), []).append(one)
+    found: dict[int, tuple[str, ...]] = {}
+    for key, group in groups.items():
+        families: dict[str, int] = {}
+        for one in group:
+            if one.kind == "op":
+                families[one.family] = families.get(one.family, 0) + one.total_ps
+        time = sum(families.values())
+        if time < _OPS_FRAC * sum(one.total_ps for one in group):
+            continue
+        is_mixed = max(families.values()) <= _FAMILY_FRAC * time
+        # What it calls is called by others as well: they would be taken for it.
+        lent = sum(one.total_ps for one in group if one.kind == "op" and one.function != key[2])
+        if time >= _WHOLE_FRAC * steps_ps and (is_mixed or lent >= _LENT_FRAC * time):
+            found |= {id(one): key for one in group}
+    return found
 
 
 def _loop_place(
@@ -112,6 +146,8 @@ def _part(key: tuple[str, ...], group: list[Owner], is_eager: bool) -> Part:
     time = np.sum([one.time_ps for one in group], axis=0)
     if is_eager:
         return Part("eager", key[2] if key[0] == "host" else "", tuple(group), time)
+    if key[0] == "function":
+        return Part("function", key[2], tuple(group), time)
     if key[0] != "host":
         name = key[1] or _kind_name(key[0], group)
         return Part(key[0], name, tuple(group), time)
@@ -125,33 +161,3 @@ def _part(key: tuple[str, ...], group: list[Owner], is_eager: bool) -> Part:
 
 def _kind_name(kind: str, group: list[Owner]) -> str:
     return group[0].name if kind in ("framework", "compile", "input", "wait") else kind
-
-
-def _loop_functions(found: Account) -> frozenset[tuple[str, str]]:
-    """File and name of the functions that run through all steps: the loop's, and those around."""
-    calls, steps = found.frames, found.found
-    if calls is None:
-        return frozenset()
-    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
-    whole = int((end - start).sum())
-    return frozenset(
-        (name.file, name.function)
-        for name, spans in _function_spans(calls)
-        if int(covered(*spans, start, end).sum()) >= _LOOP_FRAC * whole
-    )
-
-
-def _function_spans(calls: Frames) -> Iterator[tuple[Name, tuple[I64, I64]]]:
-    """The program's functions that may be the loop's: with when each of them was active."""
-    rows = np.flatnonzero(calls.own == np.arange(len(calls.rows)))
-    if len(rows) == 0:
-        return
-    order = rows[np.argsort(calls.name[rows], kind="stable")]
-    for group in np.split(order, np.flatnonzero(np.diff(calls.name[order])) + 1):
-        if len(group) <= _FEW_CALLS:
-            starts, ends = calls.start_ps[group], calls.start_ps[group] + calls.length_ps[group]
-            yield name_at(calls, int(group[0])), union_spans(starts, ends)
-
-
-# The loop's function is called once, or once a chunk of the recording; a generator, once a step.
-_FEW_CALLS = 64

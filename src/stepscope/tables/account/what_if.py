@@ -67,7 +67,11 @@ _CONSEQUENCES = {
     "eager": _BATCH,
     "launch": _BATCH,
     "op": _SHRINK,
+    "function": _SHRINK,
+    "program": _SHRINK,
 }
+# Parts that are made of ops.
+_OF_OPS = ("op", "function", "program")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +108,12 @@ def what_if(found: Account, made: list[Part], cores: int = 0) -> list[WhatIf]:
 def _without(found: Account, plan: Dependencies, listed: list[Owner], part: Part) -> WhatIf:
     own = np.zeros(len(found.kind), dtype=np.float64)
     own[[one.row for one in part.owners]] = 1.0
-    if part.kind == "op":
+    if part.kind in _OF_OPS:
         own = np.maximum(own, _runtime_around(found, listed, part))
     best = np.maximum(own, _goes_with(found, listed, part))
     relief = shared_ps(found, plan, own > 0) / plan.sharing
     relief += hidden_ps(found, plan, best)
-    is_work = part.kind == "op"
+    is_work = part.kind in _OF_OPS
     alone = saved_ps(found, plan, own, work_goes=is_work)
     most = saved_ps(found, plan, best, relief, work_goes=is_work)
     mean, typical = float(alone.mean()), _typical(alone, plan)
@@ -154,5 +158,5 @@ def _goes_with(found: Account, listed: list[Owner], part: Part) -> F64:
             is_short = one.total_ps < _SHORT_PS * one.stretches
             share[one.row] = consequence.short_ops if is_short else consequence.ops
         elif one.kind == "op":
-            share[one.row] = consequence.ops if part.kind == "op" else 0.0
+            share[one.row] = consequence.ops if part.kind in _OF_OPS else 0.0
     return share

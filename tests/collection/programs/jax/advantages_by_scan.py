@@ -14,7 +14,7 @@ LABEL = {
     "rules": ["graph-loop", "tiny-ops", "tiny-kernels", "dominant-op"],
     "words": ["advantages", "while", "scan"],
     "family": "while",
-    "part": "score",
+    "part": "develop",
 }
 
 GAMMA, LAMBDA = 0.99, 0.95

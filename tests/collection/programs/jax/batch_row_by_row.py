@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["eager-execution", "python-bound", "tiny-ops", "host-copies"],
     "rules": ["eager-execution", "python-bound", "tiny-ops", "host-copies"],
     "words": ["fill_batch", "scatter"],
-    "part": "score",
+    "part": "develop",
 }
 
 

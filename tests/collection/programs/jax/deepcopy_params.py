@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["deepcopy", "keep_best"],
-    "part": "score",
+    "part": "develop",
 }
 
 

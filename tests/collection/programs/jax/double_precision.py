@@ -15,7 +15,7 @@ LABEL = {
     "rules": ["float64", "double-precision"],
     "words": ["float64", "f64", "double", "dot"],
     "family": "dot",
-    "part": "score",
+    "part": "develop",
 }
 
 

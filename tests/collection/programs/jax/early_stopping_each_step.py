@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["python-bound", "dominant-op"],
     "rules": ["dominant-op", "host-waits", "python-bound", "print-every-step", "idle-device"],
     "words": ["EarlyStopping", "validation_loss", "should_stop"],
-    "part": "score",
+    "part": "develop",
 }
 
 

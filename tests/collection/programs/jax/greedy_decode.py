@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-bound", "host-waits", "eager-execution"],
     "rules": ["python-bound", "host-waits", "eager-execution"],
     "words": ["greedy", "argmax", "__int__", "item"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["fingerprint", "sha256", "hexdigest"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["recompilation", "retracing"],
     "rules": ["recompilation", "retracing"],
     "words": ["sgd", "compil", "Compil"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["mel_filterbank", "bank", "features.py", "LogMel"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["python-bound", "tiny-ops"],
     "rules": ["python-bound", "tiny-ops", "launch-bound", "tiny-kernels"],
     "words": ["init_neurons", "train_neurons"],
-    "part": "score",
+    "part": "develop",
 }
 
 

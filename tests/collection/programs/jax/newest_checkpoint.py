@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["newest", "glob", "getmtime", "stat", "reload_if_newer"],
-    "part": "score",
+    "part": "develop",
 }
 
 

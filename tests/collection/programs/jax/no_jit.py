@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["eager-execution"],
     "rules": ["eager-execution"],
     "words": ["update", "jit", "eager"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["eager-execution", "python-bound", "host-waits"],
     "rules": ["eager-execution", "python-bound", "host-waits"],
     "words": ["clip_by_norm", "float", "jit"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["host-callbacks", "print-every-step"],
     "rules": ["host-callbacks", "print-every-step"],
     "words": ["edit_distances", "callback"],
-    "part": "score",
+    "part": "develop",
 }
 
 

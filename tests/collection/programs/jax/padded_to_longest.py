@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["dominant-op", "padding"],
     "rules": ["dominant-op", "padding"],
     "words": ["pad_batch", "dot", "attend", "train_step"],
-    "part": "score",
+    "part": "develop",
 }
 
 

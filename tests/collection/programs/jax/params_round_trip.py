@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-bound", "host-copies"],
     "rules": ["python-bound", "host-copies"],
     "words": ["update_on_host"],
-    "part": "score",
+    "part": "develop",
 }
 
 

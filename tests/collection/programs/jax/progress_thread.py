@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["gil-contention", "gil"],
     "rules": ["gil-contention", "gil"],
     "words": ["draw_progress", "GIL"],
-    "part": "score", "repeats": 30, "unsteady": True,
+    "part": "develop", "repeats": 30, "unsteady": True,
 }
 state = {"on": False, "step": 0, "text": ""}
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["host-copies", "device-copies", "python-bound"],
     "rules": ["host-copies", "device-copies", "python-bound"],
     "words": ["next_batch", "device_put", "asarray"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["step_environments"],
-    "part": "score",
+    "part": "develop",
 }
 
 

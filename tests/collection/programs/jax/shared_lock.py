@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["lock-contention"],
     "rules": ["lock-contention"],
     "words": ["publish", "slow_statistics", "acquire", "lock"],
-    "part": "score", "unsteady": True,
+    "part": "develop", "unsteady": True,
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["draw_batch", "permutation"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "rules": ["dominant-op"],
     "words": ["diffuse", "fft"],
     "family": "fft",
-    "part": "score",
+    "part": "develop",
 }
 
 N = 768

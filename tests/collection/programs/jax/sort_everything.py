@@ -14,7 +14,7 @@ LABEL = {
     "rules": ["dominant-op"],
     "words": ["sort", "robust_scale"],
     "family": "sort",
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["recompilation"],
     "rules": ["recompilation"],
     "words": ["train_step", "backend_compile", "compile"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["machine_state", "subprocess"],
-    "part": "score",
+    "part": "develop",
 }
 
 

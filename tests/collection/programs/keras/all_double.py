@@ -14,7 +14,7 @@ LABEL = {
     "rules": ["float64", "double-precision"],
     "words": ["float64", "double", "MatMul", "floatx"],
     "family": "MatMul",
-    "part": "score",
+    "part": "develop",
 }
 
 

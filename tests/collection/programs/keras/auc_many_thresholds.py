@@ -13,7 +13,7 @@ LABEL = {
     "accept": [],
     "rules": ["dominant-op"],
     "words": ["AUC", "auc"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["python-bound", "slow-callback"],
     "rules": ["python-bound", "slow-callback"],
     "words": ["KeepBest", "get_weights", "on_train_batch_end", "callback"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["garbage-collection", "gc-pauses", "slow-callback"],
     "rules": ["garbage-collection", "gc-pauses", "slow-callback"],
     "words": ["collect", "FreeMemory", "on_train_batch_end", "garbage", "callback"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -12,7 +12,7 @@ LABEL = {
     "accept": ["no-cache", "serial-map", "input-bound", "missing-prefetch"],
     "rules": ["serial-map", "input-bound", "missing-prefetch", "host-input-limit", "no-cache"],
     "words": ["Map", "load_image", "Decode"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["eager-execution"],
     "rules": ["eager-execution"],
     "words": ["eager", "Eager", "run_eagerly"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound", "input-bound"],
     "words": ["learn_batch", "fit"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["padding", "graph-loop"],
     "rules": ["padding", "dominant-op", "graph-loop"],
     "words": ["load_reviews", "pad_sequences", "lstm", "LSTM", "while"],
-    "part": "score",
+    "part": "develop",
 }
 
 

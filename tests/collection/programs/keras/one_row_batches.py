@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["small-batch", "python-bound", "eager-execution"],
     "rules": ["small-batch", "python-bound"],
     "words": ["train_on_batch", "batch"],
-    "part": "score", "repeats": 32,
+    "part": "develop", "repeats": 32,
 }
 
 

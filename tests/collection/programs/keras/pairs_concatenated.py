@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["dominant-op", "device-copies"],
     "rules": ["dominant-op", "device-copies"],
     "words": ["Pairs", "pairs", "tile", "Tile", "concat", "ConcatV2"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-bound", "input-bound", "python-in-pipeline", "missing-prefetch"],
     "rules": ["python-bound", "input-bound", "python-in-pipeline", "missing-prefetch"],
     "words": ["row_features", "apply", "pandas", "Trips", "__getitem__", "PyDataset"],
-    "part": "score",
+    "part": "develop",
 }
 
 

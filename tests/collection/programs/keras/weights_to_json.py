@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-bound", "slow-callback", "print-every-step"],
     "rules": ["slow-callback"],
     "words": ["WeightLog", "on_train_batch_end", "json", "dump", "callback"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["python-bound", "eager-execution"],
     "rules": ["python-bound", "eager-execution"],
     "words": ["report_classes", "Equal", "LogicalAnd", "logical_and", "reduce_sum"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -12,7 +12,7 @@ LABEL = {
     "accept": ["print-every-step", "slow-steps", "checkpoints", "checkpoint-every-step"],
     "rules": ["print-every-step", "slow-steps", "checkpoints", "checkpoint-every-step"],
     "words": ["save", "checkpoint", "Save", "MergeV2"],
-    "part": "score",
+    "part": "develop",
 }
 
 

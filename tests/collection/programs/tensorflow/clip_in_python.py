@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["clip_gradients"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -12,7 +12,7 @@ LABEL = {
     "accept": ["eager-execution"],
     "rules": ["eager-execution"],
     "words": ["train_step", "lstm_cell", "tf.function", "eager", "Eager"],
-    "part": "score",
+    "part": "develop",
 }
 
 

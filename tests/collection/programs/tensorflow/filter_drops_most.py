@@ -14,7 +14,7 @@ LABEL = {
     ],
     "rules": ["input-bound", "serial-map", "missing-prefetch", "no-cache", "batch-after-map", "host-input-limit", "few-input-threads"],
     "words": ["parse", "DecodeJpeg", "decode_jpeg", "Filter", "is_wanted", "ParallelMap", "ResizeBilinear"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["garbage-collection", "gc-pauses"],
     "rules": ["garbage-collection", "gc-pauses"],
     "words": ["collect", "free_memory", "garbage"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -12,7 +12,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["as_tensor", "convert_to_eager_tensor", "tf.constant", "convert_to_tensor", "constant"],
-    "part": "score",
+    "part": "develop",
 }
 
 

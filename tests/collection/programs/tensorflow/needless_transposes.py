@@ -13,7 +13,7 @@ LABEL = {
     "rules": ["layout-transposes"],
     "words": ["Transpose", "transpose"],
     "family": "Transpose",
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound", "input-bound"],
     "words": ["sample_negatives", "randrange", "randint", "Interactions"],
-    "part": "score",
+    "part": "develop",
 }
 
 USERS, ITEMS = 2000, 3000

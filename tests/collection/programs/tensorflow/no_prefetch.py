@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["missing-prefetch", "input-bound", "python-in-pipeline"],
     "rules": ["missing-prefetch", "input-bound", "python-in-pipeline", "host-input-limit", "few-input-threads"],
     "words": ["fetch_rows", "Generator", "prefetch", "PyFunc"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["positional_encoding"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -12,7 +12,7 @@ LABEL = {
     "accept": ["print-every-step", "print-in-graph"],
     "rules": ["print-every-step"],
     "words": ["Print", "StringFormat", "train_step"],
-    "part": "score",
+    "part": "develop",
 }
 
 

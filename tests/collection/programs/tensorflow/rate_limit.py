@@ -13,7 +13,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": ["sleep", "throttle"],
-    "part": "score",
+    "part": "develop",
 }
 
 

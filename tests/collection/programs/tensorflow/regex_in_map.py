@@ -12,7 +12,7 @@ LABEL = {
     "accept": ["input-bound", "serial-map", "batch-after-map", "missing-prefetch", "no-cache"],
     "rules": ["input-bound", "serial-map", "batch-after-map", "missing-prefetch", "no-cache"],
     "words": ["clean", "RegexReplace", "StaticRegexReplace"],
-    "part": "score",
+    "part": "develop",
 }
 
 REVIEW = "<br />It's a <b>great</b> film, isn't it?!  I'd see it 10 times & more... " * 12

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["eager-execution", "tiny-ops", "small-batch", "python-bound"],
     "rules": ["eager-execution", "tiny-ops", "small-batch", "python-bound"],
     "words": ["play"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound", "eager-execution"],
     "words": ["save_samples", "EncodePng", "WriteFile"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -12,7 +12,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": ["style_targets"],
-    "part": "score",
+    "part": "develop",
 }
 
 

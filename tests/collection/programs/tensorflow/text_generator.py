@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-in-pipeline", "input-bound"],
     "rules": ["python-in-pipeline", "input-bound", "missing-prefetch", "serial-map"],
     "words": ["Generator", "reviews", "clean", "PyFunc"],
-    "part": "score",
+    "part": "develop",
 }
 TEXT = "It was <b>great</b>!! I'd watch it again, and again... (10/10) http://example.com/x?y=1 " * 40
 VOCABULARY = 2000

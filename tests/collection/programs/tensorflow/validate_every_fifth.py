@@ -12,7 +12,7 @@ LABEL = {
     "accept": ["slow-steps", "uneven-steps"],
     "rules": ["slow-steps", "uneven-steps"],
     "words": ["validate", "evaluate"],
-    "part": "score",
+    "part": "develop",
 }
 
 

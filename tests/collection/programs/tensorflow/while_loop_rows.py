@@ -12,7 +12,7 @@ LABEL = {
     "accept": ["tiny-ops", "graph-loop"],
     "rules": ["tiny-ops", "graph-loop"],
     "words": ["while", "While", "TensorList", "row_by_row"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -12,7 +12,7 @@ LABEL = {
     "accept": ["dominant-op"],
     "rules": ["dominant-op"],
     "words": ["table_penalty", "L2Loss", "penalty"],
-    "part": "score",
+    "part": "develop",
 }
 
 

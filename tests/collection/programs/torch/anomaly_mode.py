@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["anomaly-mode", "debug-mode"],
     "rules": ["anomaly-mode", "debug-mode"],
     "words": ["isnan", "anomaly", "format_stack", "extract_stack", "traceback", "linecache"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["deepcopy", "average_weights"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": ["discriminator_step"],
-    "part": "score",
+    "part": "develop",
 }
 
 criterion = nn.BCEWithLogitsLoss()

@@ -14,7 +14,7 @@ LABEL = {
     "rules": ["dominant-op"],
     "words": ["GraphConv"],
     "family": "mm",
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["growing-steps", "trend", "memory-growth"],
     "rules": ["growing-steps", "trend", "memory-growth", "dominant-op"],
     "words": ["remember", "cat", "grow"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["fingerprint", "md5", "hexdigest", "torch.save"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "rules": ["dominant-op", "eager-execution", "launch-bound", "tiny-kernels"],
     "words": ["contractive_penalty", "autograd.grad", "row_of_jacobian"],
     "repeats": 16,
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["python-bound", "print-every-step"],
     "rules": ["python-bound", "print-every-step"],
     "words": ["log_parameters", "fsync", "logging", "emit"],
-    "part": "score",
+    "part": "develop",
 }
 
 

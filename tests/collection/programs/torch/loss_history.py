@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["memory-growth", "growing-steps", "trend"],
     "rules": ["memory-growth", "growing-steps", "trend"],
     "words": ["backward", "running_loss", "grow", "train_on"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["gil-contention", "gil"],
     "rules": ["gil-contention", "gil"],
     "words": ["spin", "GIL"],
-    "part": "score", "unsteady": True,
+    "part": "develop", "unsteady": True,
 }
 state = {"on": False, "sum": 0}
 

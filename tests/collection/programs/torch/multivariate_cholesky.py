@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["dominant-op"],
     "rules": ["dominant-op"],
     "words": ["MultivariateNormal", "cholesky", "triangular", "posterior", "diag_embed", "kl_divergence"],
-    "part": "score",
+    "part": "develop",
 }
 
 

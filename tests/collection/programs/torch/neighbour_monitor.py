@@ -20,7 +20,7 @@ LABEL = {
         "_euclidean_dist",
         "cdist_forward",
     ],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["ego_graph", "networkx", "neighbourhood", "to_numpy_array", "batch_of_graphs"],
-    "part": "score",
+    "part": "develop",
 }
 
 NODES = 24

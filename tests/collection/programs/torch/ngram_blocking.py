@@ -14,7 +14,7 @@ LABEL = {
     "rules": ["python-bound"],
     "words": ["NoRepeat", "banned"],
     "repeats": 16,
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["non_max_suppression", "iou", "boxes.py"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["tiny-ops"],
     "rules": ["tiny-ops"],
     "words": ["q_sample"],
-    "part": "score",
+    "part": "develop",
 }
 
 betas = torch.linspace(1e-4, 0.02, 200)

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["optimizer-per-variable", "python-optimizer", "eager-execution", "tiny-ops"],
     "rules": ["optimizer-per-variable", "python-optimizer"],
     "words": ["Optimizer.step", "adam", "optimizer.step", "Adam", "foreach"],
-    "part": "score",
+    "part": "develop",
 }
 
 

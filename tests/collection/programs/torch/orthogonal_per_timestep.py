@@ -15,7 +15,7 @@ LABEL = {
     "rules": ["dominant-op", "eager-execution", "launch-bound", "tiny-kernels"],
     "words": ["Cayley", "parametrize", "parametrization", "linalg_solve", "solve"],
     "repeats": 16,
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "rules": ["dominant-op"],
     "words": ["recall_at_k", "sort", "argsort"],
     "family": "sort",
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["python-bound"],
     "rules": ["python-bound"],
     "words": ["discounted_returns"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["eager-execution", "tiny-ops"],
     "rules": ["eager-execution", "tiny-ops"],
     "words": ["LoopLSTM", "forward", "LSTMCell", "lstm_cell"],
-    "part": "score",
+    "part": "develop",
 }
 
 

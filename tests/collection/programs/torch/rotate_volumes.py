@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["python-bound", "input-bound", "loader-workers"],
     "rules": ["python-bound", "input-bound", "loader-workers"],
     "words": ["rotate", "ndimage", "RandomRotate", "DataLoader", "Scans"],
-    "part": "score",
+    "part": "develop",
 }
 
 

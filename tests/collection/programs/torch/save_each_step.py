@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["python-bound", "checkpoint-every-step", "checkpoints"],
     "rules": ["checkpoint-every-step", "checkpoints"],
     "words": ["save", "checkpoint"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "rules": ["dominant-op"],
     "words": ["spectral_penalty", "svd"],
     "family": "svd",
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["python-bound", "eager-execution"],
     "rules": ["python-bound"],
     "words": ["NumpyNorm", "normalise_rows", "numpy"],
-    "part": "score",
+    "part": "develop",
 }
 
 

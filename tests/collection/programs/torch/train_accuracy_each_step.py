@@ -13,7 +13,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": ["train_accuracy"],
-    "part": "score",
+    "part": "develop",
 }
 
 

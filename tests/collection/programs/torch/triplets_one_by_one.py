@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["host-waits", "tiny-ops", "python-bound", "eager-execution"],
     "rules": ["host-waits", "tiny-ops", "python-bound", "eager-execution"],
     "words": ["mine_triplets"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["python-bound", "input-bound"],
     "rules": [],
     "words": ["ask_simulator", "recv", "poll"],
-    "part": "score",
+    "part": "develop",
 }
 
 

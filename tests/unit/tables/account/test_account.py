@@ -28,7 +28,7 @@ def told(one: Host) -> dict[tuple[str, str], float]:
     for owner in owners(found):
         key = (owner.kind, owner.name)
         total[key] = round(total.get(key, 0.0) + owner.total_ps / 1e9, 6)
-    assert sum(total.values()) * 1e9 == int(found.found.duration_ps[found.found.kept].sum())
+    assert round(sum(total.values()) * 1e9) == int(found.found.duration_ps[found.found.kept].sum())
     return total
 
 

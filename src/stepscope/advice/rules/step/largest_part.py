@@ -77,6 +77,8 @@ _HOPES = {
     "unrecorded": _Hope(changes.UNSEEN, 0.8, 0.6, 0.5, False),
     "eager": _Hope(changes.VECTORISED, 0.85, 0.75, 0.7, False),
     "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
+    "program": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
+    "function": _Hope(changes.SHRUNK, 0.7, 0.5, 0.5, False),
 }
 # Ops that seldom are what a model is for can go for the most part.
 _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
@@ -84,6 +86,8 @@ _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
 _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
 # An update has to be made; it ranks by its size, as what it updates does.
 _UPDATE = _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
+# Methods by which the frameworks call a model or a layer: what they do is what the program is for.
+_MODEL = ("forward", "call", "__call__")
 _DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
@@ -241,6 +245,8 @@ def _hope(part: PartRow) -> _Hope:
         return _UPDATE
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT
+    if part.kind == "function" and part.name.rpartition(".")[2] in _MODEL:
+        return _HOPES["op"]
     return _HOPES.get(part.kind, _HOPES["op"])
 
 
@@ -263,7 +269,7 @@ def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -
 
 
 def _place(part: PartRow) -> Place:
-    is_op = part.kind in ("op", "eager")
+    is_op = part.kind in ("op", "eager", "function")
     call = part.first if part.first_kind in ("library", "framework") and not is_op else ""
     return Place(
         function=part.function,

@@ -1,0 +1,58 @@
+"""What a gap lies between, in words."""
+
+from __future__ import annotations
+
+from stepscope.tables.core.profile import Host
+from tests.profiles import event
+from tests.unit.tables.account.test_account import host, told
+
+
+def gaps(line: str) -> dict[str, float]:
+    one: Host = host(
+        f"""
+        /host:CPU
+          python   S---------S---------
+          "        {line}
+        """,
+        A=event("SaveV2:SaveV2"),
+        M=event("MergeV2Checkpoints:MergeV2Checkpoints"),
+        R=event("Const:Const"),
+        D=event("TFE_DeleteTensorHandle"),
+        V=event("aten/view:view"),
+    )
+    return {name: time for (kind, name), time in told(one).items() if kind == "unrecorded"}
+
+
+def test_a_gap_is_named_by_what_runs_before_and_after_it() -> None:
+    assert gaps("A....M.............A") == {
+        "between SaveV2 and MergeV2Checkpoints": 0.4,
+        "between MergeV2Checkpoints and SaveV2": 1.3,
+    }
+
+
+def test_what_every_program_does_names_no_gap() -> None:
+    assert gaps("A..D.R..M..........A")["between SaveV2 and MergeV2Checkpoints"] == 0.5
+
+
+def test_where_nothing_else_ran_it_does() -> None:
+    assert gaps("D.........D.........") == {
+        "between TFE_DeleteTensorHandle and TFE_DeleteTensorHandle": 0.9,
+        "after TFE_DeleteTensorHandle": 0.9,
+    }
+
+
+def test_before_the_first_and_after_the_last_there_is_one_side() -> None:
+    assert gaps("....A...............") == {"before SaveV2": 0.4, "after SaveV2": 1.5}
+
+
+def test_a_view_of_a_tensor_computes_nothing() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        MVV.......MVV.......
+        """,
+        M=event("aten/mm:mm"),
+        V=event("aten/t:t"),
+    )
+    assert told(one)["framework", "aten/t"] == 0.4
