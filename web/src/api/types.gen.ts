@@ -76,7 +76,7 @@ export interface OptionInfo {
   readonly help: string;
 }
 
-/** One column of a table. */
+/** One column of a table; ``whole_…``: the same where times are of the whole recording. */
 export interface ColumnInfo {
   readonly name: string;
   readonly label: string;
@@ -85,6 +85,8 @@ export interface ColumnInfo {
   readonly help: string;
   readonly sort: string;
   readonly hidden: boolean;
+  readonly whole_label: string;
+  readonly whole_help: string;
 }
 
 /** One tool. ``missing`` says what the profile lacks, ``record`` how to record it. */
@@ -2955,6 +2957,7 @@ export interface KernelStats extends ResultBody {
 /** Why devices have nothing to do, cause by cause, and what is copied in a step. */
 export interface DeviceIdle extends ResultBody {
   readonly tool: "device_idle";
+  readonly headline: string;
   readonly step_time_ms: number | null;
   readonly step_count: number;
   readonly idle_ms: number | null;
