@@ -45,12 +45,19 @@ export function Stacks(props: StacksProps) {
   return (
     <ChartFrame
       title={TITLE}
-      note={meta.value && <Said meta={meta.value} choice={choice} />}
+      note="what the threads are in, by time; equal stacks are one"
       file={`${props.result.session} stacks`}
-      controls={meta.value && <Controls {...props} meta={meta.value} choice={choice} />}
       table={() => question && <ByName scope={scope} question={question} />}
     >
       <div class="host-stacks" aria-busy={!flame.value && !problem}>
+        {meta.value && (
+          <div class="stacks-controls">
+            <Controls {...props} meta={meta.value} choice={choice} />
+            <span class="quiet">
+              <Said meta={meta.value} choice={choice} />
+            </span>
+          </div>
+        )}
         {problem && <p class="quiet">{problem}</p>}
         {flame.value && <Flame {...props} answer={flame.value} />}
       </div>
@@ -106,7 +113,7 @@ function ByName({ scope, question }: ByNameProps) {
   const rows = name.map((_, row) => row).slice(1);
   rows.sort((a, b) => (self[b] ?? 0) - (self[a] ?? 0));
   return (
-    <div class="host-names">
+    <section class="host-names" tabIndex={0} aria-label="Times by name">
       <table class="plain-table compact">
         <thead>
           <tr>
@@ -135,7 +142,7 @@ function ByName({ scope, question }: ByNameProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
 
