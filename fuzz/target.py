@@ -19,6 +19,8 @@ class Target:
         mutate: (random, seed) → an input.
         attempt: Tries one input; gives the outcome in a word or two, by which the corpus keeps
             inputs. Raises for whatever must not happen.
+        kind: Which of its readers takes these bytes; "" for none. Each gets as many inputs as the
+            others. A target whose ``kind`` is always "" has one reader.
         slow_s: An input that takes longer (processor time) is a failure.
     """
 
@@ -27,4 +29,5 @@ class Target:
     seeds: Callable[[Path | None], list[bytes]]
     mutate: Callable[[random.Random, bytes], bytes]
     attempt: Callable[[bytes], str]
+    kind: Callable[[bytes], str] = lambda _: ""
     slow_s: float = 5.0

@@ -35,14 +35,15 @@ class Worker:
         self.counts = {target.name: 0 for target in TARGETS}
         self.readers: dict[str, int] = {}
         self.outcomes: dict[str, set[str]] = {}
-        self.inputs: dict[str, list[bytes]] = {}
+        self.inputs: dict[str, dict[str, list[bytes]]] = {}
         self.failed = 0
         self.unraisable: list[str] = []
         # A bound that the checked build finds violated deep in a kernel cannot be raised.
         sys.unraisablehook = lambda event: self.unraisable.append(repr(event.exc_value))
         for target in TARGETS:
             kept = sorted((folder / "corpus" / target.name).glob("*"))
-            self.inputs[target.name] = target.seeds(corpus) + [one.read_bytes() for one in kept]
+            seeds = target.seeds(corpus) + [one.read_bytes() for one in kept]
+            self.inputs[target.name] = _by_kind(target, seeds)
             self.outcomes[target.name] = {one.name.partition("-")[0] for one in kept}
 
     def run(self, targets: tuple[Target, ...], until: float) -> None:
@@ -57,7 +58,8 @@ class Worker:
             self._report()
 
     def _try(self, target: Target) -> None:
-        data = target.mutate(self.rng, self._seed(target))
+        kind = self._next_kind(target)
+        data = target.mutate(self.rng, self._seed(target, kind))
         # Should this process die, the campaign finds what it died of.
         (self.folder / "current").write_bytes(target.name.encode() + b"\n" + data)
         began = time.process_time()
@@ -70,26 +72,31 @@ class Worker:
             self._keep_failure(target, data)
             self.unraisable.clear()
         else:
-            self._keep(target, data, outcome)
-            reader, told, _ = outcome.partition(": ")
-            if told and target.name == "imports":
-                self.readers[reader] = self.readers.get(reader, 0) + 1
+            self._keep(target, kind, data, outcome)
         self.counts[target.name] += 1
+        if taken_by := target.kind(data):
+            self.readers[taken_by] = self.readers.get(taken_by, 0) + 1
 
-    def _seed(self, target: Target) -> bytes:
+    def _next_kind(self, target: Target) -> str:
+        """The reader that has had the fewest inputs: mutations that none takes do not count."""
+        return min(self.inputs[target.name], key=lambda kind: self.readers.get(kind, 0))
+
+    def _seed(self, target: Target, kind: str) -> bytes:
         """Mostly a small one: many of them are through in the time of a large one."""
-        inputs = self.inputs[target.name]
+        inputs = self.inputs[target.name][kind]
         chosen = self.rng.choice(inputs)
-        return chosen if len(chosen) <= _SMALL or self.rng.random() < 0.02 else inputs[0]
+        if len(chosen) <= _SMALL or self.rng.random() < 0.02:
+            return chosen
+        return min(inputs, key=len)
 
-    def _keep(self, target: Target, data: bytes, outcome: str) -> None:
+    def _keep(self, target: Target, kind: str, data: bytes, outcome: str) -> None:
         """Keep an input whose outcome is new."""
         name = hashlib.sha256(outcome.encode()).hexdigest()[:12]
         known = self.outcomes[target.name]
         if name in known or len(known) >= _KEPT_PER_TARGET:
             return
         known.add(name)
-        self.inputs[target.name].append(data)
+        self.inputs[target.name][kind].append(data)
         _write(self.folder / "corpus" / target.name, f"{name}-{len(data)}", data)
 
     def _keep_failure(self, target: Target, data: bytes) -> None:
@@ -106,6 +113,16 @@ class Worker:
     def _report(self) -> None:
         said = {"counts": self.counts, "failed": self.failed, "readers": self.readers}
         (self.folder / "counts.json").write_text(json.dumps(said))
+
+
+def _by_kind(target: Target, inputs: list[bytes]) -> dict[str, list[bytes]]:
+    """The inputs by the reader that takes them; what no reader takes only where none takes any."""
+    found: dict[str, list[bytes]] = {}
+    for data in inputs:
+        found.setdefault(target.kind(data), []).append(data)
+    if len(found) > 1:
+        found.pop("", None)
+    return found
 
 
 def _write(folder: Path, name: str, data: bytes) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from fuzz.decode import check_sound
 from fuzz.kineto import mutated as mutated_text
+from fuzz.kineto import seed_trace
 from fuzz.mutate import mutated as mutated_bytes
 from fuzz.target import Target
 from stepscope.errors import DecodeError, FormatError
@@ -32,6 +33,7 @@ from tests.unit.formats.stacks.files import (
     gecko,
     pprof,
     speedscope,
+    tachyon,
 )
 from tests.unit.formats.torch_memory.snapshot import training
 
@@ -39,9 +41,18 @@ _SQLITE = b"SQLite format 3\0"
 _CELLS = (None, 0, -1, 1, 2**31, 2**63 - 1, -(2**63), 1.5, 1e308, "", "text", b"", b"\xff\0")
 
 
+# Databases are written and read at each try: memory serves them faster than a disk.
+_MEMORY = Path("/dev/shm")
+
+
 @cache
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    place = _MEMORY if _MEMORY.is_dir() else None
+    return tempfile.TemporaryDirectory(prefix="stepscope-fuzz-", dir=place)
+
+
 def _folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="stepscope-fuzz-"))
+    return Path(_temporary().name)
 
 
 @dataclass
@@ -78,6 +89,8 @@ def _seeds(_: Path | None) -> list[bytes]:
         tool_json(folder / "r.json"),
         kernel_csv(folder / "r.csv"),
     ]
+    for path in files:
+        _packed(path)
     found = [path.read_bytes() for path in files]
     for path in files:
         path.unlink()
@@ -93,7 +106,18 @@ def _seeds(_: Path | None) -> list[bytes]:
         *(text.encode() for text in written),
         gzip.decompress(pprof()),
         small(),
+        tachyon(),
+        seed_trace(),
     ]
+
+
+def _packed(path: Path) -> None:
+    """A database in pages of the least size: a table takes one, and a try writes them all."""
+    if path.read_bytes()[: len(_SQLITE)] != _SQLITE:
+        return
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA page_size = 512")
+        database.execute("VACUUM")
 
 
 def _mutate(rng: random.Random, seed: bytes) -> bytes:
@@ -108,7 +132,11 @@ def _with_odd_cells(rng: random.Random, seed: bytes) -> bytes:
     """The database with a few cells of other types: bytes alone would mostly break its pages."""
     path = _folder() / "mutated"
     path.write_bytes(seed)
-    with contextlib.closing(sqlite3.connect(path)) as database, contextlib.suppress(sqlite3.Error):
+    # A name in a schema that was mutated before need not be UTF-8.
+    broken = contextlib.suppress(sqlite3.Error, UnicodeDecodeError)
+    with contextlib.closing(sqlite3.connect(path)) as database, broken:
+        database.execute("PRAGMA journal_mode = MEMORY")
+        database.execute("PRAGMA synchronous = OFF")
         tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         for _ in range(rng.randrange(1, 8)):
             (table,) = rng.choice(tables)
@@ -122,12 +150,16 @@ def _with_odd_cells(rng: random.Random, seed: bytes) -> bytes:
     return path.read_bytes()
 
 
+def _kind(data: bytes) -> str:
+    """The reader that takes these bytes: the first that knows their begin."""
+    return next((one.id for one in FORMATS.values() if one.starts(data[: one.head_bytes])), "")
+
+
 def _attempt(data: bytes) -> str:
-    for one in FORMATS.values():
-        if one.starts(data[: one.head_bytes]):
-            break
-    else:
+    kind = _kind(data)
+    if not kind:
         return "not recognised"
+    one = FORMATS[kind]
     try:
         space = one.open(_Bytes(data), "input")
     except (FormatError, DecodeError) as error:
@@ -139,4 +171,4 @@ def _attempt(data: bytes) -> str:
     return f"{one.id}: {'told' if space.warnings else 'sound'}"
 
 
-TARGET = Target("imports", 0.2, _seeds, _mutate, _attempt)
+TARGET = Target("imports", 0.2, _seeds, _mutate, _attempt, _kind)

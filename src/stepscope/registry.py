@@ -233,8 +233,9 @@ class RuleFacts:
     Attributes:
         id: Stable id; it names the problem, never the fix.
         title: The problem in a few words.
-        needs: Ids of the tools whose results it reads; without one of them it is not run.
-        optional: Ids of tools whose results it reads where there are any.
+        needs: Ids of the tools whose results it reads, or "pod", which all recordings of a run
+            make together; without one of them it is not run.
+        optional: The same of results that it reads where there are any.
         symptom_of: Ids of rules that name the cause of what this one sees: where one of them
             fires, its finding comes before this one's.
         cause_of: Ids of rules that see the symptoms of what this one names: the same, told by
@@ -253,7 +254,7 @@ class RuleFacts:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Ids of all tools whose results it reads."""
+        """Ids of all results it reads."""
         return (*self.needs, *self.optional)
 
 

@@ -139,6 +139,8 @@ def _saving_frac(label: Label, known: dict[str, Any]) -> float:
 
 
 def _names(word: str, text: str) -> bool:
+    # Of PyTorch's ops both spellings are one name: as it records them, and as op tables do.
+    word, text = word.replace("aten::", "aten/"), text.replace("aten::", "aten/")
     # "dot" is not in "dotted" nor in "pivot"; "MatMul" is in "_FusedMatMul_3".
     before = "" if word[:1].isupper() else r"(?<![A-Za-z])"
     return re.search(rf"{before}{re.escape(word)}(?![a-z])", text) is not None

@@ -35,13 +35,14 @@ _EDGES: Final = 2
 _SURE: Final = 0.8
 # Rules that claim a cause; it is wrong where the label does not accept it, whatever the place.
 _CLAIMED: Final = """
-    allocation-stalls batch-after-map collective-bound device-copies dominant-op eager-execution
-    exposed-collectives few-input-threads file-reads full-precision growing-steps host-copies
-    host-input-limit host-waits hung-collective idle-device incomplete-profile input-bound
-    late-shard launch-bound layout-transposes memory-fragmentation memory-near-limit
-    missing-prefetch no-cache no-interleave no-xla print-every-step python-in-pipeline
-    recompilation retracing roofline-gap serial-map slow-launches slow-steps small-batch
-    straggler tensor-cores-unused tiny-kernels unbalanced-devices uneven-steps worker-skew
+    allocation-stalls batch-after-map collective-bound debug-mode device-copies dominant-op
+    eager-execution exposed-collectives few-input-threads file-reads full-precision
+    growing-steps host-copies host-input-limit host-waits hung-collective idle-device
+    incomplete-profile input-bound late-shard launch-bound layout-transposes
+    memory-fragmentation memory-near-limit missing-prefetch no-cache no-interleave no-xla
+    print-every-step python-in-pipeline recompilation retracing roofline-gap serial-map
+    slow-launches slow-steps small-batch straggler tensor-cores-unused tiny-kernels
+    unbalanced-devices uneven-steps unused-gradients worker-skew
 """
 CAUSES: Final = frozenset(_CLAIMED.split())
 # What may be said where neither function nor op was recorded.
@@ -169,13 +170,7 @@ def advice_of(session: stepscope.Session, without: Sequence[str]) -> Advice:
     if not without:
         return session.advice()
     rules = [rule for rule in all_rules() if rule.id not in without]
-    results, missing = {}, {}
-    for name in sorted({tool for rule in rules for tool in (*rule.needs, *rule.optional)}):
-        lacking = session.available(name)
-        if lacking is None:
-            results[name] = session.run(name)
-        else:
-            missing[name] = lacking.missing
+    results, missing = session.read_by(rules)
     return advise(results, rules, missing)
 
 

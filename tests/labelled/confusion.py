@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from stepscope.advice import RULES, advise
 from stepscope.analysis import TOOLS
 from stepscope.formats.xspace import decode
-from stepscope.result import Advice
+from stepscope.pod.decoded import pod_of_profile
+from stepscope.result import Advice, Result
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled import Labelled
 
@@ -55,14 +56,20 @@ def judge(label: Labelled) -> Judged:
 
 def advice_on(profile: Profile) -> Advice:
     """All advice on a profile, as a session would give it."""
-    results, missing = {}, {}
-    for name in sorted({tool for rule in RULES for tool in rule.reads}):
+    results: dict[str, Result] = {}
+    missing: dict[str, str] = {}
+    for name in sorted({one for rule in RULES for one in rule.reads} - {"pod"}):
         tool = TOOLS.find(name)
         lacking = tool.available(profile)
         if lacking is None:
             results[name] = tool.run(profile, tool.options())
         else:
             missing[name] = lacking.missing
+    pod = pod_of_profile(profile)
+    if isinstance(pod, str):
+        missing["pod"] = pod
+    else:
+        results["pod"] = pod
     return advise(results, RULES, missing)
 
 

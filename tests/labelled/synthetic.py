@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from stepscope.formats import FORMATS
 from stepscope.formats.xspace import encode
 from stepscope.store import read_pieces
-from tests.labelled import Labelled, torch_loops
+from tests.labelled import Labelled, pods, torch_loops
 from tests.profiles.loops import Collective, Kernel, Loop, copy_to_device, copy_to_host, record
 from tests.profiles.model import NVIDIA_A100, Event, Stats, host, line, space
 from tests.unit.formats.nccl.dumps import dump, entry, write_dumps
@@ -385,4 +385,5 @@ PROFILES: tuple[Labelled, ...] = (
     *_faults_of_many(),
     *_healthy(),
     *torch_loops.PROFILES,
+    *pods.PROFILES,
 )

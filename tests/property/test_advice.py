@@ -79,5 +79,5 @@ def test_a_straggler_of_any_size_is_named_and_sized(loop: Loop, size: float, lat
     )
     step = sum(kernel.us for kernel in pod.kernels)
     found = ask(replace(pod, slower={late: 1 + size})).finding("straggler")
-    assert found.measured["worker"] == f"/device:GPU:{late} of host-0"
+    assert found.measured["worker"] == f"GPU:{late} of host-0"
     assert found.saving_ms == pytest.approx(step * size / 1000, rel=0.02)

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from stepscope import columns
 from stepscope.columns import nest, sweep, sweep_pieces, union_spans
 from stepscope.tables.account.moments import innermost
 from tests.oracle import nesting as oracle
@@ -98,6 +99,21 @@ def test_each_moment_belongs_to_the_innermost_span(raw: list[tuple[int, int]]) -
     listed = zip(found.start_ps, found.end_ps, found.owner, strict=True)
     mine = {time: int(at) for begin, end, at in listed for time in range(begin, end)}
     assert mine == oracle.innermost(raw)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-5, 30), st.integers(1, 12)), min_size=1, max_size=12),
+    st.lists(st.integers(-8, 45), max_size=12),
+)
+def test_spans_in_order_answer_as_in_any_order(raw: list[tuple[int, int]], when: list[int]) -> None:
+    start, length = (np.array([one[at] for one in raw], np.int64) for at in range(2))
+    times = np.array(when, np.int64)
+    any_order = columns.innermost(start, start + length, times)
+    order = np.lexsort((-length, start))
+    in_order = columns.innermost(start[order], (start + length)[order], times)
+    assert np.where(in_order >= 0, order[in_order], -1).tolist() == any_order.tolist()
+    for one, at in zip(any_order.tolist(), when, strict=True):
+        assert one < 0 or start[one] <= at < start[one] + length[one]
 
 
 @given(st.lists(SPAN, max_size=12))

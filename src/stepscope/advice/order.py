@@ -86,6 +86,9 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
     is_guess = is_one and overview is not None and overview.steps.confidence < _POSSIBLE
     is_recording = account is not None and account.step_count > 0 and account.is_window
     is_recording |= overview is not None and overview.steps.source == "window"
+    pod = Results(results).optional.pod
+    if overview is None and pod is not None:
+        mean = pod.step_ms  # of more recordings than any tool opens
     step = mean if mean > 0 else None
     recorded = account.step_time_ms if account is not None and account.step_time_ms > 0 else None
     return StepTime(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
     from stepscope.analysis.utilization_viewer import UtilizationViewer
+    from stepscope.pod.report import Pod
     from stepscope.result import Result
 
 
@@ -174,6 +175,11 @@ class Results:
         """Of graph_viewer."""
         return cast("GraphViewer", self._found["graph_viewer"])
 
+    @property
+    def pod(self) -> Pod:
+        """Of pod."""
+        return cast("Pod", self._found["pod"])
+
 
 class OptionalResults:
     """The results that a rule may read, by tool; None where the recording has none."""
@@ -314,3 +320,8 @@ class OptionalResults:
     def graph_viewer(self) -> GraphViewer | None:
         """Of graph_viewer."""
         return cast("GraphViewer | None", self._found.get("graph_viewer"))
+
+    @property
+    def pod(self) -> Pod | None:
+        """Of pod."""
+        return cast("Pod | None", self._found.get("pod"))

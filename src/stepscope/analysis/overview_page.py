@@ -143,6 +143,7 @@ class Environment:
     profile_start: str
     task_type: str
     versions: dict[str, str]
+    settings: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +305,7 @@ def _environment(profile: Profile) -> Environment:
         profile_start=found.start_utc,
         task_type=found.task_type,
         versions=found.versions,
+        settings=found.settings,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from math import nan
@@ -11,17 +10,20 @@ from typing import Annotated
 from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
+from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.growth import growth
 from stepscope.tables.account.instructions import CompiledOp, compiled_from
-from stepscope.tables.account.op_families import UNUSUAL, family_of
-from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.made_of import made_of
+from stepscope.tables.account.op_families import PRODUCTS, family_of
+from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import series
+from stepscope.tables.account.unused_graph import unused_graph
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.host.cores import host_cores
+from stepscope.tables.recording.environment import environment
 from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.calls import function_calls, is_single_op
 from stepscope.tables.steps.markers import has_account
@@ -166,6 +168,24 @@ class OpsGrowth:
 
 
 @dataclass(frozen=True, slots=True)
+class UnusedGradients:
+    """Forward ops of PyTorch's whose gradients were prepared and never computed.
+
+    Attributes:
+        time_ms: Of these ops, per step.
+        ops: How many of them, per step.
+        function, file, line, caller: Where most of their time is called from; "" and 0 unknown.
+    """
+
+    time_ms: float
+    ops: float
+    function: str
+    file: str
+    line: int
+    caller: str
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """The account has no options."""
 
@@ -185,6 +205,7 @@ class StepAccount(Result):
         has_events: Whether the frameworks' own events of the loop's thread were.
         recorder_ms: Per step, the recorder's own work; no part of the program.
         growth: Where each step runs more ops than the one before; None where it does not.
+        unused_gradients: Forward ops whose gradients nothing computed; None where there are none.
         parts: What a person would change; their times sum to the step.
         owners: What the parts are made of; their times sum to the step, too.
         rivals: Other threads that run Python.
@@ -201,6 +222,7 @@ class StepAccount(Result):
     has_events: bool
     recorder_ms: float
     growth: OpsGrowth | None
+    unused_gradients: UnusedGradients | None
     parts: Table[PartRow]
     owners: Table[OwnerRow]
     rivals: Table[RivalRow]
@@ -229,6 +251,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_events=longest.native is not None,
         recorder_ms=ms(recorder) / len(start),
         growth=_growth(longest),
+        unused_gradients=_unused(host, longest, len(start)),
         parts=_part_table(host, made, played, step_ps, len(start)),
         owners=_owner_table(owners(longest), len(start), step_ps),
         rivals=_rival_table(host, longest),
@@ -247,6 +270,7 @@ def _nothing() -> StepAccount:
         has_events=False,
         recorder_ms=0.0,
         growth=None,
+        unused_gradients=None,
         parts=Table.empty(PartRow),
         owners=Table.empty(OwnerRow),
         rivals=Table.empty(RivalRow),
@@ -272,8 +296,23 @@ _PROGRAMS = 3
 
 
 def _growth(found: Account) -> OpsGrowth | None:
-    grows = growth(found)
+    grows = found.growth
     return None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op)
+
+
+def _unused(host: Host, found: Account, count: int) -> UnusedGradients | None:
+    graph = unused_graph(host, found)
+    if graph is None:
+        return None
+    place = graph.place or CallSite("", "", 0, "")
+    return UnusedGradients(
+        ms(graph.time_ps) / count,
+        graph.ops / count,
+        place.function,
+        place.file,
+        place.line,
+        place.caller,
+    )
 
 
 def _mean_ps(found: Account) -> float:
@@ -348,7 +387,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "line": place[2],
         "caller": _caller(one, known),
         "between": _between(one),
-        "made_of": _made_of(one),
+        "made_of": made_of(one),
         "op": op,
         "first": first.name,
         "first_kind": first.kind,
@@ -360,12 +399,23 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "growth": told.growth,
         "every": told.every,
         "burst_ms": ms(told.burst_ps),
-        "data_type": known.data_type,
+        "data_type": known.data_type or _type_of_model(host, one),
         "on_device": first.on_device,
         "is_source": one.kind not in ("python", "library")
         and (bool(known.line) or (first.is_inline and bool(first.line))),
         "is_program": first.kind == "op" and first.is_inline and not first.type,
     }
+
+
+# NumPy's names of the types that matter here, and XLA's.
+_TYPES = {"float64": "f64", "complex128": "c128"}
+
+
+def _type_of_model(host: Host, one: Part) -> str:
+    """What the model's products compute in, where only the recorder noted it."""
+    if one.kind != "op" or one.name not in PRODUCTS:
+        return ""
+    return _TYPES.get(environment(host).settings.get(names.PARAMETERS, ""), "")
 
 
 def _caller(one: Part, known: CompiledOp) -> str:
@@ -395,68 +445,6 @@ def _between(one: Part) -> str:
         total[owner.between] = total.get(owner.between, 0) + owner.total_ps
     most = max(total, key=lambda name: total[name], default="")
     return most if total.get(most, 0) > one.total_ps / 2 else ""
-
-
-def _made_of(one: Part) -> str:
-    total: dict[str, int] = {}
-    for owner in one.owners:
-        name = owner.name or owner.kind
-        total[name] = total.get(name, 0) + owner.total_ps
-    if one.kind == "eager":
-        return _ops_of_loop(one)
-    if one.kind == "function":
-        return _places_of_ops(one)
-    listed = sorted(total.items(), key=lambda item: -item[1])[:3]
-    return ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
-
-
-def _places_of_ops(one: Part) -> str:
-    """Families of a function's ops, each with the line that has most of it."""
-    total: dict[str, dict[str, int]] = {}
-    for owner in one.owners:
-        at = f" ({owner.file}:{owner.line})" if owner.line else ""
-        lines = total.setdefault(owner.family if owner.kind == "op" else "hand-over", {})
-        lines[at] = lines.get(at, 0) + owner.total_ps
-    listed = sorted(total.items(), key=lambda item: -sum(item[1].values()))[:_FAMILIES]
-    return ", ".join(
-        f"{family} {sum(lines.values()) / max(one.total_ps, 1):.0%}"
-        f"{max(lines, key=lambda at: lines[at])}"
-        for family, lines in listed
-    )
-
-
-_FAMILIES = 4
-# Ops by which a program only makes its numbers and shapes tensors.
-_BOOKKEEPING = (
-    "_EagerConst",
-    "Const",
-    "Shape",
-    "StridedSlice",
-    "Pack",
-    "Identity",
-    "ReadVariableOp",
-)
-_LISTED = 5
-_NUMBERED = re.compile(r"\.\d+$")
-
-
-def _ops_of_loop(one: Part) -> str:
-    """The ops that a program runs again and again; what they are for, its rarest may tell."""
-    ops = [owner for owner in one.owners if owner.kind == "op"]
-    # XLA's instructions have numbers; the functions that JAX dispatches say more than they do.
-    if all(_NUMBERED.search(owner.name) for owner in ops):
-        ops = [owner for owner in one.owners if owner.kind == "framework" and owner.name] or ops
-    listed = list(dict.fromkeys(owner.name for owner in ops))
-    working = [name for name in listed if not _is_bookkeeping(name)] or listed
-    telling = {owner.name for owner in ops if owner.family in UNUSUAL}
-    shown = working[:_LISTED]
-    return ", ".join(
-        [*shown, *(name for name in working[_LISTED:] if name in telling)][: 2 * _LISTED]
-    )
-
-
-def _is_bookkeeping(name: str) -> bool:
-    return name in _BOOKKEEPING or name.startswith("TFE_")
 
 
 def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:

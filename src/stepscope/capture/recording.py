@@ -30,7 +30,7 @@ from stepscope.capture.file.writer import Writer
 from stepscope.capture.options import FRAMEWORKS, ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, NoteSeverity, Recorded, Recorder
 from stepscope.capture.result import Capture
-from stepscope.capture.runtime import machine
+from stepscope.capture.runtime import machine, settings
 from stepscope.schema import names
 from stepscope.schema.xspace import XSpace
 
@@ -448,7 +448,7 @@ class Recording:
         if stopped_ns:
             facts[names.PROFILE_STOP] = stopped_ns
             facts[PROFILE_OPTIONS] = self._effective or encoded_options(self.options)
-            facts.update(machine.software_facts())
+            facts.update(machine.software_facts() | settings.settings_facts())
         if not stopped_ns or not self._chunks:
             into.add_stats(names.HOST_PLANE, machine.processor_facts())
         into.add_stats(names.ENVIRONMENT_PLANE, facts)

@@ -107,10 +107,10 @@ def innermost(begin: I64, end: I64, times: I64) -> I64:
         end: Of the intervals; they are half-open. Those that overlap in part count as neighbours.
         times: When.
     """
-    order = np.lexsort((-end, begin)).astype(np.int64)
-    starts, ends = begin[order], end[order]
-    line = np.asarray([0, len(order)], np.int64)
-    parent = nest(starts, ends - starts, line).parent.astype(np.int64)
+    order = None if _is_outer_first(begin, end) else np.lexsort((-end, begin)).astype(np.int64)
+    starts, ends = (begin, end) if order is None else (begin[order], end[order])
+    line = np.asarray([0, len(starts)], np.int64)
+    parent = nest(starts, ends - starts, line).parent
     at: I64 = np.searchsorted(starts, times, side="right") - 1
     while True:
         over = np.flatnonzero(at >= 0)
@@ -118,8 +118,16 @@ def innermost(begin: I64, end: I64, times: I64) -> I64:
         if not len(over):
             break
         at[over] = parent[at[over]]
-    found: I64 = np.append(order, -1)[at]
-    return found
+    return at if order is None else np.append(order, -1)[at]
+
+
+def _is_outer_first(begin: I64, end: I64) -> bool:
+    """Whether intervals ascend, of those that begin together the longest first."""
+    later = begin[1:] > begin[:-1]
+    if later.all():
+        return True
+    same = np.flatnonzero(~later)
+    return bool(((begin[same + 1] == begin[same]) & (end[same + 1] <= end[same])).all())
 
 
 def sweep(
@@ -182,12 +190,18 @@ def _boundaries(
     if len(classes) and (classes.min() < 0 or classes.max() >= CLASSES):
         raise ValueError(f"classes must be 0..{CLASSES - 1}")
     real = (ends > starts) & (classes > 0)
-    starts, ends, kinds = starts[real], ends[real], classes[real].astype(np.uint8)
-    by_start, by_end = np.argsort(starts, kind="stable"), np.argsort(ends, kind="stable")
+    kinds = classes.astype(np.uint8, copy=False)
+    if not real.all():
+        starts, ends, kinds = starts[real], ends[real], kinds[real]
     return (
-        starts[by_start].data, kinds[by_start].data, ends[by_end].data, kinds[by_end].data,
+        *_sorted(starts, kinds), *_sorted(ends, kinds),
         np.ascontiguousarray(step_begin).data, np.ascontiguousarray(step_end).data,
     )  # fmt: skip
+
+
+def _sorted(times: I64, kinds: U8) -> tuple[memoryview, memoryview]:
+    order = np.argsort(times, kind="stable")
+    return times[order].data, kinds[order].data
 
 
 def union_spans(starts_ps: I64, ends_ps: I64) -> tuple[I64, I64]:

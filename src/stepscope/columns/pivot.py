@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.columns.by_key import distinct_codes
 from stepscope.columns.ordered import distinct
@@ -41,6 +42,7 @@ Value = int | float | str | bytes | None
 F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 _TEXT_KINDS: Final = (KIND_STR, KIND_BYTES, KIND_REF)
 _THREADS_FROM_STATS: Final = 1 << 17
+_NARROWED_FROM_STATS: Final = 1 << 16
 # This many strings become objects as fast as they are compared in the file.
 _OBJECTS_UP_TO: Final = 1 << 10
 
@@ -77,17 +79,22 @@ class StatColumn:
     Attributes:
         rows: The event (or metadata entry) of each stat, ascending.
         kind: ``KIND_*`` of each.
-        bits: The raw value of each, as in ``Stats.value``.
+        raw: The value of each, as in ``Stats.value``, references in as few bytes as they need.
         space: Where strings are.
     """
 
     rows: I64
     kind: U8
-    bits: U64
+    raw: NDArray[np.integer[Any]]
     space: Space
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def bits(self) -> U64:
+        """The raw value of each, as in ``Stats.value``."""
+        return self.raw.astype(np.uint64, copy=False)
 
     @cached_property
     def is_number(self) -> Bool:
@@ -131,12 +138,12 @@ class StatColumn:
     @cached_property
     def texts(self) -> StrColumn:
         """Values as text; numbers as Python prints them."""
-        return _intern(self.space, self.rows, self.kind, self.bits)
+        return _intern(self.space, self.rows, self.kind, self.raw)
 
     def _from_text(self, values: I64 | F64, parse: Callable[[str], int | float]) -> None:
         where = np.flatnonzero(np.isin(self.kind, _TEXT_KINDS))
         if len(where):
-            text = _intern(self.space, self.rows[where], self.kind[where], self.bits[where])
+            text = _intern(self.space, self.rows[where], self.kind[where], self.raw[where])
             parsed = np.array([parse(value) for value in text.values], values.dtype)
             values[where] = parsed[text.codes]
 
@@ -165,7 +172,7 @@ def _parse_float(text: str) -> float:
         return float("nan")
 
 
-def _intern(space: Space, rows: I64, kind: U8, bits: U64) -> StrColumn:
+def _intern(space: Space, rows: I64, kind: U8, raw: NDArray[np.integer[Any]]) -> StrColumn:
     codes = np.empty(len(rows), np.int32)
     values: list[str] = []
     code_of: dict[str, int] = {}
@@ -180,12 +187,13 @@ def _intern(space: Space, rows: I64, kind: U8, bits: U64) -> StrColumn:
         where = slice(None) if (kind == one).all() else np.flatnonzero(kind == one)
         if one == KIND_REF:
             # Rows of a table, which need no sort: it would take more memory than the column.
-            used, place = distinct_codes(bits[where].view(np.int64))
+            texts = raw[where].view(np.int64) if raw.dtype == np.uint64 else raw[where]
+            used, place = distinct_codes(texts)
             table = [code(space.stat_metadata.name[row]) for row in used.tolist()]
             code_at = np.array(table, np.int32)[place]
-            codes[where] = code_at[bits[where].view(np.int64)]
+            codes[where] = code_at[texts]
             continue
-        unique, inverse = np.unique(bits[where], return_inverse=True)
+        unique, inverse = np.unique(raw[where], return_inverse=True)
         if one in (KIND_STR, KIND_BYTES) and len(unique) > _OBJECTS_UP_TO:
             equal = equal_texts(space.buffer, unique.view(np.int64))
             if equal is not None:
@@ -320,5 +328,20 @@ def _pivot(
         on_cores(collect, range(shares), "stepscope-pivot")
     spans = {name: slice(int(begin[i]), int(begin[i + 1])) for name, i in number.items()}
     return {
-        name: StatColumn(owner[span], kind[span], bits[span], space) for name, span in spans.items()
+        name: StatColumn(owner[span], *_narrowed(kind[span], bits[span]), space)
+        for name, span in spans.items()
     }
+
+
+def _narrowed(kind: U8, bits: U64) -> tuple[U8, NDArray[np.integer[Any]]]:
+    """Kinds and values that hold on to nothing else, in few bytes where there are many.
+
+    Of a million events the texts are those of a small table, and all of one kind.
+    """
+    one = int(kind[0]) if len(kind) else KIND_NONE
+    if len(kind) < _NARROWED_FROM_STATS or not (kind == one).all():
+        return kind.copy(), bits.copy()
+    of_all = np.broadcast_to(np.uint8(one), len(kind))
+    if one != KIND_REF:
+        return of_all, bits.copy()
+    return of_all, bits.astype(np.int16 if int(bits.max()) < 1 << 15 else np.int32)

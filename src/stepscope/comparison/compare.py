@@ -23,9 +23,11 @@ from stepscope.comparison.levels import kernel_level, module_level, op_level, st
 from stepscope.comparison.matching import changes
 from stepscope.comparison.noise import difference, mean_interval
 from stepscope.comparison.parity import device_types, framework, parity
+from stepscope.comparison.pods import SuspectChangeRow, same_places, suspects_of
 from stepscope.comparison.verdict import headline, main_parts
 from stepscope.comparison.workers import worker_times
 from stepscope.errors import NothingToShow, UsageError
+from stepscope.pod.decoded import pod_of_profile
 from stepscope.result import Diagnostic, Table
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.steps.batch_sizes import examples_per_step
@@ -140,6 +142,7 @@ def compare(runs: Sequence[Side], notes: Sequence[Diagnostic] = ()) -> Compariso
             before, after, kernel_level(same_device=first.device_type == last.device_type)
         ),
         worker_times=worker_times(first.profile, last.profile),
+        suspects=_suspects(first.profile, last.profile),
         slowest_worker_parts=_slowest_worker(first, last, same_framework=same_framework),
         parity=parity(first.profile, last.profile),
         runs=_run_rows(runs),
@@ -191,6 +194,14 @@ def _slowest_worker(first: Side, last: Side, *, same_framework: bool) -> Table[P
     if before is None or after is None:
         return Table.empty(PartRow)
     return changes(before, after, op_level(same_framework=same_framework)).head(_SLOWEST_ROWS)
+
+
+def _suspects(before: Profile, after: Profile) -> Table[SuspectChangeRow]:
+    """Who makes the others wait; empty where one of the runs has nobody who waits."""
+    one, other = pod_of_profile(before), pod_of_profile(after)
+    if isinstance(one, str) or isinstance(other, str):
+        return Table.empty(SuspectChangeRow)
+    return suspects_of(one, other, same_places(one, other))
 
 
 def _run_rows(runs: Sequence[Side]) -> Table[RunRow]:

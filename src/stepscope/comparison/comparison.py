@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from stepscope.comparison.pods import SuspectChangeRow
 from stepscope.result import Column, Result, Row, Table
 
 
@@ -206,6 +207,7 @@ class Comparison(Result):
         modules: The change by module of the model; sums to ``delta_ms``.
         kernels: The change by kernel of the devices; sums to ``delta_ms``.
         worker_times: Each worker's own work and waiting; empty for runs of one worker.
+        suspects: Who makes the others wait in either run, as ``stepscope pod`` says.
         slowest_worker_parts: What changed for the worker the others wait for, if any.
         parity: Whether both runs did the same work under the same conditions.
         runs: All runs given, in order.
@@ -227,6 +229,7 @@ class Comparison(Result):
     modules: Table[PartRow]
     kernels: Table[PartRow]
     worker_times: Table[WorkerTimeRow]
+    suspects: Table[SuspectChangeRow]
     slowest_worker_parts: Table[PartRow]
     parity: Table[ParityRow]
     runs: Table[RunRow]

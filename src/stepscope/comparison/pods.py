@@ -9,7 +9,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 import numpy as np
 
-from stepscope.pod.report import DeviceRow, Pod, SuspectRow
+from stepscope.columns.space import I64
+from stepscope.pod.report import DeviceRow, Pod
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 
 R = TypeVar("R", bound=Row)
@@ -85,30 +86,51 @@ class PodComparison(Result):
 
 def compare_pods(before: Pod, after: Pod) -> PodComparison:
     """Hold a pod against an earlier one of the same job."""
-    keys, how = _keys(before.devices, after.devices)
-    known = {key: row for row, key in enumerate(keys[0])}
-    shared = [(known[key], row) for row, key in enumerate(keys[1]) if key in known]
-    unmatched = len(keys[0]) + len(keys[1]) - 2 * len(shared)
+    found = same_places(before, after)
     notes: tuple[Diagnostic, ...] = ()
-    if how != "coordinates":
-        text = f"The pods have no axes in common: devices are matched by their {how}."
+    if found.matched_by != "coordinates":
+        text = f"The pods have no axes in common: devices are matched by their {found.matched_by}."
         notes = (Diagnostic("pod-places", "info", text),)
+    suspects = suspects_of(before, after, found)
     return PodComparison(
         session=after.session,
         hosts=after.hosts,
         diagnostics=(*_missing(before, "baseline"), *_missing(after, "new run"), *notes),
-        headline=_headline(before, after),
+        headline=_headline(before, after, suspects),
         baseline=before.session,
-        matched_by=how,
-        unmatched=unmatched,
+        matched_by=found.matched_by,
+        unmatched=len(before.devices) + len(after.devices) - 2 * len(found.before),
         step_before_ms=before.step_ms,
         step_after_ms=after.step_ms,
         typical_before_ms=before.typical_step_ms,
         typical_after_ms=after.typical_step_ms,
-        suspects=_suspects(before.suspects, after.suspects),
+        suspects=suspects,
         coordinates=_coordinates(before, after),
-        places=_places(before.devices, after.devices, shared, how),
+        places=_places(before.devices, after.devices, found),
     )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SamePlaces:
+    """Which device of a pod is in the place of which of an earlier one.
+
+    Attributes:
+        matched_by: What tells that.
+        before, after: Rows of ``Pod.devices`` of either, pair by pair.
+    """
+
+    matched_by: MatchedBy
+    before: I64
+    after: I64
+
+
+def same_places(before: Pod, after: Pod) -> SamePlaces:
+    """Match the devices of two pods."""
+    keys, how = _keys(before.devices, after.devices)
+    known = {key: row for row, key in enumerate(keys[0])}
+    shared = [(known[key], row) for row, key in enumerate(keys[1]) if key in known]
+    was, now = np.asarray(shared, dtype=np.int64).reshape(-1, 2).T
+    return SamePlaces(how, was, now)
 
 
 def _missing(pod: Pod, which: str) -> tuple[Diagnostic, ...]:
@@ -119,17 +141,16 @@ def _missing(pod: Pod, which: str) -> tuple[Diagnostic, ...]:
     )
 
 
-def _headline(before: Pod, after: Pod) -> str:
+def _headline(before: Pod, after: Pod, suspects: Table[SuspectChangeRow]) -> str:
     change = after.step_ms - before.step_ms
     own = after.typical_step_ms - before.typical_step_ms
     if abs(change) < _SAME * before.step_ms:
         return f"The step takes {after.step_ms:.3g} ms as before."
     word = "longer" if change > 0 else "less"
     waits = change - own
-    new = [row["name"] for row in after.suspects.rows()]
-    old = {row["name"] for row in before.suspects.rows()}
-    fresh = next((name for name in new if name not in old), "")
-    gone = next((name for name in old if name not in new), "")
+    rows = list(suspects.rows())
+    fresh = next((row["name"] for row in rows if row["change"] == "new"), "")
+    gone = next((row["name"] for row in rows if row["change"] == "gone"), "")
     who = f" {fresh} makes the others wait now." if fresh else ""
     who += f" {gone} no longer makes the others wait." if gone else ""
     return (
@@ -161,16 +182,18 @@ def _tells(keys: Sequence[object]) -> bool:
     return len(set(keys)) == len(keys)
 
 
-def _suspects(before: Table[SuspectRow], after: Table[SuspectRow]) -> Table[SuspectChangeRow]:
-    old = {row["name"]: row for row in before.rows()}
-    new = {row["name"]: row for row in after.rows()}
+def suspects_of(before: Pod, after: Pod, places: SamePlaces) -> Table[SuspectChangeRow]:
+    """Who makes the others wait in either pod; the same place is the same suspect."""
+    names = _names_now(before.devices, after.devices, places)
+    old = {names.get(row["name"], row["name"]): row for row in before.suspects.rows()}
+    new = {row["name"]: row for row in after.suspects.rows()}
     rows = []
     for name in dict.fromkeys([*new, *old]):
         one = new.get(name) or old[name]
         change = "both" if name in new and name in old else "new" if name in new else "gone"
         rows.append(
             {
-                "name": name,
+                "name": one["name"],
                 "change": change,
                 "before_ms": old[name]["cost_ms"] if name in old else 0.0,
                 "after_ms": new[name]["cost_ms"] if name in new else 0.0,
@@ -178,6 +201,21 @@ def _suspects(before: Table[SuspectRow], after: Table[SuspectRow]) -> Table[Susp
             }
         )
     return _table(SuspectChangeRow, rows)
+
+
+def _names_now(
+    before: Table[DeviceRow], after: Table[DeviceRow], places: SamePlaces
+) -> dict[str, str]:
+    """By the name of a device or host of the earlier pod, that of the one in its place."""
+    found: dict[str, str] = {}
+    hosts: dict[str, set[str]] = {}
+    columns = [(list(one["host"]), list(one["device"])) for one in (before, after)]
+    (host_was, device_was), (host_now, device_now) = columns
+    for was, now in zip(places.before.tolist(), places.after.tolist(), strict=True):
+        found[f"{device_was[was]} of {host_was[was]}"] = f"{device_now[now]} of {host_now[now]}"
+        hosts.setdefault(host_was[was], set()).add(host_now[now])
+    # A host whose devices are spread over several now is none of them.
+    return found | {was: next(iter(now)) for was, now in hosts.items() if len(now) == 1}
 
 
 def _coordinates(before: Pod, after: Pod) -> Table[CoordinateChangeRow]:
@@ -201,12 +239,10 @@ def _coordinates(before: Pod, after: Pod) -> Table[CoordinateChangeRow]:
 
 
 def _places(
-    before: Table[DeviceRow], after: Table[DeviceRow], shared: list[tuple[int, int]], how: MatchedBy
+    before: Table[DeviceRow], after: Table[DeviceRow], found: SamePlaces
 ) -> Table[DeviceChangeRow]:
     """Devices in both, those whose part in waiting changed most first."""
-    if not shared:
-        return Table.empty(DeviceChangeRow)
-    was, now = np.asarray(shared, dtype=np.int64).T
+    was, now = found.before, found.after
     charged = [np.asarray(one["charged_ms"])[at] for one, at in ((before, was), (after, now))]
     order = np.argsort(-np.abs(charged[1] - charged[0]), kind="stable")
     was, now = was[order], now[order]
@@ -215,7 +251,7 @@ def _places(
         values = list(table[name])
         return [str(values[row]) for row in rows.tolist()]
 
-    named = {"coordinates": "place", "rank": "rank", "order": "device"}[how]
+    named = {"coordinates": "place", "rank": "rank", "order": "device"}[found.matched_by]
     return Table(
         DeviceChangeRow,
         {

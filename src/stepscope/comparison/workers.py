@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from stepscope.comparison.comparison import WorkerTimeRow
+from stepscope.comparison.pods import same_places
+from stepscope.pod.decoded import pod_of_profile
 from stepscope.result import Table
 from stepscope.tables.collectives.operations import collectives
 from stepscope.tables.core.profile import Profile
@@ -109,17 +111,17 @@ def _name(profile: Profile, time: WorkerTime, among: Sequence[WorkerTime]) -> st
 
 
 def worker_times(before: Profile, after: Profile) -> Table[WorkerTimeRow]:
-    """The workers of the new run beside those of the baseline of the same name, else in order."""
+    """The workers of the new run beside those of the baseline in their places.
+
+    Without places in common: beside those of the same name, else in order.
+    """
     old, new = workers(before), workers(after)
     if max(len(old), len(new)) < 2:
         return Table.empty(WorkerTimeRow)
-    named = {one.name: one for one in old}
-    by_name = all(one.name in named for one in new)
     nothing = WorkerTime("", 0, ALL_DEVICES, nan, nan)
     columns: dict[str, list[Any]] = {name: [] for name in WorkerTimeRow.__annotations__}
-    for place, time in enumerate(new):
-        there = old[place] if place < len(old) else nothing
-        was = named[time.name] if by_name else there
+    for time, was in zip(new, _counterparts(before, after, old, new), strict=True):
+        was = was or nothing
         for column, value in (
             ("worker", time.name),
             ("own_before_ms", was.own_ms),
@@ -130,3 +132,41 @@ def worker_times(before: Profile, after: Profile) -> Table[WorkerTimeRow]:
         ):
             columns[column].append(value)
     return Table(WorkerTimeRow, columns)
+
+
+def _counterparts(
+    before: Profile, after: Profile, old: Sequence[WorkerTime], new: Sequence[WorkerTime]
+) -> list[WorkerTime | None]:
+    """By worker of the new run, the one that it is held against."""
+    places = _places(before, after)
+    if places is not None:
+        by_key = {_key(before, time): time for time in old}
+        return [by_key.get(places.get(_key(after, time), ("", ""))) for time in new]
+    named = {one.name: one for one in old}
+    if all(one.name in named for one in new):
+        return [named[one.name] for one in new]
+    return [old[place] if place < len(old) else None for place in range(len(new))]
+
+
+def _key(profile: Profile, time: WorkerTime) -> tuple[str, str]:
+    host = profile.hosts[time.host]
+    if time.device == ALL_DEVICES:
+        return host.name, ""
+    return host.name, host.space.planes[time.device].name.removeprefix("/device:")
+
+
+def _places(before: Profile, after: Profile) -> dict[tuple[str, str], tuple[str, str]] | None:
+    """By host and device of the new run, those in its place before; None without places."""
+    one, other = pod_of_profile(before), pod_of_profile(after)
+    if isinstance(one, str) or isinstance(other, str):
+        return None
+    found = same_places(one, other)
+    if found.matched_by == "order":
+        return None
+    devices = [[(row.host, row.device) for row in pod.devices.records()] for pod in (one, other)]
+    places: dict[tuple[str, str], tuple[str, str]] = {}
+    for was, now in zip(found.before.tolist(), found.after.tolist(), strict=True):
+        there, here = devices[0][was], devices[1][now]
+        places[here] = there
+        places.setdefault((here[0], ""), (there[0], ""))
+    return places

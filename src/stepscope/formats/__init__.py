@@ -14,7 +14,7 @@ from typing import Final
 from stepscope.formats.format import Format
 from stepscope.formats.kineto import FORMAT as KINETO
 from stepscope.formats.nccl import FORMATS as NCCL
-from stepscope.formats.nsight import FORMAT as NSIGHT
+from stepscope.formats.nsight import FORMATS as NSIGHT
 from stepscope.formats.perfetto import FORMAT as PERFETTO
 from stepscope.formats.rocprof import FORMATS as ROCPROF
 from stepscope.formats.stacks import FORMATS as STACKS
@@ -22,7 +22,7 @@ from stepscope.formats.torch_memory import FORMAT as TORCH_MEMORY
 
 #: Every format that is read in pieces, by id; first come, first asked.
 FORMATS: Final[dict[str, Format]] = {
-    one.id: one for one in (NSIGHT, *ROCPROF, TORCH_MEMORY, *NCCL, *STACKS, PERFETTO, KINETO)
+    one.id: one for one in (*NSIGHT, *ROCPROF, TORCH_MEMORY, *NCCL, *STACKS, PERFETTO, KINETO)
 }
 
 __all__ = ["FORMATS", "Format"]

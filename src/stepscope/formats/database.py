@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from stepscope.errors import FormatError
 from stepscope.formats.packed import NULL, CodedTexts, PackedIntegers
 from stepscope.formats.table_pages import PlainTable, TablePages
+from stepscope.formats.trace_tables import LONGEST_TEXT, Rows
 
 I64 = NDArray[np.int64]
-Bool = NDArray[np.bool_]
 
 MAGIC: Final = b"SQLite format 3\0"
 #: What a broken file raises; the second, where it breaks the words of SQLite's own message.
@@ -35,8 +35,6 @@ _ROWS: Final = 1_000
 _KEYS: Final = 500
 _TIME_LIMIT_S: Final = 300.0
 _STEPS_BETWEEN_LOOKS: Final = 200_000
-#: Longest text that is read; the rest of longer ones is left out.
-_LONGEST_TEXT: Final = 1 << 16
 _FUNCTIONS: Final = frozenset({"ifnull", "substr", "count"})
 _PLAIN_READS: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ})
 # PRAGMA table_xinfo says this of ordinary columns; generated and hidden ones have other numbers.
@@ -44,68 +42,6 @@ _ORDINARY: Final = 0
 # Such a key is not a name of the rowid.
 _DESCENDING: Final = re.compile(r"PRIMARY\s+KEY\s+DESC\b", re.IGNORECASE)
 _VIRTUAL: Final = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
-
-
-class Rows:
-    """Rows of a table as columns.
-
-    Args:
-        count: How many there are.
-        numbers: Columns of integers, as arrays or packed; of names that are missing every cell
-            is ``NULL``.
-        texts: Columns of texts; of names that are missing every cell is None.
-        known: The columns that the table has.
-    """
-
-    def __init__(
-        self,
-        count: int,
-        numbers: Mapping[str, PackedIntegers | I64 | None],
-        texts: Mapping[str, CodedTexts | None],
-        known: frozenset[str] = frozenset(),
-    ) -> None:
-        self._count = count
-        self._numbers = numbers
-        none = CodedTexts([None], np.broadcast_to(np.int32(0), count))
-        self.texts = {name: none if one is None else one for name, one in texts.items()}
-        self.known = known
-        self.ended: dict[str, I64] = {}
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, column: str) -> I64:
-        """A column of integers, unpacked; ``NULL`` where the cell has none."""
-        found = self._numbers[column]
-        if found is None:
-            return np.full(self._count, NULL)
-        return found.array() if isinstance(found, PackedIntegers) else found
-
-    def has(self, column: str) -> Bool:
-        """Which rows have a number in a column."""
-        if self._numbers[column] is None:
-            return np.zeros(self._count, bool)
-        found: Bool = self[column] != NULL
-        return found
-
-    def get(self, column: str, missing: int) -> I64:
-        """A column of integers with a number of one's own for missing ones."""
-        if self._numbers[column] is None:
-            return np.full(self._count, missing)
-        values = self[column]
-        values = values if values.flags.writeable else values.copy()
-        values[values == NULL] = missing
-        return values
-
-    def replaced(self, **numbers: I64) -> Rows:
-        """The rows with other columns of integers."""
-        return Rows(self._count, {**self._numbers, **numbers}, self.texts, self.known)
-
-    def kept(self, wanted: Bool) -> Rows:
-        """Some of the rows, without their texts."""
-        numbers = {name: None if one is None else self[name][wanted]
-                   for name, one in self._numbers.items()}  # fmt: skip
-        return Rows(int(wanted.sum()), numbers, {}, self.known)
 
 
 @dataclass(slots=True)
@@ -234,7 +170,7 @@ class TraceDatabase:
         for begin in range(0, len(keys), _KEYS):
             some = keys[begin : begin + _KEYS]
             query = (
-                f"SELECT {_quoted(key)}, substr({_quoted(text)}, 1, {_LONGEST_TEXT}) "
+                f"SELECT {_quoted(key)}, substr({_quoted(text)}, 1, {LONGEST_TEXT}) "
                 f"FROM {_quoted(table)} WHERE {_quoted(key)} IN ({', '.join('?' * len(some))})"
             )
             for chunk in self._chunks(query, some):
@@ -253,7 +189,7 @@ class TraceDatabase:
         where: tuple[str, Sequence[str] | Sequence[int]] | None,
     ) -> tuple[str, tuple[Any, ...]]:
         wanted = [f"ifnull({_quoted(column)}, {NULL})" for column in numbers]
-        wanted += [f"substr({_quoted(column)}, 1, {_LONGEST_TEXT})" for column in texts]
+        wanted += [f"substr({_quoted(column)}, 1, {LONGEST_TEXT})" for column in texts]
         query = f"SELECT {', '.join(wanted) or 'NULL'} FROM {_quoted(table)}"
         if where is None:
             return query, ()

@@ -62,6 +62,9 @@ class Format:
             what ``open`` does.
         whose: (a file's name, its first bytes) → whose of a job it is: files of one folder are put
             together into runs by it. None where each file is a run by itself.
+        is_table: Whether a file of this name is a table of a recording that is a whole folder. The
+            folder of such a file is the recording, and ``Input.on_disk`` gives its path. None
+            where recordings are files.
     """
 
     id: str
@@ -72,3 +75,4 @@ class Format:
     open: Callable[[Input, str], Space]
     writer: Callable[[Input], str] = lambda _: ""
     whose: Callable[[str, bytes], Identity] | None = None
+    is_table: Callable[[str], bool] | None = None

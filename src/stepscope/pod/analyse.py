@@ -299,7 +299,7 @@ class _Analysis:
         of_node = found.communicator
         met = np.bincount(of_node, minlength=count)
         took = np.bincount(of_node, found.transfer_ps, count)
-        usual = np.bincount(of_node, self.typical.transfer_ps, count)
+        usual = np.bincount(of_node, self.typical.transfer_ps(), count)
         waits = np.zeros(count)
         for piece in found.pieces():
             waits += np.bincount(of_node[found.node[piece]], found.stood_ps[piece], count)

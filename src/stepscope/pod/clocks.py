@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64
 from stepscope.pod.meetings import Meetings, Units
-from stepscope.pod.rows import runs, whole_units
+from stepscope.pod.rows import grouped, offsets, runs, whole_units
 from stepscope.summary.summary import Who
 
 F64 = NDArray[np.float64]
@@ -136,8 +136,10 @@ class _Ends:
             np.minimum.at(low, node, mine)
             np.maximum.at(high, node, mine)
         # Rows of meetings whose ends compare clocks, by meeting.
-        rows = np.flatnonzero(found.of_node(found.tells & (low < high)) & (found.duration_ps >= 0))
-        self._rows = rows[np.argsort(found.node[rows], kind="stable")].astype(np.int32)
+        crosses = found.of_node(found.tells & (low < high))
+        crosses &= found.duration_ps >= 0
+        rows = grouped(found.node, offsets(found.node, len(found.size)))
+        self._rows = rows[crosses[rows]]
 
     def __len__(self) -> int:
         return len(self._rows)

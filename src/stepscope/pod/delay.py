@@ -58,7 +58,7 @@ def delays_of(found: Meetings, typical: Typical, waves: Waves) -> Delays:
         nodes = node[begin]
         code = np.repeat(np.arange(len(begin)), np.diff(np.append(begin, len(rows))))
         excess = np.maximum(found.stretch_ps(rows) - typical.stretch_ps(rows), 0).astype(np.float64)
-        slow = np.maximum(found.transfer_ps[nodes] - typical.transfer_ps[nodes], 0) * 1.0
+        slow = np.maximum(found.transfer_ps[nodes] - typical.transfer_ps(nodes), 0) * 1.0
         stood, waits = found.stood_ps[rows].astype(np.float64), found.wait_ps(rows)
         waited += float(stood.sum())
         late = np.maximum(_medians(waits, begin)[code] - waits, 0.0)

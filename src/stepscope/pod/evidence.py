@@ -80,7 +80,7 @@ def _three(suspect: Suspect, found: Meetings, typical: Typical) -> I64:
     if suspect.kind == "work":
         late = found.stretch_ps(candidates) - typical.stretch_ps(candidates)
     else:
-        late = (found.transfer_ps - typical.transfer_ps)[found.node[candidates]]
+        late = (found.transfer_ps - typical.transfer_ps())[found.node[candidates]]
     worst = candidates[np.argmax(late)]
     members = np.flatnonzero((found.node == found.node[worst]) & ~mine)
     # Who waited longest was the fastest to come.

@@ -41,37 +41,45 @@ def identified(rows: dict[str, Any]) -> Identified:
     """
     unit = rows["unit"]
     communicator = rows.pop("communicator")
-    in_step = np.where(rows.pop("numbered"), 0, _from_zero(rows["step"]).astype(np.int64) + 1)
+    numbered = rows.pop("numbered")
+    in_step = _from_one(rows["step"])
+    in_step[numbered] = 0
+    del numbered
     both = packed(communicator, in_step)
     del in_step
     key = packed(both, rows.pop("number"))
     del both
     order, is_first = _sorted(key)
     del key
-    begin = np.flatnonzero(is_first)
+    begin = np.flatnonzero(is_first).astype(np.int32)
     # Rows of a meeting are in the order of units.
-    same = np.zeros(len(order), dtype=np.bool_)
-    owner = unit[order]
-    np.equal(owner[1:], owner[:-1], out=same[1:])
-    same &= ~is_first
-    same[:-1] |= same[1:]
-    once = ~same
-    members = np.diff(np.append(begin, len(order)))
-    size = np.add.reduceat(once, begin, dtype=np.int64) if len(begin) else begin
+    once = np.ones(len(order), dtype=np.bool_)
+    for piece in pieces(max(len(order) - 1, 0)):
+        here, there = order[piece], order[piece.start + 1 : piece.stop + 1]
+        again = (unit[here] == unit[there]) & ~is_first[piece.start + 1 : piece.stop + 1]
+        once[piece] &= ~again
+        once[piece.start + 1 : piece.stop + 1] &= ~again
+    del is_first
+    twice = len(once) - int(np.count_nonzero(once))
+    members: I32 = np.append(begin[1:], np.int32(len(order)))[: len(begin)] - begin
+    size = np.add.reduceat(once, begin, dtype=np.int32) if len(begin) else begin
     counts = size > 1
     of_node = communicator[order[begin[counts]]]
-    number = (np.cumsum(counts) - 1).astype(np.int32)
+    del communicator, begin
+    number = np.cumsum(counts, dtype=np.int32)
+    number -= 1
     once &= np.repeat(counts, members)
     node = np.empty(len(order), dtype=np.int32)
     node[order] = np.repeat(number, members)
     kept = np.empty(len(order), dtype=np.bool_)
     kept[order] = once
+    del order, once, members, number
     return Identified(
         kept=kept,
-        node=node[kept],
+        node=node if kept.all() else node[kept],
         communicator=of_node.astype(np.int32),
-        size=size[counts].astype(np.int32),
-        twice=int(same.sum()),
+        size=size[counts],
+        twice=twice,
     )
 
 
@@ -101,21 +109,31 @@ def packed(high: NDArray[Any], low: NDArray[Any]) -> I64:
     """One number for every pair, in the order of pairs."""
     if not len(high):
         return np.zeros(0, dtype=np.int64)
-    high, low = _from_zero(high), _from_zero(low)
-    if (int(high.max()) + 1) * (int(low.max()) + 1) >= _MOST:
+    if _span(high) * _span(low) >= _MOST:
         # As many as rows at most, so pairs of these do fit.
         high, low = (np.unique(one, return_inverse=True)[1] for one in (high, low))
-    found = high.astype(np.int64) * (int(low.max()) + 1)
-    found += low
+    found = np.empty(len(high), dtype=np.int64)
+    first, second, size = int(high.min()), int(low.min()), _span(low)
+    for piece in pieces(len(high)):
+        found[piece] = high[piece]
+        found[piece] -= first
+        found[piece] *= size
+        found[piece] += low[piece].astype(np.int64) - second
     return found
 
 
-def _from_zero(values: NDArray[Any]) -> NDArray[Any]:
-    if not len(values):
-        return values
-    least, most = int(values.min()), int(values.max())
-    if least == 0:
-        return values
-    if most - least >= _MOST:  # more than 64 bits hold
-        return np.unique(values, return_inverse=True)[1]
-    return values.astype(np.int64) - least
+def _span(values: NDArray[Any]) -> int:
+    """How many numbers there are from the least to the most of these."""
+    return int(values.max()) - int(values.min()) + 1
+
+
+def _from_one(values: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers, the least of which is 1."""
+    if not len(values) or _span(values) >= _MOST:  # more than 64 bits hold
+        return np.unique(values, return_inverse=True)[1] + 1
+    least = int(values.min()) - 1
+    narrow = _span(values) < np.iinfo(np.int32).max
+    found = np.empty(len(values), dtype=np.int32 if narrow else np.int64)
+    for piece in pieces(len(values)):
+        found[piece] = values[piece].astype(np.int64) - least
+    return found

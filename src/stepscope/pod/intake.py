@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from sys import intern
 from typing import Any, Final
 
 import numpy as np
@@ -73,11 +74,9 @@ class MeetingGroup:
     """Who meets, as the first of its recordings says.
 
     Attributes:
-        key: The same in all recordings.
         kind, label: What they do, and what the program calls it.
     """
 
-    key: str
     kind: str
     label: str
 
@@ -174,7 +173,7 @@ class Intake:
         codes = np.zeros(met.height, dtype=np.int64)
         for at, (key, kind, label) in enumerate(zip(*texts, strict=True)):
             code = self._codes.setdefault(key, len(self._codes))
-            said = who.rank, who.host, kind, label
+            said = who.rank, who.host, intern(kind), intern(label)
             if code == len(self._described):
                 self._described.append(said)
             elif said < self._described[code]:
@@ -261,9 +260,7 @@ class Intake:
         return Gathered(
             who=who,
             rows=rows,
-            communicators=tuple(
-                MeetingGroup(key, one[2], one[3]) for key, one in zip(keys, described, strict=True)
-            ),
+            communicators=tuple(MeetingGroup(one[2], one[3]) for one in described),
             steps=steps.astype(np.int64),
             recorded=recorded,
             stepping=self._stepping,

@@ -23,18 +23,22 @@ _ALIKE = 0.02
 
 
 def slowness(found: Meetings, typical: Typical) -> tuple[F64, F64]:
-    """By communicator: its transfers as a multiple of what is typical, and z within its class."""
+    """By communicator: its transfers as a multiple of what is typical, and z within its class.
+
+    z is NaN where a class has one communicator: it is neither slow nor normal. The one of all
+    devices goes through every link, the slow one too.
+    """
     count = len(found.communicators)
     of_node = found.communicator
     told = found.tells
     took = np.bincount(of_node[told], found.transfer_ps[told], count)
-    usual = np.bincount(of_node[told], typical.transfer_ps[told], count)
+    usual = np.bincount(of_node[told], typical.transfer_ps(told), count)
     ratio = np.divide(took, usual, out=np.ones(count), where=usual > 0)
     size = np.zeros(count, dtype=np.int64)
     size[of_node] = found.size
     kinds = np.unique([one.kind for one in found.communicators], return_inverse=True)[1]
     group = (kinds << 32) + size
-    z = np.zeros(count)
+    z = np.full(count, np.nan)
     for one in np.unique(group):
         mine = (group == one) & (usual > 0)
         if mine.sum() < 2:
@@ -46,7 +50,7 @@ def slowness(found: Meetings, typical: Typical) -> tuple[F64, F64]:
 
 
 def covering(
-    found: Meetings, units: Units, families: list[GroupFamily], slow: Bool, most: int
+    found: Meetings, units: Units, families: list[GroupFamily], slow: Bool, normal: Bool, most: int
 ) -> Iterator[tuple[Set, Bool]]:
     """Sets that cover slow communicators and no normal one, with which they cover."""
     count = len(slow)
@@ -61,7 +65,7 @@ def covering(
     through = [_through(family, unit, communicator, count) for family in families]
     left = slow & leaves
     for _ in range(most):
-        best = _best(families, through, slow, left) if left.any() else None
+        best = _best(families, through, normal, left) if left.any() else None
         if best is None:
             return
         family, one = best
@@ -83,13 +87,13 @@ def _through(family: GroupFamily, unit: I64, communicator: I64, count: int) -> t
 
 
 def _best(
-    families: list[GroupFamily], through: list[tuple[I64, I64]], slow: Bool, left: Bool
+    families: list[GroupFamily], through: list[tuple[I64, I64]], normal: Bool, left: Bool
 ) -> tuple[int, int] | None:
     """The set that covers most of what is left: (family, set); None where none fits."""
     fits: list[tuple[int, int, int, int]] = []
     for number, (place, met) in enumerate(through):
         size = len(families[number])
-        innocent = np.bincount(place[~slow[met]], minlength=size) > 0
+        innocent = np.bincount(place[normal[met]], minlength=size) > 0
         covered = np.where(innocent, 0, np.bincount(place[left[met]], minlength=size))
         top = int(covered.max(initial=0))
         fits += [

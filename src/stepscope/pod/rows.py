@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64
 
-_PIECE: Final = 1 << 19
+_PIECE: Final = 1 << 18
 
 
 def pieces(count: int) -> Iterator[slice]:
@@ -45,3 +45,35 @@ def runs(*columns: NDArray[Any]) -> I64:
     for one in columns:
         differ[1:] |= one[1:] != one[:-1]
     return np.flatnonzero(differ)
+
+
+def offsets(values: I32, size: int) -> I32:
+    """Where each value from 0 on begins if they are sorted, and the end of the last."""
+    found = np.zeros(size + 1, dtype=np.int32)
+    for piece in pieces(len(values)):
+        mine = values[piece]
+        np.add.at(found, mine[mine >= 0] + 1, 1)
+    return np.cumsum(found, dtype=np.int32, out=found)
+
+
+def grouped(values: I32, begin: I32) -> I32:
+    """Rows by their values (those from 0 on), in order among equal ones.
+
+    Args:
+        values: Small numbers.
+        begin: Their ``offsets``, with which nothing is sorted but some rows at a time.
+    """
+    following = begin[:-1].copy()
+    found = np.empty(int(begin[-1]), dtype=np.int32)
+    for piece in pieces(len(values)):
+        mine = values[piece]
+        order = np.argsort(mine, kind="stable").astype(np.int32)
+        order = order[int((mine < 0).sum()) :]
+        first = runs(mine[order])
+        many = np.diff(np.append(first, len(order))).astype(np.int32)
+        value = mine[order[first]]
+        place = np.arange(len(order), dtype=np.int32)
+        place += np.repeat(following[value] - first.astype(np.int32), many)
+        found[place] = order + np.int32(piece.start)
+        following[value] += many
+    return found

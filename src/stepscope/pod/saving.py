@@ -50,10 +50,9 @@ class PodReplays:
             share: By unit, what of a typical stretch its stretches take at most; 1 if not given.
         """
         found, typical = self._found, self._typical
-        transfer = found.transfer_ps
-        if nodes is not None:
-            transfer = np.where(nodes, np.minimum(transfer, typical.transfer_ps), transfer)
-        end, latest = np.zeros(len(found)), 0.0
+        # Members of a meeting end it together, but where durations do not tell.
+        end, latest = np.zeros(len(found.size)), 0.0
+        alone = None if found.tells.all() else np.zeros(len(found))
         for wave, begin in enumerate(self._begin):
             rows = self._waves[wave]
             stretch = found.stretch_ps(rows).astype(np.float64)
@@ -63,13 +62,19 @@ class PodReplays:
                 stretch = np.where(units[unit], np.minimum(stretch, usual), stretch)
             before = found.before[rows]
             # What came from nothing begins at 0.
-            arrival = np.where(before < 0, 0.0, end[before]) + stretch
+            came = end[found.node[before]] if alone is None else alone[before]
+            arrival = np.where(before < 0, 0.0, came) + stretch
             node = found.node[rows[begin]]
             size = np.diff(np.append(begin, len(rows)))
-            done = np.repeat(np.maximum.reduceat(arrival, begin) + transfer[node], size)
-            tells = found.tells[node]
-            if not tells.all():
-                done = np.where(np.repeat(tells, size), done, arrival + found.duration_ps[rows])
-            end[rows] = done
+            transfer = found.transfer_ps[node]
+            if nodes is not None:
+                usual = np.minimum(transfer, typical.transfer_ps(node))
+                transfer = np.where(nodes[node], usual, transfer)
+            done = np.maximum.reduceat(arrival, begin) + transfer
+            end[node] = done
+            if alone is not None:
+                tells = np.repeat(found.tells[node], size)
+                done = np.where(tells, np.repeat(done, size), arrival + found.duration_ps[rows])
+                alone[rows] = done
             latest = max(latest, float(done.max()))
         return latest

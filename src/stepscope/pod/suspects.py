@@ -241,7 +241,7 @@ class Search:
         slow = z > Z_FROM
         if not slow.any():
             return []
-        covers = covering(self.found, self.units, self.families, slow, _MOST)
+        covers = covering(self.found, self.units, self.families, slow, z <= Z_FROM, _MOST)
         named = [self._link(where, mine, ratio, z) for where, mine in covers]
         cheap = COST_FROM * self.recorded_ps
         return [one for one in named if max(one.cost_ps, one.saving_ps) >= cheap]
@@ -252,7 +252,7 @@ class Search:
         everything = np.ones(len(self.units), dtype=np.bool_)
         length = self.replays.length_ps(everything, ~nodes)
         saving = self.replays.saving_ps(nodes=nodes) / self.steps
-        over = np.maximum(np.where(nodes, found.transfer_ps - self.typical.transfer_ps, 0), 0)
+        over = np.maximum(np.where(nodes, found.transfer_ps - self.typical.transfer_ps(), 0), 0)
         share = over / np.maximum(found.size, 1)
         by_step = np.zeros(self.steps)
         for piece in pieces(len(found)):

@@ -35,15 +35,21 @@ class Typical:
         role: By unit: which units are its peers; -1 where it meets nobody.
         slot: By row, its place in ``usual_ps``; -1 where it has no peers, and is typical itself.
         usual_ps: What stretches at the same place of peers' steps typically take.
-        transfer_ps: By meeting: the median of its class: kind, size, how often its communicator
-            meets in a step, and the how-manieth time this is.
+        transfer_class: By meeting, its class: kind, size, how often its communicator meets in a
+            step, and the how-manieth time this is; a place in ``transfers_ps``.
+        transfers_ps: Median transfers.
     """
 
     found: Meetings
     role: I64
     slot: I32
     usual_ps: I64
-    transfer_ps: I64
+    transfer_class: I32
+    transfers_ps: I64
+
+    def transfer_ps(self, nodes: NDArray[Any] | slice = slice(None)) -> I64:
+        """What the transfers of these meetings typically take."""
+        return self.transfers_ps[self.transfer_class[nodes]]
 
     def stretch_ps(self, rows: NDArray[Any] | slice) -> I64:
         """What the stretches of these rows typically take."""
@@ -67,9 +73,10 @@ def typical_of(found: Meetings, stage: I64) -> Typical:
     """
     if not len(found):
         nobody = np.full(len(stage), -1, dtype=np.int64)
-        return Typical(found, nobody, found.unit, found.transfer_ps, found.transfer_ps)
+        return Typical(found, nobody, found.unit, found.transfer_ps, found.node, found.transfer_ps)
     kinds = [one.kind for one in found.communicators]
     kind = np.unique(np.asarray(kinds or [""]), return_inverse=True)[1]
+    transfers = _transfers(found, kind.astype(np.int32))  # first: it needs most memory
     # What a meeting is: the kind of collective, and how many are in it.
     what = (kind[found.communicator] << 40) + (found.size.astype(np.int64) << 16)
     sequence = np.zeros(len(stage), dtype=np.uint64)
@@ -94,7 +101,7 @@ def typical_of(found: Meetings, stage: I64) -> Typical:
     for piece in pieces(len(found)):
         place = slot[piece] + first[role[found.unit[piece]]]
         slot[piece] = np.where(slot[piece] >= 0, place, -1)
-    return Typical(found, role, slot, usual_ps, _transfers(found, kind))
+    return Typical(found, role, slot, usual_ps, *transfers)
 
 
 def _by_step(found: Meetings, piece: slice) -> tuple[I64, I64, I64]:
@@ -154,8 +161,8 @@ def _among_peers(role: I64, over_steps: list[tuple[I64, I64, F64]]) -> tuple[I64
     return runs(mine[begin]), usual
 
 
-def _transfers(found: Meetings, kind: I64) -> I64:
-    """By meeting, the median transfer of its class."""
+def _transfers(found: Meetings, kind: I32) -> tuple[I32, I64]:
+    """By meeting, its class; by class, the median transfer."""
     count = len(found.size)
     step = np.empty(count, dtype=np.int32)
     for piece in reversed(list(pieces(len(found)))):  # that of the first member stays
@@ -165,16 +172,19 @@ def _transfers(found: Meetings, kind: I64) -> I64:
     communicator = found.communicator[order]
     begin = runs(communicator, step[order])
     many = np.diff(np.append(begin, count))
-    nth = np.arange(count, dtype=np.int32) - np.repeat(begin.astype(np.int32), many)
-    often = np.repeat(many.astype(np.int32), many)
-    place = packed(packed(kind[communicator], found.size[order]), packed(often, nth))
-    del communicator, nth, often
-    by_class = np.lexsort((found.transfer_ps[order], place))
+    place = packed(kind[communicator], found.size[order])
+    del communicator
+    place = packed(place, np.repeat(many.astype(np.int32), many))
+    nth = np.arange(count, dtype=np.int32)
+    nth -= np.repeat(begin.astype(np.int32), many)
+    place = packed(place, nth)
+    del nth
+    by_class = np.lexsort((found.transfer_ps[order], place)).astype(np.int32)
     begin = runs(place[by_class])
     del place
     many = np.diff(np.append(begin, count))
     order = order[by_class]
     del by_class
-    told = np.empty(count, dtype=np.int64)
-    told[order] = np.repeat(found.transfer_ps[order[begin + (many - 1) // 2]], many)
-    return told
+    of_node = np.empty(count, dtype=np.int32)
+    of_node[order] = np.repeat(np.arange(len(begin), dtype=np.int32), many)
+    return of_node, found.transfer_ps[order[begin + (many - 1) // 2]]

@@ -12,7 +12,7 @@ import numpy as np
 
 from stepscope.columns.space import I32, I64
 from stepscope.pod.meetings import Meetings
-from stepscope.pod.rows import pieces
+from stepscope.pod.rows import grouped, offsets, pieces
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,36 +44,32 @@ def waves_of(found: Meetings) -> Waves:
     for one another in a circle, whatever streams they are on.
     """
     count = len(found)
-    by_node = np.argsort(found.node, kind="stable").astype(np.int32)
-    node_at = _offsets(found.node, len(found.size))
-    # Rows by what they came from, without those that came from nothing.
-    by_before = np.argsort(found.before, kind="stable").astype(np.int32)
-    by_before = by_before[int((found.before < 0).sum()) :]
-    before_at = _offsets(found.before[by_before], count)
-    missing = np.zeros(len(found.size), dtype=np.int32)
+    node_at = offsets(found.node, len(found.size))
+    by_node = grouped(found.node, node_at)
+    # Meetings that came from each, once for each member that did.
+    source = np.full(count, -1, dtype=np.int32)
     for piece in pieces(count):
-        nodes = found.node[piece][found.before[piece] >= 0]
-        np.add.at(missing, nodes, 1)
+        before = found.before[piece]
+        source[piece] = np.where(before >= 0, found.node[before], -1)
+    after_at = offsets(source, len(found.size))
+    after = grouped(source, after_at)
+    del source
+    missing = np.zeros(len(found.size), dtype=np.int32)
+    for piece in pieces(len(after)):
+        after[piece] = found.node[after[piece]]
+        np.add.at(missing, after[piece], 1)
     ready = np.flatnonzero(missing == 0)
-    waves: list[I32] = []
+    rows = np.empty(count, dtype=np.int32)
+    begin = [0]
     while len(ready):
-        rows = by_node[_ranges(node_at[ready], node_at[ready + 1])]
-        waves.append(rows)
-        after = by_before[_ranges(before_at[rows], before_at[rows + 1])]
-        nodes, came = np.unique(found.node[after], return_counts=True)
+        wave = by_node[_ranges(node_at[ready], node_at[ready + 1])]
+        begin.append(begin[-1] + len(wave))
+        rows[begin[-2] : begin[-1]] = wave
+        following = after[_ranges(after_at[ready], after_at[ready + 1])]
+        nodes, came = np.unique(following, return_counts=True)
         missing[nodes] -= came.astype(np.int32)
         ready = nodes[missing[nodes] == 0]
-    begin = np.append(0, np.cumsum([len(wave) for wave in waves])).astype(np.int64)
-    rows = np.concatenate([by_node[:0], *waves])
-    return Waves(rows, begin, count - len(rows))
-
-
-def _offsets(values: I32, size: int) -> I32:
-    """Where each value begins if they are sorted, and the end of the last."""
-    found = np.zeros(size + 1, dtype=np.int32)
-    for piece in pieces(len(values)):
-        np.add.at(found, values[piece] + 1, 1)
-    return np.cumsum(found, dtype=np.int32, out=found)
+    return Waves(rows[: begin[-1]], np.asarray(begin, dtype=np.int64), count - begin[-1])
 
 
 def _ranges(low: I32, high: I32) -> I64:

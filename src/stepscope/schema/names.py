@@ -141,6 +141,10 @@ LONELY_LOADER: Final = "DataLoader without workers"
 INPUT_STAGE_ID: Final = "_ipl_stage_id"
 INPUT_STAGE_NAME: Final = "_ipl_stage_name"
 INPUT_STAGE_CATEGORY: Final = "_ipl_stage_cat"
+# Of the environment's plane: a setting of a framework that is not at its default, and among them
+# the data type of the model's parameters.
+SETTING: Final = "setting_"
+PARAMETERS: Final = "parameters"
 PROFILE_START: Final = "profile_start_time"
 PROFILE_STOP: Final = "profile_stop_time"
 # Of a call of a collective in a dump of the flight recorder, beside COLLECTIVE_NUMBER: its process
@@ -240,6 +244,8 @@ EAGER_LOCAL_EXECUTE: Final = "EagerLocalExecute: "
 FUNCTION_RUN: Final = "FunctionRun"
 EAGER_KERNEL_RUN: Final = "KernelAndDeviceFunc::Run"
 ITERATOR_GET_NEXT: Final = "IteratorGetNext"
+# Lines of nothing but those, from files of an allocator's history; the device's number follows.
+MEMORY_LINE: Final = "Memory of GPU "
 MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")
 DCN_RECEIVE: Final = "MegaScale: Communication Transport Receive"
 PJIT_FUNCTION: Final = "PjitFunction("

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from stepscope import store
 from stepscope.columns.merge import merged
+from stepscope.columns.private import private_stretches, without_private
 from stepscope.columns.reach import within_reach
 from stepscope.columns.space import Space
 from stepscope.columns.texts import stretches_without_text
@@ -70,6 +71,8 @@ class _File:
     contents: Contents | None = None
     damage: str = ""
     impossible: int = 0
+    together: tuple[Diagnostic, ...] = ()
+    beside: tuple[str, ...] = ()
     asked: bool = False
     lock: RLock = field(default_factory=RLock, repr=False)
 
@@ -81,10 +84,14 @@ class DecodedRun:
         run: Its files.
         redaction: What is taken out of each host before anybody sees it; files are then called
             by their hosts.
+        private: Keep what hosts say of their machine and its owner (``columns.private``).
     """
 
-    def __init__(self, run: Run, redaction: Redaction | None = None) -> None:
+    def __init__(
+        self, run: Run, redaction: Redaction | None = None, *, private: bool = False
+    ) -> None:
         self.run = run
+        self._private = private
         self.redaction = redaction
         self._files = {
             source.host: _File(
@@ -114,13 +121,17 @@ class DecodedRun:
         with file.lock:
             if not file.asked:
                 try:
-                    space = _decoded(file, progress)
+                    space = _with_companions(file, _decoded(file, progress), progress)
                     if self._redactor is not None:
                         is_first = file is next(iter(self._files.values()))
                         space = self._redactor(space, is_first=is_first)
                         if file.contents is not None:  # nothing points into it any more
                             file.contents.close()
                             file.contents = None
+                    elif not self._private:
+                        if file.contents is not None:
+                            file.contents.blank(private_stretches(space))
+                        space = without_private(space)
                     _keep(file, space)
                 except StepscopeError as error:
                     file.error = error
@@ -160,6 +171,8 @@ class DecodedRun:
         """Names, without their folders, of the opened files of these hosts."""
         reports = [self._files[name].report for name in names]
         used = [one.path for one in reports if one.state in ("opened", "damaged")]
+        if self.redaction is None:
+            used += [path for name in names for path in self._files[name].beside]
         return tuple(re.split(r"[/\\]", path)[-1] for path in used)
 
     def diagnostics(self, names: tuple[str, ...]) -> tuple[Diagnostic, ...]:
@@ -176,6 +189,7 @@ class DecodedRun:
             if file.damage:
                 text = f"{file.damage} Everything before the damage is shown."
                 found.append(Diagnostic("damaged-file", "error", text, name))
+            found += file.together
             if file.host is not None:
                 found += damage_of(file.host)
             if file.impossible:
@@ -232,6 +246,22 @@ def _decoded(file: _File, progress: StageProgress | None) -> Space:
     file.contents = contents
     file.damage = contents.damage
     return space
+
+
+def _with_companions(file: _File, space: Space, progress: StageProgress | None) -> Space:
+    """The columns with those of the files beside it, where they are of the same time."""
+    if not file.source.companions:
+        return space
+    from stepscope.session.companions import with_companions
+
+    def read(source: Source) -> Space:
+        return _decoded(
+            _File(source, FileReport(source.path, source.size_bytes, "waiting")), progress
+        )
+
+    found = with_companions(file.source, space, read)
+    file.together, file.beside = found.notes, found.paths
+    return found.space
 
 
 def _keep(file: _File, space: Space) -> None:

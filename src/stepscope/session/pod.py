@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from stepscope import engine as engines
 from stepscope.engine import Done
 from stepscope.errors import NothingToShow, StepscopeError, StoreError
-from stepscope.pod.analyse import analyse, answer
+from stepscope.pod.analyse import answer
 from stepscope.pod.intake import Gathered, Intake
 from stepscope.pod.report import Pod
 from stepscope.session.decoded_run import DecodedRun
@@ -24,7 +24,6 @@ from stepscope.store.stamp import stamp
 from stepscope.summary.build import summarise
 from stepscope.summary.encode import decode, encode
 from stepscope.summary.summary import VERSION, Summary
-from stepscope.tables.core.profile import Host
 
 #: Called with (what is done, done bytes, total bytes).
 Progress = Callable[[str, int, int], None]
@@ -84,11 +83,6 @@ def pod_of(
         progress(f"joining {len(intake):,} recordings", 0, 0)
     whole = intake.gathered()
     return answer(whole, run.id, failed, _expected(whole, run))
-
-
-def pod_of_hosts(hosts: Sequence[Host], name: str) -> Pod:
-    """The same from hosts that are decoded already, of a run of this name."""
-    return analyse([summarise(host) for host in hosts], name)
 
 
 def _known(kept: Kept, source: Source) -> Summary | None:

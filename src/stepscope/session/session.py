@@ -17,7 +17,7 @@ from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.rules import all_rules, rules_reading_only
-from stepscope.session.together import check_together
+from stepscope.session.together import TooManyTogether, check_together
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Host, Profile, TimeBase
 from stepscope.tables.steps.time_base import base_of, said, with_times_of
@@ -39,6 +39,7 @@ def open(  # `stepscope.open` is the published name
     run: str | None = None,
     host: str | None = None,
     redact: Redaction | None = None,
+    private: bool = False,
     progress: StageProgress | None = None,
 ) -> Session:
     """Open a profile: a file, a run directory, a log directory or a URL.
@@ -50,6 +51,8 @@ def open(  # `stepscope.open` is the published name
         run: Which run, where there are several; the newest by default.
         host: Only this host, or several with commas between; all hosts by default.
         redact: What to take out of the recording before anything is computed; nothing by default.
+        private: Keep what the recording says of its machine and owner (hosts, users, command
+            lines, environments, folders), which is left out by default.
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
     Raises:
@@ -65,7 +68,7 @@ def open(  # `stepscope.open` is the published name
         found, chosen = anonymous(found, chosen)
         if host in named:
             host = chosen.hosts[named.index(host)]
-    return Session(found, DecodedRun(chosen, redact), host=host, progress=progress)
+    return Session(found, DecodedRun(chosen, redact, private=private), host=host, progress=progress)
 
 
 def pick_run(found: Found, name: str | None) -> Run:
@@ -268,16 +271,30 @@ class Session(ToolMethods):
     def _advise(self, rules: Sequence[Rule]) -> Advice:
         if self._times_of == "step":
             return self._plain._advise(rules)  # rules take sums to be of the recording
-        results: dict[str, Result] = {}
-        missing: dict[str, str] = {}
-        wanted = {tool for rule in rules for tool in rule.reads}
-        for tool in (TOOLS.find(name) for name in sorted(wanted)):
-            lacking = self._lacking(tool)
-            if lacking is None:
-                results[tool.id] = self._run_plain(tool, tool.options())
-            else:
-                missing[tool.id] = lacking.missing
+        results, missing = self.read_by(rules)
         return advise(results, rules, missing)
+
+    def read_by(self, rules: Sequence[Rule]) -> tuple[dict[str, Result], dict[str, str]]:
+        """The results that these rules read, and what is missing for others, by id."""
+        wanted = {name for rule in rules for name in rule.reads}
+        try:
+            found = {name: self._read(name) for name in sorted(wanted)}
+        except TooManyTogether as error:  # then there is the pod alone
+            found = dict.fromkeys(wanted, error.what)
+            if "pod" in wanted:
+                found["pod"] = self._once(("pod",), self.pod)
+        missing = {name: one for name, one in found.items() if isinstance(one, str)}
+        return {name: one for name, one in found.items() if isinstance(one, Result)}, missing
+
+    def _read(self, name: str) -> Result | str:
+        """A result, or what is missing for it."""
+        if name == "pod":
+            from stepscope.pod.decoded import pod_of_profile
+
+            return pod_of_profile(self.profile)
+        tool = TOOLS.find(name)
+        lacking = self._lacking(tool)
+        return self._run_plain(tool, tool.options()) if lacking is None else lacking.missing
 
     def pod(
         self,
@@ -297,12 +314,17 @@ class Session(ToolMethods):
             keep: Where summaries are kept: "cache", "beside" the recordings, or "no".
             progress: Called with (stage, done bytes, total bytes).
         """
-        from stepscope.session.pod import pod_of, pod_of_hosts
+        from stepscope.pod.decoded import pod_of_hosts
+        from stepscope.session.pod import pod_of
 
         if self._recording.redaction is not None:  # names stay in this process, and are not kept
-            return pod_of_hosts(self.profile.hosts, self.name)
+            return pod_of_hosts(self.profile)
         run, chosen = self._recording.run, set(self._names)
-        sources = tuple(source for source in run.sources if source.host in chosen)
+        sources = tuple(
+            dataclasses.replace(source, companions=())
+            for source in run.sources
+            if source.host in chosen
+        )
         return pod_of(
             dataclasses.replace(run, sources=sources),
             engine=engine,

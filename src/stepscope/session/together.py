@@ -47,7 +47,8 @@ def check_together(run: Run, hosts: tuple[str, ...]) -> None:
         where=run.path,
         why=f"They hold {size:,.1f} GB; side by side they need about {needed / 1e9:,.0f} GB of "
         f"memory of {memory / 1e9:,.0f}.",
-        hint="`stepscope pod` (on the pages: Pod) reads all of them; open a few with --host A,B.",
+        hint="`stepscope pod` (on the pages: Pod) reads all of them, and with --baseline compares "
+        "two such runs; open a few with --host A,B.",
     )
 
 

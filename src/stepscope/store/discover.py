@@ -19,6 +19,7 @@ from pathlib import Path
 from stepscope.errors import StoreError
 from stepscope.formats import FORMATS
 from stepscope.store import trace_runs
+from stepscope.store.companions import with_companions
 from stepscope.store.found import Found, Miss, Run, Source
 from stepscope.store.identify import XSPACE, examine, host_of, promises_xspace
 from stepscope.store.local import LocalTree, is_there, unlistable
@@ -32,6 +33,8 @@ _NEVER_PROFILES = frozenset(
     {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "site-packages"}
 )
 _SHOWN_PER_REASON = 5
+# How exporters end the names of folders of tables.
+_TABLES = re.compile(r"[._](parquetdir|arrowdir|pqtdir|arwdir)$", re.IGNORECASE)
 _EXTENSION = re.compile(r"(\.[A-Za-z][\w-]{0,15})?(\.gz)?$", re.IGNORECASE)
 
 
@@ -74,6 +77,8 @@ def search(path: str | os.PathLike[str]) -> Found:
             hint="Save the bytes as a file and open that.",
             slug="unreadable-path",
         )
+    if of_table(local.name):
+        return _of_folder(LocalTree(root_path.parent), str(root_path.parent))
     entry = Entry(
         str(root_path), local.name or root_path.name, "file", status.st_size, status.st_mtime
     )
@@ -155,6 +160,7 @@ class _Walk:
     sources: dict[str, list[tuple[Entry, str]]] = field(default_factory=lambda: defaultdict(list))
     traces: dict[str, list[Entry]] = field(default_factory=lambda: defaultdict(list))
     others: dict[str, list[tuple[Entry, str]]] = field(default_factory=lambda: defaultdict(list))
+    tables: dict[tuple[str, str], list[Entry]] = field(default_factory=lambda: defaultdict(list))
     misses: list[Miss] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     folders: int = 0
@@ -200,6 +206,8 @@ class _Walk:
     def _file(self, folder: str, entry: Entry) -> None:
         if entry.miss is not None:
             self.misses.append(entry.miss)
+        elif entry.kind == "file" and (format_ := of_table(entry.name)):
+            self.tables[folder, format_].append(entry)
         elif entry.kind == "file":
             verdict = _verdict(self.tree, entry)
             if isinstance(verdict, Miss):
@@ -242,15 +250,28 @@ def _of_folder(tree: Tree, root: str) -> Found:
     for folder, traces in trace_runs.gathered(alone).items():
         runs += trace_runs.runs(tree, folder, _relative(root, folder), traces)
     runs += _of_other_formats(tree, root, walk)
+    runs += _of_tables(tree, root, walk)
+    runs = with_companions(runs)
     ids = _short_ids([run.id for run in runs])
     named: dict[str, Run] = {}
     for run in runs:
         name = _unused(shown(ids[run.id]), named)
         named[name] = Run(name, run.path, run.sources)
     runs = list(named.values())
-    runs.sort(key=lambda run: (run.recorded, run.id), reverse=True)
+    # What has others beside it comes before them, whichever was written last.
+    runs.sort(key=lambda run: (_recorded(run), _has_companions(run), run.id), reverse=True)
     misses = tuple(sorted(walk.misses, key=lambda miss: miss.path))
     return Found(root, tuple(runs), misses, walk.folders, walk.files, tuple(walk.notes))
+
+
+def _has_companions(run: Run) -> bool:
+    return any(source.companions for source in run.sources)
+
+
+def _recorded(run: Run) -> float:
+    """When a run and what lies beside it was recorded."""
+    beside = [one.modified for source in run.sources for one in source.companions]
+    return max([run.recorded, *beside])
 
 
 def _of_other_formats(tree: Tree, root: str, walk: _Walk) -> Iterator[Run]:
@@ -269,6 +290,34 @@ def _of_other_formats(tree: Tree, root: str, walk: _Walk) -> Iterator[Run]:
             for folder, named in trace_runs.gathered(mine).items():
                 name = _relative(root, folder)
                 yield from trace_runs.runs(tree, folder, name, named, format_)
+
+
+def of_table(name: str) -> str:
+    """The format of a recording that is a folder with files of such names; "" for none."""
+    return next(
+        (one.id for one in FORMATS.values() if one.is_table is not None and one.is_table(name)), ""
+    )
+
+
+def _of_tables(tree: Tree, root: str, walk: _Walk) -> Iterator[Run]:
+    """A run for each folder that is a recording."""
+    for (folder, format_), entries in walk.tables.items():
+        size = sum(max(entry.size_bytes, 0) for entry in entries)
+        if tree.remote:
+            walk.misses.append(
+                Miss(
+                    folder,
+                    "remote-folder",
+                    f"{FORMATS[format_].title} at a URL: its files are read in parts.",
+                    "Copy the folder to this machine, or export to one file.",
+                    size,
+                )
+            )
+            continue
+        label = shown(_TABLES.sub("", posixpath.basename(folder.replace(os.sep, "/"))))
+        modified = max(entry.modified for entry in entries)
+        source = Source(folder, label, size, modified, format_)
+        yield Run(_relative(root, folder), folder, (source,))
 
 
 def _run(root: str, folder: str, entries: list[tuple[Entry, str]], misses: list[Miss]) -> Run:

@@ -25,6 +25,7 @@ class Source:
         modified: Modification time, seconds since 1970 (0 when unknown).
         format: "xspace", or the id of one of ``formats.FORMATS``.
         note: What a reader must know of how the file was placed; "" for nothing.
+        companions: Files of other formats in its folder, which may be of the same run.
     """
 
     path: str
@@ -33,6 +34,7 @@ class Source:
     modified: float
     format: str = "xspace"
     note: str = ""
+    companions: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,16 @@ class Contents:
             if size > 0:
                 self.memory.madvise(mmap.MADV_DONTNEED, first, size)
 
+    def blank(self, stretches: Iterable[tuple[int, int]]) -> None:
+        """Make these bytes 0.
+
+        Args:
+            stretches: Begin and end of each.
+        """
+        with memoryview(self.buffer.obj) as memory:
+            for begin, end in stretches:
+                memory[begin:end] = bytes(end - begin)
+
     def __enter__(self) -> Contents:
         return self
 
@@ -139,8 +149,14 @@ class Pieces:
 
     @contextlib.contextmanager
     def on_disk(self) -> Iterator[Path]:
-        """The bytes as a file of this machine: the file itself, or an inflated copy for a while."""
+        """The bytes as a file of this machine: the file itself, or an inflated copy for a while.
+
+        A recording that is a folder is the folder.
+        """
         if not is_url(self.path):
+            if Path(self.path).is_dir():
+                yield Path(self.path)
+                return
             try:
                 with Path(self.path).open("rb") as file:
                     is_plain = file.read(2) != GZIP_MAGIC

@@ -9,6 +9,7 @@ from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
 from stepscope.analysis import TOOLS
 from stepscope.formats.xspace import decode
+from stepscope.pod.decoded import pod_of_profile
 from stepscope.registry import Answer
 from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
@@ -29,6 +30,9 @@ class Asked:
         self.result = lru_cache(maxsize=None)(self._result)
 
     def _result(self, tool_id: str) -> Any:
+        if tool_id == "pod":
+            pod = pod_of_profile(self.profile)
+            return None if isinstance(pod, str) else pod
         tool = TOOLS.find(tool_id)
         return None if tool.available(self.profile) else tool.run(self.profile, tool.options())
 

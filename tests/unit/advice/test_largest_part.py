@@ -74,6 +74,7 @@ def account(*parts: dict[str, Any], rivals: list[dict[str, Any]] | None = None) 
         has_events=True,
         recorder_ms=0.0,
         growth=None,
+        unused_gradients=None,
         parts=Table(PartRow, {name: [row[name] for row in rows] for name in PART}),
         owners=Table.empty(OwnerRow),
         rivals=Table(

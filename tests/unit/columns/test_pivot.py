@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from stepscope.columns import event_stats, metadata_stats_by_name, plane_stats, stats_by_name
+from stepscope.columns.space import KIND_REF
 from stepscope.formats.xspace import decode
 from tests.profiles import Kind, host, line, plane, ref, space, u
 from tests.profiles.messages import XSpace
@@ -41,6 +43,20 @@ def test_one_name_over_planes_and_kinds() -> None:
     assert found["absent"].texts.values == [] and found["absent"].ints.tolist() == []
     assert found["addr"].uints.tolist() == [2**63 + 5]
     assert found["addr"].floats.tolist() == [float(2**63 + 5)]
+
+
+def test_many_stats_of_one_kind_say_what_few_do() -> None:
+    """Where there are many, references take two bytes each and their kind takes none."""
+    words = ["12", "seven", "2.5"]
+    events = [("x", at, 1, {"s": ref(words[at % 3]), "n": at}) for at in range(70_000)]
+    found = stats_by_name(decode(space(host(line("a", *events)))), ["s", "n"])
+    many, numbers = found["s"], found["n"]
+    assert many.raw.nbytes == 140_000
+    assert many.kind.tolist() == [KIND_REF] * 70_000
+    assert many.texts.texts() == [words[at % 3] for at in range(70_000)]
+    assert many.ints.tolist()[:3] == [12, 0, 0] and many.floats.tolist()[2] == 2.5
+    assert len(set(many.bits.tolist())) == 3 and many.bits.dtype == np.uint64
+    assert numbers.ints.tolist() == list(range(70_000)) == numbers.bits.tolist()
 
 
 def test_texts_that_are_no_numbers() -> None:

@@ -14,6 +14,7 @@ from fuzz.campaign import Campaign
 from fuzz.target import Target
 from fuzz.targets import TARGETS
 from fuzz.worker import Worker
+from stepscope.formats import FORMATS
 
 
 def test_the_shares_of_the_targets_add_up() -> None:
@@ -54,8 +55,35 @@ def test_new_outcomes_and_failures_are_kept_once(
     assert [one.read_bytes() for one in failures] == [b"bad"]
     assert (worker.counts[target.name], worker.failed) == (5, 2)
     # A later worker goes on with what was kept.
-    again = Worker(tmp_path, None, seed=1).inputs[target.name]
+    again = Worker(tmp_path, None, seed=1).inputs[target.name][""]
     assert set(again) == {b"seed", b"a", b"abc"}
+
+
+def test_each_reader_gets_as_many_inputs_whatever_its_seeds_weigh(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(3)
+    target = replace(
+        TARGETS[0],
+        seeds=lambda _: [b"a" * 9000, b"b" * 9000, b"b" * 5000, b"b", b"c", b"nobody's"],
+        # A third of the inputs is nobody's.
+        mutate=lambda _rng, seed: seed if rng.random() < 2 / 3 else b"x",
+        attempt=lambda data: f"of {data[:1]!r}",
+        kind=lambda data: data[:1].decode() if data[:1] in (b"a", b"b", b"c") else "",
+    )
+    monkeypatch.setattr(worker_module, "TARGETS", (target,))
+    worker = Worker(tmp_path, None, seed=0)
+    while min(worker.readers.get(kind, 0) for kind in "abc") < 40:
+        worker._try(target)
+    assert max(worker.readers.values()) <= 41
+    assert set(worker.inputs[target.name]) == {"a", "b", "c"}
+
+
+def test_every_reader_of_other_tools_files_has_a_seed() -> None:
+    imports = next(one for one in TARGETS if one.name == "imports")
+    assert {imports.kind(seed) for seed in imports.seeds(None)} == {
+        one.id for one in FORMATS.values() if one.is_table is None
+    }
 
 
 def test_the_input_that_a_worker_died_of_is_kept(tmp_path: Path) -> None:

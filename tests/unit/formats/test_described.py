@@ -14,7 +14,7 @@ from tests.unit.formats.nccl.dumps import dump, entry, log, perf, write_dumps
 from tests.unit.formats.nsight.export import export, kernel
 from tests.unit.formats.perfetto.traces import small
 from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
-from tests.unit.formats.stacks.files import gecko, speedscope
+from tests.unit.formats.stacks.files import PERF, gecko, speedscope, tachyon
 from tests.unit.formats.torch_memory.snapshot import training, written
 
 
@@ -34,13 +34,18 @@ def folder(path: Path) -> dict[str, str]:
     (path / "p.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": [event]}))
     write_dumps(path, dump([entry(1, 0)], 1))
     log(path / "i-pid7.log", perf(1, 8192, 10))
-    (path / "a.speedscope.json").write_text(json.dumps(speedscope()))
+    exported = {**speedscope(), "exporter": "py-spy@0.4.3"}
+    (path / "a.speedscope.json").write_text(json.dumps(exported))
+    (path / "b.bin").write_bytes(tachyon())
+    (path / "c.perf").write_text(f"# perf version : 6.8.12\n#\n{PERF}")
     (path / "a.gecko.json").write_text(json.dumps(gecko()))
     (path / "t.pftrace").write_bytes(small())
     return {
         "t": "Perfetto trace",
-        "a.speedscope": "speedscope profile",
-        "a.gecko": "Firefox profile",
+        "a.speedscope": "speedscope profile · py-spy@0.4.3",
+        "a.gecko": "Firefox profile · python",
+        "b": "profile of Python's sampler · Python 3.15.1 (profiling.sampling)",
+        "c": "perf script output · perf 6.8.12",
         "nccl_trace_rank_0": "NCCL flight recorder dump · PyTorch (flight recorder 2.10)",
         "i-pid7": "NCCL Inspector log · NCCL Inspector v4.0",
         "n": "Nsight Systems export (SQLite) · Nsight Systems 2026.2.1 (export schema 3.25.0)",

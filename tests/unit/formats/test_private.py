@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,19 +19,35 @@ import pytest
 
 import stepscope
 from stepscope.analysis import TOOLS
+from stepscope.columns.private import is_private
 from stepscope.columns.space import Space
+from stepscope.formats.xspace import encode
 from stepscope.session import Session
 from stepscope.surfaces.cli.main import run
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
+from stepscope.surfaces.http.app import STATIC_FOLDER
+from stepscope.surfaces.report import make_report
+from stepscope.tables.recording.recorder_levels import recorder_levels
 from stepscope.timeline import timeline
 from stepscope.wire import write as wire
+from tests.profiles import environment, host, line, parse, plane, ref, space, worked_example
 from tests.unit.formats.nccl.dumps import dump, entry, log, perf, write_dumps
 from tests.unit.formats.nsight import export as nsight
+from tests.unit.formats.nsight.folder import folder_of
 from tests.unit.formats.perfetto.traces import small
-from tests.unit.formats.rocprof.files import rocpd, tool_json
+from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
 from tests.unit.formats.rocprof.files import run as rocprof_run
-from tests.unit.formats.stacks.files import PERF, gecko, speedscope
+from tests.unit.formats.stacks.files import (
+    COLLAPSED,
+    HOME,
+    PERF,
+    gecko,
+    pprof,
+    speedscope,
+    tachyon,
+)
 from tests.unit.formats.torch_memory.snapshot import training, written
+from tests.unit.surfaces.test_report import unpacked
 
 WORD = "zqkanari"
 ENVIRONMENT = f"WANDB_API_KEY={WORD}env"
@@ -63,6 +80,14 @@ def _nsight(folder: Path) -> Path:
         ANALYSIS_FILE=[{"id": 1, "filename": PATH, "content": COMMAND}],
         DIAGNOSTIC_EVENT=[{"text": f"{COMMAND} {USER}@{HOST}"}],
     )  # fmt: skip
+
+
+def _nsight_folder(folder: Path) -> Path:
+    made = folder / "made"
+    made.mkdir()
+    path = folder_of(_nsight(made), folder / "logs" / "a_pqtdir")
+    shutil.rmtree(made)
+    return path
 
 
 def _rocpd(folder: Path) -> Path:
@@ -150,11 +175,90 @@ def _inspector(folder: Path) -> Path:
     return log(folder / "i-pid7.log", one)
 
 
+def _csv(folder: Path) -> Path:
+    path = kernel_csv(folder / "x_kernel_trace.csv")
+    head, *rows = path.read_text().splitlines()
+    more = {"Command": COMMAND, "Hostname": HOST, "User": USER, "Environment": ENVIRONMENT,
+            "Working_Directory": PATH}  # fmt: skip
+    names, cells = (",".join(f'"{one}"' for one in side) for side in (more, more.values()))
+    path.write_text("\n".join([f"{head},{names}", *(f"{row},{cells}" for row in rows)]) + "\n")
+    return path
+
+
+def _pprof(folder: Path) -> Path:
+    data = gzip.decompress(pprof()).replace(HOME.encode(), _moved(HOME).encode())
+    words = 10
+    mapping = wire.number(1, 1) + wire.number(5, words)
+    label = wire.blob(3, wire.number(1, words + 1) + wire.number(2, words + 2))
+    values = wire.varint(1) + wire.varint(10)
+    sample = wire.blob(2, wire.blob(1, bytes([1])) + wire.blob(2, values) + label)
+    comments = wire.number(13, words + 3) + wire.number(15, words + 4)
+    texts = (PATH, "hostname", HOST, COMMAND, f"https://{HOST}/{USER}")
+    data += wire.blob(3, mapping) + sample + comments
+    path = folder / "a.pb.gz"
+    path.write_bytes(gzip.compress(data + b"".join(wire.text(6, one) for one in texts)))
+    return path
+
+
+def _moved(home: str) -> str:
+    """A home of the same length, so that lengths in messages stay right."""
+    return f"/home/{WORD}"[: len(home) - 2] + "/w"
+
+
+def _collapsed(folder: Path) -> Path:
+    path = folder / "a.collapsed"
+    text = COLLAPSED.replace(HOME, f"/home/{WORD}path/a/b")
+    # Several processes, as py-spy writes them; a library by its path.
+    text += f'process 4711:"{COMMAND}";main ({PATH}:3);/home/{WORD}path/lib/x.so 2\n'
+    path.write_text(text)
+    return path
+
+
+def _tachyon(folder: Path) -> Path:
+    path = folder / "a.bin"
+    path.write_bytes(tachyon(path=PATH))
+    return path
+
+
+def _xspace_message() -> Any:
+    """A training with private metadata wherever an XSpace has strings for it."""
+    options = wire.number(2, 3) + wire.text(10, f"gs://{WORD}bucket/logs") + wire.number(4, 1)
+    facts = environment(
+        profile_start_time=1, profile_options=options, command_line=COMMAND,
+        environment=ENVIRONMENT,
+        user=USER, hostName=ref(HOST), working_directory=ref(PATH), dumped_to=PATH,
+        profilerLogDir=f"gs://{WORD}bucket", cpu_version="1.2",
+    )  # fmt: skip
+    said = {"hostname": HOST, "login_user": ref(USER), "cwd": PATH, "env": ENVIRONMENT.encode()}
+    more = space(
+        facts,
+        plane("/host:metadata", stats={"task_cmdline": COMMAND, "cache": f"C:\\{WORD}path\\x"}),
+        host(line("python", ("step", 0, 5, said))),
+        hostnames=[HOST, f"{WORD}host-2"],
+        errors=[f"cannot open {PATH} on {HOST}"],
+        warnings=[f"slow disk '/home/{WORD}path/run', see https://example.org/why"],
+    )
+    message = parse(worked_example(gpu=True, steps=2))
+    message.MergeFromString(more)
+    entry = next(iter(message.planes[0].event_metadata.values()))
+    message.planes[0].stat_metadata[990].id = 990
+    message.planes[0].stat_metadata[990].name = "executable"
+    entry.stats.add(metadata_id=990).str_value = PATH
+    return message
+
+
+def _xspace(folder: Path) -> Path:
+    path = folder / "h.xplane.pb"
+    path.write_bytes(_xspace_message().SerializeToString())
+    return path
+
+
 FILES: dict[str, Callable[[Path], Path]] = {
     "nsight": _nsight, "rocpd": _rocpd, "rocprof-json": _rocprof_json, "torch-memory": _snapshot,
     "kineto": _kineto, "chrome": _chrome, "viztracer": _viztracer, "speedscope": _speedscope,
     "gecko": _gecko, "perf": _perf, "perfetto": _perfetto, "nccl-flight": _flight,
-    "nccl-inspector": _inspector,
+    "nccl-inspector": _inspector, "rocprof-csv": _csv, "pprof": _pprof, "collapsed": _collapsed,
+    "tachyon": _tachyon, "xspace": _xspace, "nsight-tables": _nsight_folder,
 }  # fmt: skip
 
 
@@ -179,7 +283,9 @@ def test_what_is_private_stays_in_the_file(
     format_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = FILES[format_](tmp_path)
-    assert WORD.encode() in path.read_bytes()
+    files = [one for one in sorted(path.iterdir())] if path.is_dir() else [path]
+    data = b"".join(one.read_bytes() for one in files)
+    assert WORD.encode() in (gzip.decompress(data) if path.suffix == ".gz" else data)
     with stepscope.open(path) as session:
         said = [*texts(session.profile.hosts[0].space), *_exports(session), *_results(session)]
     assert run(["doctor", str(path)]) == 0
@@ -194,6 +300,9 @@ def _exports(session: Session) -> Iterator[str]:
         if name != "chrome":  # the same, packed
             data = b"".join(one.write(events, -(10**18), 10**18))
             yield (gzip.decompress(data) if name == "pprof" else data).decode("utf-8", "replace")
+    if (STATIC_FOLDER / "index.html").is_file():
+        made = make_report(session).html
+        yield from (one.decode("utf-8", "replace") for one in (made, *unpacked(made).values()))
 
 
 def _results(session: Session) -> Iterator[str]:
@@ -209,3 +318,60 @@ def test_the_search_sees_a_word_that_is_shown(tmp_path: Path) -> None:
     with stepscope.open(path) as session:
         said = [*texts(session.profile.hosts[0].space)], [*_exports(session)], [*_results(session)]
     assert all(any(WORD in text for text in some) for some in said)
+
+
+def test_what_is_private_in_an_xspace_is_there_for_who_asks(tmp_path: Path) -> None:
+    path = _xspace(tmp_path)
+    with stepscope.open(path, private=True) as session:
+        kept = encode(session.profile.hosts[0].space)
+    with stepscope.open(path) as session:
+        left = encode(session.profile.hosts[0].space)
+    for word in (ENVIRONMENT, COMMAND, USER, HOST, PATH, f"gs://{WORD}bucket/logs"):
+        assert word.encode() in kept
+    assert WORD.encode() not in left
+
+
+def test_exports_and_reports_hold_what_is_private_only_if_told(tmp_path: Path) -> None:
+    path, target = _xspace(tmp_path), tmp_path / "out.pb"
+    for more, is_there in ((), False), (("--private",), True):
+        assert run(["export", str(path), "-f", "xspace", "-o", str(target), *more]) == 0
+        assert (WORD.encode() in target.read_bytes()) is is_there
+    assert run(["export", str(path), "--private", "--redact", "paths"]) == 2
+
+
+def test_everything_else_of_an_xspace_stays(tmp_path: Path) -> None:
+    path = _xspace(tmp_path)
+    with stepscope.open(path) as session:
+        left = parse(encode(session.profile.hosts[0].space))
+        assert [note for note in left.warnings] == ["slow disk 'run', see https://example.org/why"]
+        assert [note for note in left.errors] == ["cannot open train.py on this host"]
+        levels = recorder_levels(session.profile.hosts[0])
+        assert levels is not None and (levels.host, levels.python) == (3, 1)
+        assert "1.2" in session.overview_page().environment.versions.values()
+    with stepscope.open(path, private=True) as session:
+        whole = parse(encode(session.profile.hosts[0].space))
+    assert [one.name for one in left.planes] == [one.name for one in whole.planes]
+    for one, other in zip(left.planes, whole.planes, strict=True):
+        assert [[_placed(event) for event in line.events] for line in one.lines] == [
+            [_placed(event) for event in line.events] for line in other.lines
+        ]
+        assert len(one.stats) == len(other.stats)
+        assert one.event_metadata.keys() == other.event_metadata.keys()
+
+
+def _placed(event: Any) -> tuple[int, int, int, int]:
+    return event.metadata_id, event.offset_ps, event.duration_ps, len(event.stats)
+
+
+@pytest.mark.parametrize(
+    ("stat", "is_one"),
+    [
+        ("command_line", True), ("hostname", True), ("HostName", True), ("task_user_name", True),
+        ("USER", True), ("TargetEnvironment", True), ("api_key", True), ("working directory", True),
+        ("command_buffer", False), ("user_metadata", False), ("group_id", False),
+        ("superuser", False), ("venv", False), ("num_tokens", False), ("chrome", False),
+        ("recommand", False), ("", False),
+    ],
+)  # fmt: skip
+def test_names_of_stats_tell_what_is_private(stat: str, is_one: bool) -> None:
+    assert is_private(stat) is is_one

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.formats.database import Rows, TraceDatabase, opened
+from stepscope.formats.database import TraceDatabase, opened
 from stepscope.formats.packed import NULL
+from stepscope.formats.trace_tables import Rows
 from stepscope.kernels import core
 
 INTEGERS = st.one_of(

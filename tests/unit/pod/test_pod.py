@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from bench.pods.faults import FAULTS
@@ -20,7 +21,7 @@ from stepscope.pod.meetings import Meetings, join, units_of
 from stepscope.pod.places import axes_of, stages_of
 from stepscope.pod.typical import typical_of
 from stepscope.pod.waves import waves_of
-from stepscope.summary.summary import Summary
+from stepscope.summary.summary import COMMUNICATORS, MEETINGS, Summary
 
 SMALL = Layout(2, 4, 2, devices=2, layers=2, batches=3, steps=6)
 IDS = [str(layout.shape) for layout in LAYOUTS]
@@ -207,3 +208,40 @@ def test_recordings_without_shared_collectives_have_nothing_to_show() -> None:
         analyse([alone])
     with pytest.raises(NothingToShow):
         analyse([])
+
+
+def met_by_all(one: Summary) -> Summary:
+    """The host's devices end each step with a short all-reduce of the whole job."""
+    last = one.meetings.group_by("device", "step").agg(
+        (pl.col("start_ps") + pl.col("duration_ps")).max().alias("start_ps")
+    )
+    added = last.with_columns(
+        communicator=pl.lit(one.communicators.height),
+        number=pl.col("step"),
+        duration_ps=pl.lit(20_000_000),
+        exposed_ps=pl.lit(20_000_000),
+    )
+    said = {"key": "world", "label": "", "kind": "all_reduce", "size": one.who.world_size}
+    world = pl.DataFrame(
+        [{**said, "ranks": [], "is_guess": False, "numbered": True}], schema=COMMUNICATORS
+    )
+    every = pl.concat([one.meetings, added.select(list(MEETINGS)).cast(MEETINGS)])  # type: ignore[arg-type]
+    return replace(
+        one,
+        meetings=every.sort("device", "start_ps"),
+        communicators=pl.concat([one.communicators, world]),
+    )
+
+
+def test_a_communicator_of_all_devices_does_not_clear_the_slow_link_it_goes_through() -> None:
+    """Nearly every job has one, for its loss or the norm of its gradients."""
+    layout = LAYOUTS[3]
+    fault, truth = FAULTS["nic_slow"](layout, 0.4, np.random.default_rng(4))
+    run = Simulation(layout, fault, 4).simulate()
+    many = summaries(run, 4)
+    named = [
+        next(analyse(each).suspects.rows()) for each in (many, [met_by_all(one) for one in many])
+    ]
+    assert {row["cause"] for row in named} == {"network"}
+    host = min(truth.units) // layout.devices
+    assert [row["name"] for row in named] == [many[host].who.host] * 2

@@ -12,9 +12,12 @@ import stepscope
 from stepscope.errors import StoreError
 from stepscope.pod.report import Pod
 from stepscope.session import pod as pods
+from stepscope.session import together
+from stepscope.session.together import TooManyTogether
 from stepscope.store import kept
 from stepscope.store.found import Source
 from stepscope.summary.build import summarise
+from stepscope.surfaces.cli.commands.advise import advise
 from tests.unit.summary.traces import trace
 
 SLOW_US = 1500.0
@@ -160,3 +163,30 @@ def test_a_pod_behind_a_url_is_the_same_pod(tmp_path: Path) -> None:
         memory.rm("/pod", recursive=True)
     local = pod(folder, engine="here").to_dict()
     assert remote["suspects"] == local["suspects"]
+
+
+def test_advice_on_a_folder_names_the_slow_rank(tmp_path: Path) -> None:
+    with stepscope.open(job(tmp_path / "run")) as session:
+        advice = session.advice()
+    (found,) = [one for one in advice.findings if one.rule == "straggler"]
+    assert found.measured["worker"] == "rank3"
+    assert found.measured["cause"] == "compute"
+    assert found.saving_ms == pytest.approx(SLOW_US / 1e3, rel=0.01)
+    assert [one for one in advice.checked if one.outcome == "failed"] == []
+
+
+def test_more_recordings_than_open_together_are_advised_about_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(together, "MOST_HOSTS", 2)
+    folder = job(tmp_path / "run")
+    with stepscope.open(folder) as session:
+        advice = session.advice()
+        with pytest.raises(TooManyTogether):
+            session.run("overview_page")
+    first = advice.findings[0]
+    assert (first.rule, first.measured["worker"]) == ("straggler", "rank3")
+    reasons = {one.rule: one.reason for one in advice.checked if one.outcome == "unknown"}
+    assert "too many to open together" in reasons["input-bound"]
+    advise([str(folder)], standalone_mode=False)
+    assert "rank3 costs 1.5 ms of each" in " ".join(capsys.readouterr().out.split())

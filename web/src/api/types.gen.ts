@@ -298,6 +298,7 @@ export interface Environment {
   readonly profile_start: string;
   readonly task_type: string;
   readonly versions: Readonly<Record<string, string>>;
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 /** Whether the profile is whole: "complete", "partial" or "damaged", and what is missing. */
@@ -490,6 +491,16 @@ export interface OpsGrowth {
   readonly last_ops: number;
   readonly mean_ops: number | null;
   readonly op: string;
+}
+
+/** Forward ops of PyTorch's whose gradients were prepared and never computed. */
+export interface UnusedGradients {
+  readonly time_ms: number | null;
+  readonly ops: number | null;
+  readonly function: string;
+  readonly file: string;
+  readonly line: number;
+  readonly caller: string;
 }
 
 /** The device the roofs belong to; None where a limit is unknown. */
@@ -2627,6 +2638,20 @@ export interface WorkerTimeRow {
   readonly wait_after_ms: readonly (number | null)[];
 }
 
+/** Columns: Who made one of the pods slower. */
+export interface SuspectChangeRow {
+  /** Who. */
+  readonly name: readonly (string | null)[];
+  /** Change. new, gone or both. */
+  readonly change: readonly (string | null)[];
+  /** Cost before (ms). */
+  readonly before_ms: readonly (number | null)[];
+  /** Cost after (ms). */
+  readonly after_ms: readonly (number | null)[];
+  /** Cause. */
+  readonly cause: readonly (string | null)[];
+}
+
 /** Columns: One property that must be equal for the comparison to be about the program alone. */
 export interface ParityRow {
   /** Property. */
@@ -2986,6 +3011,7 @@ export interface StepAccount extends ResultBody {
   readonly has_events: boolean;
   readonly recorder_ms: number | null;
   readonly growth: OpsGrowth | null;
+  readonly unused_gradients: UnusedGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly owners: TableOf<OwnerRow>;
   readonly rivals: TableOf<RivalRow>;
@@ -3224,6 +3250,7 @@ export interface Comparison extends ResultBody {
   readonly modules: TableOf<ComparisonPartRow>;
   readonly kernels: TableOf<ComparisonPartRow>;
   readonly worker_times: TableOf<WorkerTimeRow>;
+  readonly suspects: TableOf<SuspectChangeRow>;
   readonly slowest_worker_parts: TableOf<ComparisonPartRow>;
   readonly parity: TableOf<ParityRow>;
   readonly runs: TableOf<RunRow>;

@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns import coded
-from stepscope.formats.database import Rows, TraceDatabase
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
@@ -22,6 +21,7 @@ from stepscope.formats.launched.recorded import (
 from stepscope.formats.nsight.ids import Ids
 from stepscope.formats.nsight.names import NsightNames, words
 from stepscope.formats.packed import NULL
+from stepscope.formats.trace_tables import Rows, TraceTables
 from stepscope.formats.xspace.plane_writer import Value
 from stepscope.schema import names as stats
 
@@ -68,7 +68,7 @@ class Devices:
     """Reads the tables of devices' work."""
 
     def __init__(
-        self, database: TraceDatabase, recorded: LaunchedRecording, ids: Ids, names: NsightNames
+        self, database: TraceTables, recorded: LaunchedRecording, ids: Ids, names: NsightNames
     ) -> None:
         self._database = database
         self._recorded = recorded
@@ -237,7 +237,7 @@ def taken(events: DeviceWork, kept: Bool) -> DeviceWork:
     )  # fmt: skip
 
 
-def versions(database: TraceDatabase, table: str) -> list[str]:
+def versions(database: TraceTables, table: str) -> list[str]:
     """The table of this name; of several versions (``_V2``, ``_V3``) the highest."""
     numbered = []
     for one in database.tables:
@@ -249,7 +249,7 @@ def versions(database: TraceDatabase, table: str) -> list[str]:
     return [table] if database.has(table) else []
 
 
-def facts(database: TraceDatabase) -> dict[int, dict[str, Value]]:
+def facts(database: TraceTables) -> dict[int, dict[str, Value]]:
     """What the file says of each GPU, under the names that XSpaces have for it."""
     wanted = tuple(column for _, column, _ in _FACTS)
     for table in ("TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU"):

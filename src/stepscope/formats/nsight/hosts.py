@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import coded
-from stepscope.formats.database import Rows, TraceDatabase
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
@@ -25,6 +24,7 @@ from stepscope.formats.nsight.devices import versions
 from stepscope.formats.nsight.ids import Ids
 from stepscope.formats.nsight.names import NsightNames, call_name, words
 from stepscope.formats.packed import NULL, compact
+from stepscope.formats.trace_tables import Rows, TraceTables
 from stepscope.schema import names as stats
 
 _MARKS: Final = (34, 65)
@@ -56,7 +56,7 @@ class Hosts:
     """
 
     def __init__(
-        self, database: TraceDatabase, recorded: LaunchedRecording, ids: Ids, names: NsightNames
+        self, database: TraceTables, recorded: LaunchedRecording, ids: Ids, names: NsightNames
     ) -> None:
         self._database = database
         self._recorded = recorded

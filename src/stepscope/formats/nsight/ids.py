@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns import coded
-from stepscope.formats.database import Rows, TraceDatabase
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
@@ -22,6 +21,7 @@ from stepscope.formats.launched.recorded import (
 )
 from stepscope.formats.nsight.names import NsightNames
 from stepscope.formats.packed import NULL
+from stepscope.formats.trace_tables import Rows, TraceTables
 
 _THREAD_BITS: Final = 24
 _MASK: Final = (1 << _THREAD_BITS) - 1
@@ -31,7 +31,7 @@ class Ids:
     """The processes, threads, devices and streams of an export, numbered as they are met."""
 
     def __init__(
-        self, database: TraceDatabase, recorded: LaunchedRecording, names: NsightNames
+        self, database: TraceTables, recorded: LaunchedRecording, names: NsightNames
     ) -> None:
         self._recorded = recorded
         self._processes: dict[int, int] = {}
@@ -97,21 +97,21 @@ class Ids:
         return known
 
 
-def _thread_names(database: TraceDatabase, names: NsightNames) -> dict[int, str]:
+def _thread_names(database: TraceTables, names: NsightNames) -> dict[int, str]:
     rows = database.rows("ThreadNames", ("globalTid", "nameId"))
     texts = names.texts(rows["nameId"])
     pairs = zip(rows["globalTid"].tolist(), rows["nameId"].tolist(), strict=True)
     return {thread: texts[name] for thread, name in pairs if name in texts}
 
 
-def _process_names(database: TraceDatabase) -> dict[int, str]:
+def _process_names(database: TraceTables) -> dict[int, str]:
     """Names of programs by process; paths to them are left out."""
     rows = database.rows("PROCESSES", ("pid",), ("name",))
     pairs = zip(rows["pid"].tolist(), rows.texts["name"], strict=True)
     return {pid: name.replace("\\", "/").rpartition("/")[2] for pid, name in pairs if name}
 
 
-def _gpus(database: TraceDatabase) -> dict[tuple[int, int], int]:
+def _gpus(database: TraceTables) -> dict[tuple[int, int], int]:
     """The GPU of the machine behind each (process, device number), where CUDA was shown a part."""
     rows = database.rows("TARGET_INFO_CUDA_DEVICE", ("pid", "cudaId", "gpuId"))
     known = rows.has("pid") & rows.has("cudaId") & rows.has("gpuId")

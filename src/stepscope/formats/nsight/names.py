@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns import coded
-from stepscope.formats.database import TraceDatabase
 from stepscope.formats.launched.recorded import I64, NONE, LaunchedRecording
 from stepscope.formats.packed import NULL
+from stepscope.formats.trace_tables import TraceTables
 
 _VERSION: Final = re.compile(r"_v\d+(?:_ptsz|_ptds)?$")
 
@@ -19,7 +19,7 @@ _VERSION: Final = re.compile(r"_v\d+(?:_ptsz|_ptds)?$")
 class NsightNames:
     """Texts by number, read when somebody names them and kept."""
 
-    def __init__(self, database: TraceDatabase, recorded: LaunchedRecording) -> None:
+    def __init__(self, database: TraceTables, recorded: LaunchedRecording) -> None:
         self._database = database
         self._recorded = recorded
         self._texts: dict[int, str] = {}
@@ -65,7 +65,7 @@ def call_name(text: str) -> str:
     return _VERSION.sub("", text)
 
 
-def words(database: TraceDatabase, table: str, fallback: Mapping[int, str]) -> dict[int, str]:
+def words(database: TraceTables, table: str, fallback: Mapping[int, str]) -> dict[int, str]:
     """What the numbers of an enumeration mean, as the file says, else as its documentation does."""
     rows = database.rows(table, ("id",), ("label",))
     said = {

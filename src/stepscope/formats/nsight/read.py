@@ -11,7 +11,7 @@ import numpy as np
 from stepscope.columns import coded, coded_rows
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
-from stepscope.formats.database import TraceDatabase, opened
+from stepscope.formats.database import opened
 from stepscope.formats.format import Input
 from stepscope.formats.launched import Counter, LaunchedRecording, MemoryEvents, to_space
 from stepscope.formats.launched.recorded import launch_numbers
@@ -20,8 +20,11 @@ from stepscope.formats.nsight.hosts import Hosts
 from stepscope.formats.nsight.ids import Ids
 from stepscope.formats.nsight.names import NsightNames
 from stepscope.formats.packed import NULL
+from stepscope.formats.table_folder import TableFolder
+from stepscope.formats.trace_tables import TraceTables
 
 TITLE: Final = "an Nsight Systems export (SQLite)"
+FOLDER_TITLE: Final = "an Nsight Systems export (a folder of tables)"
 # Tables with a row for each event that have no place here yet; they are counted in a warning.
 _NOT_SHOWN: Final = (
     "SCHED_EVENTS", "COMPOSITE_EVENTS", "CUDA_GRAPH_EVENTS", "CUDA_GRAPH_NODE_EVENTS",
@@ -56,9 +59,27 @@ def open_export(pieces: Input, *, file: str) -> Space:
     recorded = LaunchedRecording(TITLE)
     with pieces.on_disk() as path, opened(path, title=TITLE, file=file) as database:
         _read(database, recorded)
-        recorded.warnings += _notes(database)
     if not recorded.count and database.damage:
         raise FormatError(TITLE, f"SQLite says: {database.damage}", file=file)
+    return to_space(recorded, file=file)
+
+
+def open_folder(pieces: Input, *, file: str) -> Space:
+    """The recording in a folder with a file for each table.
+
+    Args:
+        pieces: The folder.
+        file: Name for reports.
+
+    Raises:
+        FormatError: It is not an export, or has no events.
+    """
+    recorded = LaunchedRecording(FOLDER_TITLE)
+    with pieces.on_disk() as path:
+        tables = TableFolder(path, title=FOLDER_TITLE, file=file)
+        _read(tables, recorded)
+    if not recorded.count and tables.damage:
+        raise FormatError(FOLDER_TITLE, tables.damage, file=file)
     return to_space(recorded, file=file)
 
 
@@ -72,7 +93,18 @@ def writer_of(pieces: Input) -> str:
         return f"Nsight Systems{_of_version(database)}"
 
 
-def _read(database: TraceDatabase, recorded: LaunchedRecording) -> None:
+def writer_of_folder(pieces: Input) -> str:
+    """The same, of an export that is a folder.
+
+    Raises:
+        FormatError: It does not open.
+    """
+    with pieces.on_disk() as path:
+        tables = TableFolder(path, title=FOLDER_TITLE, file="")
+        return f"Nsight Systems{_of_version(tables)}"
+
+
+def _read(database: TraceTables, recorded: LaunchedRecording) -> None:
     names = NsightNames(database, recorded)
     ids = Ids(database, recorded, names)
     hosts = Hosts(database, recorded, ids, names)
@@ -101,9 +133,10 @@ def _read(database: TraceDatabase, recorded: LaunchedRecording) -> None:
             f"{hosts.open_ranges:,} ranges had not ended when the recording did; they last to its "
             "end."
         )
+    recorded.warnings += _notes(database)
 
 
-def _unix_ns(database: TraceDatabase) -> int | None:
+def _unix_ns(database: TraceTables) -> int | None:
     """The wall clock at 0 of the events' clock.
 
     The session's start is known on the wall clock, and ``ANALYSIS_DETAILS.startTime`` says when
@@ -117,7 +150,7 @@ def _unix_ns(database: TraceDatabase) -> int | None:
     return int(session["utcEpochNs"][0]) - (began if began != NULL else 0)
 
 
-def _versions(database: TraceDatabase) -> dict[str, int | float | str]:
+def _versions(database: TraceTables) -> dict[str, int | float | str]:
     rows = database.rows(
         "META_DATA_EXPORT", (), ("name", "value"), where=("name", tuple(_VERSIONS))
     )
@@ -125,7 +158,7 @@ def _versions(database: TraceDatabase) -> dict[str, int | float | str]:
     return {_VERSIONS[name]: value for name, value in pairs if name and value}
 
 
-def _gpu_metrics(database: TraceDatabase) -> Iterator[Counter]:
+def _gpu_metrics(database: TraceTables) -> Iterator[Counter]:
     """Samples of each metric of each GPU; the GPU's number is the low byte of the type."""
     named = database.rows("TARGET_INFO_GPU_METRICS", ("typeId", "metricId"), ("metricName",))
     keys = zip(named["typeId"].tolist(), named["metricId"].tolist(), strict=True)
@@ -147,7 +180,7 @@ def _gpu_metrics(database: TraceDatabase) -> Iterator[Counter]:
 
 
 def _allocations(
-    database: TraceDatabase, recorded: LaunchedRecording, ids: Ids, names: NsightNames
+    database: TraceTables, recorded: LaunchedRecording, ids: Ids, names: NsightNames
 ) -> Iterator[MemoryEvents]:
     """Memory of GPUs taken and given back through CUDA."""
     wanted = (
@@ -171,7 +204,7 @@ def _allocations(
         )
 
 
-def _notes(database: TraceDatabase) -> Iterator[str]:
+def _notes(database: TraceTables) -> Iterator[str]:
     """What a reader of numbers must know about an export."""
     left_out = [
         f"{one} ({count:,})"
@@ -196,18 +229,18 @@ def _notes(database: TraceDatabase) -> Iterator[str]:
         )
     if database.damage:
         yield (
-            f"The database cannot be read to its end ({database.damage}): rows are missing, and "
+            f"The export cannot be read to its end ({database.damage}): rows are missing, and "
             "totals are lower bounds."
         )
 
 
-def _of_version(database: TraceDatabase) -> str:
+def _of_version(database: TraceTables) -> str:
     said = _versions(database)
     version, schema = (str(said.get(one, "")) for one in _VERSIONS.values())
     return f" {version} (export schema {schema})" if version and schema else ""
 
 
-def _lost_events(database: TraceDatabase) -> Iterator[str]:
+def _lost_events(database: TraceTables) -> Iterator[str]:
     """How many events the recorder says that it lost."""
     texts = [one for one in database.rows("DIAGNOSTIC_EVENT", (), ("text",)).texts["text"] if one]
     produced = sum(int(one[1]) for text in texts if (one := _PRODUCED.search(text)))

@@ -14,7 +14,7 @@ import numpy as np
 from stepscope.columns import coded
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
-from stepscope.formats.database import Rows, TraceDatabase, opened
+from stepscope.formats.database import TraceDatabase, opened
 from stepscope.formats.format import Input
 from stepscope.formats.launched import Counter, LaunchedRecording, to_space
 from stepscope.formats.launched.recorded import I64, NONE, HostThread
@@ -29,6 +29,7 @@ from stepscope.formats.rocprof.work import (
     add_dispatches,
     add_facts,
 )
+from stepscope.formats.trace_tables import Rows
 
 TITLE: Final = "a rocprofv3 database (rocpd)"
 _DISPATCH: Final = "rocpd_kernel_dispatch"

@@ -1,4 +1,4 @@
-"""What samplers of stacks write: speedscope's and Firefox's JSON, collapsed stacks, pprof, perf.
+"""What samplers of stacks write: speedscope, Firefox, collapsed, pprof, perf, Python's binary.
 
 Each is a file here that fills ``samples.Stacks``; what they have in common is there.
 """
@@ -84,7 +84,47 @@ def _is_perf(first: bytes) -> bool:
     )
 
 
-def _format(module: str, title: str, names: str, starts: Callable[[bytes], bool]) -> Format:
+def _is_tachyon(first: bytes) -> bool:
+    # Four letters in either order, and a version: 0 in three of its four bytes.
+    version = first[4:8]
+    return first[:4] in (b"HCAT", b"TACH") and len(version) == 4 and version.count(0) == 3
+
+
+def _writer_of_tachyon(pieces: Input) -> str:
+    from stepscope.formats.stacks.tachyon import writer_of
+
+    return writer_of(pieces)
+
+
+def _said_by(pattern: bytes, *, with_tail: bool = False) -> Callable[[Input], str]:
+    """Who wrote a file by what it says of that near its begin, or its end."""
+    wanted = re.compile(pattern)
+
+    def writer(pieces: Input) -> str:
+        with pieces.on_disk() as path, path.open("rb") as file:
+            text = file.read(_HEAD_BYTES)
+            if with_tail:
+                size = file.seek(0, 2)
+                file.seek(max(size - _HEAD_BYTES, 0))
+                text += file.read()
+        found = wanted.search(text)
+        said = [one.decode("utf-8", "replace") for one in found.groups() if one] if found else []
+        return " ".join(said)
+
+    return writer
+
+
+def _nobody(_: Input) -> str:
+    return ""
+
+
+def _format(
+    module: str,
+    title: str,
+    names: str,
+    starts: Callable[[bytes], bool],
+    writer: Callable[[Input], str] = _nobody,
+) -> Format:
     return Format(
         id=module.replace("_", "-"),
         title=title,
@@ -92,18 +132,39 @@ def _format(module: str, title: str, names: str, starts: Callable[[bytes], bool]
         promises=_named(names),
         starts=starts,
         open=_opened_by(module),
+        writer=writer,
     )
 
 
 FORMATS: Final = (
-    _format("speedscope", "speedscope profile", r"\.json(\.gz)?$", _is_speedscope),
-    _format("gecko", "Firefox profile", r"\.json(\.gz)?$", _is_gecko),
+    _format(
+        "speedscope",
+        "speedscope profile",
+        r"\.json(\.gz)?$",
+        _is_speedscope,
+        _said_by(rb'"exporter"\s*:\s*"([\w .@+-]{1,80})"', with_tail=True),
+    ),
+    _format(
+        "gecko",
+        "Firefox profile",
+        r"\.json(\.gz)?$",
+        _is_gecko,
+        _said_by(rb'"product"\s*:\s*"([\w .+-]{1,80})"'),
+    ),
+    _format(
+        "tachyon",
+        "profile of Python's sampler",
+        r"\.bin$",
+        _is_tachyon,
+        _writer_of_tachyon,
+    ),
     _format("pprof", "pprof profile", r"(\.pprof|\.pb|\.prof)(\.gz)?$", _is_pprof),
     _format(
         "perf_script",
         "perf script output",
         r"(\.perf|\.txt|\.script|\.data\.txt)(\.gz)?$",
         _is_perf,
+        _said_by(rb"# (perf) version : ([\w.+-]{1,40})"),
     ),
     _format(
         "collapsed",

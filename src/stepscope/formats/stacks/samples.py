@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns.private import without_folders
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.python_frames import short_path
@@ -28,6 +29,8 @@ ROOT: Final = 0
 #: As deep as stacks are read: what is called further down counts for its caller there.
 DEEPEST: Final = 1024
 _PYTHON: Final = re.compile(r"\.pyx?$|^<(frozen|string|stdin|ipython)", re.IGNORECASE)
+# py-spy's frame of a process of several has its command line.
+_PROCESS: Final = re.compile(r"(process \d{1,10}):.*", re.DOTALL)
 _REACH_NS: Final = 1 << 51  # 26 days
 
 
@@ -48,7 +51,8 @@ class StackFrame(NamedTuple):
         file = short_path(self.file)
         if self.is_python:
             return f"{names.PYTHON_CALL_MARK}{file}:{self.line} {self.name}"
-        return self.name or file or "(unknown)"
+        process = _PROCESS.fullmatch(self.name)
+        return process[1] if process else without_folders(self.name) or file or "(unknown)"
 
 
 class CallTree:

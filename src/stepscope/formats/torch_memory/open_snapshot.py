@@ -114,7 +114,7 @@ def _write(
             ]
             line.add(code, events["time_ns"][rows], np.zeros(len(rows), np.int64), stats)
     if len(found.size_bytes) or len(events["action"]):
-        line.write(plane, device + 1, f"Memory of GPU {device}")
+        line.write(plane, device + 1, f"{names.MEMORY_LINE}{device}")
 
 
 def _stats(

@@ -66,6 +66,12 @@ max_tokens = click.option(
     default=2000,
     help="Cut the answer to so many tokens, at rows, and say what was cut; 0 for all.",
 )
+private = click.option(
+    "--private",
+    is_flag=True,
+    help="Keep what the recording says of its machine: hosts, users, command lines, environments, "
+    "folders.",
+)
 redact = click.option(
     "--redact",
     type=click.Choice(["paths", "names", "all"]),
@@ -78,10 +84,14 @@ redact_key = click.option(
 )
 
 
-def redaction_of(level: str | None, key_file: str | None) -> Redaction | None:
+def redaction_of(
+    level: str | None, key_file: str | None, *, private: bool = False
+) -> Redaction | None:
     """What ``--redact`` and ``--redact-key`` ask for; raises ``UsageError`` or ``StoreError``."""
     from stepscope.redaction import Redaction, level_of
 
+    if private and level is not None:
+        raise UsageError("--private and --redact exclude each other.", hint="Leave one out.")
     if level is None:
         if key_file is not None:
             raise UsageError("--redact-key needs --redact.", hint="Say e.g. --redact names.")

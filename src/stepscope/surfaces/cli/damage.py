@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def tell_damage(session: Session) -> None:
     """Print what is lost of a session's files, one line each; nothing where they are whole."""
-    for diagnostic in session.profile.diagnostics:
+    for diagnostic in session.recording.diagnostics(session.hosts):
         if diagnostic.severity == "error":
             text = f"warning: {diagnostic.where}: {diagnostic.message}"
             print(clean(text), file=sys.stderr)

@@ -25,6 +25,9 @@ def prepare(command: str) -> None:
     # again after every 700 new objects.
     gc.set_threshold(50_000, *gc.get_threshold()[1:])
     _import_numpy()
+    from stepscope.kernels.memory import share_one_arena  # NumPy has imported what it imports
+
+    share_one_arena()
 
 
 def _import_numpy() -> None:

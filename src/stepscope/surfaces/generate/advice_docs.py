@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from stepscope.pod.report import Pod
 from stepscope.registry import Rule
 
 _SECTIONS = ("What it checks:", "Why it matters:", "What to do:", "When it is wrong:")
@@ -23,12 +24,16 @@ def advice_page(rules: Sequence[Rule]) -> str:
         if rule.threshold:
             lines += [f"Threshold: {rule.threshold}.", ""]
         lines += [f"- **{name}** {text}" for name, text in _sections(rule)]
-        reads = ", ".join(f"[{tool}](tools/{tool}.md)" for tool in rule.reads)
+        reads = ", ".join(_linked(result) for result in rule.reads)
         lines += ["", f"Reads {reads}."]
         if causes_of[rule.id]:
             causes = ", ".join(f"[{cause}](#{cause})" for cause in causes_of[rule.id])
             lines += [f"Listed after its causes: {causes}."]
     return "\n".join(lines)
+
+
+def _linked(result: str) -> str:
+    return "[pod](pods.md)" if result == Pod.tool else f"[{result}](tools/{result}.md)"
 
 
 def _summary(rule: Rule) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stepscope.pod.report import Pod
 from stepscope.registry import RuleFacts, Tool
 
 # What fits in a line with "        return cast(" and ")" around it.
@@ -54,17 +55,18 @@ FACTS = (
 
 
 def results_source(tools: Sequence[Tool]) -> str:
-    """Text of ``advice/results.py``."""
-    homes = sorted({(tool.result.__module__, tool.result.__name__) for tool in tools})
+    """Text of ``advice/results.py``: a property for each tool, and for the pod."""
+    results = {tool.id: tool.result for tool in tools} | {Pod.tool: Pod}
+    homes = sorted({(one.__module__, one.__name__) for one in results.values()})
     imports = [f"    from {module} import {name}" for module, name in homes]
     imports.append("    from stepscope.result import Result")
     head = _RESULTS_HEAD.format(imports="\n".join(imports))
     needed = "".join(
-        _property(tool.id, tool.result.__name__, f'self._found["{tool.id}"]') for tool in tools
+        _property(id_, one.__name__, f'self._found["{id_}"]') for id_, one in results.items()
     )
     optional = "".join(
-        _property(tool.id, f"{tool.result.__name__} | None", f'self._found.get("{tool.id}")')
-        for tool in tools
+        _property(id_, f"{one.__name__} | None", f'self._found.get("{id_}")')
+        for id_, one in results.items()
     )
     return head + needed + _OPTIONAL_HEAD + optional
 

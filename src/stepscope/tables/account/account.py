@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.columns import distinct, sum_by_key, sweep_pieces
-from stepscope.columns.space import I64, U8, Bool
+from stepscope.columns.space import I32, I64, U8, Bool
+from stepscope.kernels.memory import give_back
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.between import Between, between
 from stepscope.tables.account.compute import Compute, compute
@@ -15,8 +16,9 @@ from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, fr
 from stepscope.tables.account.functions import standing_for
 from stepscope.tables.account.gap_names import gap_names
 from stepscope.tables.account.gaps import between_ops
+from stepscope.tables.account.growth import Growth, growth
 from stepscope.tables.account.looks import place_by_looks
-from stepscope.tables.account.native import Native, native
+from stepscope.tables.account.native import Native, NativeLabels, native
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
@@ -32,6 +34,8 @@ _UNPLACED = (
 # Ops, and what hands them over.
 _OF_OPS = (of_native.OP, of_native.DISPATCH, of_native.FRAME, FRAMEWORK_CALL)
 _LONG_WAIT_PS = 200_000_000
+# Columns of this many moments are large.
+_MANY = 1 << 17
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -48,10 +52,10 @@ class Stretches:
 
     start_ps: I64
     end_ps: I64
-    step: I64
+    step: I32
     waits: Bool
-    stretch: I64
-    owner: I64
+    stretch: I32
+    owner: I32
     spent_ps: I64
 
 
@@ -63,9 +67,9 @@ class Account:
         found: The steps.
         line: Row of the thread's line, -1 unknown.
         kind: Of each owner: ``native.*``, or PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP.
-        item: What it is, by kind: a label of ``native``, a thing of ``compute`` (from 1), the
-            place in ``frames`` of a call out of the program (-1: the program's own line), or one
-            of ``gaps`` (-1 none).
+        item: What it is, by kind: one of the labels ``native``, a thing of ``compute`` (from 1),
+            the place in ``frames`` of a call out of the program (-1: the program's own line), or
+            one of ``gaps`` (-1 none).
         place: Place in ``frames`` of the program's line it is called from, else of its function;
             -1 unknown, below it -2 less the code of ``between``.
         under: Of an op: place in ``frames`` of a function that stands for all it calls; -1 none.
@@ -74,7 +78,9 @@ class Account:
             parts it.
         timeline: What the sums are of.
         gaps: What each kind of gap lies between, in words.
-        native, frames, compute, between: What it was derived from.
+        native, frames, compute, between: What it was derived from; of native events what their
+            labels stand for.
+        growth: Where each step runs more ops than the one before; None where it does not.
     """
 
     found: HostSteps
@@ -87,10 +93,11 @@ class Account:
     stretches: I64
     timeline: Stretches
     gaps: tuple[str, ...]
-    native: Native | None
+    native: NativeLabels | None
     frames: Frames | None
     compute: Compute
     between: Between | None
+    growth: Growth | None
 
     def busy_ps(self, start_ps: I64, end_ps: I64) -> int:
         """When anything computed beside the thread, in some intervals."""
@@ -111,18 +118,22 @@ def account(host: Host) -> Account | None:
     calls = frames(host, line, begin_ps, end_ps)
     work = compute(host, line, begin_ps, end_ps)
     moments = _moments(start, end, said, calls, work)
-    under = np.full(len(moments.kind), -1, dtype=np.int64)
+    under = np.full(len(moments.kind), -1, dtype=np.int32)
     if calls is not None:
         _at_forward(moments, calls, host, line)
         ops = np.flatnonzero(np.isin(moments.kind, _OF_OPS))
         length = moments.end_ps[ops] - moments.start_ps[ops]
-        under[ops] = standing_for(calls, found, moments.place[ops], length)
+        under[ops] = standing_for(calls, found, moments.place[ops].astype(np.int64), length)
     around = between(host, line) if calls is None else None
     if around is not None:
         free = np.isin(moments.kind, _UNPLACED)
         code = around.at(moments.start_ps)
         moments.place[:] = np.where(free & (code >= 0), -2 - code, moments.place)
-    return _summed(moments, under, found, line, said, calls, work, around)
+    named, grows = None if said is None else said.named, growth(said, found)
+    del said  # the sums take as much
+    if len(moments.kind) > _MANY:
+        give_back()
+    return _summed(moments, under, found, line, named, calls, work, around, grows)
 
 
 def _at_forward(moments: _Moments, calls: Frames, host: Host, line: int) -> None:
@@ -152,10 +163,10 @@ class _Moments:
     start_ps: I64
     end_ps: I64
     kind: U8
-    item: I64
-    place: I64
+    item: I32
+    place: I32
     waits: Bool
-    step: I64
+    step: I32
     gaps: list[str]
 
 
@@ -170,7 +181,7 @@ def _moments(
     begin, until = times[:-1], times[1:]
     step = np.searchsorted(start, begin, side="right") - 1
     inside = (step >= 0) & (begin < end[np.maximum(step, 0)])
-    begin, until, step = begin[inside], until[inside], step[inside]
+    begin, until, of_step = begin[inside], until[inside], step[inside].astype(np.int32)
     event = _at(said, begin)
     call = _at(calls, begin)
     if said is not None and calls is not None and calls.is_sampled:
@@ -188,8 +199,8 @@ def _moments(
     if said is not None:
         _hand_over(kind, item, begin, until, event, said, len(start))
     gap, gaps = gap_names(kind == GAP, kind, event, said)
-    item = np.where(kind == GAP, gap, item)
-    return _Moments(begin, until, kind, item, place, waits, step, gaps)
+    np.copyto(item, gap, casting="same_kind", where=kind == GAP)
+    return _Moments(begin, until, kind, item, place, waits, of_step, gaps)
 
 
 def _at(one: Native | Frames | None, begin: I64) -> I64:
@@ -206,13 +217,13 @@ def _busy(work: Compute, begin: I64) -> Bool:
 
 def _owners(
     said: Native | None, calls: Frames | None, event: I64, call: I64
-) -> tuple[U8, I64, I64, Bool]:
+) -> tuple[U8, I32, I32, Bool]:
     """Kind, item, place and whether the thread waits, of each moment, by the thread alone."""
     count = len(event)
     kind = np.full(count, GAP, dtype=np.uint8)
-    item, place = (np.full(count, -1, dtype=np.int64) for _ in range(2))
+    item, place = (np.full(count, -1, dtype=np.int32) for _ in range(2))
     waits = np.ones(count, dtype=bool)  # in a gap, whatever computes is what is waited for
-    if said is not None and len(said.rows):
+    if said is not None:
         has = (event >= 0) & (said.kind[event] != of_native.NOTHING)
         at = event[has]
         kind[has], item[has] = said.kind[at], said.label[at]
@@ -252,7 +263,7 @@ def _begun(one: Native | Frames, at: I64) -> I64:
 
 def _after_wait(event: I64, said: Native | None) -> Bool:
     """Moments without an event that follow one which begins to wait, as JAX's ``Await`` does."""
-    if said is None or len(said.rows) == 0 or len(event) == 0:
+    if said is None or len(event) == 0:
         return np.zeros(len(event), dtype=bool)
     kind = np.where(event >= 0, said.kind[np.maximum(event, 0)], of_native.NOTHING)
     does = kind != of_native.NOTHING
@@ -317,7 +328,7 @@ _DISPATCHES = (of_native.OP, of_native.DISPATCH, of_native.FRAME)
 
 
 def _hand_over(
-    kind: U8, item: I64, begin: I64, until: I64, event: I64, said: Native, steps: int
+    kind: U8, item: I32, begin: I64, until: I64, event: I64, said: Native, steps: int
 ) -> None:
     """Gaps between ops that are dispatched one by one are their hand-over."""
     edge = np.diff(np.concatenate([[0], (kind == GAP).astype(np.int8), [0]]))
@@ -327,7 +338,7 @@ def _hand_over(
     near = np.isin(kind[first - 1], _DISPATCHES) & np.isin(kind[last + 1], _DISPATCHES)
     near &= (event[first - 1] >= 0) & (event[last + 1] >= 0)
     first, last = first[near], last[near]
-    before, after = said.label[event[first - 1]], said.label[event[last + 1]]
+    before, after = (said.label[event[at]].astype(np.int64) for at in (first - 1, last + 1))
     found = between_ops(begin[first], until[last], before, after, steps)
     depth = np.zeros(len(kind) + 1, dtype=np.int64)
     depth[first[found]] += 1
@@ -338,53 +349,79 @@ def _hand_over(
 
 
 def _summed(
-    moments: _Moments, under: I64, found: HostSteps, line: int,
-    said: Native | None, calls: Frames | None, work: Compute, around: Between | None,
+    moments: _Moments, under: I32, found: HostSteps, line: int,
+    said: NativeLabels | None, calls: Frames | None, work: Compute, around: Between | None,
+    grows: Growth | None,
 ) -> Account:  # fmt: skip
     count = int(found.kept.sum())
-    is_call = np.isin(moments.kind, (PYTHON, FRAMEWORK_CALL))
-    calls_out = _merged_places(np.where(is_call, moments.item, -1), calls)
-    item = np.where(is_call, calls_out, moments.item)
-    place = _merged_places(moments.place, calls)
-    owner = np.stack([moments.kind.astype(np.int64), item, place, under], axis=1)
+    owners, code = _distinct_owners(moments, under, calls)
     alone = np.flatnonzero(~moments.waits)
-    length = moments.end_ps - moments.start_ps
-    swept = _swept(moments, owner, work)
-    own = length[alone], owner[alone], alone
-    time, owners, stretch = (np.concatenate(pair) for pair in zip(own, swept, strict=True))
-    first, code = distinct_rows(list(owners.T))
-    listed = owners[first]
-    cell = code * count + moments.step[stretch]
+    spent, beside, code_beside, stretch = _swept(moments, owners, code, work)
+    code = np.concatenate([code[alone], len(owners) + code_beside])
+    time = np.concatenate([(moments.end_ps - moments.start_ps)[alone], spent])
+    of_time = np.concatenate([alone, stretch]).astype(np.int32)
+    # Owners of which others have all time are none; those in both are one.
+    owners = np.concatenate([owners, beside])
+    used = np.flatnonzero(np.bincount(code, minlength=len(owners)))
+    first, merged = distinct_rows(list(owners[used].T))
+    listed = owners[used[first]]
+    which = np.zeros(len(owners), dtype=np.int32)
+    which[used] = merged
+    owner: I32 = which[code]
+    cell = owner * np.int64(count) + moments.step[of_time]
     total = sum_by_key(cell, time, len(listed) * count).reshape(len(listed), count)
-    stretches = np.bincount(code, minlength=len(listed)).astype(np.int64)
+    stretches = np.bincount(owner, minlength=len(listed)).astype(np.int64)
     timeline = Stretches(
-        moments.start_ps, moments.end_ps, moments.step, moments.waits, stretch, code, time
+        moments.start_ps, moments.end_ps, moments.step, moments.waits, of_time, owner, time
     )
     return Account(
         found, line, listed[:, 0].astype(np.uint8), listed[:, 1], listed[:, 2], listed[:, 3],
         total, stretches, timeline, tuple(moments.gaps), said, calls, work, around,
+        grows,
     )  # fmt: skip
 
 
-def _merged_places(place: I64, calls: Frames | None) -> I64:
+def _distinct_owners(moments: _Moments, under: I32, calls: Frames | None) -> tuple[I64, I64]:
+    """Kind, item, place and ``under`` of each distinct owner, and which one each moment has."""
+    item, place = moments.item, moments.place
+    if calls is not None:
+        is_call = np.isin(moments.kind, (PYTHON, FRAMEWORK_CALL))
+        item = np.where(is_call, _merged_places(item, calls), item)
+        place = _merged_places(place, calls)
+    keys = (moments.kind, item, place, under)
+    first, code = distinct_rows(keys)
+    return np.stack([key[first] for key in keys], axis=1, dtype=np.int64), code
+
+
+def _merged_places(place: I32, calls: Frames) -> I32:
     """Places of one name are one: the first of them stands for all."""
-    if calls is None:
-        return place
     _names, first, code = np.unique(calls.name, return_index=True, return_inverse=True)
-    merged: I64 = np.where(place >= 0, first[code.ravel()[np.maximum(place, 0)]], -1)
+    if not len(first):
+        return np.full_like(place, -1)
+    same = first[code.ravel()].astype(np.int32)
+    known = (place >= 0) & (place < len(same))
+    merged: I32 = np.where(known, same[np.where(known, place, 0)], np.int32(-1))
     return merged
 
 
-def _swept(moments: _Moments, owner: I64, work: Compute) -> tuple[I64, I64, I64]:
-    """Time, owner and moment of what computes while the thread waits."""
+def _swept(moments: _Moments, owners: I64, code: I64, work: Compute) -> tuple[I64, I64, I64, I64]:
+    """What computes while the thread waits: its times, the owners, whose each is, and when.
+
+    Args:
+        moments: The stretches.
+        owners: Kind, item, place and ``under`` of the distinct owners.
+        code: Which of them each moment has.
+        work: What computes.
+    """
     rows = np.flatnonzero(moments.waits)
     window, label, spent = sweep_pieces(
         work.start_ps, work.end_ps, work.label, moments.start_ps[rows], moments.end_ps[rows]
     )
     at = rows[window]
-    chosen = owner[at]
-    some = label > 0
-    chosen[some, 0], chosen[some, 1] = COMPUTED, label[some]
+    first, which = distinct_rows((code[at], label))
+    chosen = owners[code[at[first]]]
+    some = label[first] > 0
+    chosen[some, 0], chosen[some, 1] = COMPUTED, label[first][some]
     chosen[some, 2] = np.maximum(chosen[some, 2], -1)
     chosen[some, 3] = -1
-    return spent, chosen, at
+    return spent, chosen, which, at

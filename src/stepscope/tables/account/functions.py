@@ -24,7 +24,7 @@ _LOOP_FRAC = 0.95
 _STEP_FRAC = 0.9
 # The loop's function is called once, or once a chunk of the recording; a generator, once a step.
 _FEW_CALLS = 64
-# Functions whose ops have less of the steps are not told apart.
+# Functions whose ops have less of the steps stand for nothing.
 _SOME_FRAC = 0.25
 # A function is called by one other where that one has this share of its time.
 _ALONE_FRAC = 0.95

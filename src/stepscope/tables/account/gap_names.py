@@ -32,7 +32,7 @@ def gap_names(is_gap: Bool, kind: U8, event: I64, said: Native | None) -> tuple[
     code = np.full(len(is_gap), -1, dtype=np.int64)
     if said is None or len(is_gap) == 0:
         return code, []
-    usual = np.asarray([_is_usual(name) for name, _type in said.labels] or [True])
+    usual = np.asarray([_is_usual(name) for name, _type in said.named.labels] or [True])
     label = np.where((event >= 0) & ~is_gap, said.label[np.maximum(event, 0)], -1)
     known = label >= 0
     telling: Bool = known & np.isin(kind, _TELLING) & ~usual[np.maximum(label, 0)]
@@ -48,7 +48,7 @@ def gap_names(is_gap: Bool, kind: U8, event: I64, said: Native | None) -> tuple[
     last = _labels(after[gaps], label, after[gaps] < len(at))
     rows, pair = distinct_rows([first, last])
     code[gaps] = pair
-    names = [said.labels[one][0] if one >= 0 else "" for one in range(-1, len(said.labels))]
+    names = ["", *(name for name, _type in said.named.labels)]
     listed = zip(first[rows].tolist(), last[rows].tolist(), strict=True)
     return code, [_words(names[one + 1], names[other + 1]) for one, other in listed]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.tables.account.account import Account
-from stepscope.tables.account.native import DISPATCH, OP
+from stepscope.tables.account.native import DISPATCH, OP, Native
+from stepscope.tables.steps.attribution import HostSteps
 
 # Fewer steps may grow by chance.
 _FEWEST = 4
@@ -36,9 +36,8 @@ class Growth:
     op: str
 
 
-def growth(found: Account) -> Growth | None:
+def growth(said: Native | None, steps: HostSteps) -> Growth | None:
     """None where some step runs no more than the one before it, or hardly more."""
-    said, steps = found.native, found.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     if said is None or len(start) < _FEWEST or steps.markers.is_window:
         return None
@@ -50,17 +49,14 @@ def growth(found: Account) -> Growth | None:
     if not (np.diff(count) > 0).all() or count[-1] < _SOME * count[0]:
         return None
     return Growth(
-        int(count[0]), int(count[-1]), float(count.mean()), _growing(found, ops, step, len(start))
+        int(count[0]), int(count[-1]), float(count.mean()), _growing(said, ops, step, len(start))
     )
 
 
-def _growing(found: Account, ops: I64, step: I64, count: int) -> str:
+def _growing(said: Native, ops: I64, step: I64, count: int) -> str:
     """The op of which the last step has most more than the first."""
-    if found.native is None:
-        return ""
-    labels = found.native.labels
+    labels = said.named.labels
     last, first = (
-        np.bincount(found.native.label[ops[step == one]], minlength=len(labels))
-        for one in (count - 1, 0)
+        np.bincount(said.label[ops[step == one]], minlength=len(labels)) for one in (count - 1, 0)
     )
     return labels[int(np.argmax(last - first))][0]

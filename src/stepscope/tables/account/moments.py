@@ -50,4 +50,5 @@ def innermost(start_ps: I64, length_ps: I64) -> Moments:
         order = np.lexsort((-end, start))
         kept, start, end = kept[order], start[order], end[order]
         count = core.nest.cut_spans(start, end, stack, *found)
-    return Moments(found[0, :count], found[1, :count], kept[found[2, :count]])
+    starts, ends = (found[at, :count].copy() for at in range(2))  # of their own: there is a third
+    return Moments(starts, ends, kept[found[2, :count]])

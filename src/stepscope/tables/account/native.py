@@ -9,7 +9,7 @@ import numpy as np
 
 from stepscope.columns import among, distinct_keys, look_up
 from stepscope.columns.nesting import Nesting
-from stepscope.columns.space import I64, U8
+from stepscope.columns.space import I32, I64, U8
 from stepscope.schema import names
 from stepscope.tables.account.moments import Moments, innermost, one_line
 from stepscope.tables.account.updates import marked_updates
@@ -64,28 +64,37 @@ _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inferenc
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class NativeLabels:
+    """What labels of events stand for.
+
+    Attributes:
+        labels: (name, type) of each.
+        longest: Event row of the longest op of each, -1 none.
+    """
+
+    labels: tuple[tuple[str, str], ...]
+    longest: I64
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Native:
     """The events of the loop's thread that are not Python calls.
 
     Attributes:
-        rows: Event rows; the columns below have one entry each.
         start_ps: When each begins.
         length_ps: How long it takes.
         moments: Which of them is the innermost when.
         kind: What each is, an inner wrapper being what the event around it is.
-        label: Index into ``labels``: the op, function or call that names it.
-        labels: (name, type) of each.
-        longest: Event row of the longest op of each label, -1 none.
+        label: Which of the labels: the op, function or call that names it; -1 none.
+        named: The labels.
     """
 
-    rows: I64
     start_ps: I64
     length_ps: I64
     moments: Moments
     kind: U8
-    label: I64
-    labels: tuple[tuple[str, str], ...]
-    longest: I64
+    label: I32
+    named: NativeLabels
 
 
 def native(host: Host, line: int, markers: Markers) -> Native | None:
@@ -126,9 +135,10 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         runs &= ~(is_short[here] & starts_program[here])
         kind[here] = np.where(runs, OP, kind[here])
     label = _in_updates(host, rows, nesting, kind, label, labels)
-    longest = _longest_ops(rows, length, kind, label, len(labels))
-    moments = innermost(start, length)
-    return Native(rows, start, length, moments, kind, label, tuple(labels), longest)
+    named = NativeLabels(tuple(labels), _longest_ops(rows, length, kind, label, len(labels)))
+    codes = label.astype(np.int32)
+    del rows, label, nesting, parent, unnamed, is_short, starts_program  # the next takes as much
+    return Native(start, length, innermost(start, length), kind, codes, named)
 
 
 def _in_updates(

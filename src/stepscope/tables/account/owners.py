@@ -40,11 +40,11 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A function of the program that stands for all that it calls.
+class CallSite:
+    """Where in the program a call is made.
 
     Attributes:
-        function, file, line: Its name, and where it begins.
+        function, file, line: Its function, and the line there, or where the function begins.
         caller: ``file:line function`` of the program that calls it; "" unknown.
     """
 
@@ -84,7 +84,7 @@ class Owner:
     file: str
     line: int
     caller: str
-    under: Standing | None
+    under: CallSite | None
     between: str
     event: int
     on_device: bool
@@ -147,12 +147,14 @@ def _owner(found: Account, row: int) -> Owner:
     )  # fmt: skip
 
 
-def _standing(found: Account, row: int) -> Standing | None:
+def _standing(found: Account, row: int) -> CallSite | None:
     under = int(found.under[row])
-    if under < 0:
-        return None
-    function, file, line, caller = _place(found.frames, under)
-    return Standing(function, file, line, caller)
+    return None if under < 0 or found.frames is None else site_of(found.frames, under)
+
+
+def site_of(calls: Frames, row: int) -> CallSite:
+    """The place of one of the calls."""
+    return CallSite(*_place(calls, row))
 
 
 def _place(calls: Frames | None, place: int) -> tuple[str, str, int, str]:

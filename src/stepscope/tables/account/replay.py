@@ -62,17 +62,20 @@ def dependencies(found: Account, cores: int = 0) -> Dependencies:
         (work.busy_start_ps, work.busy_end_ps),
         union_spans(work.start_ps[is_input], work.end_ps[is_input]),
     )
-    gaps = [_gaps(line.start_ps, line.end_ps, *one) for one in spans]
-    beside = [covered(*one, line.start_ps, line.end_ps).astype(np.float64) for one in spans]
+    sharing = max(1.0 + _at_once(work), cores)
+    gaps, beside = np.empty((2, len(line.step)), np.int64), np.empty((2, len(line.step)))
+    for at, one in enumerate(spans):
+        gaps[at] = _gaps(line.start_ps, line.end_ps, *one)
+        beside[at] = covered(*one, line.start_ps, line.end_ps)
     return Dependencies(
-        line.step,
+        line.step.astype(np.int64),
         _waits_for(found, beside[0] > 0, beside[1] > 0),
         line.end_ps - line.start_ps,
-        np.ascontiguousarray(np.stack(gaps)),
-        np.stack(beside),
+        gaps,
+        beside,
         found.found.duration_ps[found.found.kept],
         _slack(found),
-        max(1.0 + _at_once(work), cores),
+        sharing,
     )
 
 
@@ -138,19 +141,18 @@ def saved_ps(
             share; none by default.
         work_goes: Whether the owners are work, which also goes where nobody waits for it.
     """
-    line = found.timeline
-    count = len(line.start_ps)
-    goes = share[line.owner] * line.spent_ps
-    at = plan.waits_for[line.stretch] * np.int64(count) + line.stretch
-    gone = np.bincount(at, weights=goes, minlength=3 * count).reshape(3, count)
-    # Input that is made faster is so all the time, not only while it is waited for.
-    is_input = _is_input(found)
-    if is_input.any():
-        gone[INPUT] = np.maximum(gone[INPUT], share[is_input].max() * plan.beside_ps[1])
-    if relief is not None:
-        gone[WORK] += relief
+    line, is_input = found.timeline, _is_input(found)
+    gone = np.bincount(line.stretch, share[line.owner] * line.spent_ps, len(line.start_ps))
+    whole = np.empty((3, len(gone)), dtype=np.int64)
+    for kind in (THREAD, WORK, INPUT):
+        part = np.where(plan.waits_for == kind, gone, 0.0)
+        # Input that is made faster is so all the time, not only while it is waited for.
+        if kind == INPUT and is_input.any():
+            part = np.maximum(part, share[is_input].max() * plan.beside_ps[1])
+        if kind == WORK and relief is not None:
+            part += relief
+        whole[kind] = np.round(part, out=part)
     lead = np.zeros(len(plan.step_ps), dtype=np.int64)
-    whole = np.round(gone).astype(np.int64)
     slack = np.full_like(plan.slack_ps, -1) if work_goes else plan.slack_ps
     core.replay.replay(plan.step, plan.waits_for, plan.length_ps, plan.gap_ps, whole, slack, lead)
     saved: F64 = np.diff(lead, prepend=0).astype(np.float64)

@@ -15,6 +15,7 @@ import numpy as np
 from stepscope.columns.space import I32, I64
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import packed
+from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import Ints, event_stats
 
@@ -66,3 +67,11 @@ def correlation_ids(host: Host) -> Ints:
     number = recorded.values
     key = packed((known.of_rows(host, recorded.rows), number)) + 1
     return Ints(recorded.rows, np.where(number > 0, key, number))
+
+
+def launch_ids(host: Host) -> Ints:
+    """``correlation_ids`` of calls on the host; what they launched has the same ones."""
+    stats, space, kinds = correlation_ids(host), host.space, planes(host).plane_kind
+    lines = [row for row, one in enumerate(space.lines) if kinds[one.plane] is PlaneKind.HOST]
+    of_host = space.on_lines(lines)[stats.rows]
+    return Ints(stats.rows[of_host], stats.values[of_host])

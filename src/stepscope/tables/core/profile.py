@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from stepscope.columns.space import Space
 from stepscope.kernels.cores import on_cores
+from stepscope.kernels.memory import give_back
 from stepscope.result import Diagnostic
 
 #: What times are of: the mean step, or the recording as a whole.
@@ -98,3 +99,4 @@ def build_together(hosts: Sequence[Host], *tables: Callable[[Host], object]) -> 
         return
     wanted = [(table, host) for host in hosts for table in tables]
     on_cores(lambda one: one[0](one[1]), wanted, "stepscope-tables")
+    give_back()  # what they were made from

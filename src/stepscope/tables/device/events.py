@@ -21,7 +21,7 @@ from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory, OpName, parse_annotation, parse_op_name
 from stepscope.tables.core.planes import DEVICE_KINDS, OP_LINE_PLANES, LineKind, PlaneKind, planes
 from stepscope.tables.core.presence import any_stretch
-from stepscope.tables.core.processes import correlation_ids
+from stepscope.tables.core.processes import correlation_ids, launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints, metadata_texts
 from stepscope.tables.device import kernel_names
@@ -295,19 +295,16 @@ def _sources(host: Host, rows: I64, correlation: I64) -> tuple[list[_Source], I6
 
 def _launches(host: Host, correlation: I64) -> tuple[list[str], I64]:
     """The name of the host call that launched each device event (index, -1 unknown)."""
-    space, stats = host.space, correlation_ids(host)
-    is_host = np.asarray([kind is PlaneKind.HOST for kind in planes(host).plane_kind] or [False])
-    line_is_host = np.asarray([is_host[line.plane] for line in space.lines] or [False], dtype=bool)
-    of_host = line_is_host[space.lines_of(stats.rows)] if len(stats.rows) else stats.rows > 0
-    ids, meta = stats.values[of_host], space.events.metadata[stats.rows[of_host]]
+    space, calls = host.space, launch_ids(host)
     found = np.full(len(correlation), -1, dtype=np.int64)
-    if len(ids) == 0:
+    if len(calls.rows) == 0:
         return space.event_metadata.name, found
-    order = np.argsort(ids, kind="stable")
-    place = np.searchsorted(ids[order], correlation)
+    order = np.argsort(calls.values, kind="stable")
+    ids = calls.values[order]
+    place = np.searchsorted(ids, correlation)
     place[place == len(ids)] = 0
-    has = ids[order][place] == correlation
-    found[has] = meta[order][place][has]
+    has = ids[place] == correlation
+    found[has] = space.events.metadata[calls.rows[order[place[has]]]]
     return space.event_metadata.name, found
 
 

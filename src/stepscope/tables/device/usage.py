@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import distinct, union_spans
+from stepscope.columns import among, distinct, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import OP_LINE_PLANES, PlaneKind, planes
+from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import DeviceEvents, device_events
@@ -136,10 +137,6 @@ def _with_op(host: Host, found: DeviceEvents) -> Bool:
 
 def _launched(host: Host, found: DeviceEvents) -> Bool:
     """Which events have a recorded call that launched them."""
-    calls = event_stats(host).ints(names.CORRELATION_ID)
-    kinds = planes(host).plane_kind
-    of_host = [kinds[line.plane] is PlaneKind.HOST for line in host.space.lines]
-    is_call = np.asarray(of_host or [False])[host.space.lines_of(calls.rows)]
-    known = distinct(calls.values[is_call])
-    launched: Bool = (found.correlation >= 0) & np.isin(found.correlation, known)
+    known = distinct(launch_ids(host).values)
+    launched: Bool = (found.correlation >= 0) & among(known, found.correlation)
     return launched

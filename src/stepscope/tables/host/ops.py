@@ -113,11 +113,11 @@ def host_ops(host: Host) -> HostOps:
         if kind is not LineKind.THREAD:
             mask[line.begin : line.end] = False
     rows = np.flatnonzero(mask)
-    start, duration = space.events.start_ps[rows], space.length_ps[rows]
-    line_begin = np.searchsorted(rows, space.line_begin).astype(np.int64)
-    self_ps = nest(start, duration, line_begin).self_ps
-    # Stats name the ops of devices, too; keep those that a host thread ran.
     op = op[rows]
+    del mask
+    line_begin = np.searchsorted(rows, space.line_begin).astype(np.int64)
+    self_ps = nest(space.events.start_ps[rows], space.length_ps[rows], line_begin).self_ps
+    # Stats name the ops of devices, too; keep those that a host thread ran.
     used = np.flatnonzero(np.bincount(op, minlength=len(index.ops)))
     renumbered = np.zeros(len(index.ops), dtype=np.int32)
     renumbered[used] = np.arange(len(used))
@@ -125,8 +125,9 @@ def host_ops(host: Host) -> HostOps:
     is_execution = ~_memory_entries(host)[space.events.metadata[rows]]
     # tf.data has no graph to compile: its iterators run under an eager get-next by design.
     can_be_eager = np.asarray([one.category is not OpCategory.TF_DATA for one in ops] or [False])
-    is_eager = _eager(host, rows) & can_be_eager[renumbered[op]]
-    return HostOps(rows, renumbered[op], ops, self_ps, is_execution, is_eager)
+    op = renumbered[op]
+    is_eager = _eager(host, rows) & can_be_eager[op]
+    return HostOps(rows, op, ops, self_ps, is_execution, is_eager)
 
 
 def _op_of_each_event(host: Host, index: _OpIndex) -> I32:

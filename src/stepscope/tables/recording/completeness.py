@@ -8,13 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from stepscope.columns import distinct, pivot
+from stepscope.columns import among, distinct, pivot
 from stepscope.columns.space import KIND_INT64, KIND_UINT64, Bool
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
-from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.processes import correlation_ids
+from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import timed_events
@@ -143,20 +142,17 @@ def _starts_work(host: Host) -> Bool:
 
 def _launches(host: Host) -> list[Diagnostic]:
     """Kernels without a launch and launches without a kernel."""
-    stats = correlation_ids(host)
     found = device_events(host)
-    if len(stats.rows) == 0 or len(found) == 0:
+    if len(found) == 0:
         return []
-    is_host = np.asarray([kind is PlaneKind.HOST for kind in planes(host).plane_kind] or [False])
-    line_is_host = np.asarray([is_host[line.plane] for line in host.space.lines] or [False])
-    of_host = line_is_host[host.space.lines_of(stats.rows)]
-    starts_work = _starts_work(host)[host.space.events.metadata[stats.rows]]
-    launches = distinct(stats.values[of_host & starts_work])
+    calls = launch_ids(host)
+    starts_work = _starts_work(host)[host.space.events.metadata[calls.rows]]
+    launches = distinct(calls.values[starts_work])
     kernels = distinct(found.correlation[found.correlation >= 0])
     if len(launches) == 0:
         return []
-    orphans = int((~np.isin(kernels, launches)).sum())
-    lost = int((~np.isin(launches, kernels)).sum())
+    orphans = int((~among(launches, kernels)).sum())
+    lost = int((~among(kernels, launches)).sum())
     said = []
     if orphans > _MISSING_SHARE * len(kernels):
         text = (

@@ -30,6 +30,7 @@ class HostEnvironment:
     Attributes:
         framework: "TensorFlow", "JAX", "PyTorch", "XLA" or "Unknown".
         versions: Versions the recorder noted, by name.
+        settings: Settings of the frameworks it noted, which are not at their defaults.
         start_unix_ns: When recording began (0: not recorded).
         duration_ps: Length of the recording: as noted by the recorder, else first event to last.
         is_training: True, False, or None when the ops do not say.
@@ -37,6 +38,7 @@ class HostEnvironment:
 
     framework: str
     versions: dict[str, str]
+    settings: dict[str, str]
     start_unix_ns: int
     duration_ps: int
     is_training: bool | None
@@ -46,16 +48,24 @@ class HostEnvironment:
 def environment(host: Host) -> HostEnvironment:
     """The environment of a host."""
     space = host.space
-    versions = {
-        key: value
+    stats = [
+        (key, value)
         for row in range(len(space.planes))
         for key, value in pivot.plane_stats(space, row).items()
-        if _VERSION_KEYS.search(key) and isinstance(value, str)
+        if isinstance(value, str)
+    ]
+    versions = {key: value for key, value in stats if _VERSION_KEYS.search(key)}
+    settings = {
+        key.removeprefix(names.SETTING): value
+        for key, value in stats
+        if key.startswith(names.SETTING)
     }
     begin, end = (at := recorded_at(host)).begin_unix_ns, at.end_unix_ns
     noted = (end - begin) * 1000 if end > begin > 0 else 0
     duration = noted or _span_ps(host)
-    return HostEnvironment(_framework(host), versions, begin, duration, _is_training(host))
+    return HostEnvironment(
+        _framework(host), versions, settings, begin, duration, _is_training(host)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,7 @@ class SessionEnvironment:
         start_utc: When the first began; "" where none notes it.
         task_type: "Training", "Inference" or "Unknown".
         versions: Versions by name.
+        settings: Settings of the frameworks that are not at their defaults, by name.
     """
 
     framework: str
@@ -79,6 +90,7 @@ class SessionEnvironment:
     start_utc: str
     task_type: str
     versions: dict[str, str]
+    settings: dict[str, str]
 
 
 @derived
@@ -97,6 +109,7 @@ def session_environment(profile: Profile) -> SessionEnvironment:
         start_utc=_utc(started),
         task_type="Training" if any(training) else "Inference" if False in training else "Unknown",
         versions={key: value for one in found for key, value in one.versions.items()},
+        settings={key: value for one in found for key, value in one.settings.items()},
     )
 
 

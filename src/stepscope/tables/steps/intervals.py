@@ -13,8 +13,7 @@ import numpy as np
 
 from stepscope.columns import median, sum_by_key
 from stepscope.columns.space import I64, Bool
-from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.processes import correlation_ids
+from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.recording_gaps import crosses_gap
 from stepscope.tables.device.events import device_events
@@ -119,22 +118,17 @@ def _together(*found: _AskedWork | None) -> _AskedWork | None:
 def _launched_work(host: Host) -> _AskedWork | None:
     """The device events whose launches are recorded; None when none is."""
     found = device_events(host)
-    stats = correlation_ids(host)
-    if len(found) == 0 or len(stats.rows) == 0:
+    if len(found) == 0:
         return None
-    is_host = np.asarray([kind is PlaneKind.HOST for kind in planes(host).plane_kind] or [False])
-    line_is_host = np.asarray([is_host[line.plane] for line in host.space.lines] or [False])
-    of_host = line_is_host[host.space.lines_of(stats.rows)]
-    rows = stats.rows[of_host]
-    if len(rows) == 0:
+    asking = launch_ids(host)
+    if len(asking.rows) == 0:
         return None
-    ids, wanted = stats.values[of_host], found.correlation
-    at = host.space.events.start_ps[rows]
-    order = np.argsort(ids, kind="stable")
-    ids, at = ids[order], at[order]
+    order = np.argsort(asking.values, kind="stable")
+    ids, wanted = asking.values[order], found.correlation
     place = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
     has = (ids[place] == wanted) & (found.correlation >= 0)
-    return _AskedWork(at[place[has]], found.start_ps[has], found.end_ps[has])
+    asked_ps = host.space.events.start_ps[asking.rows[order[place[has]]]]
+    return _AskedWork(asked_ps, found.start_ps[has], found.end_ps[has])
 
 
 def _called_runs(host: Host) -> _AskedWork | None:

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import distinct
+from stepscope.columns import among, distinct
 from stepscope.columns.space import I64
-from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.processes import correlation_ids
+from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.steps.session import aligned_steps
@@ -64,13 +63,12 @@ def session_launches(profile: Profile) -> StepLaunches:
 
 def _kernel_calls(host: Host) -> I64:
     """Host events whose correlation id is that of a kernel."""
-    stats, found = correlation_ids(host), device_events(host)
+    found = device_events(host)
     kernels = distinct(found.correlation[found.is_kernel & (found.correlation >= 0)])
-    if not len(kernels) or not len(stats.rows):
+    if not len(kernels):
         return np.zeros(0, dtype=np.int64)
-    kinds, space = planes(host).plane_kind, host.space
-    of_host = np.asarray([kinds[line.plane] is PlaneKind.HOST for line in space.lines], dtype=bool)
-    rows: I64 = stats.rows[of_host[space.event_line[stats.rows]] & np.isin(stats.values, kernels)]
+    calls = launch_ids(host)
+    rows: I64 = calls.rows[among(kernels, calls.values)]
     return rows
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.processes import correlation_ids
+from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 
@@ -31,20 +30,17 @@ class Launched:
 @derived
 def launched(host: Host) -> Launched:
     """The launches of a host's device events, joined by correlation."""
-    space, stats = host.space, correlation_ids(host)
+    space, calls = host.space, launch_ids(host)
     correlation = device_events(host).correlation
-    kinds = planes(host).plane_kind
-    of_host = np.asarray([kinds[line.plane] is PlaneKind.HOST for line in space.lines] or [False])
-    line = space.lines_of(stats.rows)
-    rows, ids, line = (column[of_host[line]] for column in (stats.rows, stats.values, line))
-    order = np.argsort(ids, kind="stable")
-    at = np.searchsorted(ids[order], correlation)
-    has = (at < len(order)) & (correlation >= 0)
-    has[has] = ids[order][at[has]] == correlation[has]
+    order = np.argsort(calls.values, kind="stable")
+    ids = calls.values[order]
+    at = np.searchsorted(ids, correlation)
+    has = (at < len(ids)) & (correlation >= 0)
+    has[has] = ids[at[has]] == correlation[has]
     call, start, thread = (np.full(len(correlation), value, np.int64) for value in (-1, 0, -1))
     thread_of_line = np.asarray([one.id for one in space.lines] or [0], np.int64)
-    chosen = order[at[has]]
-    call[has] = rows[chosen]
-    start[has] = space.events.start_ps[rows[chosen]]
-    thread[has] = thread_of_line[line[chosen]]
+    rows = calls.rows[order[at[has]]]
+    call[has] = rows
+    start[has] = space.events.start_ps[rows]
+    thread[has] = thread_of_line[space.lines_of(rows)]
     return Launched(call, start, thread)

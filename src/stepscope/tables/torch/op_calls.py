@@ -98,20 +98,29 @@ def _op_of_each(host: Host) -> I64:
 
 def ops_around(host: Host, thread: int, times_ps: I64) -> I64:
     """The event row of the innermost op of a thread around each time, -1 for none."""
-    space, (ops, thread_of) = host.space, _ops_by_thread(host)
-    own = ops[thread_of == thread]
+    space, own = host.space, _ops_of_thread(host, thread)
+    if not len(own):
+        return np.full(len(times_ps), -1, np.int64)
     start = space.events.start_ps[own]
-    found: I64 = np.append(own, -1)[innermost(start, start + space.length_ps[own], times_ps)]
+    at = innermost(start, start + space.length_ps[own], times_ps)
+    found: I64 = np.where(at >= 0, own[at], -1)
     return found
 
 
+def _ops_of_thread(host: Host, thread: int) -> I64:
+    """Event rows of PyTorch's ops on a thread, ascending."""
+    ops = _ops(host)
+    lines = [one for one in host.space.lines if one.id == thread]
+    spans = [np.searchsorted(ops, (one.begin, one.end)).tolist() for one in lines]
+    found = [ops[begin:end] for begin, end in spans if end > begin]
+    return found[0] if len(found) == 1 else np.concatenate([ops[:0], *found])
+
+
 @derived
-def _ops_by_thread(host: Host) -> tuple[I64, I64]:
-    """Event rows of the ops of PyTorch's, and the thread of each."""
+def _ops(host: Host) -> I64:
+    """Event rows of PyTorch's ops, ascending."""
     is_op = (host_names(host).op >= 0) & ~entries_named(host, names.MEMORY_EVENTS.__contains__)
-    ops = timed_rows(host, is_op)
-    threads = np.asarray([one.id for one in host.space.lines] or [0], np.int64)
-    return ops, threads[host.space.lines_of(ops)]
+    return timed_rows(host, is_op)
 
 
 def _signatures(

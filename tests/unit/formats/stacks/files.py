@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,30 @@ def pprof() -> bytes:
     return gzip.compress(b"".join(parts))
 
 
+def tachyon(order: str = "<", *, path: str = f"{HOME}/train.py", compression: int = 0) -> bytes:
+    """As Python's own sampler writes it: a whole stack, two more samples of it, another leaf."""
+    texts = [path, "main", "step", f"{HOME}/data.py", "load"]
+    # Path, name, line, three of no interest, and no opcode.
+    frames = [(0, 1, 3), (0, 2, 12), (3, 4, 7)]
+    thread = struct.pack(f"{order}QI", 34, 0)
+    step = wire.varint(10_000)
+    samples = (
+        thread + b"\x01" + wire.varint(0) + b"\x03" + bytes([2, 1, 0])
+        + thread + b"\x00" + bytes([2]) + (step + b"\x03") * 2
+        + thread + b"\x03" + step + b"\x01" + bytes([1, 1, 2])
+    )  # fmt: skip
+    words = b"".join(wire.varint(len(one.encode())) + one.encode() for one in texts)
+    table = b"".join(bytes([file, name, 2 * line, 0, 1, 0, 255]) for file, name, line in frames)
+    texts_at = 64 + len(samples)
+    header = struct.pack(
+        f"{order}4sI4BQQQIQQII", {"<": b"HCAT", ">": b"TACH"}[order], 2, 3, 15, 1, 0, 5_000_000,
+        10_000, 4, 1, texts_at, texts_at + len(words), compression, 1,
+    )  # fmt: skip
+    size = texts_at + len(words) + len(table) + 32
+    footer = struct.pack(f"{order}IIQ16x", len(texts), len(frames), size)
+    return header + samples + words + table + footer
+
+
 def _pair(field: int, first: int, second: int) -> bytes:
     return wire.blob(field, wire.number(1, first) + wire.number(2, second))
 
@@ -131,4 +156,6 @@ def write_all(folder: Path) -> dict[str, Path]:
         found[kind].write_text(text)
     found["pprof"] = folder / "a.pb.gz"
     found["pprof"].write_bytes(pprof())
+    found["tachyon"] = folder / "a.bin"
+    found["tachyon"].write_bytes(tachyon())
     return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from tests.unit.formats.stacks.files import (
     gecko,
     pprof,
     speedscope,
+    tachyon,
     write_all,
 )
 
@@ -45,7 +48,7 @@ def slices(space: Space) -> list[tuple[str, int, int]]:
     return [(one["name"], (one["start"] - first) // 1000, one["length"] // 1000) for one in events]
 
 
-@pytest.mark.parametrize("kind", ["speedscope", "collapsed", "gecko", "pprof"])
+@pytest.mark.parametrize("kind", ["speedscope", "collapsed", "gecko", "pprof", "tachyon"])
 def test_every_sampler_gives_the_same_slices(tmp_path: Path, kind: str) -> None:
     path = write_all(tmp_path)[kind]
     ((source,),) = (run.sources for run in find(path).runs)
@@ -102,6 +105,66 @@ def test_texts_of_pythons_own_sampler(tmp_path: Path) -> None:
     assert [(one["name"], one["length"]) for one in events] == [
         (MAIN, 30_000_000), (STEP, 30_000_000),
     ]  # fmt: skip
+
+
+def test_pythons_binary_profile_is_read_in_either_byte_order(tmp_path: Path) -> None:
+    spaces = []
+    for order in "<>":
+        path = tmp_path / "a.bin"
+        path.write_bytes(tachyon(order))
+        spaces.append(lines(opened(path)))
+    assert spaces[0] == spaces[1]
+    ((_, name),) = spaces[0]
+    assert name == "thread 34"
+    # Sampling began 5 s after the machine did.
+    assert min(one["start"] for one in spaces[0][PLANE, name]) == 5_000_000_000
+
+
+def test_a_cut_binary_profile_gives_the_samples_it_has(tmp_path: Path) -> None:
+    data = tachyon()
+    texts_at = int.from_bytes(data[40:48], "little")
+    # The last sample is gone, and the tables come earlier.
+    lost = 17
+    shorter = bytearray(data[: texts_at - lost] + data[texts_at:])
+    for at in (40, 48):
+        place = int.from_bytes(data[at : at + 8], "little") - lost
+        shorter[at : at + 8] = place.to_bytes(8, "little")
+    path = tmp_path / "a.bin"
+    path.write_bytes(bytes(shorter))
+    space = opened(path)
+    assert slices(space) == [(MAIN, 0, 30_000), (STEP, 0, 30_000)]
+    path.write_bytes(data[:texts_at] + data[texts_at + 1 :])
+    assert opened(path)
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "reason"), [(4, 9, "its version is 9"), (56, 1, "Zstandard")]
+)
+def test_binary_profiles_that_are_not_read_say_how_to_convert_them(
+    at: int, value: int, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stepscope.formats.stacks.tachyon.find_spec", lambda _: None)
+    data = bytearray(tachyon())
+    data[at] = value
+    path = tmp_path / "a.bin"
+    path.write_bytes(bytes(data))
+    with pytest.raises(FormatError, match=reason) as error:
+        opened(path)
+    assert "profiling.sampling replay" in error.value.hint
+
+
+@pytest.mark.skipif(find_spec("compression") is None, reason="needs Python 3.14's Zstandard")
+def test_compressed_samples_are_those_that_are_not(tmp_path: Path) -> None:
+    data = tachyon(compression=1)
+    begin, texts_at = 64, int.from_bytes(data[40:48], "little")
+    packed = import_module("compression.zstd").compress(data[begin:texts_at])
+    shorter = bytearray(data[:begin] + packed + data[texts_at:])
+    for at in (40, 48):
+        place = int.from_bytes(data[at : at + 8], "little") + begin + len(packed) - texts_at
+        shorter[at : at + 8] = place.to_bytes(8, "little")
+    path = tmp_path / "a.bin"
+    path.write_bytes(bytes(shorter))
+    assert slices(opened(path)) == [(MAIN, 0, 40_000), (STEP, 0, 30_000), (LOAD, 30_000, 10_000)]
 
 
 def test_perf_knows_python_and_native_frames(tmp_path: Path) -> None:
@@ -174,6 +237,8 @@ def test_any_value_may_be_anything(build: Any, odd: Any) -> None:
         ("collapsed", COLLAPSED.encode()),
         ("perf-script", PERF.encode()),
         ("pprof", gzip.decompress(pprof())),
+        ("tachyon", tachyon()),
+        ("tachyon", tachyon(">")),
     ],
 )
 def test_broken_bytes_open_or_say_why_not(kind: str, data: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepscope.tables.account.account import account
-from stepscope.tables.account.growth import Growth, growth
+from stepscope.tables.account.growth import Growth
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 
@@ -20,7 +20,7 @@ def grown(*steps: str) -> Growth | None:
     )
     found = account(one)
     assert found is not None
-    return growth(found)
+    return found.growth
 
 
 def test_each_step_has_more_than_the_one_before() -> None:
@@ -42,7 +42,7 @@ def test_a_few_more_of_many_are_no_growth() -> None:
         A=event("aten/mul:mul"),
     )
     found = account(steps)
-    assert found is not None and growth(found) is None
+    assert found is not None and found.growth is None
 
 
 def test_three_steps_may_grow_by_chance() -> None:

@@ -6,6 +6,7 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.core.processes import correlation_ids, processes
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events
+from stepscope.tables.device.usage import device_usage
 from stepscope.tables.memory.allocations import allocations
 from stepscope.tables.recording.completeness import completeness
 from stepscope.timeline.flows import launches
@@ -95,3 +96,11 @@ def test_a_childs_launches_do_not_stand_for_the_parents_lost_kernels() -> None:
 def test_numbers_of_a_single_process_stay_as_recorded() -> None:
     host = Host("h", decode(space(*process("", 0))))
     assert sorted(set(correlation_ids(host).values.tolist())) == list(range(1, 9))
+
+
+def test_a_kernel_is_launched_by_a_call_of_its_own_process() -> None:
+    child = process(" [42]", 20_000)
+    lost = [plane("/host:CPU [42]", line("python", ("step", 20_000, 20))), child[1]]
+    for of_child, expected in ((child, [0, 0]), (lost, [0, 8])):
+        used = device_usage(Host("h", decode(space(*process("", 0), *of_child))))
+        assert [one.without_launch for one in used] == expected

@@ -198,7 +198,7 @@ function changes(parts: Parts): { name: string; delta: number }[] {
 }
 
 interface LevelProps extends CompareProps {
-  readonly field: "modules" | "kernels" | "slowest_worker_parts";
+  readonly field: "modules" | "kernels" | "slowest_worker_parts" | "suspects";
   readonly title: string;
   readonly noun: readonly [string, string];
 }
@@ -230,6 +230,12 @@ function Workers(props: CompareProps) {
         </header>
         <Grid {...binding} label="Workers" noun={["worker", "workers"]} maxRows={12} />
       </section>
+      <Level
+        {...props}
+        field="suspects"
+        title="Who makes the others wait"
+        noun={["suspect", "suspects"]}
+      />
       <Level
         {...props}
         field="slowest_worker_parts"

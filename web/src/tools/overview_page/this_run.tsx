@@ -62,6 +62,8 @@ function environmentFacts({ environment: env }: OverviewPage): Fact[] {
     { label: "Recorded at", value: env.profile_start ? moment(env.profile_start) : MISSING },
   ];
   if (versions.length > 0) facts.push({ label: "Versions", value: versions.join(", ") });
+  const settings = Object.entries(env.settings).map(([name, value]) => `${name} ${value}`);
+  if (settings.length > 0) facts.push({ label: "Settings", value: settings.join(", ") });
   return facts;
 }
 

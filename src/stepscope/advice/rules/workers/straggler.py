@@ -1,7 +1,9 @@
-"""One worker makes all others wait.
+"""One worker, or what several share, makes all others wait.
 
-What it checks: who arrives last at the collectives, by how much, and in which part of its step it
-exceeds the others.
+What it checks: which device, host, rack or stage stands out from its peers, what the typical step
+takes longer with it as it was recorded, and what takes longer there. With too few peers to stand
+out from: who arrives last at the collectives, by how much, and in which part of its step it exceeds
+the others.
 Why it matters: everybody waits for the last one in every step.
 What to do: fix the part that is longer there: its input, its host, its device.
 When it is wrong: clocks of hosts that share no collective cannot be compared; the worker may only
@@ -16,12 +18,22 @@ from typing import TYPE_CHECKING
 from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.collective_time import CollectiveTime, collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.evidence.suspects import (
+    LINK,
+    STAGE,
+    UNEQUAL,
+    costly,
+    finding_of,
+    foremost,
+)
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.pod_viewer import PodViewer
+    from stepscope.pod.report import Pod, SuspectRow
 
 _ADVICE = {
     "Device compute": "Its device is slower at the same work: compare clocks, temperature and "
@@ -34,19 +46,59 @@ _ADVICE = {
     "All others": "Its program does something the others do not: logging, checkpoints, evaluation "
     "on rank 0.",
 }
+_BY_CAUSE = {
+    "compute": _ADVICE["Device compute"],
+    "memory": "Memory of its device is slower: look for corrected errors and retired rows "
+    "(nvidia-smi -q -d ECC,ROW_REMAPPER).",
+    "copies": _ADVICE["Copy to device"],
+    "input": _ADVICE["Input"],
+    "launch": _ADVICE["Kernel launch"],
+    "host": "Its program stands still: collect garbage at the same step everywhere "
+    "(gc.disable(), gc.collect() every n steps), write checkpoints and logs beside the step.",
+    UNEQUAL: "It has more to do: give it as many samples, tokens or layers as the others.",
+}
+_IF_ALWAYS = (
+    "If it is always the same machine, take it out; if it changes, look for what they share "
+    "(storage, network, a scheduler)."
+)
 
 
 def straggler(results: Results) -> Iterator[Answer]:
     """Fires when one worker costs the others 3 % of the step or more."""
-    pod = results.pod_viewer
-    step = pod.step_time_ms
+    pod, workers = results.optional.pod, results.optional.pod_viewer
+    suspects = costly(pod)
+    mine = [
+        row for row in suspects if row.cause != LINK and (row.cause, row.kind) != (UNEQUAL, STAGE)
+    ]
+    if pod is not None and mine:
+        yield from _suspected(pod, mine)
+    elif suspects:
+        yield Silence("No worker makes the others wait, but a link or a stage does.")
+    elif workers is not None:
+        yield from _last(workers, results)
+    elif pod is not None:
+        yield Silence(f"Of {pod.devices_found:,} devices none costs 3 % of the step.")
+    else:
+        yield NO_STEPS
+
+
+def _suspected(pod: Pod, suspects: list[SuspectRow]) -> Iterator[Finding]:
+    """What all recordings together say, where a worker has enough peers to stand out from."""
+    for row in foremost(suspects):
+        compare = f"Compare the steps of {row.name} with its peers'."
+        yield finding_of(RULE.id, pod, row, (_BY_CAUSE.get(row.cause, compare), _IF_ALWAYS))
+
+
+def _last(workers: PodViewer, results: Results) -> Iterator[Answer]:
+    """Who arrives last, of workers however few."""
+    step = workers.step_time_ms
     if not step > 0:
         yield NO_STEPS
         return
-    if len(pod.workers) < 2:
-        yield _alone(collective_time(pod), results.optional.overview_page)
+    if len(workers.workers) < 2:
+        yield _alone(collective_time(workers), results.optional.overview_page)
         return
-    found = pod.straggler
+    found = workers.straggler
     if found is None or found.caused_wait_ms < NEGLIGIBLE_FRAC * step:
         worst = found.step_frac if found is not None else 0.0
         yield Silence(f"No worker makes the others wait longer than {max(worst, 0.01):.0%}.")
@@ -69,8 +121,7 @@ def straggler(results: Results) -> Iterator[Answer]:
         evidence=(Ref("pod_viewer", "workers.caused_wait_ms", rows=(found.device or found.host,)),),
         actions=(
             _ADVICE.get(found.cause, f"Compare the steps of {name} with another worker's."),
-            "If it is always the same machine, take it out; if it changes, look for what they "
-            "share (storage, network, a scheduler).",
+            _IF_ALWAYS,
         ),
     )
 
@@ -88,8 +139,8 @@ def _alone(time: CollectiveTime, overview: OverviewPage | None) -> Silence | Unk
 RULE = Rule(
     id="straggler",
     check=straggler,
-    needs=("pod_viewer",),
-    optional=("overview_page",),
+    needs=(),
+    optional=("pod", "pod_viewer", "overview_page"),
     evidence=("ops",),
     parts=("collective",),
     doc=__doc__ or "",

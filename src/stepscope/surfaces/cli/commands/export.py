@@ -33,6 +33,7 @@ from stepscope.surfaces.cli.damage import tell_damage
 @click.option("--to", "end", default="", help="End, as in --from; the trace's end by default.")
 @arguments.run
 @arguments.host
+@arguments.private
 @arguments.redact
 @arguments.redact_key
 @arguments.output
@@ -43,6 +44,7 @@ def export(
     end: str,
     run: str | None,
     host: str | None,
+    private: bool,
     redact: str | None,
     redact_key: str | None,
     output: str | None,
@@ -60,10 +62,17 @@ def export(
         raise UsageError(
             "Tables are of the whole recording.", hint="Leave --from and --to out, or use sql."
         )
-    redaction = arguments.redaction_of(redact, redact_key)
+    redaction = arguments.redaction_of(redact, redact_key, private=private)
     with (
         ProgressLine() as waiting,
-        open(path, run=run, host=host, redact=redaction, progress=waiting.update) as session,
+        open(
+            path,
+            run=run,
+            host=host,
+            redact=redaction,
+            private=private,
+            progress=waiting.update,
+        ) as session,
     ):
         name = session.name.rsplit("/", 1)[-1] if host is None else session.hosts[0]
         if format == "parquet":

@@ -99,6 +99,9 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
                 (" · ".join(one for one in (clean(described(source)), state) if one), "dim"),
             )
             _reason(page, report.reason, report.hint)
+            for one in source.companions:
+                text = f"beside it: {clean(one.host)}, {described(one)}"
+                page.text(clean(text), indent=4, style="dim")
     skipped = [report for report in reports if report.state == "skipped"]
     if skipped:
         page.heading(f"Not opened · {len(skipped)}")

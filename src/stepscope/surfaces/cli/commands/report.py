@@ -28,6 +28,7 @@ from stepscope.surfaces.cli.damage import tell_damage
 @click.option("--zip", "zipped", is_flag=True, help="Pack it, for places that refuse HTML.")
 @arguments.run
 @arguments.host
+@arguments.private
 @arguments.redact
 @arguments.redact_key
 @arguments.output
@@ -39,6 +40,7 @@ def report(
     zipped: bool,
     run: str | None,
     host: str | None,
+    private: bool,
     redact: str | None,
     redact_key: str | None,
     output: str | None,
@@ -50,7 +52,7 @@ def report(
     from stepscope.surfaces.report.report import Choice, make_report
     from stepscope.surfaces.report.summary import text_summary
 
-    redaction = arguments.redaction_of(redact, redact_key)
+    redaction = arguments.redaction_of(redact, redact_key, private=private)
     choice = Choice(
         pages=tuple(filter(None, (name.strip() for name in pages.split(",")))),
         events=events,
@@ -59,7 +61,14 @@ def report(
     )
     with (
         ProgressLine() as waiting,
-        open(path, run=run, host=host, redact=redaction, progress=waiting.update) as session,
+        open(
+            path,
+            run=run,
+            host=host,
+            redact=redaction,
+            private=private,
+            progress=waiting.update,
+        ) as session,
     ):
         made = make_report(session, choice)
         waiting.stop()

@@ -36,6 +36,9 @@ def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
     if len(result.worker_times):
         page.heading("Workers")
         page.table(result.worker_times, rows)
+    if len(result.suspects):
+        page.heading("Who makes the others wait")
+        page.table(result.suspects, rows)
     if len(result.slowest_worker_parts):
         page.heading("What changed for the worker the others wait for")
         page.table(result.slowest_worker_parts, rows)
@@ -76,6 +79,8 @@ def comparison_markdown(result: Comparison, rows: int | None) -> str:
         sections.insert(0, ("Runs", result.runs))
     if len(result.worker_times):
         sections.append(("Workers", result.worker_times))
+    if len(result.suspects):
+        sections.append(("Who makes the others wait", result.suspects))
     for title, table in sections:
         lines += ["", f"## {title}", "", export.markdown_table(table, rows)]
         if rows is not None and len(table) > rows:

@@ -1,0 +1,71 @@
+"""What a part of the step is made of, in words."""
+
+from __future__ import annotations
+
+import re
+
+from stepscope.tables.account.op_families import UNUSUAL
+from stepscope.tables.account.parts import Part
+
+
+def made_of(one: Part) -> str:
+    """The largest owners of a part, with their shares of it."""
+    total: dict[str, int] = {}
+    for owner in one.owners:
+        name = owner.name or owner.kind
+        total[name] = total.get(name, 0) + owner.total_ps
+    if one.kind == "eager":
+        return _ops_of_loop(one)
+    if one.kind == "function":
+        return _places_of_ops(one)
+    listed = sorted(total.items(), key=lambda item: -item[1])[:3]
+    return ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
+
+
+def _places_of_ops(one: Part) -> str:
+    """Families of a function's ops, each with the line that has most of it."""
+    total: dict[str, dict[str, int]] = {}
+    for owner in one.owners:
+        at = f" ({owner.file}:{owner.line})" if owner.line else ""
+        lines = total.setdefault(owner.family if owner.kind == "op" else "hand-over", {})
+        lines[at] = lines.get(at, 0) + owner.total_ps
+    listed = sorted(total.items(), key=lambda item: -sum(item[1].values()))[:_FAMILIES]
+    return ", ".join(
+        f"{family} {sum(lines.values()) / max(one.total_ps, 1):.0%}"
+        f"{max(lines, key=lambda at: lines[at])}"
+        for family, lines in listed
+    )
+
+
+_FAMILIES = 4
+# Ops by which a program only makes its numbers and shapes tensors.
+_BOOKKEEPING = (
+    "_EagerConst",
+    "Const",
+    "Shape",
+    "StridedSlice",
+    "Pack",
+    "Identity",
+    "ReadVariableOp",
+)
+_LISTED = 5
+_NUMBERED = re.compile(r"\.\d+$")
+
+
+def _ops_of_loop(one: Part) -> str:
+    """The ops that a program runs again and again; what they are for, its rarest may tell."""
+    ops = [owner for owner in one.owners if owner.kind == "op"]
+    # XLA's instructions have numbers; the functions that JAX dispatches say more than they do.
+    if all(_NUMBERED.search(owner.name) for owner in ops):
+        ops = [owner for owner in one.owners if owner.kind == "framework" and owner.name] or ops
+    listed = list(dict.fromkeys(owner.name for owner in ops))
+    working = [name for name in listed if not _is_bookkeeping(name)] or listed
+    telling = {owner.name for owner in ops if owner.family in UNUSUAL}
+    shown = working[:_LISTED]
+    return ", ".join(
+        [*shown, *(name for name in working[_LISTED:] if name in telling)][: 2 * _LISTED]
+    )
+
+
+def _is_bookkeeping(name: str) -> bool:
+    return name in _BOOKKEEPING or name.startswith("TFE_")

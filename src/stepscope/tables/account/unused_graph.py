@@ -1,0 +1,82 @@
+"""Forward ops that PyTorch prepared gradients for, which nothing computed.
+
+While gradients are recorded, each op that will have one takes a number, and its gradient carries
+the same. A number that no gradient carries was kept for nothing: an evaluation, a target network
+or an agent's choice without ``torch.no_grad``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import distinct, distinct_keys, sum_by_key, union_spans
+from stepscope.columns.space import I64, Bool
+from stepscope.tables.account.account import Account
+from stepscope.tables.account.owners import CallSite, site_of
+from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.profile import Host
+from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedGraph:
+    """What was prepared for gradients that nothing computed.
+
+    Attributes:
+        time_ps: Of these ops in the kept steps.
+        ops: How many of them began in the steps, those within others included.
+        place: The line of the program that most of their time is called from; None unknown.
+    """
+
+    time_ps: int
+    ops: int
+    place: CallSite | None
+
+
+def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
+    """None where every forward op on the loop's thread has its gradient, or needs none."""
+    if found.line < 0:
+        return None
+    numbered, steps = numbered_ops(host), found.found
+    mine = _unused(numbered) & (numbered.thread == host.space.lines[found.line].id)
+    begin, until = numbered.start_ps[mine], numbered.end_ps[mine]
+    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    inside = (until > start[0]) & (begin < end[-1])
+    begin, until = begin[inside], until[inside]
+    spans = union_spans(begin, until)
+    time = int(covered(*spans, start, end).sum())
+    if time == 0:
+        return None
+    return UnusedGraph(time, len(begin), _place(found, *spans))
+
+
+def _unused(ops: NumberedOps) -> Bool:
+    """Forward ops whose number was used up, and that no gradient carries."""
+    forward = ~ops.backward
+    if not forward.any():
+        return forward
+    carried = distinct(ops.number[ops.backward])
+    # Every op says the next number, until one takes it.
+    taken = ops.number < int(ops.number[forward].max())
+    unused: Bool = forward & taken & ~np.isin(ops.number, carried)
+    if len(carried):  # what follows the last gradient may have had its own after the recording
+        unused &= ops.end_ps <= int(ops.start_ps[ops.backward].max())
+    return unused
+
+
+def _place(found: Account, begin: I64, until: I64) -> CallSite | None:
+    calls = found.frames
+    if calls is None:
+        return None
+    call = calls.moments.at((begin + until) // 2)
+    known = call >= 0
+    at = call[known]
+    row = np.where(calls.line[at] >= 0, calls.line[at], calls.own[at])
+    row, length = row[row >= 0], (until - begin)[known][row >= 0]
+    if len(row) == 0:
+        return None
+    first, code = distinct_keys(calls.name[row])
+    most = int(np.argmax(sum_by_key(code, length, len(first))))
+    return site_of(calls, int(row[first[most]]))

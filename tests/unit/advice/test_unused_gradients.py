@@ -1,0 +1,42 @@
+"""unused-gradients: its range, its place, and when it is silent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from stepscope.advice import RULES, advise
+from stepscope.analysis.step_account import UnusedGradients
+from stepscope.result import Advice
+from tests.unit.advice.test_largest_part import account, op
+
+EVALUATE = UnusedGradients(6.0, 40.0, "evaluate", "train.py", 30, "train.py:50 main")
+
+
+def told(found: UnusedGradients | None) -> Advice:
+    asked = replace(account(op("conv", 8.0)), unused_gradients=found)
+    rules = [rule for rule in RULES if rule.id == "unused-gradients"]
+    return advise({"step_account": asked}, rules)
+
+
+def test_it_names_the_line_and_what_may_be_saved() -> None:
+    (found,) = told(EVALUATE).findings
+    assert "for 40 ops of each step, 6 of its 10 ms, and never computed" in found.message
+    assert "evaluate (train.py:30), called from train.py:50 main" in found.message
+    assert found.saving_low_ms == pytest.approx(0.3)
+    assert found.saving_ms == pytest.approx(1.5)
+    assert found.saving_high_ms == pytest.approx(3.6)
+
+
+def test_without_python_it_says_that_the_place_is_unknown() -> None:
+    (found,) = told(replace(EVALUATE, function="", file="", line=0, caller="")).findings
+    assert "Which line runs them was not recorded." in found.message
+    assert found.place is None
+
+
+@pytest.mark.parametrize("found", [None, replace(EVALUATE, time_ms=0.9)])
+def test_little_of_it_is_no_finding(found: UnusedGradients | None) -> None:
+    advice = told(found)
+    assert not advice.findings
+    assert [one.outcome for one in advice.checked] == ["silent"]

@@ -1,0 +1,69 @@
+"""Forward ops whose gradients nothing computed, by the numbers that autograd gives."""
+
+from __future__ import annotations
+
+from stepscope.schema import names
+from stepscope.tables.account.account import account
+from stepscope.tables.account.unused_graph import UnusedGraph, unused_graph
+from tests.profiles import event
+from tests.unit.tables.account.test_account import host
+
+
+def found(thread: str, calls: str = "", **numbers: tuple[int, bool]) -> UnusedGraph | None:
+    """Two steps of 1 ms; each letter is an op with its number, and whether it is a gradient."""
+    python = f'\n          "        {calls}' if calls else ""
+    one = host(
+        f"""
+        /host:CPU
+          python   S---------S---------{python}
+          "        {thread}
+        """,
+        E=event("$train.py:30 evaluate"),
+        **{
+            letter: event(
+                f"aten/{letter}:{letter}",
+                **{names.SEQUENCE_NUMBER: number},
+                args='{"Fwd thread id": 1}' if backward else "{}",
+            )
+            for letter, (number, backward) in numbers.items()
+        },
+    )
+    made = account(one)
+    assert made is not None
+    return unused_graph(one, made)
+
+
+def test_what_has_its_gradient_is_used() -> None:
+    assert found("ff.bb.....ff.bb.....", f=(1, False), b=(1, True)) is None
+
+
+def test_a_number_that_no_gradient_carries_was_taken_for_nothing() -> None:
+    graph = found("vvvff.bb..vvvff.bb..", v=(1, False), f=(2, False), b=(2, True), n=(3, False))
+    assert graph is not None
+    assert (graph.time_ps, graph.ops, graph.place) == (600_000_000, 6, None)
+
+
+def test_the_next_number_is_said_of_ops_that_take_none() -> None:
+    """Without parameters that need gradients, or under no_grad, the number stays as it is."""
+    assert found("vvvff.bb..vvvff.bb..", v=(1, False), f=(1, False), b=(1, True)) is None
+
+
+def test_inference_that_records_gradients_has_none_at_all() -> None:
+    graph = found("vvww......vvww......", v=(1, False), w=(2, False))
+    assert graph is not None and graph.time_ps == 400_000_000
+
+
+def test_what_follows_the_last_gradient_may_have_had_its_own_later() -> None:
+    assert (
+        found("ff.bb.....ff.bb.vvww", f=(1, False), b=(1, True), v=(2, False), w=(3, False)) is None
+    )
+
+
+def test_it_is_where_most_of_its_time_is_called_from() -> None:
+    graph = found(
+        "....vvvff.bb..vvvff.bb..",
+        "...E----.....E----......",
+        v=(1, False), f=(2, False), b=(2, True),
+    )  # fmt: skip
+    assert graph is not None and graph.place is not None
+    assert (graph.place.function, graph.place.line) == ("evaluate", 30)
