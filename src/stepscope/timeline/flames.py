@@ -15,6 +15,7 @@ import numpy as np
 
 from stepscope.columns import nest
 from stepscope.columns.space import I64
+from stepscope.schema import names
 from stepscope.timeline.belonging import OUTSIDE, members
 from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.model import CATEGORIES, Timeline, Track
@@ -117,11 +118,12 @@ def flame(
         for group in by
         if group not in ("stack", "name")
     }
+    stacked = _without_step_numbers(found.name, texts) if "stack" in by else found.name
     nodes = _Nodes(len(texts))
     node = np.full(len(found.event), ROOT, np.int64)
     for group in by:
         if group == "stack":
-            node = _stacks(nodes, node, found)
+            node = _stacks(nodes, node, found, stacked)
         else:
             node = nodes.below(node, labels.get(group, found.name))
     return _summed(nodes, node, found, tuple(texts))
@@ -238,7 +240,18 @@ def _clipped(
     return _Clipped(ids, event, name, category, nesting.self_ps, depth, parent)
 
 
-def _stacks(nodes: _Nodes, within: I64, found: _Clipped) -> I64:
+def _without_step_numbers(name: I64, texts: list[str]) -> I64:
+    """Names by which stacks merge: PyTorch numbers its steps, which would keep them apart."""
+    used, place = np.unique(name, return_inverse=True)
+    numbered = [one for one in used.tolist() if texts[one].startswith(names.PYTORCH_STEP)]
+    if not numbered:
+        return name
+    texts.append(names.PYTORCH_STEP.rstrip("#"))
+    merged: I64 = np.where(np.isin(used, numbered), len(texts) - 1, used)[place.ravel()]
+    return merged
+
+
+def _stacks(nodes: _Nodes, within: I64, found: _Clipped, name: I64) -> I64:
     """The node of each event: that of its parent's, and its name; level by level."""
     node = within.copy()
     order = np.argsort(found.depth, kind="stable")
@@ -247,7 +260,7 @@ def _stacks(nodes: _Nodes, within: I64, found: _Clipped) -> I64:
         level = order[begin:end]
         parent = found.parent[level]
         above = np.where(parent >= 0, node[parent], within[level])
-        node[level] = nodes.below(above, found.name[level])
+        node[level] = nodes.below(above, name[level])
         begin = end
     return node
 

@@ -57,6 +57,20 @@ def test_stacks_of_the_same_names_are_one() -> None:
     }
 
 
+def test_pytorchs_steps_are_one_so_that_two_of_them_can_be_compared() -> None:
+    steps = [("ProfilerStep#7", 0, 50), ("f", 10, 20), ("ProfilerStep#8", 60, 50), ("f", 70, 30)]
+    found = opened(space(host(line("main", *steps, id=1))))
+    assert ways(flame(found, 0, 200 * US)) == {
+        (): (100, 0, 0),
+        ("ProfilerStep",): (100, 50, 2),
+        ("ProfilerStep", "f"): (50, 50, 2),
+    }
+    both = paired(flame(found, 0, 50 * US), flame(found, 60 * US, 110 * US))
+    assert len(both) == 3 and (both.before >= 0).all() and (both.after >= 0).all()
+    # As names they stay apart.
+    assert ("ProfilerStep#8",) in ways(flame(found, 0, 200 * US, by=("name",)))
+
+
 def test_a_range_clips_and_tracks_choose() -> None:
     found = program()
     main = next(track.id for track in found.tracks if track.name == "main")
