@@ -49,4 +49,5 @@ def test_enough_programs_are_healthy_or_of_a_kind_that_no_rule_claims() -> None:
     faulty = [label for label in labels if label["planted"]]
     unclaimed = [label for label in faulty if not CAUSES & set(label["accept"])]
     assert len(labels) - len(faulty) >= 0.15 * len(labels)
-    assert len(unclaimed) >= 0.45 * len(faulty)
+    # Who has not read the rules accepts each whose claim would be true of a fault.
+    assert len(unclaimed) >= 0.4 * len(faulty)

@@ -15,6 +15,7 @@ import numpy as np
 from stepscope.columns import distinct_keys, sum_by_key, union_spans
 from stepscope.columns.space import I64
 from stepscope.tables.account.frames import Frames, Name
+from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.steps.attribution import HostSteps
 
@@ -74,7 +75,7 @@ def standing_for(calls: Frames, steps: HostSteps, place: I64, time_ps: I64) -> I
     first, at = distinct_keys(own[known])
     tree = _tree(calls, own[known][first], sum_by_key(at, time_ps[known], len(first)))
     chosen = _chosen(tree, _around(tree, calls, steps), _SOME_FRAC * _whole_ps(steps))
-    found[known] = _outermost(tree, chosen)[at]
+    found[known] = _outermost(tree, chosen)[tree.chain][at]
     return found
 
 
@@ -107,7 +108,8 @@ class _Tree:
     Attributes:
         functions: File and name of each.
         row: A row of the calls of each.
-        chains: Of each distinct place, its functions from the inside out; -1 beyond the last.
+        chains: Functions from the inside out; -1 beyond the last.
+        chain: Which of them each place has.
         time_ps: Ops' time below each function.
         below_ps: The same by function and the function that calls it, -1 for none.
     """
@@ -115,6 +117,7 @@ class _Tree:
     functions: list[tuple[str, str]]
     row: list[int]
     chains: I64
+    chain: I64
     time_ps: dict[int, int]
     below_ps: dict[tuple[int, int], int]
 
@@ -132,7 +135,9 @@ def _tree(calls: Frames, own: I64, time_ps: I64) -> _Tree:
     while len(levels) < _DEEPEST and (at >= 0).any():
         is_call = at >= 0
         name = calls.name[np.maximum(at, 0)]
-        for row in np.unique(at[is_call & (code_of[name] < 0)]).tolist():
+        new = np.flatnonzero(is_call & (code_of[name] < 0))
+        _names, one_of_each = np.unique(name[new], return_index=True)
+        for row in at[new[one_of_each]].tolist():
             said = calls.names[int(calls.name[row])]
             key = (said.file, said.function)
             if key not in index:
@@ -142,15 +147,17 @@ def _tree(calls: Frames, own: I64, time_ps: I64) -> _Tree:
         levels.append(np.where(is_call, code_of[name], -1))
         outer = np.where(is_call, calls.caller[np.maximum(at, 0)], -1)
         at = np.where(outer >= 0, calls.own[np.maximum(outer, 0)], -1)
-    chains = np.stack(levels, axis=1)
+    first, alike = distinct_rows(levels)
+    chains = np.stack([level[first] for level in levels], axis=1)
+    spent_ps = sum_by_key(alike, time_ps, len(first))
     time: dict[int, int] = {}
     below: dict[tuple[int, int], int] = {}
-    for chain, spent in zip(chains.tolist(), time_ps.tolist(), strict=True):
+    for chain, spent in zip(chains.tolist(), spent_ps.tolist(), strict=True):
         met = [code for code in dict.fromkeys(chain) if code >= 0]
         for code, outer_code in zip(met, [*met[1:], -1], strict=True):
             time[code] = time.get(code, 0) + spent
             below[code, outer_code] = below.get((code, outer_code), 0) + spent
-    return _Tree(list(index), rows, chains, time, below)
+    return _Tree(list(index), rows, chains, alike, time, below)
 
 
 def _chosen(tree: _Tree, loops: frozenset[int], least_ps: float) -> frozenset[int]:

@@ -77,7 +77,7 @@ def respawn(key, positions):
 
 
 def main(clock):
-    clock.plan(2, 4)
+    clock.plan(2, 3)
     keys = jax.random.split(jax.random.PRNGKey(0), 5)
     params = {
         "w1": jax.random.normal(keys[0], (64, 2)),

@@ -89,7 +89,7 @@ class TextClassifier:
 
 
 def main(clock):
-    clock.plan(3, 4)
+    clock.plan(3, 3)
     params = init(jax.random.PRNGKey(0))
     state = State(params, jax.tree_util.tree_map(jnp.zeros_like, params), jnp.zeros((), jnp.int32))
     model = TextClassifier()

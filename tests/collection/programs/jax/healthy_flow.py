@@ -57,7 +57,7 @@ def train_step(params, momentum, batch):
 
 
 def main(clock):
-    clock.plan(3, 6)
+    clock.plan(3, 4)
     params = [init_coupling(k) for k in jax.random.split(jax.random.PRNGKey(0), LAYERS)]
     momentum = jax.tree_util.tree_map(jnp.zeros_like, params)
     data = jax.random.normal(jax.random.PRNGKey(1), (8, 1024, DIM))

@@ -14,7 +14,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 
@@ -60,7 +60,7 @@ def spirals(key, count, steps, width):
 
 
 def main(clock):
-    clock.plan(3, 4)
+    clock.plan(3, 3)
     keys = jax.random.split(jax.random.PRNGKey(0), 3)
     width, hidden = 64, 256
     params = {

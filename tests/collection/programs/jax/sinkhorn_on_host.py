@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-EPS, TOLERANCE, MAX_ITERATIONS = 0.02, 1e-6, 60
+EPS, TOLERANCE, MAX_ITERATIONS = 0.02, 1e-6, 45
 
 
 def init_mlp(key, sizes):

@@ -30,11 +30,11 @@ class LitModule(nn.Module):
 
 
 class LitSegmenter(LitModule):
-    def __init__(self, channels=32, lr=1e-3):
+    def __init__(self, channels=48, lr=1e-3):
         super().__init__()
         self.lr = lr
         layers, inputs = [], 3
-        for _ in range(5):
+        for _ in range(3):
             layers += [nn.Conv2d(inputs, channels, 3, padding=1), nn.GroupNorm(4, channels), nn.SiLU()]
             inputs = channels
         self.body = nn.Sequential(*layers)

@@ -74,7 +74,7 @@ def loader_for(data, keep):
 
 
 def main(clock):
-    clock.plan(4, 12)
+    clock.plan(4, 8)
     torch.manual_seed(0)
     loader = loader_for(RetinaSet(), keep=clock.fixed)
     model = Grader()

@@ -72,7 +72,7 @@ class SimCLR:
 
 
 def main(clock):
-    clock.plan(3, 6)
+    clock.plan(3, 4)
     torch.manual_seed(0)
     model = ResNetSimCLR(args.out_dim)
     optimizer = torch.optim.Adam(model.parameters(), args.lr, weight_decay=1e-4)

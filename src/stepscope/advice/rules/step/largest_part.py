@@ -40,6 +40,8 @@ _OURS = ("recorder", "runtime")
 _BESIDE = 0.1
 # A line of the program is easier to change than what a framework does.
 _CODE = ("python", "library")
+# What a line of the program runs, where lines were recorded.
+_HAS_LINE = ("op", "eager", "framework", "program", "compile")
 # What needs the interpreter's lock.
 _LOCKED = ("python", "framework", "eager", "unrecorded")
 
@@ -158,7 +160,11 @@ def _finding(part: PartRow, account: StepAccount, words: PartWords, stage: str) 
         assumption=hope.change.assumption,
         confidence=hope.confidence if account.step_count > 1 else min(hope.confidence, 0.6),
         title=words.title,
-        message=words.message + stage + _beside(part) + _rival(part, account),
+        message=words.message
+        + stage
+        + _beside(part)
+        + _rival(part, account)
+        + _nowhere(part, account),
         place=_place(part),
         measured={
             "part_ms": part.time_ms,
@@ -220,6 +226,13 @@ def _beside(part: PartRow) -> str:
         f" Only {part.alone_ms:.3g} ms of it delay the step: beside the rest runs what it would "
         "wait for without it."
     )
+
+
+def _nowhere(part: PartRow, account: StepAccount) -> str:
+    """Why no line of the program is named, where none was recorded."""
+    if part.file or account.has_python or part.kind not in _HAS_LINE:
+        return ""
+    return " Which line of the program runs this was not recorded."
 
 
 def _rival(part: PartRow, account: StepAccount) -> str:
