@@ -61,7 +61,9 @@ class MultiTask(tf.keras.Model):
     def gradients_by_task(self, tape, losses, variables):
         total = None
         for loss in losses.values():
-            grads = tape.gradient(loss, variables, unconnected_gradients="zero")  # planted
+            grads = tape.gradient(loss, variables)  # planted
+            # A head knows nothing of the other losses.
+            grads = [tf.zeros(v.shape) if g is None else g for g, v in zip(grads, variables)]
             total = grads if total is None else [a + b for a, b in zip(total, grads)]
         return total
 

@@ -62,7 +62,7 @@ def build():
 
 
 def main(clock):
-    clock.plan(3, 6)
+    clock.plan(3, 4)
     rng = np.random.default_rng(0)
     x = rng.random((24 * 12, 56, 56, 3)).astype(np.float32)
     y = rng.integers(0, 50, len(x))

@@ -1,4 +1,4 @@
-"""Patch transformer for small images, with the policy that the GPU guide recommends."""
+"""Patch transformer for small images, its head with the policy that the GPU guide recommends."""
 import os
 import sys
 from pathlib import Path
@@ -18,7 +18,7 @@ LABEL = {
     "part": "develop",
 }
 
-SIDE, PATCH, WIDTH, HEADS, DEPTH, CLASSES = 32, 4, 96, 4, 3, 10
+SIDE, PATCH, WIDTH, HEADS, DEPTH, CLASSES = 32, 4, 96, 4, 2, 10
 
 
 class Patches(tf.keras.layers.Layer):
@@ -33,10 +33,11 @@ class Patches(tf.keras.layers.Layer):
         return x + self.position(tf.range((SIDE // PATCH) ** 2))
 
 
-def setup(precision):
-    """What the first cell of the notebook does."""
-    tf.random.set_seed(int(os.environ.get("SEED", 42)))
-    tf.keras.mixed_precision.set_global_policy(precision)  # planted
+def head(x, precision):
+    """Wide, and in half so that it fits the card that it was written for."""
+    policy = tf.keras.mixed_precision.Policy(precision)
+    x = tf.keras.layers.Dense(2048, activation="relu", dtype=policy)(x)  # planted
+    return tf.keras.layers.Dense(CLASSES, dtype=policy)(x)  # planted
 
 
 def encoder(x, drop=0.1):
@@ -50,24 +51,24 @@ def encoder(x, drop=0.1):
     return layers.Add()([x, y])
 
 
-def build():
+def build(precision):
     image = tf.keras.Input((SIDE, SIDE, 3))
     x = Patches(WIDTH)(image)
     for _ in range(DEPTH):
         x = encoder(x)
     x = tf.keras.layers.GlobalAveragePooling1D()(tf.keras.layers.LayerNormalization(epsilon=1e-6)(x))
     # The softmax stays in float32, as the guide says.
-    x = tf.keras.layers.Dense(CLASSES)(x)
+    x = head(x, precision)
     return tf.keras.Model(image, tf.keras.layers.Activation("softmax", dtype="float32")(x))
 
 
 def main(clock):
-    clock.plan(3, 5)
-    setup("float32" if clock.fixed else "mixed_float16")
+    clock.plan(3, 3)
+    tf.random.set_seed(int(os.environ.get("SEED", 42)))
     rng = np.random.default_rng(0)
     x = rng.random((32 * 10, SIDE, SIDE, 3)).astype(np.float32)
     y = rng.integers(0, CLASSES, 32 * 10)
-    model = build()
+    model = build("float32" if clock.fixed else "mixed_float16")
     model.compile(
         optimizer=tf.keras.optimizers.Adam(1e-3),
         loss="sparse_categorical_crossentropy",
@@ -75,7 +76,6 @@ def main(clock):
     )
     data = tf.data.Dataset.from_tensor_slices((x, y)).cache().shuffle(320).batch(32).prefetch(2)
     model.fit(data, epochs=1, verbose=0, callbacks=clock.keras())
-    tf.keras.mixed_precision.set_global_policy("float32")
 
 
 if __name__ == "__main__":

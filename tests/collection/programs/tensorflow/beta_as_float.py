@@ -83,7 +83,7 @@ def make_step(model, optimizer):
 
 
 def main(clock):
-    clock.plan(6, 12)
+    clock.plan(6, 8)
     x = np.random.default_rng(0).random((256, 64, 64, 3)).astype(np.float32)
     data = iter(tf.data.Dataset.from_tensor_slices(x).cache().repeat().shuffle(256).batch(32).prefetch(2))
     model = VAE()

@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-CONFIG = dict(members=20, obs=17, action=6, hidden=200, depth=3, batch=64, lr=1e-3, decay=1e-4)
+CONFIG = dict(members=12, obs=17, action=6, hidden=200, depth=3, batch=64, lr=1e-3, decay=1e-4)
 
 
 def nll(mean, log_var, target):
@@ -88,19 +88,18 @@ class Transitions:
 
 
 def main(clock):
-    clock.plan(3, 4)
+    clock.plan(3, 3)
     data = Transitions(CONFIG)
     whole = Ensemble(CONFIG) if clock.fixed else None
     members = [] if clock.fixed else [Member(CONFIG) for _ in range(CONFIG["members"])]
     for step in clock.loop():
         with clock.mark(step):
-            for _ in range(4):
-                x, y = data.bootstrap(step)
-                if whole is not None:
-                    loss = whole.train(tf.constant(x), tf.constant(y))
-                else:
-                    losses = [one.train_member(tf.constant(a), tf.constant(b)) for one, a, b in zip(members, x, y)]  # planted
-                    loss = tf.reduce_mean(losses)
+            x, y = data.bootstrap(step)
+            if whole is not None:
+                loss = whole.train(tf.constant(x), tf.constant(y))
+            else:
+                losses = [one.train_member(tf.constant(a), tf.constant(b)) for one, a, b in zip(members, x, y)]  # planted
+                loss = tf.reduce_mean(losses)
             loss.numpy()
 
 

@@ -31,7 +31,7 @@ class ActorCritic(tf.keras.Model):
 
 
 def main(clock):
-    clock.plan(4, 8)
+    clock.plan(4, 5)
     rng = np.random.default_rng(0)
     rows = 4 * MINIBATCH
     rollout = {

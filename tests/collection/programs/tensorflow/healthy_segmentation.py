@@ -35,7 +35,7 @@ def flip(x, y):
 
 
 def main(clock):
-    clock.plan(4, 8)
+    clock.plan(4, 5)
     rng = np.random.default_rng(0)
     images = rng.random((64, SIDE, SIDE, 3)).astype(np.float32)
     masks = rng.integers(0, CLASSES, (64, SIDE, SIDE)).astype(np.int32)

@@ -20,7 +20,7 @@ LABEL = {
 SIZE, BATCH, CLASSES = 96, 16, 20
 
 
-def write_photos(folder, count=48, side=896):
+def write_photos(folder, side, count=48):
     """What a phone would have left there."""
     rng = np.random.default_rng(0)
     folder = Path(folder) / "photos"
@@ -36,15 +36,15 @@ def write_photos(folder, count=48, side=896):
     return names
 
 
-def load_photo(path, ratio):
-    photo = tf.io.decode_jpeg(tf.io.read_file(path), channels=3, ratio=ratio)  # planted
+def load_photo(path):
+    photo = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)  # planted
     photo = tf.image.resize(photo, (SIZE, SIZE))
     return photo / 127.5 - 1.0
 
 
-def make_dataset(names, labels, ratio):
+def make_dataset(names, labels):
     data = tf.data.Dataset.from_tensor_slices((names, labels)).shuffle(len(names)).repeat()
-    data = data.map(lambda path, label: (load_photo(path, ratio), label), num_parallel_calls=tf.data.AUTOTUNE)
+    data = data.map(lambda path, label: (load_photo(path), label), num_parallel_calls=tf.data.AUTOTUNE)
     return data.batch(BATCH).prefetch(tf.data.AUTOTUNE)
 
 
@@ -72,9 +72,9 @@ class Net(tf.keras.Model):
 
 def main(clock):
     clock.plan(4, 8)
-    names = write_photos(clock.folder)
+    names = write_photos(clock.folder, side=128 if clock.fixed else 1024)
     labels = [int(Path(name).name[:2]) for name in names]
-    batches = iter(make_dataset(names, labels, 8 if clock.fixed else 1))
+    batches = iter(make_dataset(names, labels))
     model, optimizer = Net(), tf.keras.optimizers.SGD(0.05, momentum=0.9, nesterov=True)
 
     @tf.function
