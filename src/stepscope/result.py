@@ -44,6 +44,8 @@ ColumnKind = Literal[
 ]
 Severity = Literal["info", "low", "medium", "high"]
 Likelihood = Literal["likely", "possible", "doubtful"]
+# What the times of a result are of; "" where it has none, or not one thing.
+TimesOf = Literal["", "step", "recording"]
 
 
 def us(ps: float) -> float:
@@ -67,6 +69,8 @@ class Column:
         help: One sentence: what the number is.
         sort: "desc" on the column a table is sorted by when it arrives.
         hidden: Not shown until asked for.
+        whole_label, whole_help: The same where times are of the whole recording and not of its
+            mean step; "" where nothing changes.
     """
 
     label: str
@@ -75,6 +79,15 @@ class Column:
     help: str = ""
     sort: Literal["", "asc", "desc"] = ""
     hidden: bool = False
+    whole_label: str = ""
+    whole_help: str = ""
+
+    def said_of(self, times_of: TimesOf) -> Column:
+        """The same column in the words for what times are of."""
+        if times_of != "recording":
+            return self
+        label, text = self.whole_label or self.label, self.whole_help or self.help
+        return dataclasses.replace(self, label=label, help=text)
 
 
 class Row:
@@ -376,7 +389,6 @@ class Advice:
         }
 
 
-TimesOf = Literal["", "step", "recording"]
 #: What every result has beside its own fields.
 ENVELOPE: Final = frozenset({"session", "hosts", "diagnostics", "files_used", "times", "times_of"})
 

@@ -18,6 +18,7 @@ from stepscope.tables.steps.device_allocations import session_allocations
 from stepscope.tables.steps.idle import CAUSES, DeviceGaps, Idle, has_idle, idle
 from stepscope.tables.steps.launches import session_launches
 from stepscope.tables.steps.markers import has_account
+from stepscope.tables.steps.time_base import base_of
 
 LABELS: dict[str, str] = {
     "input": "Waiting for input",
@@ -37,7 +38,9 @@ class CauseRow(Row):
     cause: Annotated[str, Column("Cause", kind="category", hidden=True)]
     label: Annotated[str, Column("Meanwhile", kind="name")]
     idle_ms: Annotated[float, Column("Idle", unit="ms", kind="time", sort="desc")]
-    step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
+    step_frac: Annotated[
+        float, Column("Share of step", unit="%", kind="ratio", whole_label="Share of the recording")
+    ]
     idle_frac: Annotated[float, Column("Share of idle time", unit="%", kind="ratio")]
     after_wait_ms: Annotated[
         float,
@@ -56,9 +59,13 @@ class IdleDeviceRow(Row):
     host: Annotated[str, Column("Host", kind="name")]
     device: Annotated[str, Column("Device", kind="name")]
     idle_ms: Annotated[float, Column("Idle", unit="ms", kind="time", sort="desc")]
-    idle_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
+    idle_frac: Annotated[
+        float, Column("Share of step", unit="%", kind="ratio", whole_label="Share of the recording")
+    ]
     largest_cause: Annotated[str, Column("Mostly", kind="category")]
-    gaps: Annotated[float, Column("Gaps per step", kind="number")]
+    gaps: Annotated[
+        float, Column("Gaps per step", kind="number", whole_label="Gaps in the recording")
+    ]
     mean_gap_us: Annotated[float, Column("Mean gap", unit="µs", kind="time")]
     longest_gap_ms: Annotated[float, Column("Longest gap", unit="ms", kind="time")]
 
@@ -79,11 +86,18 @@ class WaitRow(Row):
 
     host: Annotated[str, Column("Host", kind="name", hidden=True)]
     call: Annotated[str, Column("Call", kind="name")]
-    per_step: Annotated[float, Column("Calls per step", kind="number")]
+    per_step: Annotated[
+        float, Column("Calls per step", kind="number", whole_label="Calls in the recording")
+    ]
     blocked_ms: Annotated[
         float,
         Column(
-            "Waits", unit="ms", kind="time", sort="desc", help="Per step, while a device is busy."
+            "Waits",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="Per step, while a device is busy.",
+            whole_help="In the recording, while a device is busy.",
         ),
     ]
 
@@ -93,7 +107,14 @@ class LaunchRow(Row):
 
     call: Annotated[str, Column("Call", kind="name")]
     per_step: Annotated[
-        float, Column("Calls per step", kind="number", help="All devices together.", sort="desc")
+        float,
+        Column(
+            "Calls per step",
+            kind="number",
+            help="All devices together.",
+            sort="desc",
+            whole_label="Calls in the recording",
+        ),
     ]
     mean_us: Annotated[float, Column("Mean", unit="µs", kind="time", help="Of the host's time.")]
     median_us: Annotated[float, Column("Median", unit="µs", kind="time")]
@@ -104,10 +125,25 @@ class AllocationRow(Row):
     """Calls of one name in which the host allocates or frees device memory."""
 
     call: Annotated[str, Column("Call", kind="name")]
-    per_step: Annotated[float, Column("Calls per step", kind="number", help="All hosts together.")]
+    per_step: Annotated[
+        float,
+        Column(
+            "Calls per step",
+            kind="number",
+            help="All hosts together.",
+            whole_label="Calls in the recording",
+        ),
+    ]
     total_ms: Annotated[
         float,
-        Column("Time", unit="ms", kind="time", sort="desc", help="Per step, all hosts together."),
+        Column(
+            "Time",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="Per step, all hosts together.",
+            whole_help="In the recording, all hosts together.",
+        ),
     ]
     spread_frac: Annotated[
         float,
@@ -128,11 +164,24 @@ class CopyRow(Row):
         str, Column("Host memory", kind="category", help="Pageable memory is copied in two stages.")
     ]
     asynchronous: Annotated[bool, Column("Asynchronous", kind="flag")]
-    per_step: Annotated[float, Column("Copies per step", kind="number")]
-    time_ms: Annotated[
-        float, Column("Time", unit="ms", kind="time", sort="desc", help="Per step, all devices.")
+    per_step: Annotated[
+        float, Column("Copies per step", kind="number", whole_label="Copies in the recording")
     ]
-    bytes_per_step: Annotated[float, Column("Bytes per step", unit="B", kind="bytes")]
+    time_ms: Annotated[
+        float,
+        Column(
+            "Time",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="Per step, all devices.",
+            whole_help="In the recording, all devices.",
+        ),
+    ]
+    bytes_per_step: Annotated[
+        float,
+        Column("Bytes per step", unit="B", kind="bytes", whole_label="Bytes in the recording"),
+    ]
     bandwidth_gibps: Annotated[float, Column("Bandwidth", unit="GiB/s", kind="rate")]
 
 
@@ -150,6 +199,7 @@ class DeviceIdle(Result):
     """Why devices have nothing to do, cause by cause, and what is copied in a step.
 
     Attributes:
+        headline: How much of the time devices are idle, and mostly why, in one sentence.
         step_time_ms: Mean counted step, over the hosts that take part.
         step_count: Counted steps.
         idle_ms: Time in which a device is idle, mean over devices, per step.
@@ -166,6 +216,7 @@ class DeviceIdle(Result):
     """
 
     tool = "device_idle"
+    headline: str
     step_time_ms: float
     step_count: int
     idle_ms: float
@@ -195,14 +246,16 @@ def device_idle(profile: Profile, options: Options = Options()) -> DeviceIdle:
     }
     step = ms(sum(found.step_ps.values())) / len(found.step_ps) / count
     idle_ms = sum(parts.values())
+    causes = _causes(parts, late, step)
     return DeviceIdle(
+        headline=_headline(profile, idle_ms / step if step else nan, causes),
         step_time_ms=step if found.step_count else nan,
         step_count=found.step_count,
         idle_ms=idle_ms,
         idle_frac=idle_ms / step if step else nan,
         after_wait_ms=sum(late.values()),
         blocked_ms=ms(sum(found.blocked_ps.values())) / len(found.blocked_ps) / count,
-        causes=_causes(parts, late, step),
+        causes=causes,
         devices=_devices(profile, found),
         waits=_waits(profile, found),
         launches=_launches(profile, found),
@@ -210,6 +263,15 @@ def device_idle(profile: Profile, options: Options = Options()) -> DeviceIdle:
         copies=_copies(profile, found),
         gaps=_gaps(profile, found, options),
     )
+
+
+def _headline(profile: Profile, idle_frac: float, causes: Table[CauseRow]) -> str:
+    if idle_frac != idle_frac:
+        return "Device idle time is unknown."
+    base = "recording" if base_of(profile, "step") == "recording" else "step"
+    first = next(causes.records(), None)
+    why = f", mostly {first.label[:1].lower()}{first.label[1:]}" if first and first.idle_ms else ""
+    return f"Devices are idle {idle_frac:.1%} of the {base}{why}."
 
 
 def _mean(found: Idle, per_device_ps: list[int]) -> float:

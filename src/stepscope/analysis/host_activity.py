@@ -34,16 +34,34 @@ class CallRow(Row):
 
     host: Annotated[str, Column("Host", kind="name", hidden=True)]
     function: Annotated[str, Column("Function", kind="name")]
-    calls: Annotated[float, Column("Calls per step", kind="number")]
+    calls: Annotated[
+        float, Column("Calls per step", kind="number", whole_label="Calls in the recording")
+    ]
     built: Annotated[
         float,
-        Column("Built per step", kind="number", help="Calls that traced or compiled it again."),
+        Column(
+            "Built per step",
+            kind="number",
+            help="Calls that traced or compiled it again.",
+            whole_label="Built in the recording",
+        ),
     ]
-    eager: Annotated[float, Column("Eager per step", kind="number", help="Calls run op by op.")]
+    eager: Annotated[
+        float,
+        Column(
+            "Eager per step",
+            kind="number",
+            help="Calls run op by op.",
+            whole_label="Eager in the recording",
+        ),
+    ]
     traces: Annotated[
         int, Column("Traces", kind="count", help="Concrete functions there were; 0: not recorded.")
     ]
-    time_ms: Annotated[float, Column("Time", unit="ms", kind="time", help="Per step.")]
+    time_ms: Annotated[
+        float,
+        Column("Time", unit="ms", kind="time", help="Per step.", whole_help="In the recording."),
+    ]
     build_ms: Annotated[
         float,
         Column(
@@ -52,6 +70,7 @@ class CallRow(Row):
             kind="time",
             sort="desc",
             help="Per step: time of calls that built it, in which nothing was computed.",
+            whole_help="Time of calls that built it, in which nothing was computed.",
         ),
     ]
 
@@ -62,14 +81,21 @@ class SideRow(Row):
     host: Annotated[str, Column("Host", kind="name", hidden=True)]
     kind: Annotated[str, Column("Kind", kind="category")]
     calls: Annotated[str, Column("Calls", kind="name")]
-    per_step: Annotated[float, Column("Calls per step", kind="number")]
+    per_step: Annotated[
+        float, Column("Calls per step", kind="number", whole_label="Calls in the recording")
+    ]
     steps_frac: Annotated[
         float, Column("Steps with it", unit="%", kind="ratio", help="Where it costs 1 % or more.")
     ]
     time_ms: Annotated[
         float,
         Column(
-            "Time", unit="ms", kind="time", sort="desc", help="Per step, while no other op runs."
+            "Time",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="Per step, while no other op runs.",
+            whole_help="In the recording, while no other op runs.",
         ),
     ]
     in_step_ms: Annotated[
@@ -82,9 +108,17 @@ class OptimizerRow(Row):
 
     host: Annotated[str, Column("Host", kind="name", hidden=True)]
     optimizer: Annotated[str, Column("Optimizer", kind="name")]
-    ops: Annotated[float, Column("Ops per step", kind="number")]
+    ops: Annotated[float, Column("Ops per step", kind="number", whole_label="Ops in the recording")]
     time_ms: Annotated[
-        float, Column("Time", unit="ms", kind="time", sort="desc", help="Per step, on the host.")
+        float,
+        Column(
+            "Time",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="Per step, on the host.",
+            whole_help="In the recording, on the host.",
+        ),
     ]
     op_us: Annotated[float, Column("Median op", unit="µs", kind="time")]
     is_together: Annotated[
@@ -99,7 +133,9 @@ class PythonRow(Row):
     function: Annotated[str, Column("Function", kind="name")]
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number")]
-    calls: Annotated[float, Column("Calls per step", kind="number")]
+    calls: Annotated[
+        float, Column("Calls per step", kind="number", whole_label="Calls in the recording")
+    ]
     self_ms: Annotated[
         float,
         Column(
@@ -108,10 +144,16 @@ class PythonRow(Row):
             kind="time",
             sort="desc",
             help="Per step, while nothing computes; with the libraries it calls.",
+            whole_help="In the recording, while nothing computes; with the libraries it calls.",
         ),
     ]
     total_ms: Annotated[float, Column("Total time", unit="ms", kind="time")]
-    step_frac: Annotated[float, Column("Self share of step", unit="%", kind="ratio")]
+    step_frac: Annotated[
+        float,
+        Column(
+            "Self share of step", unit="%", kind="ratio", whole_label="Self share of the recording"
+        ),
+    ]
     is_wait: Annotated[bool, Column("Waits", kind="flag", help="Its name says that it waits.")]
 
 

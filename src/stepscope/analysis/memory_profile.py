@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,16 +12,19 @@ from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
-from stepscope.tables.core.planes import DEVICE_KINDS, plane_kind
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.memory.allocations import (
     UNKNOWN,
     Allocations,
     allocations,
+    event_columns,
     has_allocations,
     peak_event,
 )
-from stepscope.tables.memory.breakdown import BEFORE, Holding, holdings
+from stepscope.tables.memory.breakdown import BEFORE, Holding, holding_columns, holdings
+from stepscope.tables.memory.course import holder_columns, holders, layers, thinned
+from stepscope.tables.memory.device_names import device_of
+from stepscope.tables.memory.places import HolderKind, holder_labels, recorded_kinds
 from stepscope.tables.memory.programs import ProgramMemory, has_program_memory, program_memories
 from stepscope.tables.memory.room import BatchRoom, batch_room
 from stepscope.tables.memory.samples import MemorySamples, has_memory_samples, memory_samples
@@ -30,8 +32,10 @@ from stepscope.tables.memory.samples import MemorySamples, has_memory_samples, m
 ALLOCATOR = "allocator events"
 COMPILED = "HLO buffer assignment"
 SAMPLES = "sampled counter"
-_DEVICE_NUMBER = re.compile(r"(?:^|_)(\d+)(?:_|$)")
 _FAR_PS = 1 << 62
+_Columns = dict[str, list[Any]]
+# What the layers of a memory show: moments, and how many holders have a layer of their own.
+_LAYER_POINTS, _LAYERS = 160, 6
 
 
 AllocatedIn = Annotated[
@@ -76,7 +80,7 @@ class MemoryTimeRow(Row):
 
 
 class MemoryHoldingRow(Row):
-    """Blocks that are alike and were held at the peak."""
+    """Blocks that are alike and were held at the peak, or at the moment asked for."""
 
     memory: Annotated[str, Column("Memory", kind="category")]
     op_name: Annotated[str, Column("Op", kind="name")]
@@ -87,7 +91,7 @@ class MemoryHoldingRow(Row):
     data_type: Annotated[str, Column("Data type", kind="category")]
     shape: Annotated[str, Column("Shape", kind="text")]
     allocated_in: AllocatedIn
-    share_frac: Annotated[float, Column("Share of peak", unit="%", kind="ratio")]
+    share_frac: Annotated[float, Column("Share", unit="%", kind="ratio", help="Of all in use.")]
     origin: Annotated[
         str,
         Column(
@@ -106,6 +110,25 @@ class MemoryHoldingRow(Row):
     ]
 
 
+class MemoryHolderRow(Row):
+    """What blocks are for that were held at the peak, or at the moment asked for."""
+
+    memory: Annotated[str, Column("Memory", kind="category")]
+    holder: Annotated[str, Column("Held by", kind="name")]
+    held_bytes: Annotated[int, Column("Held", unit="B", kind="bytes", sort="desc")]
+    share_frac: Annotated[float, Column("Share", unit="%", kind="ratio", help="Of all in use.")]
+    blocks: Annotated[int, Column("Blocks", kind="count")]
+
+
+class MemoryLayerRow(Row):
+    """What one holder held of a memory at one moment."""
+
+    memory: Annotated[str, Column("Memory", kind="category")]
+    time_ms: Annotated[float, Column("Time", unit="ms", kind="time")]
+    holder: Annotated[str, Column("Held by", kind="name")]
+    held_bytes: Annotated[int, Column("Held", unit="B", kind="bytes")]
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Options of memory_profile."""
@@ -119,6 +142,16 @@ class Options:
         None
     )
     to_ms: Annotated[float | None, Help("End of the timeline; the last event if absent.")] = None
+    at_ms: Annotated[
+        float | None, Help("List what was held at this moment instead of at the peak.")
+    ] = None
+    by: Annotated[
+        HolderKind,
+        Help(
+            "What tells holders apart: the op (as one over layers that repeat), the region, the "
+            "data type, PyTorch's module or the name scope, or the line of the program."
+        ),
+    ] = "op"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +174,11 @@ class MemorySystem:
         lifetime_peak_bytes: Highest use since the program started, also before the recording.
         begin_bytes, end_bytes: Use after the first and after the last event.
         before_recording_bytes: Bytes at the peak that were allocated before the recording.
-        breakdown: What held the bytes at the peak; sums to ``peak_bytes``.
+        moment_ms, moment_bytes: When ``breakdown`` and ``holders`` are of, and what was in use: the
+            peak, or the last event up to ``at_ms``.
+        kinds: What ``by`` can tell apart here; empty without allocator events.
+        layered: Holders of ``layers``; each moment has one row for each of them, in this order.
+        breakdown: What held the bytes then; sums to ``moment_bytes``.
     """
 
     id: str
@@ -163,6 +200,10 @@ class MemorySystem:
     begin_bytes: int | None = None
     end_bytes: int | None = None
     before_recording_bytes: int | None = None
+    moment_ms: float | None = None
+    moment_bytes: int
+    kinds: tuple[str, ...] = ()
+    layered: tuple[str, ...] = ()
     breakdown: Table[MemoryHoldingRow]
 
 
@@ -173,6 +214,8 @@ class MemoryProfile(Result):
     Attributes:
         memories: One per memory, the fullest first.
         breakdown: The breakdowns of all memories as one table.
+        holders: The same bytes, by what ``by`` tells apart.
+        layers: Use over time by its largest holders; at each moment they sum to what is in use.
         timeline: Use over time, one row per event shown, by memory and time.
         timeline_events: Events in the range of the timeline, before thinning.
     """
@@ -180,6 +223,8 @@ class MemoryProfile(Result):
     tool = "memory_profile"
     memories: tuple[MemorySystem, ...]
     breakdown: Table[MemoryHoldingRow]
+    holders: Table[MemoryHolderRow]
+    layers: Table[MemoryLayerRow]
     timeline: Table[MemoryTimeRow]
     timeline_events: int
 
@@ -188,6 +233,7 @@ def memory_profile(profile: Profile, options: Options = Options()) -> MemoryProf
     """Peaks, breakdowns and timelines of the memories of all hosts."""
     found: list[MemorySystem] = []
     series: list[dict[str, list[Any]]] = []
+    held: list[tuple[_Columns, _Columns]] = []
     notes: list[Diagnostic] = []
     known: list[str] = []
     events = 0
@@ -196,7 +242,11 @@ def memory_profile(profile: Profile, options: Options = Options()) -> MemoryProf
         for source in _sources(host, prefix):
             known.append(source.id)
             if options.memory in ("", source.id):
-                found.append(source.summary())
+                found.append(source.summary(options))
+                if isinstance(source, _AllocatorMemory):
+                    at_once, over_time, names = source.held(options)
+                    held.append((at_once, over_time))
+                    found[-1] = replace(found[-1], layered=names)
                 chosen, count = source.thinned(options)
                 series.append(source.rows(chosen))
                 events += count
@@ -208,6 +258,8 @@ def memory_profile(profile: Profile, options: Options = Options()) -> MemoryProf
     return MemoryProfile(
         memories=tuple(found),
         breakdown=_joined(MemoryHoldingRow, [dict(memory.breakdown.columns) for memory in found]),
+        holders=_joined(MemoryHolderRow, [holders for holders, _ in held]),
+        layers=_joined(MemoryLayerRow, [layers for _, layers in held]),
         timeline=_joined(MemoryTimeRow, series),
         timeline_events=events,
         diagnostics=tuple(notes),
@@ -215,12 +267,12 @@ def memory_profile(profile: Profile, options: Options = Options()) -> MemoryProf
 
 
 def _excess_bytes(memory: MemorySystem) -> int:
-    return int(sum(memory.breakdown["allocation_bytes"])) - memory.peak_bytes
+    return int(sum(memory.breakdown["allocation_bytes"])) - memory.moment_bytes
 
 
 def _excess(memory: MemorySystem) -> Diagnostic:
     text = (
-        f"{memory.id}: the allocations seen exceed the bytes in use at the peak by "
+        f"{memory.id}: the allocations seen exceed the bytes in use by "
         f"{_excess_bytes(memory)} bytes; deallocations are missing from the recording, or threads "
         "recorded out of order."
     )
@@ -262,10 +314,19 @@ class _AllocatorMemory:
         rows: I64 = np.flatnonzero(self.events.memory == self.memory)
         return rows
 
-    def summary(self) -> MemorySystem:
+    def moment(self, options: Options) -> int:
+        """The event that holders are listed after: that of the peak, or the last until then."""
+        if options.at_ms is None:
+            return peak_event(self.events, self.memory)
+        own = self.own
+        until = int(np.searchsorted(self.events.time_ps[own], _ps(options.at_ms), side="right"))
+        return int(own[max(until - 1, 0)])
+
+    def summary(self, options: Options) -> MemorySystem:
         events, own = self.events, self.own
-        peak = peak_event(events, self.memory)
+        peak, moment = peak_event(events, self.memory), self.moment(options)
         held = holdings(events, self.memory, peak)
+        live = held if moment == peak else holdings(events, self.memory, moment)
         use = int(events.in_use_bytes[peak])
         free = _known(events.free_bytes[peak])
         count = int(events.is_allocation[own].sum())
@@ -274,7 +335,7 @@ class _AllocatorMemory:
         return MemorySystem(
             id=self.id,
             host=self.host.name,
-            device=_device_of(self.host, events.memories[self.memory]),
+            device=device_of(self.host, events.memories[self.memory]),
             source=ALLOCATOR,
             allocations=count,
             deallocations=len(own) - count,
@@ -291,7 +352,25 @@ class _AllocatorMemory:
             begin_bytes=int(events.in_use_bytes[own[0]]),
             end_bytes=int(events.in_use_bytes[own[-1]]),
             before_recording_bytes=sum(h.allocated_bytes for h in held if h.origin == BEFORE),
-            breakdown=_breakdown(self.id, held, use),
+            moment_ms=ms(int(events.time_ps[moment])),
+            moment_bytes=int(events.in_use_bytes[moment]),
+            kinds=tuple(recorded_kinds(self.host, events)),
+            breakdown=_breakdown(self.id, live, int(events.in_use_bytes[moment])),
+        )
+
+    def held(self, options: Options) -> tuple[_Columns, _Columns, tuple[str, ...]]:
+        """Columns of holders at the moment, and of layers; which holders those tell apart."""
+        events, moment = self.events, self.moment(options)
+        labels = holder_labels(self.host, events, options.by)
+        live = holders(events, self.memory, moment, labels)
+        chosen, _count = self.thinned(replace(options, points=_LAYER_POINTS))
+        course = layers(events, self.memory, chosen, labels, _LAYERS)
+        at_once = holder_columns(live, int(events.in_use_bytes[moment]))
+        over_time = course.columns(events.time_ps[chosen])
+        return (
+            {"memory": [self.id] * len(live)} | at_once,
+            {"memory": [self.id] * course.held_bytes.size} | over_time,
+            tuple(course.names),
         )
 
     def thinned(self, options: Options) -> tuple[I64, int]:
@@ -300,41 +379,7 @@ class _AllocatorMemory:
         return own[kept], count
 
     def rows(self, chosen: I64) -> dict[str, list[Any]]:
-        events = self.events
-        taken = events.is_allocation[chosen]
-        sign = np.where(taken, 1, -1)
-
-        def known(values: I64) -> list[int | None]:
-            return [_known(value) for value in values[chosen].tolist()]
-
-        def signed(values: I64) -> list[int | None]:
-            return [
-                None if value is None else value * int(s)
-                for value, s in zip(known(values), sign.tolist(), strict=True)
-            ]
-
-        return {
-            "memory": [self.id] * len(chosen),
-            "time_ms": (events.time_ps[chosen] / 1e9).tolist(),
-            "event": ["allocation" if one else "deallocation" for one in taken.tolist()],
-            "requested_bytes": signed(events.requested_bytes),
-            "allocation_bytes": signed(events.allocated_bytes),
-            "op_name": [events.op.of(event) for event in chosen],
-            "step": known(events.step),
-            "region_type": [events.region.of(event) for event in chosen],
-            "data_type": [events.data_type.of(event) for event in chosen],
-            "shape": [events.shape.of(event) for event in chosen],
-            "allocated_in": [events.context.of(event) for event in chosen],
-            "in_use_bytes": events.in_use_bytes[chosen].tolist(),
-            "stack_bytes": events.stack_bytes[chosen].tolist(),
-            "heap_bytes": events.heap_bytes[chosen].tolist(),
-            "free_bytes": known(events.free_bytes),
-            "fragmentation_frac": events.fragmentation[chosen].tolist(),
-            "address": [
-                "" if value == UNKNOWN else f"0x{value & (1 << 64) - 1:x}"
-                for value in events.address[chosen].tolist()
-            ],
-        }
+        return {"memory": [self.id] * len(chosen)} | event_columns(self.events, chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,18 +390,20 @@ class _SampledMemory:
     samples: MemorySamples
     id: str
 
-    def summary(self) -> MemorySystem:
+    def summary(self, _options: Options) -> MemorySystem:
         use = self.samples.in_use_bytes
         peak = len(use) - 1 - int(use[::-1].argmax())
         return MemorySystem(
             id=self.id,
             host=self.host.name,
-            device=_device_of(self.host, self.samples.name),
+            device=device_of(self.host, self.samples.name),
             source=SAMPLES,
             peak_bytes=int(use[peak]),
             peak_time_ms=ms(int(self.samples.time_ps[peak])),
             begin_bytes=int(use[0]),
             end_bytes=int(use[-1]),
+            moment_ms=ms(int(self.samples.time_ps[peak])),
+            moment_bytes=int(use[peak]),
             breakdown=Table.empty(MemoryHoldingRow),
         )
 
@@ -389,13 +436,14 @@ class _CompiledMemory:
         space = f", memory space {self.program.space}" if self.program.space else ""
         return f"{self.prefix}{self.program.program}{space}"
 
-    def summary(self) -> MemorySystem:
+    def summary(self, _options: Options) -> MemorySystem:
         total = self.program.total_bytes
         return MemorySystem(
             id=self.id,
             host=self.host.name,
             source=COMPILED,
             peak_bytes=total,
+            moment_bytes=total,
             breakdown=_breakdown(self.id, list(self.program.holdings), total),
         )
 
@@ -406,47 +454,15 @@ class _CompiledMemory:
         return {name: [] for name in columns_of(MemoryTimeRow)}
 
 
-def _breakdown(memory: str, held: list[Holding], peak_bytes: int) -> Table[MemoryHoldingRow]:
-    return Table(
-        MemoryHoldingRow,
-        {
-            "memory": [memory] * len(held),
-            "op_name": [one.op for one in held],
-            "allocation_bytes": [one.allocated_bytes for one in held],
-            "requested_bytes": [one.requested_bytes for one in held],
-            "occurrences": [one.blocks for one in held],
-            "region_type": [one.region for one in held],
-            "data_type": [one.data_type for one in held],
-            "shape": [one.shape for one in held],
-            "allocated_in": [one.context for one in held],
-            "share_frac": [one.allocated_bytes / peak_bytes if peak_bytes else 0.0 for one in held],
-            "origin": [one.origin for one in held],
-            "kept_bytes": [one.kept_bytes for one in held],
-            "first_ms": [None if one.first_ps is None else ms(one.first_ps) for one in held],
-        },
-    )
+def _breakdown(memory: str, held: list[Holding], in_use_bytes: int) -> Table[MemoryHoldingRow]:
+    columns = holding_columns(held, in_use_bytes)
+    return Table(MemoryHoldingRow, {"memory": [memory] * len(held)} | columns)
 
 
 def _thinned(time: I64, use: I64, options: Options) -> tuple[I64, int]:
-    """Events of the wanted range, at most ``points``: of each interval the one of highest use.
-
-    Returns:
-        Their places, ascending, and how many there are before thinning.
-    """
     begin = int(time[0]) if options.from_ms is None else _ps(options.from_ms)
     end = int(time[-1]) if options.to_ms is None else _ps(options.to_ms)
-    low = int(np.searchsorted(time, begin, side="left"))
-    high = int(np.searchsorted(time, end, side="right"))
-    places = np.arange(low, max(high, low), dtype=np.int64)
-    if options.points <= 0 or len(places) <= options.points:
-        return places, len(places)
-    # As float: a product of two spans in ps does not fit 64 bits.
-    share = (time[low:high] - begin) / max(end - begin, 1)
-    interval = np.minimum((share * options.points).astype(np.int64), options.points - 1)
-    order = np.lexsort((places, use[low:high], interval))
-    last = np.flatnonzero(np.diff(interval[order], append=options.points))
-    kept: I64 = places[order[last]]
-    return kept, len(places)
+    return thinned(time, use, begin, end, options.points)
 
 
 def _ps(time_ms: float) -> int:
@@ -456,22 +472,6 @@ def _ps(time_ms: float) -> int:
 
 def _known(value: Any) -> int | None:
     return None if int(value) == UNKNOWN else int(value)
-
-
-def _device_of(host: Host, memory: str) -> str:
-    """The device a memory's name means: "GPU_1_bfc" and "1" are device 1 of its kind."""
-    devices = [
-        plane.name.removeprefix("/device:")
-        for plane in host.space.planes
-        if plane_kind(plane.name) in DEVICE_KINDS
-    ]
-    named = next((device for device in devices if f"/device:{device}:" in f"{memory}:"), "")
-    number = _DEVICE_NUMBER.search(memory)
-    if named or number is None or memory.lower().startswith(("gpu_host", "xla_gpu_host", "cpu")):
-        return named
-    kinds = [device for device in devices if device.split(":")[-1] == number[1]]
-    wanted = memory.partition("_")[0].upper()
-    return next((d for d in kinds if d.startswith(wanted)), kinds[0] if kinds else "")
 
 
 def _has_memory(profile: Profile) -> bool:

@@ -100,6 +100,7 @@ class WorkerRow(Row):
             kind="time",
             sort="desc",
             help="Per step: how much earlier the collectives would begin without its delay.",
+            whole_help="How much earlier the collectives would begin without its delay, in all.",
         ),
     ]
 

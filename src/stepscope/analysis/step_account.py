@@ -51,7 +51,9 @@ class PartRow(Row):
     time_ms: Annotated[
         float, Column("Time", unit="ms", kind="time", sort="desc", help="Per mean step.")
     ]
-    step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
+    step_frac: Annotated[
+        float, Column("Share of step", unit="%", kind="ratio", whole_label="Share of the recording")
+    ]
     alone_ms: Annotated[
         float,
         Column(
@@ -74,7 +76,13 @@ class PartRow(Row):
         ),
     ]  # fmt: skip
     stretches: Annotated[
-        float, Column("Stretches", kind="number", help="Of a step; what interrupts it parts it.")
+        float,
+        Column(
+            "Stretches",
+            kind="number",
+            help="Of a step; what interrupts it parts it.",
+            whole_help="Of the recording; what interrupts it parts it.",
+        ),
     ]
     steps_frac: Annotated[
         float,
@@ -120,9 +128,17 @@ class OwnerRow(Row):
     caller: Annotated[str, Column("Called from", kind="name")]
     between: Annotated[str, Column("Where", kind="text", help="The named calls around it.")]
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time", sort="desc")]
-    step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
+    step_frac: Annotated[
+        float, Column("Share of step", unit="%", kind="ratio", whole_label="Share of the recording")
+    ]
     stretches: Annotated[
-        float, Column("Stretches", kind="number", help="Of a step; what interrupts it parts it.")
+        float,
+        Column(
+            "Stretches",
+            kind="number",
+            help="Of a step; what interrupts it parts it.",
+            whole_help="Of the recording; what interrupts it parts it.",
+        ),
     ]
 
 

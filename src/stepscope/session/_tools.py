@@ -341,6 +341,8 @@ class ToolMethods(ABC):
         points: int = 2000,
         from_ms: float | None = None,
         to_ms: float | None = None,
+        at_ms: float | None = None,
+        by: Literal["op", "region", "type", "module", "line"] = "op",
     ) -> MemoryProfile:
         """Use of each memory over time, its peak, and which ops held the bytes at the peak.
 
@@ -349,6 +351,8 @@ class ToolMethods(ABC):
             points: Points of the timeline per memory; the highest use of each interval; 0: all.
             from_ms: Begin of the timeline; the first event if absent.
             to_ms: End of the timeline; the last event if absent.
+            at_ms: List what was held at this moment instead of at the peak.
+            by: What tells holders apart: the op (as one over layers that repeat), the region, the data type, PyTorch's module or the name scope, or the line of the program.
         """
         return cast(
             "MemoryProfile",
@@ -358,6 +362,8 @@ class ToolMethods(ABC):
                 points=points,
                 from_ms=from_ms,
                 to_ms=to_ms,
+                at_ms=at_ms,
+                by=by,
             ),
         )
 

@@ -89,7 +89,7 @@ class OptionInfo(TypedDict):
 
 
 class ColumnInfo(TypedDict):
-    """One column of a table."""
+    """One column of a table; ``whole_…``: the same where times are of the whole recording."""
 
     name: str
     label: str
@@ -98,6 +98,8 @@ class ColumnInfo(TypedDict):
     help: str
     sort: str
     hidden: bool
+    whole_label: str
+    whole_help: str
 
 
 class ToolInfo(TypedDict):
@@ -349,6 +351,8 @@ def column_infos(row: type) -> list[ColumnInfo]:
             "help": column.help,
             "sort": column.sort,
             "hidden": column.hidden,
+            "whole_label": column.whole_label or column.label,
+            "whole_help": column.whole_help or column.help,
         }
         for name, (_, column) in columns_of(row).items()
     ]

@@ -15,12 +15,14 @@ import numpy as np
 
 from stepscope.columns import nest
 from stepscope.columns.space import I64
+from stepscope.schema import names
+from stepscope.timeline.belonging import OUTSIDE, members
 from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.model import CATEGORIES, Timeline, Track
 from stepscope.timeline.ranges import RETOLD, events_in
 
 #: What a tree may be grouped by, from the root on. A stack is whole only within one track.
-GROUPS: Final = ("section", "track", "category", "name", "stack")
+GROUPS: Final = ("section", "track", "step", "module", "op", "category", "name", "stack")
 ROOT: Final = 0
 
 
@@ -110,26 +112,21 @@ def flame(
         chosen = [track for track in chosen if track.kind not in RETOLD]
     timeline.build_all(chosen)
     found = _clipped(timeline, chosen, begin_ps, end_ps, check)
-    texts = (*timeline.names, *(s.name for s in timeline.sections), *_track_names(timeline))
-    texts = (*texts, *CATEGORIES)
-    sections = len(timeline.names)
-    tracks_from = sections + len(timeline.sections)
+    texts = list(timeline.names)
     labels = {
-        "section": sections + np.asarray([t.section for t in timeline.tracks], np.int64),
-        "track": tracks_from + np.arange(len(timeline.tracks), dtype=np.int64),
+        group: _labels(group, timeline, found, texts)
+        for group in by
+        if group not in ("stack", "name")
     }
+    stacked = _without_step_numbers(found.name, texts) if "stack" in by else found.name
     nodes = _Nodes(len(texts))
     node = np.full(len(found.event), ROOT, np.int64)
     for group in by:
         if group == "stack":
-            node = _stacks(nodes, node, found)
-        elif group in labels:
-            node = nodes.below(node, labels[group][found.track])
-        elif group == "category":
-            node = nodes.below(node, tracks_from + len(timeline.tracks) + found.category)
+            node = _stacks(nodes, node, found, stacked)
         else:
-            node = nodes.below(node, found.name)
-    return _summed(nodes, node, found, texts)
+            node = nodes.below(node, labels.get(group, found.name))
+    return _summed(nodes, node, found, tuple(texts))
 
 
 def inverted(tree: Flame) -> Flame:
@@ -174,8 +171,34 @@ def _check_groups(by: Sequence[str]) -> None:
         raise ValueError("a stack comes last, within sections and tracks only")
 
 
-def _track_names(timeline: Timeline) -> tuple[str, ...]:
-    return tuple(track.name for track in timeline.tracks)
+def _labels(group: str, timeline: Timeline, found: _Clipped, texts: list[str]) -> I64:
+    """The text of each event's group, as an index into ``texts``, which grows by them."""
+    first = len(texts)
+    if group == "section":
+        texts += [section.name for section in timeline.sections]
+        sections = np.asarray([track.section for track in timeline.tracks], np.int64)
+        return first + sections[found.track]
+    if group == "track":
+        texts += [track.name for track in timeline.tracks]
+        return first + found.track
+    if group == "category":
+        texts += CATEGORIES
+        return first + found.category
+    # One label for each text: tracks and hosts have steps and modules of the same names.
+    known = {OUTSIDE[group]: first}
+    label = np.full(len(found.event), first, np.int64)
+    begins = np.flatnonzero(np.diff(found.track, prepend=-1))
+    for begin, end in zip(begins, [*begins[1:], len(found.track)], strict=True):
+        track = timeline.tracks[found.track[begin]]
+        own, code = members(group, timeline, track, found.event[begin:end] - track.first_event)
+        used, place = np.unique(code, return_inverse=True)
+        named = [
+            first if one < 0 else known.setdefault(own[one], first + len(known))
+            for one in used.tolist()
+        ]
+        label[begin:end] = np.asarray(named, np.int64)[place.ravel()]
+    texts += known
+    return label
 
 
 def _clipped(
@@ -217,7 +240,18 @@ def _clipped(
     return _Clipped(ids, event, name, category, nesting.self_ps, depth, parent)
 
 
-def _stacks(nodes: _Nodes, within: I64, found: _Clipped) -> I64:
+def _without_step_numbers(name: I64, texts: list[str]) -> I64:
+    """Names by which stacks merge: PyTorch numbers its steps, which would keep them apart."""
+    used, place = np.unique(name, return_inverse=True)
+    numbered = [one for one in used.tolist() if texts[one].startswith(names.PYTORCH_STEP)]
+    if not numbered:
+        return name
+    texts.append(names.PYTORCH_STEP.rstrip("#"))
+    merged: I64 = np.where(np.isin(used, numbered), len(texts) - 1, used)[place.ravel()]
+    return merged
+
+
+def _stacks(nodes: _Nodes, within: I64, found: _Clipped, name: I64) -> I64:
     """The node of each event: that of its parent's, and its name; level by level."""
     node = within.copy()
     order = np.argsort(found.depth, kind="stable")
@@ -226,7 +260,7 @@ def _stacks(nodes: _Nodes, within: I64, found: _Clipped) -> I64:
         level = order[begin:end]
         parent = found.parent[level]
         above = np.where(parent >= 0, node[parent], within[level])
-        node[level] = nodes.below(above, found.name[level])
+        node[level] = nodes.below(above, name[level])
         begin = end
     return node
 

@@ -130,6 +130,11 @@ class Section:
     name: str
     tracks: tuple[int, ...]
 
+    @property
+    def label(self) -> str:
+        """The name for people: "GPU:0" for "/device:GPU:0"."""
+        return self.name.removeprefix("/device:").removeprefix("/host:")
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.browser.conftest import Opener
 
-PAGES = ("overview", "kernel_stats", "trace_viewer", "about")
+PAGES = ("overview", "kernel_stats", "trace_viewer", "host_activity", "about")
 MOST_SHIFT = 0.02
 WATCH_SHIFTS = """
 window.shifted = 0;
@@ -50,8 +50,9 @@ def test_at_200_percent_the_timeline_still_shows_tracks(page: Page, open_page: O
     assert box["height"] >= 150
 
 
-def test_charts_fit_the_paper(page: Page, open_page: Opener) -> None:
-    open_page("#/overview?run=gpu")
+@pytest.mark.parametrize("address", ["overview", "host_activity"])
+def test_charts_fit_the_paper(page: Page, open_page: Opener, address: str) -> None:
+    open_page(f"#/{address}?run=gpu")
     page.wait_for_load_state("networkidle")
     page.emulate_media(media="print", color_scheme="dark")
     page.set_viewport_size({"width": 700, "height": 900})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import nan
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import worked_example
 from tests.profiles.memory import Heap
 from tests.profiles.model import Event, Kind, gpu, host, line, plane, space
+from tests.unit.formats.kineto.layout import allocation, x
+from tests.unit.formats.kineto.layout import profile as kineto_profile
 
 
 def profile(*hosts: bytes) -> Profile:
@@ -107,6 +110,110 @@ def test_a_range_beyond_all_time_is_as_good_as_none() -> None:
     whole = answer(training())
     assert answer(training(), from_ms=-1e300, to_ms=1e300).timeline_events == whole.timeline_events
     assert answer(training(), from_ms=1e300).timeline_events == 0
+
+
+def test_what_lived_at_a_moment_is_listed_instead_of_the_peak() -> None:
+    # 0.05 ms: the weight and the first activation; the second comes at 0.12.
+    (memory,) = answer(training(), at_ms=0.05).memories
+    assert (memory.moment_ms, memory.moment_bytes) == (0.02, 512 + 4096 + 2048 + 1024)
+    rows = {row["op_name"]: row["allocation_bytes"] for row in memory.breakdown.rows()}
+    assert rows["act/Relu"] == 1024
+    assert sum(rows.values()) == memory.moment_bytes
+    assert memory.peak_bytes == 512 + 4096 + 2048 + 3072
+    before = answer(training(), at_ms=-5.0).memories[0]
+    assert before.moment_ms == 0.01  # before the first event nothing is known: it is the first
+    assert answer(training()).memories[0].moment_ms == 0.12
+
+
+def held_by(found: MemoryProfile, what: str = "held_bytes") -> dict[str, Any]:
+    return {row["holder"]: row[what] for row in found.holders.rows()}
+
+
+def test_holders_are_told_apart_as_asked() -> None:
+    found = answer(training())
+    assert found.memories[0].kinds == ("op", "region", "type", "module")
+    assert held_by(found) == {
+        "weight/Assign": 2048,
+        "act/Relu": 3072,
+        "from before the recording": 4096,
+        "stack": 512,
+    }
+    assert held_by(answer(training(), by="region")) == {
+        "persist": 2048, "output": 3072, "from before the recording": 4096, "stack": 512
+    }  # fmt: skip
+    assert held_by(answer(training(), by="line"), "blocks") == {
+        "not recorded": 2, "from before the recording": None, "stack": None
+    }  # fmt: skip
+
+
+def test_ops_of_layers_that_repeat_are_one_and_scopes_stand_for_modules() -> None:
+    heap = Heap("GPU_0_bfc")
+    ops = [f"model_1/layer_{n}/mul_2" for n in range(500)] + ["model_1/head/conv2d_3/kernel"]
+    for number, op in enumerate(ops):
+        heap.take(number, number + 1, 256, tf_op=op)
+    data = space(host(line("python", *heap.events)))
+    assert held_by(answer(data)) == {
+        "model_*/layer_*/mul_*": 500 * 256,
+        "model_1/head/conv2d_3/kernel": 256,
+    }
+    # Five hundred layers are too many to tell apart: their model is named.
+    assert held_by(answer(data, by="module")) == {"model_1": 501 * 256}
+    few = space(host(line("python", *heap.events[:3])))
+    assert set(held_by(answer(few, by="module"))) == {f"model_1/layer_{n}" for n in range(3)}
+
+
+def at_each_moment(found: MemoryProfile) -> dict[float, dict[str, int]]:
+    moments: dict[float, dict[str, int]] = {}
+    for row in found.layers.rows():
+        moments.setdefault(row["time_ms"], {})[row["holder"]] = row["held_bytes"]
+    return moments
+
+
+def test_layers_are_what_lives_at_each_moment() -> None:
+    found = answer(training())
+    use = {row["time_ms"]: row["in_use_bytes"] for row in found.timeline.rows()}
+    moments = at_each_moment(found)
+    assert {time: sum(held.values()) for time, held in moments.items()} == use
+    for time, held in moments.items():
+        live = held_by(answer(training(), at_ms=time))
+        assert {name: size for name, size in held.items() if size} == live
+
+
+def test_modules_and_lines_of_pytorch_hold_memory(tmp_path: Path) -> None:
+    def call(name: str, ts: float, dur: float) -> dict[str, Any]:
+        return x("python_function", name, ts, dur, Python_id=int(ts) + 1)
+
+    found = kineto_profile(
+        tmp_path,
+        [
+            call("work/train.py(7): step", 0, 100),
+            call("nn.Module: Net_0", 5, 80),
+            call("work/model.py(3): forward", 6, 70),
+            call("nn.Module: Linear_0", 10, 20),
+            x("cpu_op", "aten::addmm", 12, 8),
+            allocation(13, 4096, 4096, addr=1),
+            allocation(50, 256, 4352, addr=2),
+            allocation(90, 1024, 5376, addr=3),
+        ],
+    )
+    by_module = memory_profile(found, Options(by="module", at_ms=1e9))
+    assert {"module", "line"} <= set(by_module.memories[0].kinds)
+    assert held_by(by_module) == {"Linear_0": 4096, "not recorded": 1024, "Net_0": 256}
+    by_line = held_by(memory_profile(found, Options(by="line", at_ms=1e9)))
+    assert by_line == {"work/model.py:3 forward": 4352, "work/train.py:7 step": 1024}
+
+
+def test_small_holders_are_one_layer() -> None:
+    heap = Heap("GPU_0_bfc", in_use=1000)
+    for number in range(40):
+        heap.take(number, number + 1, 256 * (number + 1), tf_op=f"op{number:02}")
+    heap.give(50, 40)
+    moments = at_each_moment(answer(space(host(line("python", *heap.events)))))
+    *_, (_, last) = moments.items()
+    assert len(last) == 6 + 2
+    assert last["op39"] == 0
+    assert last["all others"] == sum(256 * (n + 1) for n in range(34))
+    assert sum(last.values()) == heap.in_use
 
 
 def test_missing_deallocations_are_told() -> None:
@@ -224,6 +331,27 @@ def test_without_any_source_it_says_what_to_record() -> None:
 
 
 _USES = st.lists(st.integers(1, 50), min_size=2, max_size=300)
+
+
+@given(_USES, st.integers(0, 400))
+def test_layers_and_holders_are_one_account(sizes: list[int], at: int) -> None:
+    """Blocks at reused addresses, some never freed, some freed without having been allocated."""
+    heap = Heap("GPU_0_bfc", in_use=1 << 30)
+    for i, size in enumerate(sizes):
+        if i % 5 == 3:
+            heap.give(2 * i, 1000 + i, size=256)
+        heap.take(2 * i, i % 7, size * 256, tf_op=f"op{size % 4}")
+        if i % 3:
+            heap.give(2 * i + 1, i % 7)
+    data = space(host(line("python", *heap.events)))
+    found = answer(data, at_ms=at / 1000)
+    (memory,) = found.memories
+    assert sum(held_by(found).values()) == memory.moment_bytes
+    moments = at_each_moment(answer(data, to_ms=at / 1000))
+    if moments:
+        *_, (time, last) = moments.items()
+        here = answer(data, at_ms=time)
+        assert {name: held for name, held in last.items() if held} == held_by(here)
 
 
 @given(_USES, st.integers(1, 40))

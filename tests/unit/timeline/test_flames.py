@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.timeline import Timeline
+from stepscope.timeline import Timeline, timeline
+from stepscope.timeline.belonging import recorded_groups
 from stepscope.timeline.flame_difference import paired
 from stepscope.timeline.flames import Flame, flame, inverted
-from tests.profiles import gpu, host, line, space, stream
+from stepscope.timeline.groupings import groupings
+from tests.profiles import Event, gpu, host, line, space, stream
+from tests.unit.analysis.test_module_tree import program as module_program
+from tests.unit.formats.kineto.layout import profile as kineto_profile
 from tests.unit.timeline.test_timeline import opened
 
 US = 10**6
@@ -52,6 +57,20 @@ def test_stacks_of_the_same_names_are_one() -> None:
     }
 
 
+def test_pytorchs_steps_are_one_so_that_two_of_them_can_be_compared() -> None:
+    steps = [("ProfilerStep#7", 0, 50), ("f", 10, 20), ("ProfilerStep#8", 60, 50), ("f", 70, 30)]
+    found = opened(space(host(line("main", *steps, id=1))))
+    assert ways(flame(found, 0, 200 * US)) == {
+        (): (100, 0, 0),
+        ("ProfilerStep",): (100, 50, 2),
+        ("ProfilerStep", "f"): (50, 50, 2),
+    }
+    both = paired(flame(found, 0, 50 * US), flame(found, 60 * US, 110 * US))
+    assert len(both) == 3 and (both.before >= 0).all() and (both.after >= 0).all()
+    # As names they stay apart.
+    assert ("ProfilerStep#8",) in ways(flame(found, 0, 200 * US, by=("name",)))
+
+
 def test_a_range_clips_and_tracks_choose() -> None:
     found = program()
     main = next(track.id for track in found.tracks if track.name == "main")
@@ -72,6 +91,51 @@ def test_groups_within_groups_sum_to_the_whole() -> None:
     assert sum(v[0] for way, v in by_category.items() if len(way) == 1) == 160
     stacks = ways(flame(found, 0, 200 * US, by=("track", "stack")))
     assert stacks["main", "f", "g", "h"] == (5, 5, 1)
+
+
+def test_events_group_by_the_step_they_begin_in() -> None:
+    events = [Event("train", 100 * i, 90, {"step_num": 7 + i, "_r": 1}) for i in range(2)]
+    found = opened(
+        space(host(line("main", *events, ("g", 80, 15), ("g", 92, 4), ("g", 120, 30), id=1)))
+    )
+    assert recorded_groups(found) == {"step"}
+    got = ways(flame(found, 0, 300 * US, by=("name", "step")))
+    # The first begins in step 7 and outlives it, the second begins between the steps.
+    assert {way[1]: v for way, v in got.items() if way[:1] == ("g",) and len(way) == 2} == {
+        "train 7": (15, 15, 1), "train 8": (30, 30, 1), "outside of steps": (4, 4, 1)
+    }  # fmt: skip
+
+
+def test_kernels_group_by_the_module_and_the_op_that_launched_them(tmp_path: Path) -> None:
+    found = timeline(kineto_profile(tmp_path, module_program()))
+    assert {"module", "op"} <= recorded_groups(found)
+    devices = [track.id for track in found.tracks if track.kind == "stream"]
+    got = ways(flame(found, *found.span(), devices, ("module", "name")))
+    # As the tree of modules has them: forward 5 + backward 13 + once more 4, and 7 + 11.
+    assert got["Linear_0", "gemm"] == (22, 22, 3)
+    assert got["Linear_1", "gemm"] == (18, 18, 2)
+    assert sum(one[0] for way, one in got.items() if len(way) == 1) == got[()][0]
+    ops = ways(flame(found, *found.span(), devices, ("op",)))
+    assert ops["addmm",] == (16, 16, 3)
+    assert ops["relu",] == (2, 2, 1)
+
+
+def test_what_runs_on_the_host_belongs_to_the_module_around_it(tmp_path: Path) -> None:
+    found = timeline(kineto_profile(tmp_path, module_program()))
+    threads = [track.id for track in found.tracks if track.kind == "thread"]
+    got = ways(flame(found, *found.span(), threads, ("module", "name")))
+    assert got["Linear_1", "aten::addmm"][2] == 1
+    assert ("Net_0", "aten::relu") in got
+    assert ("no module", "aten::mse_loss") in got
+
+
+def test_only_ways_to_divide_that_were_recorded_are_offered() -> None:
+    labels = [one.label for one in groupings(program())]
+    assert labels[0] == "stack, all tracks merged"
+    assert not any("module" in label for label in labels)
+    for one in groupings(program()):
+        tree = flame(program(), 0, 200 * US, by=one.by)
+        assert int(tree.total_ps[0]) == 160 * US, one
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,22 @@ import {
   type Kind,
 } from "../base/columns.ts";
 import { visible } from "../base/text.ts";
-import type { ColumnInfo } from "./types.gen.ts";
+import type { ColumnInfo, ResultBody } from "./types.gen.ts";
 
-/** A kind that this page does not know yet is shown as text. */
-export function columnMetas(infos: readonly ColumnInfo[]): ColumnMeta[] {
+/**
+ * A kind that this page does not know yet is shown as text.
+ *
+ * @param timesOf what the times of the result are of: columns are called accordingly
+ */
+export function columnMetas(
+  infos: readonly ColumnInfo[],
+  timesOf: ResultBody["times_of"] = "",
+): ColumnMeta[] {
+  const whole = timesOf === "recording";
   return infos.map((info) => ({
     ...info,
+    label: whole ? info.whole_label : info.label,
+    help: whole ? info.whole_help : info.help,
     kind: (KINDS as readonly string[]).includes(info.kind) ? (info.kind as Kind) : "text",
     sort: info.sort === "asc" || info.sort === "desc" ? info.sort : "",
   }));

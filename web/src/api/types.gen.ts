@@ -76,7 +76,7 @@ export interface OptionInfo {
   readonly help: string;
 }
 
-/** One column of a table. */
+/** One column of a table; ``whole_…``: the same where times are of the whole recording. */
 export interface ColumnInfo {
   readonly name: string;
   readonly label: string;
@@ -85,6 +85,8 @@ export interface ColumnInfo {
   readonly help: string;
   readonly sort: string;
   readonly hidden: boolean;
+  readonly whole_label: string;
+  readonly whole_help: string;
 }
 
 /** One tool. ``missing`` says what the profile lacks, ``record`` how to record it. */
@@ -554,6 +556,10 @@ export interface MemorySystem {
   readonly begin_bytes: number | null;
   readonly end_bytes: number | null;
   readonly before_recording_bytes: number | null;
+  readonly moment_ms: number | null;
+  readonly moment_bytes: number;
+  readonly kinds: readonly string[];
+  readonly layered: readonly string[];
   readonly breakdown: TableOf<MemoryHoldingRow>;
 }
 
@@ -1894,7 +1900,7 @@ export interface AbsentRow {
   readonly counters: readonly (string | null)[];
 }
 
-/** Columns: Blocks that are alike and were held at the peak. */
+/** Columns: Blocks that are alike and were held at the peak, or at the moment asked for. */
 export interface MemoryHoldingRow {
   /** Memory. */
   readonly memory: readonly (string | null)[];
@@ -1914,7 +1920,7 @@ export interface MemoryHoldingRow {
   readonly shape: readonly (string | null)[];
   /** Allocated in. What enclosed it, where no op is recorded. */
   readonly allocated_in: readonly (string | null)[];
-  /** Share of peak (%). */
+  /** Share (%). Of all in use. */
   readonly share_frac: readonly (number | null)[];
   /** Origin. recorded: its allocation was seen; before recording: only its size is known; compiled: laid out by the compiler. */
   readonly origin: readonly (string | null)[];
@@ -1922,6 +1928,32 @@ export interface MemoryHoldingRow {
   readonly kept_bytes: readonly (number | null)[];
   /** Held since (ms). When the oldest was allocated. */
   readonly first_ms: readonly (number | null)[];
+}
+
+/** Columns: What blocks are for that were held at the peak, or at the moment asked for. */
+export interface MemoryHolderRow {
+  /** Memory. */
+  readonly memory: readonly (string | null)[];
+  /** Held by. */
+  readonly holder: readonly (string | null)[];
+  /** Held (B). */
+  readonly held_bytes: readonly (number | null)[];
+  /** Share (%). Of all in use. */
+  readonly share_frac: readonly (number | null)[];
+  /** Blocks. */
+  readonly blocks: readonly (number | null)[];
+}
+
+/** Columns: What one holder held of a memory at one moment. */
+export interface MemoryLayerRow {
+  /** Memory. */
+  readonly memory: readonly (string | null)[];
+  /** Time (ms). */
+  readonly time_ms: readonly (number | null)[];
+  /** Held by. */
+  readonly holder: readonly (string | null)[];
+  /** Held (B). */
+  readonly held_bytes: readonly (number | null)[];
 }
 
 /** Columns: The state of a memory after one event of its allocator. */
@@ -2952,6 +2984,7 @@ export interface KernelStats extends ResultBody {
 /** Why devices have nothing to do, cause by cause, and what is copied in a step. */
 export interface DeviceIdle extends ResultBody {
   readonly tool: "device_idle";
+  readonly headline: string;
   readonly step_time_ms: number | null;
   readonly step_count: number;
   readonly idle_ms: number | null;
@@ -3089,6 +3122,8 @@ export interface MemoryProfile extends ResultBody {
   readonly tool: "memory_profile";
   readonly memories: readonly MemorySystem[];
   readonly breakdown: TableOf<MemoryHoldingRow>;
+  readonly holders: TableOf<MemoryHolderRow>;
+  readonly layers: TableOf<MemoryLayerRow>;
   readonly timeline: TableOf<MemoryTimeRow>;
   readonly timeline_events: number;
 }

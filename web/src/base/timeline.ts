@@ -21,6 +21,8 @@ export interface TimelineSection {
   readonly host: number;
   readonly kind: string;
   readonly name: string;
+  /** The name for people. */
+  readonly label: string;
   readonly tracks: readonly number[];
 }
 
@@ -44,6 +46,8 @@ export interface TimelineMeta {
   readonly hosts: readonly { readonly name: string; readonly shift_ps: number }[];
   readonly categories: readonly string[];
   readonly flow_kinds: readonly string[];
+  /** What a range can be divided by, the first to begin with. */
+  readonly groupings: readonly { readonly by: string; readonly label: string }[];
   readonly names: { readonly count: number; readonly per_page: number };
   readonly sections: readonly TimelineSection[];
   readonly tracks: readonly TimelineTrack[];
@@ -164,6 +168,7 @@ export interface FlameAnswer {
   readonly base_begin_ps?: number;
   readonly base_end_ps?: number;
   readonly base_total_ps?: readonly number[];
+  readonly base_self_ps?: readonly number[];
   readonly base_count?: readonly number[];
 }
 

@@ -59,7 +59,10 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
     owns: ["baseline", "between", "starts", "baseline_starts"],
     Recover: Baseline,
   },
-  memory_profile: { Page: MemoryProfile, owns: ["memory", "points", "from_ms", "to_ms"] },
+  memory_profile: {
+    Page: MemoryProfile,
+    owns: ["memory", "points", "from_ms", "to_ms", "at_ms", "by"],
+  },
 };
 
 export function pageOf(tool: string): PageEntry {

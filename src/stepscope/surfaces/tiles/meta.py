@@ -9,6 +9,7 @@ from stepscope.surfaces.tiles.versions import version_of
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline import CATEGORIES, Timeline, Track
 from stepscope.timeline.flows import KINDS
+from stepscope.timeline.groupings import groupings
 
 NAMES_PER_PAGE: Final = 1024
 # A kernel of Eigen or CUTLASS says what it computes after a few hundred characters.
@@ -32,10 +33,12 @@ def timeline_meta(line: Timeline) -> dict[str, Any]:
         ],
         "categories": list(CATEGORIES),
         "flow_kinds": list(KINDS),
+        "groupings": [{"by": ",".join(one.by), "label": one.label} for one in groupings(line)],
         "events": line.events,
         "names": {"count": len(line.names), "per_page": NAMES_PER_PAGE},
         "sections": [
-            {**asdict(section), "tracks": list(section.tracks)} for section in line.sections
+            {**asdict(section), "label": section.label, "tracks": list(section.tracks)}
+            for section in line.sections
         ],
         "tracks": [_track(line, track) for track in line.tracks],
         "steps": _steps(line),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,7 @@ class Allocations:
     ``UNKNOWN`` (or NaN) stands for what an event does not say.
 
     Attributes:
+        rows: Event rows.
         time_ps: When.
         memory: Index into ``memories``.
         memories: Ids of the memories: the allocator's name, or the device's number.
@@ -89,6 +91,7 @@ class Allocations:
         next_here: The next event at the same address of the same memory, ``UNKNOWN`` at the last.
     """
 
+    rows: I64
     time_ps: I64
     memory: I32
     memories: list[str]
@@ -176,6 +179,7 @@ def allocations(host: Host) -> Allocations | None:
     requested, allocated = values.ints(names.REQUESTED_BYTES), values.ints(names.ALLOCATION_BYTES)
     op = values.labels(names.TF_OP)
     return Allocations(
+        rows=rows,
         time_ps=space.events.start_ps[rows],
         memory=memory.codes,
         memories=memory.texts,
@@ -324,3 +328,38 @@ def peak_event(found: Allocations, memory: int) -> int:
     own = np.flatnonzero(found.memory == memory)
     use = found.in_use_bytes[own]
     return int(own[len(own) - 1 - int(use[::-1].argmax())])
+
+
+def event_columns(events: Allocations, chosen: I64) -> dict[str, list[Any]]:
+    """One row per chosen event: its sizes with their signs, its labels, the state after it."""
+    taken = events.is_allocation[chosen]
+    sign = np.where(taken, 1, -1).tolist()
+
+    def known(values: I64) -> list[int | None]:
+        return [None if value == UNKNOWN else value for value in values[chosen].tolist()]
+
+    def signed(values: I64) -> list[int | None]:
+        pairs = zip(known(values), sign, strict=True)
+        return [None if value is None else value * one for value, one in pairs]
+
+    return {
+        "time_ms": (events.time_ps[chosen] / 1e9).tolist(),
+        "event": ["allocation" if one else "deallocation" for one in taken.tolist()],
+        "requested_bytes": signed(events.requested_bytes),
+        "allocation_bytes": signed(events.allocated_bytes),
+        "op_name": [events.op.of(event) for event in chosen],
+        "step": known(events.step),
+        "region_type": [events.region.of(event) for event in chosen],
+        "data_type": [events.data_type.of(event) for event in chosen],
+        "shape": [events.shape.of(event) for event in chosen],
+        "allocated_in": [events.context.of(event) for event in chosen],
+        "in_use_bytes": events.in_use_bytes[chosen].tolist(),
+        "stack_bytes": events.stack_bytes[chosen].tolist(),
+        "heap_bytes": events.heap_bytes[chosen].tolist(),
+        "free_bytes": known(events.free_bytes),
+        "fragmentation_frac": events.fragmentation[chosen].tolist(),
+        "address": [
+            "" if value == UNKNOWN else f"0x{value & (1 << 64) - 1:x}"
+            for value in events.address[chosen].tolist()
+        ],
+    }

@@ -8,7 +8,7 @@ began is attributed to its op, and what was there before is reported as such.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -114,3 +114,21 @@ def _recorded(found: Allocations, alive: I64) -> list[Holding]:
         )
         for i, codes in enumerate(np.stack(keys)[:, first].T.tolist())
     ]
+
+
+def holding_columns(held: list[Holding], in_use_bytes: int) -> dict[str, list[Any]]:
+    """One row per holding, with its share of all in use."""
+    return {
+        "op_name": [one.op for one in held],
+        "allocation_bytes": [one.allocated_bytes for one in held],
+        "requested_bytes": [one.requested_bytes for one in held],
+        "occurrences": [one.blocks for one in held],
+        "region_type": [one.region for one in held],
+        "data_type": [one.data_type for one in held],
+        "shape": [one.shape for one in held],
+        "allocated_in": [one.context for one in held],
+        "share_frac": [one.allocated_bytes / in_use_bytes if in_use_bytes else 0.0 for one in held],
+        "origin": [one.origin for one in held],
+        "kept_bytes": [one.kept_bytes for one in held],
+        "first_ms": [None if one.first_ps is None else one.first_ps / 1e9 for one in held],
+    }

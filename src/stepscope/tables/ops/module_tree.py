@@ -39,6 +39,7 @@ class ModuleTable:
         device_ps: (phase, module): time of the kernels it launched, without those of modules that
             it called; phases are forward, backward and recomputed.
         kernels: How many kernels those are.
+        owner: Of each event of ``device_events``, the module it belongs to; -1 for none.
         phase: Of each event of ``device_events``, whether a module launched it or not.
         outside_ps: Time of kernels that belong to no module.
     """
@@ -49,6 +50,7 @@ class ModuleTable:
     host_ps: I64
     device_ps: I64
     kernels: I64
+    owner: I64
     phase: I64
     outside_ps: int
 
@@ -65,7 +67,7 @@ class ModuleTable:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Calls:
+class CallsOfThread:
     """Calls of modules on one thread: when, and which module of the tree."""
 
     start_ps: I64
@@ -77,6 +79,21 @@ class _Calls:
         at = innermost(self.start_ps, self.end_ps, times)
         found: I64 = np.append(self.module, -1)[at]
         return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ModuleCalls:
+    """All calls of modules of a host.
+
+    Attributes:
+        names: Of each module: the class and its number, such as "Linear_3".
+        parent: The module that called it, -1 for none.
+        threads: Calls by the thread's id, as ``Line.id`` has it.
+    """
+
+    names: list[str]
+    parent: I64
+    threads: dict[int, CallsOfThread]
 
 
 def module_lines(host: Host) -> list[int]:
@@ -102,8 +119,8 @@ def _module_entries(host: Host) -> Bool:
 
 
 @derived
-def module_tree(host: Host) -> ModuleTable:
-    """The modules of a host."""
+def module_calls(host: Host) -> ModuleCalls:
+    """Which modules a host calls, and when, thread by thread."""
     index: dict[tuple[int, str], int] = {}
     threads: dict[int, list[int]] = {}
     for row in module_lines(host):
@@ -111,7 +128,18 @@ def module_tree(host: Host) -> ModuleTable:
     # What begins first calls the modules; what backward's thread calls again hangs below the same.
     ordered = sorted(threads.items(), key=lambda one: _first_call(host, one[1]))
     calls = {thread: _calls(host, rows, index) for thread, rows in ordered}
-    count = len(index)
+    return ModuleCalls(
+        names=[name for _, name in index],
+        parent=np.asarray([parent for parent, _ in index], np.int64),
+        threads=calls,
+    )
+
+
+@derived
+def module_tree(host: Host) -> ModuleTable:
+    """The modules of a host."""
+    found = module_calls(host)
+    calls, count = found.threads, len(found.names)
     module = np.concatenate([np.zeros(0, np.int64), *(one.module for one in calls.values())])
     spans = [one.end_ps - one.start_ps for one in calls.values()]
     length = np.concatenate([np.zeros(0, np.int64), *spans])
@@ -123,18 +151,19 @@ def module_tree(host: Host) -> ModuleTable:
     known = owner >= 0
     np.add.at(device_ps, (phase[known], owner[known]), duration[known])
     return ModuleTable(
-        names=[name for _, name in index],
-        parent=np.asarray([parent for parent, _ in index], np.int64),
+        names=found.names,
+        parent=found.parent,
         calls=np.bincount(module, minlength=count).astype(np.int64),
         host_ps=host_ps,
         device_ps=device_ps,
         kernels=np.bincount(owner[known], minlength=count).astype(np.int64),
+        owner=owner,
         phase=phase,
         outside_ps=int(duration[~known].sum()),
     )
 
 
-def _calls(host: Host, rows: list[int], index: dict[tuple[int, str], int]) -> _Calls:
+def _calls(host: Host, rows: list[int], index: dict[tuple[int, str], int]) -> CallsOfThread:
     """The calls of modules on the lines of a thread; new modules get the next number there is."""
     space, entries = host.space, _module_entries(host)
     lines = [space.lines[row] for row in rows]
@@ -162,7 +191,7 @@ def _calls(host: Host, rows: list[int], index: dict[tuple[int, str], int]) -> _C
             for one, text in zip(pairs[0].tolist(), texts, strict=True)
         ]
         module[some] = np.asarray(codes, np.int64)[inverse.ravel()]
-    return _Calls(start, start + length, module)
+    return CallsOfThread(start, start + length, module)
 
 
 def _first_call(host: Host, rows: list[int]) -> int:
@@ -185,7 +214,7 @@ def _places(index: dict[tuple[int, str], int]) -> dict[str, int]:
     return {name: numbers[0] for name, numbers in found.items() if len(numbers) == 1}
 
 
-def _owners(host: Host, calls: dict[int, _Calls]) -> tuple[I64, I64]:
+def _owners(host: Host, calls: dict[int, CallsOfThread]) -> tuple[I64, I64]:
     """The module of each device event (-1: none), and the phase it ran in."""
     found = device_events(host)
     launches = launched(host)
@@ -215,7 +244,7 @@ def _owners(host: Host, calls: dict[int, _Calls]) -> tuple[I64, I64]:
     return owner, phase
 
 
-def _module_of_number(ops: NumberedOps, calls: dict[int, _Calls]) -> dict[int, int]:
+def _module_of_number(ops: NumberedOps, calls: dict[int, CallsOfThread]) -> dict[int, int]:
     """The module of the forward op of each sequence number."""
     last = ops.last_forward()
     found: dict[int, int] = {}

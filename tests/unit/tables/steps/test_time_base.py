@@ -1,5 +1,6 @@
 """Times per step and of the whole recording, from the same events."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,12 @@ import pytest
 import stepscope
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
+from stepscope.registry import Tool
+from stepscope.result import columns_of
 from stepscope.session import Session
+from stepscope.surfaces.cli.pages.page import Page
+from stepscope.surfaces.cli.pages.result import write_result
+from stepscope.surfaces.fields import table_fields
 from tests.profiles import draw, event, nth, space
 
 # Two steps of 0.9 ms; in each a kernel of 400 µs. Before them 1 ms with a kernel of 300 µs, after
@@ -73,6 +79,36 @@ def test_a_page_that_has_only_one_base_stays_as_it_is(session: Session) -> None:
     assert (
         session.per("recording").run("host_activity").times == "Times are per step, the mean of 2."
     )
+
+
+def test_columns_and_sentences_name_what_times_are_of(session: Session) -> None:
+    of_step, of_all = session.per("step").device_idle(), session.per("recording").device_idle()
+    # 0.5 of 0.9 ms, 2.9 of 4 ms.
+    assert of_step.headline.startswith("Devices are idle 55.6% of the step, mostly ")
+    assert of_all.headline.startswith("Devices are idle 72.5% of the recording, mostly ")
+    column = columns_of(of_all.causes.schema)["step_frac"][1]
+    assert column.said_of(of_step.times_of).label == "Share of step"
+    assert column.said_of(of_all.times_of).label == "Share of the recording"
+
+
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.times_of], ids=lambda t: t.id)
+def test_no_column_of_the_recording_is_called_of_a_step(tool: Tool) -> None:
+    wrong = re.compile(r"\b(per|(of|in|during)( the| a| a counted| each)?) step\b", re.IGNORECASE)
+    found = [
+        f"{table}: {text}"
+        for table, row in table_fields(tool.result).items()
+        for column in (column.said_of("recording") for _, column in columns_of(row).values())
+        for text in (column.label, column.help)
+        if wrong.search(text)
+    ]
+    assert found == []
+
+
+def test_the_terminal_calls_columns_by_what_their_times_are_of(session: Session) -> None:
+    page = Page()
+    write_result(page, session.per("recording").device_idle(), "Device Idle", 3)
+    text = "\n".join("".join(piece for piece, _ in line) for line in page.lines)
+    assert "Share of the recording" in text and "Share of step" not in text
 
 
 def test_the_recording_as_a_whole_is_the_only_step(session: Session) -> None:

@@ -43,10 +43,11 @@ const META: TimelineMeta = {
   hosts: [{ name: "h", shift_ps: 0 }],
   categories: ["other"],
   flow_kinds: [],
+  groupings: [],
   names: { count: 0, per_page: 1024 },
   sections: [
-    { id: 0, host: 0, kind: "device", name: "GPU", tracks: [0, 1] },
-    { id: 1, host: 0, kind: "host", name: "CPU", tracks: [2, 3] },
+    { id: 0, host: 0, kind: "device", name: "GPU", label: "GPU", tracks: [0, 1] },
+    { id: 1, host: 0, kind: "host", name: "CPU", label: "CPU", tracks: [2, 3] },
   ],
   tracks: TRACKS,
   steps: [],

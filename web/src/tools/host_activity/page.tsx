@@ -6,6 +6,7 @@ import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { TableSection } from "../sections/table_section.tsx";
 import type { ToolPageProps } from "../sections/tool_page.tsx";
+import { Stacks } from "./stacks.tsx";
 
 type HostProps = ToolPageProps<HostResult>;
 
@@ -42,6 +43,7 @@ export function HostActivity(props: HostProps) {
         <h2>{result.headline}</h2>
       </header>
       <Figures figures={figures(result)} />
+      <Stacks {...props} />
       {TABLES.map((table) => (
         <TableSection key={table.field} {...props} {...table} source={result[table.field]} />
       ))}

@@ -4,7 +4,6 @@ import { byName, numbersOf } from "../../api/columns.ts";
 import type { InputPipelineAnalyzer, Spread } from "../../api/types.gen.ts";
 import { duration, MISSING, percent, plural } from "../../base/format.ts";
 import { partsFor, STEP_SOURCES } from "../../base/parts.ts";
-import { inWordsOf } from "../../base/times.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
@@ -76,10 +75,7 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
   const waiting = {
     label: "Waiting for input",
     value: result.input_frac === null ? MISSING : percent(result.input_frac),
-    note: inWordsOf(
-      result.times_of,
-      "of step time, including copies to devices; above 5% is worth fixing, above 20% is severe",
-    ),
+    note: "of the time, including copies to devices; above 5% is worth fixing, above 20% is severe",
   };
   if (whole) {
     const waited = mean(device.input_wait_ms, ms);

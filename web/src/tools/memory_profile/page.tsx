@@ -21,6 +21,7 @@ import { Grid } from "../../widgets/grid/grid.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
+import { HoldersNow, HoldersOverTime } from "./holders.tsx";
 import type { MemoryProps } from "./props.ts";
 import { UsageChart } from "./usage_chart.tsx";
 
@@ -57,9 +58,10 @@ export function MemoryProfile(props: MemoryProps) {
       </header>
       <Figures figures={figures(memory)} />
       <UsageChart {...props} memory={memory} />
+      <HoldersOverTime {...props} memory={memory} />
+      <Breakdown {...props} memory={memory} />
       <AtPeak memory={memory} />
       {result.memories.length > 1 && <AllMemories {...props} />}
-      <Breakdown {...props} memory={memory} />
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
   );
@@ -204,6 +206,11 @@ function ofMemory(source: ColumnarTable, id: string): ColumnarTable {
   return rowsWhere(source, (row) => memories[row] === id);
 }
 
+function liveTitle({ moment_ms: at, peak_time_ms: peak, moment_bytes: size }: MemorySystem) {
+  if (at === null || at === peak) return "What is live at the peak";
+  return `What is live at ${duration(at, "ms")}: ${bytes(size)}`;
+}
+
 function Breakdown(props: MemoryProps & { readonly memory: MemorySystem }) {
   const { result, memory, query } = props;
   const held = useMemo(() => ofMemory(byName(result.breakdown), memory.id), [result, memory]);
@@ -212,11 +219,12 @@ function Breakdown(props: MemoryProps & { readonly memory: MemorySystem }) {
   return (
     <section>
       <header class="section-head">
-        <h2>What is live at the peak</h2>
+        <h2>{liveTitle(memory)}</h2>
         <p class="quiet">{said}</p>
       </header>
+      <HoldersNow {...props} />
       {held.rows > 0 ? (
-        <Grid {...binding} label="Live at the peak" noun={["holding", "holdings"]} />
+        <Grid {...binding} label="Live blocks" noun={["holding", "holdings"]} />
       ) : (
         <p class="quiet">Only the sum is known: {memory.source} names no single block.</p>
       )}

@@ -12,7 +12,7 @@ import { type Line, LineChart, LineKey } from "../../widgets/charts/line_chart.t
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
-import type { MemoryProps } from "./props.ts";
+import { type MemoryProps, type OnSpan, spanOf, spanSetter } from "./props.ts";
 
 type Rows = TableOf<MemoryTimeRow>;
 
@@ -23,10 +23,8 @@ interface UsageProps extends MemoryProps {
   readonly memory: MemorySystem;
 }
 
-type OnSpan = (span: readonly [number, number] | null) => void;
-
 export function UsageChart(props: UsageProps) {
-  const { result, memory, params, onParams, query } = props;
+  const { result, memory, params, query } = props;
   const [whole, setWhole] = useState(false);
   const source = useMemo(() => {
     const memories = result.timeline.columns.memory;
@@ -39,12 +37,7 @@ export function UsageChart(props: UsageProps) {
   const series = useMemo(() => seriesOf(rows, whole), [rows, whole]);
   const zoomed = Boolean(params.from_ms || params.to_ms);
   if (rows.rows === 0 && !zoomed) return <NothingOverTime memory={memory} />;
-  const onSpan: OnSpan = (span) =>
-    onParams({
-      ...params,
-      from_ms: span ? span[0].toFixed(6) : "",
-      to_ms: span ? span[1].toFixed(6) : "",
-    });
+  const onSpan = spanSetter(props);
   return (
     <ChartFrame
       title="Use over time"
@@ -122,12 +115,6 @@ function Chart({ memory, rows, series, params, onSpan }: PlotProps) {
       <LineKey lines={series.lines} />
     </>
   );
-}
-
-function spanOf(xs: Float64Array, from = "", to = ""): readonly [number, number] {
-  const first = from ? Number(from) : (xs[0] ?? 0);
-  const last = to ? Number(to) : (xs[xs.length - 1] ?? 1);
-  return last > first ? [first, last] : [first, first + 1];
 }
 
 function thinning(shown: number, events: number, memories: number): string {

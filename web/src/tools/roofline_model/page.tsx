@@ -112,6 +112,9 @@ function cell<K extends keyof RooflineRow>(rows: Rows, name: K, row: number) {
   return (rows.columns[name][row] ?? null) as RooflineRow[K][number] | null;
 }
 
+/** What uses less of its roof is not limited by it, but by waits, launches or what it computes. */
+const NEAR = 0.4;
+
 function headline({ programs, device }: RoofResult): string {
   const rate = cell(programs, "flop_rate_gflops", 0);
   const bound = cell(programs, "bound_by", 0);
@@ -121,6 +124,9 @@ function headline({ programs, device }: RoofResult): string {
     return `The program runs at ${flopRate(rate)}; the limits of ${device.device_type} are not known.`;
   }
   const limit = bound === "Compute" ? "the FLOP rate" : `the bandwidth of ${bound}`;
+  if (efficiency < NEAR) {
+    return `The program is far from every limit: the nearest is ${limit}, of which it uses ${percent(efficiency)}.`;
+  }
   return `The program is limited by ${limit}, of which it uses ${percent(efficiency)}.`;
 }
 
@@ -188,7 +194,7 @@ function namedCeilings(result: RoofResult) {
 
 function named(ceiling: Ceiling, result: RoofResult) {
   const known = bandwidths(result)[ceiling.memories[0] ?? ""] ?? null;
-  const names = ceiling.memories.join(", ").replace(", On-chip write", " and write");
+  const names = ceiling.memories.join(", ");
   return { ...ceiling, label: known === null ? names : `${names} ${bandwidth(known)}` };
 }
 

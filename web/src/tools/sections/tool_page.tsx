@@ -7,7 +7,6 @@ import { byName, columnMetas } from "../../api/columns.ts";
 import type { ResultBody, ToolInfo } from "../../api/types.gen.ts";
 import type { AnyTable } from "../../base/columns.ts";
 import { fieldLabel } from "../../base/fields.ts";
-import { inWordsOf } from "../../base/times.ts";
 import { subParams, withSubParams } from "../../engine/address.ts";
 import { placeOf } from "../../engine/row_places.ts";
 import { cellText } from "../../engine/table/cell_text.ts";
@@ -60,11 +59,7 @@ export function useTable(
   const { tool, params, onParams, query } = props;
   const { times_of: timesOf } = props.result;
   const table = useMemo(() => {
-    const metas = columnMetas(tool.tables[field] ?? []).map((meta) => ({
-      ...meta,
-      label: inWordsOf(timesOf, meta.label),
-      help: inWordsOf(timesOf, meta.help),
-    }));
+    const metas = columnMetas(tool.tables[field] ?? [], timesOf);
     return buildTable(byName(source), metas);
   }, [source, tool, field, timesOf]);
   const state = JSON.stringify(subParams(params, at));

@@ -85,7 +85,7 @@ function TrackName({ state, band, top, pinned = false }: NameProps) {
   if (!track) return null;
   const { arranged } = state;
   const name = visible(track.name) || "(no name)";
-  const section = state.meta.sections[track.section]?.name ?? "";
+  const section = state.meta.sections[track.section];
   const left = track.lanes - band.lanes;
   const deep = band.lanes > 1 || arranged.value.closed.has(band.id);
   return (
@@ -97,7 +97,7 @@ function TrackName({ state, band, top, pinned = false }: NameProps) {
         // The name of a tall track stays in sight while the track is.
         paddingTop: `${Math.max(0, Math.min(-top, band.height - NAME_PX))}px`,
       }}
-      title={`${name} of ${visible(section)}${track.derived ? ", derived from the recorded events" : ""}`}
+      title={`${name} of ${visible(section?.name ?? "")}${track.derived ? ", derived from the recorded events" : ""}`}
     >
       {deep ? (
         <button
@@ -116,7 +116,7 @@ function TrackName({ state, band, top, pinned = false }: NameProps) {
         <span class="tl-fold" />
       )}
       {pinned && state.meta.sections.length > 1 && (
-        <span class="tl-of quiet">{visible(section.replace(/^\/(?:device|host):/, ""))}</span>
+        <span class="tl-of quiet">{visible(section?.label ?? "")}</span>
       )}
       <span
         class={`tl-text grip ${track.derived ? "derived" : ""}`}

@@ -19,18 +19,18 @@ export interface TopBarsProps {
   readonly label: string;
   /** What a full bar stands for; its outline is then drawn behind each. The longest, if absent. */
   readonly full?: number;
+  /** Characters of a label that are shown at most: more where names are paths. */
+  readonly characters?: number;
 }
 
 const ROW = 22;
 const LABEL_CHARACTERS = 38;
 
-export function TopBars({ bars, label, full }: TopBarsProps) {
+export function TopBars({ bars, label, full, characters = LABEL_CHARACTERS }: TopBarsProps) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame, 960);
   const left =
-    Math.max(
-      ...bars.map((bar) => textWidth(shortened(bar.label, LABEL_CHARACTERS), "normal", 12)),
-    ) + 12;
+    Math.max(...bars.map((bar) => textWidth(shortened(bar.label, characters), "normal", 12))) + 12;
   const right = Math.max(...bars.map((bar) => textWidth(bar.text, "normal", 12))) + 10;
   const max = Math.max(full ?? 0, ...bars.map((bar) => bar.value)) || 1;
   const room = width - left - right;
@@ -53,7 +53,7 @@ export function TopBars({ bars, label, full }: TopBarsProps) {
             <g key={i}>
               <title>{[`${bar.label}: ${bar.text}`, bar.more].filter(Boolean).join("; ")}</title>
               <text x={left - 8} y={middle} text-anchor="end" dominant-baseline="central">
-                {shortened(bar.label, LABEL_CHARACTERS)}
+                {shortened(bar.label, characters)}
               </text>
               {full !== undefined && <rect {...box} width={track} class="bar-track" />}
               <rect {...box} width={length} class="plain-bar" />

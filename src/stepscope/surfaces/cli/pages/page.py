@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from stepscope.result import Table, columns_of
+from stepscope.result import Table, TimesOf, columns_of
 from stepscope.surfaces.format import NOT_AVAILABLE, cell, heading, pad, shorten, width
 
 Piece = tuple[str, str]
@@ -53,10 +53,12 @@ class Page:
     Attributes:
         width: Columns to fit into; None for no limit.
         more: How to see the rows that a table leaves out.
+        times_of: What the times of its tables are of.
     """
 
     width: int | None = None
     more: str = "--top N, or --top 0 for all"
+    times_of: TimesOf = ""
     lines: list[list[Piece]] = field(default_factory=list)
 
     def line(self, *pieces: str | Piece) -> None:
@@ -94,7 +96,7 @@ class Page:
         ]
         names = [n for n in shown if not schema[n][1].hidden and n not in empty and n not in skip]
         texts = {name: [cell(value, schema[name][1]) for value in shown[name]] for name in names}
-        heads = {name: heading(schema[name][1]) for name in names}
+        heads = {name: heading(schema[name][1].said_of(self.times_of)) for name in names}
         left = {name: schema[name][1].kind in ("name", "text", "category") for name in names}
         widths = {name: max([width(heads[name]), *map(width, texts[name])]) for name in names}
         wanted = {n for n in names if schema[n][1].kind == "name" or schema[n][1].sort}
@@ -118,7 +120,7 @@ class Page:
             table,
             top,
             [heads[n] for n in names if n not in kept],
-            [schema[n][1].label for n in empty],
+            [schema[n][1].said_of(self.times_of).label for n in empty],
         )
 
     def _below_table(

@@ -14,6 +14,7 @@ from stepscope.surfaces.outline import outline
 
 def write_result(page: Page, result: Result, title: str, top: int | None) -> None:
     """Write a tool's answer: the overview by hand, any other from its schema."""
+    page.times_of = result.times_of
     if isinstance(result, OverviewPage):
         write_overview(page, result, top)
     else:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FlameAnswer } from "../../base/timeline.ts";
-import { changeClass, flameChange } from "./flame_change.ts";
+import { changeClass, flameChange } from "./change.ts";
 
 const ALONE: FlameAnswer = {
   begin_ps: 0,

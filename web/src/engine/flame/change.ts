@@ -2,17 +2,6 @@
 
 import type { FlameAnswer } from "../../base/timeline.ts";
 
-/** What the server can group by, with how it is called; the first is the choice at the start. */
-export const GROUPINGS: readonly (readonly [string, string])[] = [
-  ["stack", "stack, all tracks merged"],
-  ["track,stack", "track, then stack"],
-  ["section,stack", "device or host, then stack"],
-  ["category,name", "category, then name"],
-  ["track,category,name", "track, category, name"],
-  ["section,category,name", "device or host, category, name"],
-  ["name", "name"],
-];
-
 export interface FlameChange {
   /** Time of each node in the other range, scaled to the length of this one. */
   readonly before: Float64Array;

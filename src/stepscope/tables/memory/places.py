@@ -1,0 +1,187 @@
+"""What blocks were allocated for: the op, the module or the line of the program that asked."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from typing import Final, Literal, get_args
+
+import numpy as np
+
+from stepscope.columns import distinct, stats_by_name
+from stepscope.columns.space import I32, I64
+from stepscope.schema import names
+from stepscope.tables.account.frames import OWN, UNSAID, Name, names_of
+from stepscope.tables.account.moments import innermost, one_line
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.memory.allocations import AllocationLabels, Allocations, allocations
+from stepscope.tables.ops.module_tree import has_modules, module_calls, module_lines
+
+HolderKind = Literal["op", "region", "type", "module", "line"]
+HOLDER_KINDS: Final[tuple[HolderKind, ...]] = get_args(HolderKind)
+_NUMBER: Final = re.compile(r"(?<=[_.])\d+(?![a-zA-Z\d])")
+_MOST_SCOPES: Final = 400
+
+
+def holder_labels(host: Host, found: Allocations, by: HolderKind) -> AllocationLabels:
+    """What each allocator event of a host is for; the text "" where that was not recorded."""
+    if by == "region":
+        return found.region
+    if by == "type":
+        return found.data_type
+    if by == "op":
+        return _ops(found)
+    if by == "module" and not has_modules(host):
+        return _scopes(found)
+    labels = _modules(host) if by == "module" else _lines(host)
+    return labels or AllocationLabels(np.zeros(len(found), np.int32), [""])
+
+
+def recorded_kinds(host: Host, found: Allocations) -> list[HolderKind]:
+    """The kinds of holders that tell any of the events apart."""
+    return [by for by in HOLDER_KINDS if _is_recorded(host, found, by)]
+
+
+def _is_recorded(host: Host, found: Allocations, by: HolderKind) -> bool:
+    if by == "line":
+        return _has_lines(host)
+    return bool((holder_labels(host, found, by).codes > 0).any())
+
+
+def _ops(found: Allocations) -> AllocationLabels:
+    """The op, what encloses the event where it names none; ops of layers that repeat are one."""
+    texts = _alike([*found.op.texts, *found.context.texts])
+    is_said = found.op.codes > 0
+    codes = np.where(is_said, found.op.codes, found.context.codes + len(found.op.texts))
+    return _merged(codes, texts)
+
+
+def _alike(texts: list[str]) -> list[str]:
+    """Texts that differ in their numbers alone as one: "layer_*/mul" for those of all layers."""
+    starred = [_NUMBER.sub("*", text) for text in texts]
+    several = Counter(starred)
+    return [star if several[star] > 1 else text for text, star in zip(texts, starred, strict=True)]
+
+
+def _scopes(found: Allocations) -> AllocationLabels:
+    """The name scope of the op, as deep as few enough of them differ."""
+    paths = [text.split("/")[:-1] for text in found.op.texts]
+    depth = next(
+        (
+            deep
+            for deep in range(max(map(len, paths), default=0), 1, -1)
+            if len({tuple(path[:deep]) for path in paths}) <= _MOST_SCOPES
+        ),
+        1,
+    )
+    return _merged(found.op.codes, ["/".join(path[:depth]) for path in paths])
+
+
+def _merged(codes: I64 | I32, texts: Iterable[str]) -> AllocationLabels:
+    """Equal texts as one; "" stays the first."""
+    index = {"": 0}
+    lut = np.asarray([index.setdefault(text, len(index)) for text in texts], np.int32)
+    return AllocationLabels(lut[codes], list(index))
+
+
+@derived
+def _modules(host: Host) -> AllocationLabels | None:
+    """The innermost PyTorch module around each event."""
+    if not has_modules(host):
+        return None
+    calls = module_calls(host)
+
+    def around(thread: int, times: I64) -> I64:
+        return calls.threads[thread].around(times)
+
+    return _by_thread(host, calls.names, calls.threads, around)
+
+
+@derived
+def _lines(host: Host) -> AllocationLabels | None:
+    """The line of the program that asked: its stack says it, else Python's calls do."""
+    if _has_stacks(host):
+        found = allocations(host)
+        return None if found is None else found.op
+    lines: dict[int, list[int]] = {}
+    for row in module_lines(host):
+        lines.setdefault(host.space.lines[row].id, []).append(row)
+    texts: dict[str, int] = {}
+
+    def around(thread: int, times: I64) -> I64:
+        code = np.full(len(times), -1, np.int64)
+        for row in lines[thread]:
+            here = _calls_at(host, row, times)
+            used, dense = np.unique(here, return_inverse=True)
+            known = names_of(host, used[used >= 0])
+            named = [
+                texts.setdefault(_text_of(known[one]), len(texts)) if one >= 0 else -1
+                for one in used.tolist()
+            ]
+            code = np.where(here >= 0, np.asarray(named, np.int64)[dense.ravel()], code)
+        return code
+
+    return _by_thread(host, texts, lines, around)
+
+
+def _calls_at(host: Host, row: int, times: I64) -> I64:
+    """The innermost call of no library at each time, as a row of ``Space.event_metadata``; or -1.
+
+    Whose code a call is, its name alone says here: between two functions of a model there are
+    always some of PyTorch's.
+    """
+    space, line = host.space, host.space.lines[row]
+    calls = np.arange(line.begin, line.end)
+    meta = space.events.metadata[calls].astype(np.int64)
+    start, length = space.events.start_ps[calls], space.length_ps[calls]
+    known = names_of(host, distinct(meta))
+    theirs = [one for one, name in known.items() if name.kind in (OWN, UNSAID) and name.line > 0]
+    nesting = one_line(start, length)
+    parent, is_theirs = nesting.parent.astype(np.int64), np.isin(meta, theirs)
+    own = np.full(len(calls), -1, np.int64)
+    for level in range(int(nesting.depth.max(initial=-1)) + 1):
+        here = np.flatnonzero(nesting.depth == level)
+        above = np.append(own, -1)[parent[here]]
+        own[here] = np.where(is_theirs[here], here, above)
+    found = np.append(own, -1)[innermost(start, length).at(times)]
+    at: I64 = np.append(meta, -1)[found]
+    return at
+
+
+def _text_of(name: Name) -> str:
+    return f"{name.file}:{name.line} {name.function}".strip()
+
+
+def _has_stacks(host: Host) -> bool:
+    """Whether allocator events come with their stacks, and name their op by the line."""
+    rows = stats_by_name(host.space, (names.SOURCE_STACK,))[names.SOURCE_STACK].rows
+    text = host.space.event_metadata.name
+    return any(text[row] in names.MEMORY_EVENTS for row in host.space.events.metadata[rows[:1]])
+
+
+def _has_lines(host: Host) -> bool:
+    return _has_stacks(host) or any(
+        host.space.lines[row].end > host.space.lines[row].begin for row in module_lines(host)
+    )
+
+
+def _by_thread(
+    host: Host,
+    texts: list[str] | dict[str, int],
+    threads: Collection[int],
+    around: Callable[[int, I64], I64],
+) -> AllocationLabels | None:
+    """Labels of events by what is around them on their thread: codes into ``texts``, -1: none."""
+    found = allocations(host)
+    if found is None:
+        return None
+    line = host.space.lines_of(found.rows)
+    thread = np.asarray([one.id for one in host.space.lines], np.int64)[line]
+    codes = np.zeros(len(found), np.int32)
+    for one in np.unique(thread).tolist():
+        if one in threads:
+            mine = np.flatnonzero(thread == one)
+            codes[mine] = around(one, found.time_ps[mine]) + 1
+    # Modules of one name in several places of the tree are one holder.
+    return _merged(codes, ["", *texts])

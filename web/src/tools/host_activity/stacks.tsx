@@ -1,0 +1,244 @@
+/** Where threads spend the time: their stacks as a flame, of a step or all, alone or against others. */
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { errorInfo } from "../../api/client.ts";
+import { getFlame, getTimelineMeta, type TimelineScope } from "../../api/timeline.ts";
+import type { HostActivity as HostResult } from "../../api/types.gen.ts";
+import { count, duration, plural } from "../../base/format.ts";
+import { shortName } from "../../base/short_name.ts";
+import { visible } from "../../base/text.ts";
+import type { FlameAnswer, TimelineMeta } from "../../base/timeline.ts";
+import { subParams, withSubParams } from "../../engine/address.ts";
+import {
+  againstRun,
+  againstStep,
+  type StackChoice,
+  stackQuestion,
+  stepChoices,
+  threadSets,
+} from "../../engine/flame/host_stacks.ts";
+import { eventIdParams } from "../../engine/timeline/links.ts";
+import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
+import { FlameChart } from "../../widgets/charts/flame_chart.tsx";
+import { Picker } from "../../widgets/overlay/picker.tsx";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
+
+type StacksProps = ToolPageProps<HostResult>;
+
+const VIEW = "stacks";
+const TITLE = "Stacks";
+const MOST_STEPS = 500;
+const MOST_NAMES = 100;
+
+export function Stacks(props: StacksProps) {
+  const { params, query } = props;
+  const { run = "", host = "" } = query;
+  const meta = useAsked(`${run} ${host}`, (signal) => getTimelineMeta(run, host, signal));
+  const choice = choiceOf(subParams(params, VIEW));
+  const question = meta.value && stackQuestion(meta.value, choice);
+  const scope = { run, host, v: meta.value?.fingerprint ?? "" };
+  const flame = useAsked(question ? JSON.stringify([scope, question]) : "", (signal) =>
+    getFlame(scope, question ?? {}, signal),
+  );
+  const problem = meta.problem || flame.problem;
+  if (meta.value && !question) return null;
+  return (
+    <ChartFrame
+      title={TITLE}
+      note="what the threads are in, by time; equal stacks are one"
+      file={`${props.result.session} stacks`}
+      table={() => question && <ByName scope={scope} question={question} />}
+    >
+      <div class="host-stacks" aria-busy={!flame.value && !problem}>
+        {meta.value && (
+          <div class="stacks-controls">
+            <Controls {...props} meta={meta.value} choice={choice} />
+            <span class="quiet">
+              <Said meta={meta.value} choice={choice} />
+            </span>
+          </div>
+        )}
+        {problem && <p class="quiet">{problem}</p>}
+        {flame.value && <Flame {...props} answer={flame.value} />}
+      </div>
+    </ChartFrame>
+  );
+}
+
+function choiceOf(texts: Readonly<Record<string, string>>): StackChoice {
+  return {
+    threads: texts.threads ?? "",
+    step: texts.step ?? "",
+    against: texts.against ?? "",
+    inverted: texts.inverted === "yes",
+  };
+}
+
+interface Asked<T> {
+  readonly value: T | null;
+  readonly problem: string;
+}
+
+/** The answer to a question, the last one until the next is here; an empty key asks nothing. */
+function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Asked<T> {
+  const [found, setFound] = useState<Asked<T>>({ value: null, problem: "" });
+  useEffect(() => {
+    if (!key) return;
+    const control = new AbortController();
+    ask(control.signal)
+      .then((value) => setFound({ value, problem: "" }))
+      .catch((error: unknown) => {
+        if (control.signal.aborted) return;
+        const { what, hint } = errorInfo(error);
+        setFound({ value: null, problem: `${what} ${hint}` });
+      });
+    return () => control.abort();
+  }, [key]);
+  return found;
+}
+
+interface ByNameProps {
+  readonly scope: TimelineScope;
+  readonly question: Readonly<Record<string, string | number>>;
+}
+
+/** The same time by name: what took it itself, most first. */
+function ByName({ scope, question }: ByNameProps) {
+  const asked = { ...question, by: "name", inverted: "", limit: MOST_NAMES };
+  const { value, problem } = useAsked(JSON.stringify([scope, asked]), (signal) =>
+    getFlame(scope, asked, signal),
+  );
+  if (!value) return <p class="quiet">{problem || "Asking for the times …"}</p>;
+  const { name, self_ps: self, count: events, base_self_ps: before } = value;
+  const rows = name.map((_, row) => row).slice(1);
+  rows.sort((a, b) => (self[b] ?? 0) - (self[a] ?? 0));
+  return (
+    <section class="host-names" tabIndex={0} aria-label="Times by name">
+      <table class="plain-table compact">
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col" class="numeric">
+              Self time
+            </th>
+            {before && (
+              <th scope="col" class="numeric">
+                Before
+              </th>
+            )}
+            <th scope="col" class="numeric">
+              Events
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row}>
+              <th scope="row">{shortName(visible(name[row] ?? "")) || "(no name)"}</th>
+              <td class="numeric">{duration(self[row] ?? 0, "ps")}</td>
+              {before && <td class="numeric">{duration(before[row] ?? 0, "ps")}</td>}
+              <td class="numeric">{count(events[row] ?? 0)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+interface ChosenProps {
+  readonly meta: TimelineMeta;
+  readonly choice: StackChoice;
+}
+
+/** Of which threads and which time. */
+function Said({ meta, choice }: ChosenProps) {
+  const sets = threadSets(meta);
+  const threads = sets.find(({ id }) => id === choice.threads) ?? sets[0];
+  const steps = stepChoices(meta);
+  const step = steps.find(({ id }) => id === choice.step);
+  const time = step?.label ?? (steps.length > 0 ? `all ${plural(steps.length, "step")}` : "all");
+  return <>{`${plural(threads?.tracks.length ?? 0, "thread")}, ${visible(time)}`}</>;
+}
+
+function Controls({ meta, choice, params, onParams, runs, query }: StacksProps & ChosenProps) {
+  const sets = useMemo(() => threadSets(meta), [meta]);
+  const steps = useMemo(() => stepChoices(meta).slice(0, MOST_STEPS), [meta]);
+  const set = (part: Readonly<Record<string, string>>) =>
+    onParams(withSubParams(params, VIEW, { ...subParams(params, VIEW), ...part }));
+  const others = [
+    ...steps
+      .filter(({ id }) => id !== choice.step)
+      .map((step) => ({ id: againstStep(step.id), label: visible(step.label) })),
+    ...runs
+      .filter((run) => run !== query.run)
+      .map((run) => ({ id: againstRun(run), label: run, detail: "another run" })),
+  ];
+  return (
+    <>
+      <Picker
+        what="Threads"
+        name="Threads"
+        placeholder="Find a thread"
+        current={choice.threads || (sets[0]?.id ?? "")}
+        choices={sets.map(({ id, label, detail }) => ({
+          id,
+          label: visible(label),
+          detail: visible(detail),
+        }))}
+        onChoose={(threads) => set({ threads })}
+      />
+      {steps.length > 0 && (
+        <Picker
+          what="Step"
+          name="Steps"
+          placeholder="Find a step"
+          current={choice.step}
+          choices={[
+            { id: "", label: "all" },
+            ...steps.map(({ id, label }) => ({ id, label: visible(label) })),
+          ]}
+          onChoose={(step) => set({ step })}
+        />
+      )}
+      {others.length > 0 && (
+        <Picker
+          what="Against"
+          name="Steps and runs"
+          placeholder="Find a step or a run"
+          current={choice.against}
+          choices={[{ id: "", label: "nothing" }, ...others]}
+          onChoose={(against) => set({ against })}
+        />
+      )}
+      <button
+        type="button"
+        class="button"
+        aria-pressed={choice.inverted}
+        title="What took the time first, and below it who called it"
+        onClick={() => set({ inverted: choice.inverted ? "" : "yes" })}
+      >
+        Inverted
+      </button>
+    </>
+  );
+}
+
+function Flame({ answer, pageFor }: StacksProps & { readonly answer: FlameAnswer }) {
+  return (
+    <FlameChart
+      label="Stacks of the threads"
+      answer={answer}
+      example={(event) => {
+        const page = pageFor("trace_viewer", eventIdParams(event, Number.NaN, Number.NaN));
+        return (
+          page && (
+            <a class="button" href={page.href}>
+              Show the longest in the timeline
+            </a>
+          )
+        );
+      }}
+    />
+  );
+}
