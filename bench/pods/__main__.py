@@ -8,9 +8,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from itertools import chain
 
 from bench.pods.matrix import Matrix, clean, trials
-from bench.pods.scale import report
+from bench.pods.scale import against_xprof, many_hosts, report
 
 
 def main() -> int:
@@ -22,10 +23,33 @@ def main() -> int:
     parser.add_argument("--clean", type=int, help="how many clean pods (100)")
     parser.add_argument("--hosts", type=int, default=1000, help="hosts of a clean pod")
     parser.add_argument("--scale", action="store_true", help="only what pods cost, no faults")
+    parser.add_argument(
+        "--against-xprof",
+        type=float,
+        nargs="?",
+        const=500.0,
+        metavar="MB",
+        help="only XProf's published case: 8 recordings of 500 MB, or of so many",
+    )
+    parser.add_argument(
+        "--many-hosts",
+        type=int,
+        nargs="?",
+        const=32,
+        metavar="N",
+        help="only 1,000 hosts of 1 M events, by a line through N at most",
+    )
     chosen = parser.parse_args()
     faulty = chosen.faulty if chosen.faulty is not None else (24 if chosen.quick else 240)
     healthy = chosen.clean if chosen.clean is not None else (10 if chosen.quick else 100)
     began = time.perf_counter()
+    if chosen.against_xprof or chosen.many_hosts:
+        lines = against_xprof(chosen.against_xprof) if chosen.against_xprof else iter(())
+        most = chosen.many_hosts or 0
+        sizes = sorted({max(most // part, 1) for part in (8, 4, 2, 1)})
+        for line in chain(lines, many_hosts(sizes) if most else ()):
+            print(line, flush=True)
+        return 0
     if chosen.scale:
         for line in report(quick=chosen.quick):
             print(line, flush=True)

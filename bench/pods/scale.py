@@ -51,26 +51,73 @@ def module(name: str, *arguments: object) -> Run:
         return measure(command, Path(log.name))
 
 
-def reading(folder: Path, files: Sequence[int]) -> list[str]:
-    """Recordings of 1 M events each, summarised in processes: seconds, MB/s, memory."""
+def recordings(folder: Path, files: int, *, events: int = 0, size_mb: float = 0) -> tuple[int, int]:
+    """So many recordings of one size: the sample repeated in time, once on disk, linked.
+
+    Returns:
+        Events and bytes of each.
+    """
     import gzip
 
     from bench.repeat import repeat_in_time
     from stepscope.formats.xspace import decode
 
     once = gzip.decompress(SAMPLE.read_bytes())
-    times = -(-EVENTS // len(decode(once).events))
-    data = repeat_in_time(once, times)
-    events = times * len(decode(once).events)
+    of_one = len(decode(once).events)
+    times = -(-events // of_one) if events else max(round(size_mb * 1e6 / len(once)), 1)
     first = folder / "host-0000.xplane.pb"
-    first.write_bytes(data)
-    for place in range(1, max(files)):
+    size = first.write_bytes(repeat_in_time(once, times))
+    for place in range(1, files):
         os.link(first, folder / f"host-{place:04d}.xplane.pb")
+    return times * of_one, size
+
+
+def against_xprof(size_mb: float = 500.0, hosts: int = 8) -> Iterator[str]:
+    """XProf's published case in full: all hosts summarised in processes, from files."""
+    with tempfile.TemporaryDirectory() as root:
+        folder = Path(root)
+        events, size = recordings(folder, hosts, size_mb=size_mb)
+        run = module("summarise", folder, hosts, "pool")
+    yield (
+        f"measured: {hosts} recordings of {size / 1e6:.0f} MB ({events:,} events) summarised in "
+        f"{run.wall_s:.1f} s, {run.cpu_s:.1f} core-seconds"
+    )
+    ours, theirs = hosts * size / 1e6 / run.wall_s, 8 * 500 / (_XPROF_MIN * 60)
+    yield (
+        f"published: XProf's 8 files of 500 MB took {_XPROF_MIN:.0f} min (openxla/xprof ec7ffef5, "
+        f"61,000 steps each, another machine), {theirs:.1f} MB/s; ours {ours:.0f} MB/s: "
+        f"{ours / theirs:.0f} × (wanted 100)"
+    )
+
+
+def many_hosts(measured: Sequence[int] = (4, 8, 16, 32), wanted: int = 1000) -> Iterator[str]:
+    """As many hosts of 1 M events as wanted, by a line through fewer."""
+    with tempfile.TemporaryDirectory() as root:
+        folder = Path(root)
+        events, size = recordings(folder, max(measured), events=EVENTS)
+        runs = {count: module("summarise", folder, count, "pool") for count in measured}
+    walls = Fit.of(list(runs), [one.wall_s for one in runs.values()])
+    works = Fit.of(list(runs), [one.cpu_s for one in runs.values()])
+    text = ", ".join(f"{count} in {one.wall_s:.1f} s" for count, one in runs.items())
+    yield (
+        f"measured: hosts of {events:,} events ({size / 1e6:.0f} MB) summarised in processes: "
+        f"{text}; R² {walls.r2:.4f} (wanted 0.99)"
+    )
+    yield (
+        f"computed: {wanted:,} such hosts ({wanted * size / 1e9:.0f} GB) {walls.at(wanted):.0f} s "
+        f"on this machine, {works.at(wanted):.0f} core-seconds: {works.at(wanted) / 2:.0f} s on 2 "
+        f"idle cores (wanted 120), {works.at(wanted) / 16:.0f} s on 16 (wanted 20)"
+    )
+
+
+def reading(folder: Path, files: Sequence[int]) -> list[str]:
+    """Recordings of 1 M events each, summarised in processes: seconds, MB/s, memory."""
+    events, size = recordings(folder, max(files), events=EVENTS)
     alone = module("summarise", folder, 1, "here")
     runs = {count: module("summarise", folder, count, "pool") for count in files}
     walls = Fit.of(list(runs), [one.wall_s for one in runs.values()])
     works = Fit.of(list(runs), [one.cpu_s for one in runs.values()])
-    size_mb = len(data) / 1e6
+    size_mb = size / 1e6
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     large = 8 * 500 / size_mb
     large_s, idle_s = large * walls.b, large * works.b / 2

@@ -23,8 +23,8 @@ from stepscope.errors import DecodeError, FormatError
 from stepscope.formats import FORMATS
 from tests.unit.formats.nccl.dumps import dump, entry, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
-from tests.unit.formats.perfetto.traces import small
-from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
+from tests.unit.formats.perfetto.traces import described, gpu_counters, packet, small
+from tests.unit.formats.rocprof.files import kernel_csv, old_trace, rocpd, tool_json
 from tests.unit.formats.stacks.files import (
     COLLAPSED,
     PERF,
@@ -88,6 +88,7 @@ def _seeds(_: Path | None) -> list[bytes]:
         rocpd(folder / "r4.db", generation=4),
         tool_json(folder / "r.json"),
         kernel_csv(folder / "r.csv"),
+        old_trace(folder / "o.json"),
     ]
     for path in files:
         _packed(path)
@@ -106,6 +107,7 @@ def _seeds(_: Path | None) -> list[bytes]:
         *(text.encode() for text in written),
         gzip.decompress(pprof()),
         small(),
+        small() + packet(gpu_counters(0, (1, 4), said=described(1, "Busy", unit=37)), at=1_700),
         tachyon(),
         seed_trace(),
     ]

@@ -28,6 +28,7 @@ _MESSAGES: Final = {
         "4 ProgramShape host_program_shape",
         "5 int64 id",
         "6 int64 entry_computation_id",
+        "15 Devices device_assignment",
         "17 Stacks stack_frame_index",
     ],
     "Stacks": [
@@ -62,7 +63,21 @@ _MESSAGES: Final = {
         "38 int64* called_computation_ids",
         "43 bytes backend_config",
         "47 int64 is_host_transfer",
+        "49 Group* replica_groups",
+        "52 Pair* source_target_pairs",
+        "71 int64 use_global_device_ids",
+        "87 DeviceList collective_device_list",
         "68 Attributes frontend_attributes",
+    ],
+    "Devices": ["1 int64 replica_count", "2 int64 computation_count"],
+    "Group": ["1 int64* replica_ids"],
+    "Pair": ["1 int64 source", "2 int64 target"],
+    "DeviceList": ["1 Group* replica_groups", "2 Iota iota_replica_group_list"],
+    "Iota": [
+        "1 int64 num_replica_groups",
+        "2 int64 num_devices_per_group",
+        "3 int64* iota_reshape_dims",
+        "4 int64* iota_transpose_perm",
     ],
     "Attributes": ["1 Attribute* map"],
     "Attribute": ["1 string key", "2 string value"],
@@ -197,8 +212,12 @@ def program(
     *,
     bodies: Mapping[str, Sequence[Instruction]] | None = None,
     memory: Any = None,
+    devices: tuple[int, int] = (0, 0),
 ) -> bytes:
-    """The bytes of an HloProto; ``bodies`` are the computations it calls."""
+    """The bytes of an HloProto; ``bodies`` are the computations it calls.
+
+    ``devices`` are its replicas and partitions; without them the program does not say.
+    """
     computations = {**(bodies or {}), "main": entry}
     computation_ids = {one: place for place, one in enumerate(computations, start=100)}
     every = [one for body in computations.values() for one in body]
@@ -239,6 +258,9 @@ def program(
             )
         )
     proto.hlo_module.host_program_shape.CopyFrom(proto.hlo_module.computations[-1].program_shape)
+    if any(devices):
+        proto.hlo_module.device_assignment.replica_count = devices[0]
+        proto.hlo_module.device_assignment.computation_count = devices[1]
     if memory is not None:
         proto.buffer_assignment.CopyFrom(memory)
     return bytes(proto.SerializeToString())

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from stepscope import engine as engines
@@ -155,7 +156,9 @@ def summary_of(source: Source) -> bytes:
         StepscopeError: It does not open, or was written while it was read.
     """
     before = stamp(source.path)
-    recording = DecodedRun(Run(source.host, source.path, (source,)))
+    # What other tools wrote beside it tells nothing of a pod.
+    alone = replace(source, companions=())
+    recording = DecodedRun(Run(source.host, source.path, (alone,)))
     try:
         (host,) = recording.hosts((source.host,))
         notes = tuple(one.message for one in recording.diagnostics((source.host,)))

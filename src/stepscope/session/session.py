@@ -13,9 +13,10 @@ from stepscope.advice import advise
 from stepscope.analysis import TOOLS
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.registry import Rule, Tool, Unavailable
-from stepscope.result import Advice, Diagnostic, Finding, Result
+from stepscope.result import Advice, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
+from stepscope.session.pick import pick_hosts, pick_run
 from stepscope.session.rules import all_rules, rules_reading_only
 from stepscope.session.together import TooManyTogether, check_together
 from stepscope.store import Found, Run
@@ -51,8 +52,7 @@ def open(  # `stepscope.open` is the published name
         run: Which run, where there are several; the newest by default.
         host: Only this host, or several with commas between; all hosts by default.
         redact: What to take out of the recording before anything is computed; nothing by default.
-        private: Keep what the recording says of its machine and owner (hosts, users, command
-            lines, environments, folders), which is left out by default.
+        private: Keep hosts, users, command lines, environments, folders; left out by default.
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
     Raises:
@@ -69,43 +69,6 @@ def open(  # `stepscope.open` is the published name
         if host in named:
             host = chosen.hosts[named.index(host)]
     return Session(found, DecodedRun(chosen, redact, private=private), host=host, progress=progress)
-
-
-def pick_run(found: Found, name: str | None) -> Run:
-    """The run of this id, or the newest; raises ``UsageError`` naming the ones there are."""
-    if name is None:
-        return found.runs[0]
-    for run in found.runs:
-        if run.id == name:
-            return run
-    ends = [run for run in found.runs if run.id.rsplit("/", 1)[-1] == name]
-    if len(ends) == 1:
-        return ends[0]
-    known = ", ".join(run.id for run in found.runs[:10])
-    more = f" and {len(found.runs) - 10} more" if len(found.runs) > 10 else ""
-    raise UsageError(
-        f"There is no run {name!r}.",
-        where=found.root,
-        hint=f"Runs here: {known}{more}.",
-        slug="no-such-run",
-    )
-
-
-def pick_hosts(found: Found, run: Run, host: str | None) -> tuple[str, ...]:
-    """The hosts of a run that ``host`` names; raises ``UsageError`` naming the ones there are."""
-    known = run.hosts
-    if host is None:
-        return known
-    chosen = (host,) if host in known else tuple(dict.fromkeys(host.split(",")))
-    if strange := [one for one in chosen if one not in known]:
-        more = f" and {len(known) - 10:,} more" if len(known) > 10 else ""
-        raise UsageError(
-            f"There is no host {strange[0]!r} in run {run.id!r}.",
-            where=found.root,
-            hint=f"Hosts: {', '.join(known[:10])}{more}.",
-            slug="no-such-host",
-        )
-    return chosen
 
 
 class Session(ToolMethods):
@@ -320,11 +283,7 @@ class Session(ToolMethods):
         if self._recording.redaction is not None:  # names stay in this process, and are not kept
             return pod_of_hosts(self.profile)
         run, chosen = self._recording.run, set(self._names)
-        sources = tuple(
-            dataclasses.replace(source, companions=())
-            for source in run.sources
-            if source.host in chosen
-        )
+        sources = tuple(source for source in run.sources if source.host in chosen)
         return pod_of(
             dataclasses.replace(run, sources=sources),
             engine=engine,
@@ -470,7 +429,7 @@ class Session(ToolMethods):
                 result,
                 session=self.name,
                 hosts=tuple(host.name for host in self.profile.hosts),
-                diagnostics=_merged(self.profile.diagnostics, result.diagnostics),
+                diagnostics=tuple(dict.fromkeys((*self.profile.diagnostics, *result.diagnostics))),
                 files_used=self.files_used,
                 times=said(self.profile, tool.times_of[0]) if tool.times_of else "",
                 times_of=(tool.times_of and base_of(self.profile, tool.times_of[0])) or "",
@@ -492,12 +451,6 @@ class Session(ToolMethods):
         from stepscope.sql.run import table_frame
 
         return table_frame(self.profile, name)
-
-
-def _merged(
-    first: tuple[Diagnostic, ...], second: tuple[Diagnostic, ...]
-) -> tuple[Diagnostic, ...]:
-    return tuple(dict.fromkeys((*first, *second)))
 
 
 def _text(value: Any) -> str:

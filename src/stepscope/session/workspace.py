@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 from stepscope.errors import StepscopeError
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
-from stepscope.session.session import Session, pick_run
+from stepscope.session.pick import pick_run
+from stepscope.session.session import Session
 from stepscope.store import Found, Run, nothing_found, search
 
 if TYPE_CHECKING:

@@ -13,7 +13,12 @@ from stepscope.store.identify import XSPACE
 # Formats that hold what ran, in the order in which one is the recording and the rest is beside it.
 _RECORDINGS: Final = (XSPACE, "kineto", "nsight", "rocpd")
 # Several of one tool's formats, made of one recording.
-_SAME: Final = {"nsight-tables": "nsight", "rocprof-json": "rocpd", "rocprof-csv": "rocpd"}
+_SAME: Final = {
+    "nsight-tables": "nsight",
+    "rocprof-json": "rocpd",
+    "rocprof-csv": "rocpd",
+    "rocprof-trace": "rocpd",
+}
 # Totals, and times from a begin that is unknown: they fit beside nothing.
 _CLOCKLESS: Final = ("collapsed", "pprof", "speedscope")
 

@@ -20,7 +20,7 @@ from stepscope.summary.summary import (
     Summary,
     Who,
 )
-from stepscope.tables.collectives.identity import communicators
+from stepscope.tables.collectives.identity import identities
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile
@@ -122,14 +122,16 @@ def _meetings(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Collectives in time order, device by device, and their communicators."""
     row, device, start, duration, exposed = _collectives(host, planes)
-    found, place, number = communicators(host, row)
+    identity = identities(host, row)
+    found, place, number = identity.communicators, identity.place, identity.number
     step = _step_of(steps, device, start)
     # A communicator of which the recorder numbered only some is not numbered.
     some = np.zeros(len(found) + 1, dtype=np.bool_)
     some[place[number < 0]] = True
     numbered = ~some[place]
-    # Where no recorder numbered them: the n-th of its communicator in its step.
-    number = np.where(numbered, number, _nth(device, place, step, start))
+    # Where no recorder numbered them: the n-th of its communicator, and of its op, in its step.
+    nth = _nth(device, place, identity.op, step, start)
+    number = np.where(numbered, number, nth * identity.ops + identity.op)
     kept = numbered | (step >= 0) | (steps.height == 0)
     order = np.lexsort((start, device))
     order = order[kept[order]]
@@ -208,10 +210,10 @@ def _step_of(steps: pl.DataFrame, device: I64, start: I64) -> I64:
     return found
 
 
-def _nth(device: I64, communicator: I64, step: I64, start: I64) -> I64:
-    """The how-manieth of its communicator and step each is on its device, from 0."""
-    order = np.lexsort((start, step, communicator, device))
-    keys = np.stack([device, communicator, step])[:, order]
+def _nth(device: I64, communicator: I64, op: I64, step: I64, start: I64) -> I64:
+    """The how-manieth of its communicator, op and step each is on its device, from 0."""
+    order = np.lexsort((start, step, op, communicator, device))
+    keys = np.stack([device, communicator, op, step])[:, order]
     is_first = np.append(True, (np.diff(keys, axis=1) != 0).any(axis=0))[: len(order)]
     begin = np.flatnonzero(is_first)
     found = np.empty(len(order), dtype=np.int64)

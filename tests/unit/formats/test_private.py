@@ -35,7 +35,7 @@ from tests.unit.formats.nccl.dumps import dump, entry, log, perf, write_dumps
 from tests.unit.formats.nsight import export as nsight
 from tests.unit.formats.nsight.folder import folder_of
 from tests.unit.formats.perfetto.traces import small
-from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
+from tests.unit.formats.rocprof.files import kernel_csv, old_trace, rocpd, tool_json
 from tests.unit.formats.rocprof.files import run as rocprof_run
 from tests.unit.formats.stacks.files import (
     COLLAPSED,
@@ -185,6 +185,14 @@ def _csv(folder: Path) -> Path:
     return path
 
 
+def _old_rocprof(folder: Path) -> Path:
+    path = old_trace(folder / "o.json")
+    value = json.loads(path.read_text())
+    value["otherData"] = PRIVATE
+    value["traceEvents"][5]["args"] |= PRIVATE
+    return _json(path, value)
+
+
 def _pprof(folder: Path) -> Path:
     data = gzip.decompress(pprof()).replace(HOME.encode(), _moved(HOME).encode())
     words = 10
@@ -258,7 +266,8 @@ FILES: dict[str, Callable[[Path], Path]] = {
     "kineto": _kineto, "chrome": _chrome, "viztracer": _viztracer, "speedscope": _speedscope,
     "gecko": _gecko, "perf": _perf, "perfetto": _perfetto, "nccl-flight": _flight,
     "nccl-inspector": _inspector, "rocprof-csv": _csv, "pprof": _pprof, "collapsed": _collapsed,
-    "tachyon": _tachyon, "xspace": _xspace, "nsight-tables": _nsight_folder,
+    "rocprof-trace": _old_rocprof, "tachyon": _tachyon, "xspace": _xspace,
+    "nsight-tables": _nsight_folder,
 }  # fmt: skip
 
 

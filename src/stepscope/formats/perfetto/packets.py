@@ -41,6 +41,7 @@ class Packet(IntEnum):
     FLAGS = 13
     LOST = 42
     COMPRESSED = 50
+    GPU_COUNTER = 52
     RENDER_STAGE = 53
     CLOCK = 58
     DEFAULTS = 59

@@ -22,6 +22,7 @@ from stepscope.formats.perfetto.events import (
     render_stages,
     track_events,
 )
+from stepscope.formats.perfetto.gpu_counters import F64, GpuCounters
 from stepscope.formats.perfetto.packets import TITLE, States, Texts, batches, inflated
 from stepscope.formats.perfetto.tracks import DescribedTrack, TrackPlace, Tracks, counted
 from stepscope.formats.xspace.cold_fields import DamageLog
@@ -60,8 +61,10 @@ def open_trace(pieces: Input, *, file: str) -> Space:
     del data
     states, tracks, damage = States(Texts(buffer)), Tracks(), DamageLog()
     events, stats, first = [], [], 0
+    gpu_counters = GpuCounters()
     for batch in batches(buffer, states, damage):
         tracks.add(buffer, batch, states, damage)
+        gpu_counters.add(buffer, batch, states, damage)
         for found, said in (
             track_events(buffer, batch, states, damage),
             render_stages(buffer, batch, states, damage),
@@ -69,14 +72,15 @@ def open_trace(pieces: Input, *, file: str) -> Space:
             events.append(found)
             stats.append(TrackEventStats(said.event + first, said.name, said.kind, said.bits))
             first += len(found.kind)
-    if not first:
+    if not first and not gpu_counters:
         raise FormatError(
-            TITLE, "it has no track events", file=file,
+            TITLE, "it has neither track events nor counters of GPUs", file=file,
             hint="Traces of the system alone (ftrace, samples) have nothing of a program's ops.",
         )  # fmt: skip
     found = _placed_in_time(_joined(events), states)
     planes = _Planes(found, _joined(stats), tracks, states)
     planes.write()
+    planes.write_counters(gpu_counters)
     notes = [*planes.warnings(), *_warnings(states, damage)]
     return space_of(list(planes.planes.values()), warnings=notes)
 
@@ -92,14 +96,19 @@ def _joined(parts: list[T]) -> T:
 
 def _placed_in_time(events: TrackEvents, states: States) -> TrackEvents:
     """The events on the wall clock, those with impossible times at the edge of the others."""
-    time = events.time_ns + (states.wall_ns or 0)
-    middle = int(np.partition(time, len(time) // 2)[len(time) // 2])
-    low = max(middle, -(1 << 61)) - _REACH_NS
-    time = np.clip(time, low, min(middle, 1 << 61) + _REACH_NS)
+    time = _within_reach(events.time_ns + (states.wall_ns or 0))
     return TrackEvents(
         events.kind, events.track, events.name, time, events.length_ns, events.value, events.flow,
         events.ends_flow,
     )  # fmt: skip
+
+
+def _within_reach(time_ns: I64) -> I64:
+    if not len(time_ns):
+        return time_ns
+    middle = int(np.partition(time_ns, len(time_ns) // 2)[len(time_ns) // 2])
+    low = max(middle, -(1 << 61)) - _REACH_NS
+    return np.clip(time_ns, low, min(middle, 1 << 61) + _REACH_NS)
 
 
 def _warnings(states: States, damage: DamageLog) -> Iterator[str]:
@@ -238,14 +247,16 @@ class _Planes:
         code = self._events.name[rows]
         label = track.name or (self._states.texts.list[code[0]] if code[0] >= 0 else "counter")
         said = {"unit": track.unit} if track.unit else None
-        number = (1 << 25) + len(plane.lines) + 1
-        plane.line(
-            number,
-            names.COUNTER_LINE,
-            metadata=np.full(len(rows), plane.name(label, stats=said)),
-            start_ns=self._events.time_ns[rows],
-            stats=[Stat(names.COUNTER_VALUE, counted(track, self._events.value[rows]))],
-        )
+        values = counted(track, self._events.value[rows])
+        _write_counter(plane, plane.name(label, stats=said), self._events.time_ns[rows], values)
+
+    def write_counters(self, counters: GpuCounters) -> None:
+        """Counters of GPUs, on the planes of theirs."""
+        for one in counters.found(self._states.wall_ns or 0):
+            plane = self._plane(f"{names.GPU_PLANE}{one.gpu}")
+            said = {"unit": one.unit} if one.unit else None
+            times = _within_reach(one.time_ns)
+            _write_counter(plane, plane.name(one.name, stats=said), times, one.value)
 
     def warnings(self) -> Iterator[str]:
         """What a reader of numbers must know."""
@@ -256,3 +267,14 @@ class _Planes:
         ):
             if count:
                 yield text.format(f"{count:,}")
+
+
+def _write_counter(plane: PlaneWriter, name: int, time_ns: I64, value: F64) -> None:
+    """A line of samples."""
+    plane.line(
+        (1 << 25) + len(plane.lines) + 1,
+        names.COUNTER_LINE,
+        metadata=np.full(len(time_ns), name),
+        start_ns=time_ns,
+        stats=[Stat(names.COUNTER_VALUE, value)],
+    )

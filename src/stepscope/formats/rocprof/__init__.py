@@ -19,6 +19,8 @@ _DATABASE: Final = re.compile(r"\.(db|rocpd|sqlite3?)(\.gz)?$", re.IGNORECASE)
 _JSON: Final = re.compile(r"\.json(\.gz)?$", re.IGNORECASE)
 _CSV: Final = re.compile(r"_(kernel|hip_api|memory_copy|marker_api)_trace\.csv(\.gz)?$", re.I)
 _TABLES: Final = (b"rocpd_kernel_dispatch", b"rocpd_region", b"rocpd_info_agent")
+# Arguments of the events of rocprof 1 and 2, however they are laid out.
+_TRACE: Final = re.compile(rb'"BeginNs"\s*:\s*"\d+"')
 _TOOL: Final = b'"rocprofiler-sdk-tool"'
 _HEADER: Final = (b"Kernel_Name", b"Function", b"Direction")
 
@@ -29,6 +31,10 @@ def _is_database(first: bytes) -> bool:
 
 def _is_json(first: bytes) -> bool:
     return _TOOL in first[:4096]
+
+
+def _is_trace(first: bytes) -> bool:
+    return b'"traceEvents"' in first[:4096] and bool(_TRACE.search(first))
 
 
 def _is_csv(first: bytes) -> bool:
@@ -52,6 +58,12 @@ def _open_json(pieces: Input, file: str) -> Space:
     from stepscope.formats.rocprof.tool_json import open_json
 
     return open_json(pieces, file=file)
+
+
+def _open_trace(pieces: Input, file: str) -> Space:
+    from stepscope.formats.rocprof.trace_json import open_trace
+
+    return open_trace(pieces, file=file)
 
 
 def _open_csv(pieces: Input, file: str) -> Space:
@@ -78,6 +90,15 @@ FORMATS: Final = (
         starts=_is_json,
         open=_open_json,
         writer=lambda _: "rocprofv3",
+    ),
+    Format(
+        id="rocprof-trace",
+        title="rocprof JSON",
+        head_bytes=1 << 16,
+        promises=lambda name: bool(_JSON.search(name)),
+        starts=_is_trace,
+        open=_open_trace,
+        writer=lambda _: "rocprof 1 or 2",
     ),
     Format(
         id="rocprof-csv",

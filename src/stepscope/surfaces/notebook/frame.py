@@ -121,7 +121,7 @@ def _server_of(what: str | os.PathLike[str] | Session) -> tuple[Server, dict[str
 
 def _run_at(server: Server, name: str) -> str:
     """The id of a run, which pages want in full."""
-    from stepscope.session.session import pick_run
+    from stepscope.session.pick import pick_run
 
     try:
         return pick_run(server.workspace.found, name).id

@@ -189,7 +189,10 @@ def _moments(
     kind, item, place, waits = _owners(said, calls, event, call)
     busy = _busy(work, begin)
     passive = waits & np.isin(kind, (of_native.FRAME, of_native.WAIT))
-    waits |= _ends_with_work(calls, call, work, (int(start[0]), int(end[-1])))
+    until_done, is_last = _ends_with_work(calls, call, work, (int(start[0]), int(end[-1])))
+    waits |= until_done
+    between = is_last & ~busy & (kind == PYTHON) & _computed_since(calls, call, begin, work)
+    kind[between], item[between] = of_native.WAIT, -1
     waits |= _after_wait(event, said)
     waits = (waits | _waited_for(begin, until, busy, waits, work)) & busy
     if work.has_device:
@@ -294,13 +297,17 @@ _BUSY_FRAC, _MOSTLY_FRAC = 0.5, 0.7
 
 def _ends_with_work(
     calls: Frames | None, call: I64, work: Compute, within: tuple[int, int]
-) -> Bool:
+) -> tuple[Bool, Bool]:
     """Moments in which a Python call lasts as long as what computes beside it: it waits for that.
 
     Tracers do not see the methods of C++ objects in which JAX waits for its arrays.
+
+    Returns:
+        Those, and among them those of calls that end when the work does.
     """
     if calls is None or len(work.busy_start_ps) == 0:
-        return np.zeros(len(call), dtype=bool)
+        nothing = np.zeros(len(call), dtype=bool)
+        return nothing, nothing
     start, end = (np.clip(one, *within) for one in (calls.moments.start_ps, calls.moments.end_ps))
     length = end - start
     near = np.maximum((_TOGETHER_FRAC * length).astype(np.int64), _TOGETHER_PS)
@@ -318,10 +325,26 @@ def _ends_with_work(
     outside = [row for row, one in calls.names.items() if one.is_outside]
     polls = (goes_on & (share >= (1 - _TOGETHER_FRAC) * length)) | (~goes_on & together)
     waits = np.where(np.isin(calls.name[calls.moments.owner], outside), polls, waits)
+    long = length > _TOGETHER_PS
+    return _of_calls(calls, call, waits & long), _of_calls(calls, call, together & ~goes_on & long)
+
+
+def _of_calls(calls: Frames, call: I64, stretches: Bool) -> Bool:
+    """Moments of the calls that some stretches are of."""
     found = np.zeros(len(calls.rows), dtype=bool)
-    found[calls.moments.owner[waits & (length > _TOGETHER_PS)]] = True
+    found[calls.moments.owner[stretches]] = True
     flags: Bool = (call >= 0) & found[np.maximum(call, 0)]
     return flags
+
+
+def _computed_since(calls: Frames | None, call: I64, begin: I64, work: Compute) -> Bool:
+    """Moments before which something computed beside the thread since their call began."""
+    if calls is None or len(work.busy_start_ps) == 0:
+        return np.zeros(len(call), dtype=bool)
+    before = np.searchsorted(work.busy_end_ps, begin, side="right") - 1
+    ended = np.where(before >= 0, work.busy_end_ps[np.maximum(before, 0)], -1)
+    since: Bool = (call >= 0) & (ended > calls.start_ps[np.maximum(call, 0)])
+    return since
 
 
 _DISPATCHES = (of_native.OP, of_native.DISPATCH, of_native.FRAME)

@@ -1,7 +1,9 @@
 """Which collective an event is part of: communicator, and the how-manieth of it.
 
 PyTorch's kernels carry the process group's name, its ranks and, in newer versions, a sequence
-number. Where a recording has neither, all that did the same in the same step are taken to be one
+number. What XLA compiled has its replica groups in the HLO module; of several groups the device's
+is the one with its number, which is known where the recording has all devices, or its process's
+rank. Where a recording has neither, all that did the same in the same step are taken to be one
 communicator, and ``is_guess`` says so.
 """
 
@@ -16,8 +18,11 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.schema import names
+from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host
-from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.stats import event_stats, metadata_ints
+from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.replica_groups import HloCollective, collectives_of
 
 #: What a collective does, by words in its name; the first that occurs counts.
 _KINDS: Final = (
@@ -36,6 +41,7 @@ _KINDS: Final = (
 SYMMETRIC: Final = frozenset({"all_reduce", "all_gather", "reduce_scatter", "barrier"})
 _RANKS: Final = re.compile(r"\d+")
 _CUT: Final = "..."
+_RANK: Final = re.compile(r"rank(\d{1,7})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,7 @@ class Communicator:
         size: How many members; 0 where that is not recorded.
         ranks: The members; empty where not recorded, or cut by the recorder.
         is_guess: Whether all of the job that do this are taken to be one.
+        is_compiled: Whether an HLO module says who meets.
     """
 
     key: str
@@ -57,6 +64,26 @@ class Communicator:
     size: int
     ranks: tuple[int, ...]
     is_guess: bool
+    is_compiled: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CollectiveIdentity:
+    """What each of a host's collectives is part of.
+
+    Attributes:
+        communicators: Who meets.
+        place: By event, which of them.
+        number: By event, its recorded sequence number; -1 for none.
+        op: By event, the how-manieth of its program's collectives it is; 0 where not compiled.
+        ops: By event, how many its program has; 1 where not compiled.
+    """
+
+    communicators: list[Communicator]
+    place: I64
+    number: I64
+    op: I64
+    ops: I64
 
 
 def kind_of(name: str) -> str:
@@ -65,28 +92,97 @@ def kind_of(name: str) -> str:
     return found or name[:60]
 
 
-def communicators(host: Host, rows: I64) -> tuple[list[Communicator], I64, I64]:
+def identities(host: Host, rows: I64) -> CollectiveIdentity:
     """The communicators of a host's collectives.
 
     Args:
         host: The host.
         rows: Event rows of collectives.
-
-    Returns:
-        The communicators, the place of each event's in them, and each event's sequence number
-        (-1 where none is recorded).
     """
-    said = event_stats(host).texts(names.ARGUMENTS)
-    pairs = np.stack([host.space.events.metadata[rows].astype(np.int64), said.at(rows)])
-    used, inverse = np.unique(pairs, axis=1, return_inverse=True)
+    stats = event_stats(host)
+    said, op_names = stats.texts(names.ARGUMENTS), stats.texts(names.HLO_OP)
+    entry = host.space.events.metadata[rows].astype(np.int64)
+    keys = [entry, said.at(rows)]
+    if len(hlo_modules(host)):
+        keys += [op_names.at(rows), stats.ints(names.PROGRAM_ID).at(rows, 0), _planes(host, rows)]
+    used, inverse = np.unique(np.stack(keys), axis=1, return_inverse=True)
+    compiled = _Compiled(host)
     found: dict[Communicator, int] = {}
-    places = []
-    for entry, text in used.T.tolist():
+    places, ops = [], []
+    for row, text, *hlo in used.T.tolist():
+        name = host.space.event_metadata.name[row]
         arguments = _arguments(said.texts[text]) if text >= 0 else {}
-        one = _communicator(host.space.event_metadata.name[entry], arguments)
+        one, op, count = _communicator(name, arguments), 0, 1
+        if one.is_guess and hlo:
+            told = compiled.of(row, op_names.texts[hlo[0]] if hlo[0] >= 0 else "", *hlo[1:])
+            one, op, count = told or (one, op, count)
         places.append(found.setdefault(one, len(found)))
-    place = np.asarray(places or [0], dtype=np.int64)[inverse.ravel()]
-    return list(found), place, event_stats(host).ints(names.COLLECTIVE_NUMBER).at(rows, -1)
+        ops.append((op, count))
+    which = inverse.ravel()
+    place = np.asarray(places or [0], dtype=np.int64)[which]
+    op_of, count_of = np.asarray(ops or [(0, 1)], dtype=np.int64)[which].T
+    number = stats.ints(names.COLLECTIVE_NUMBER).at(rows, -1)
+    return CollectiveIdentity(list(found), place, number, op_of, count_of)
+
+
+def _planes(host: Host, rows: I64) -> I64:
+    """Row in ``Space.planes`` of each event."""
+    begin = np.asarray([line.begin for line in host.space.lines] or [0])
+    plane = np.asarray([line.plane for line in host.space.lines] or [0], dtype=np.int64)
+    found: I64 = plane[np.searchsorted(begin, rows, side="right") - 1]
+    return found
+
+
+class _Compiled:
+    """The collectives of a host's programs, and which devices the host's are among all."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._programs: dict[int, int] = {}
+        self._known: dict[int, tuple[str, dict[str, HloCollective]]] = {}
+        self._planes: list[int] = []
+        if len(hlo_modules(host)):
+            self._programs = metadata_ints(host, names.PROGRAM_ID)
+            self._planes = [one.plane for one in devices(host)]
+
+    def of(
+        self, entry: int, op_name: str, program: int, plane: int
+    ) -> tuple[Communicator, int, int] | None:
+        """Who meets in an op on a device, which of its program's it is, and of how many."""
+        table = self._host.space.event_metadata
+        name = op_name or table.display_name[entry]
+        name = name or table.name[entry].partition(" = ")[0].lstrip("%")
+        module, collectives = self._of_program(program or self._programs.get(entry, 0))
+        one = collectives.get(name)
+        mine = None if one is None else self._mine(one, plane)
+        if one is None or mine is None:
+            return None
+        kind = kind_of(one.opcode)
+        key = f"hlo/{module}/{kind}/{','.join(map(str, mine))}"
+        made = Communicator(key, "", kind, len(mine), mine, is_guess=False, is_compiled=True)
+        return made, one.place, one.of
+
+    def _of_program(self, program: int) -> tuple[str, dict[str, HloCollective]]:
+        if program not in self._known:
+            module = hlo_modules(self._host).get(program)
+            self._known[program] = (
+                ("", {}) if module is None else (module.name, collectives_of(module))
+            )
+        return self._known[program]
+
+    def _mine(self, one: HloCollective, plane: int) -> tuple[int, ...] | None:
+        """The group of a device; () for all devices, None where its number is not known."""
+        if len(one.groups) < 2:
+            return one.groups[0] if one.groups else ()
+        local = len(self._planes)
+        if plane not in self._planes:
+            return None
+        number, rank = self._planes.index(plane), _RANK.fullmatch(self._host.name)
+        if one.devices != local:
+            if rank is None or one.devices % local:
+                return None
+            number += int(rank[1]) * local
+        return next((group for group in one.groups if number in group), (number,))
 
 
 def _arguments(text: str) -> dict[str, Any]:

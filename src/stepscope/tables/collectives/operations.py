@@ -16,7 +16,12 @@ import numpy as np
 
 from stepscope.columns import distinct, median
 from stepscope.columns.space import I64, Bool
-from stepscope.tables.collectives.identity import SYMMETRIC, Communicator, communicators
+from stepscope.tables.collectives.identity import (
+    SYMMETRIC,
+    CollectiveIdentity,
+    Communicator,
+    identities,
+)
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import Work
@@ -70,10 +75,12 @@ def collectives(profile: Profile) -> CollectiveEvents:
         return CollectiveEvents(
             nothing, nothing, nothing, nothing, nothing, nothing, nothing, [], nothing, shift, 0
         )
-    host, device, event, start, end, step, name, known, number = columns
+    host, device, event, start, end, step, name, known, number, compiled = columns
     texts = _names(profile)
     worker = _codes(host, device)
-    group = _groups(worker, step, np.where(known > 0, -known, name), number, start)
+    # Of a name there are as many collectives as replica groups, where a program says them.
+    what = np.where(known > 0, -known, name + compiled * len(texts))
+    group = _groups(worker, step, what, number, start)
     shift = _clock_shifts(len(profile.hosts), host, group, end)
     start, end = start + shift[host], end + shift[host]
     together = known > 0
@@ -104,7 +111,7 @@ def _of_host(profile: Profile, index: int) -> tuple[I64, ...]:
     """The columns of one host's collectives.
 
     Host, device, event, start, end, step, code of the name, code of the communicator (0: none
-    recorded) and number (-1: none recorded).
+    recorded), number (-1: none recorded) and code of the replica group (0: none known).
     """
     host = profile.hosts[index]
     found = device_events(host)
@@ -115,7 +122,7 @@ def _of_host(profile: Profile, index: int) -> tuple[I64, ...]:
     meta = host.space.events.metadata[found.rows[event]]
     used = distinct(meta)
     lut = np.asarray([codes[texts[row]] for row in used.tolist()], dtype=np.int64)
-    known, number = _recorded(profile, index)
+    known, number, compiled = _recorded(profile, index)
     return (
         np.full(len(event), index, dtype=np.int64),
         found.device[event].astype(np.int64),
@@ -126,32 +133,53 @@ def _of_host(profile: Profile, index: int) -> tuple[I64, ...]:
         lut[np.searchsorted(used, meta)] if len(used) else meta.astype(np.int64),
         known,
         number,
+        compiled,
     )
 
 
-def _recorded(profile: Profile, index: int) -> tuple[I64, I64]:
-    """By collective of a host, the code of its communicator (0: none) and its number (-1: none)."""
-    found, place, number = _communicators(profile.hosts[index])
-    codes = {one.key: code for code, one in enumerate(_all_communicators(profile), start=1)}
-    code = np.asarray([codes.get(one.key, 0) for one in found] or [0], dtype=np.int64)
+def _recorded(profile: Profile, index: int) -> tuple[I64, I64, I64]:
+    """By collective of a host, codes of its communicator, number and replica group.
+
+    0, -1 and 0 where not recorded.
+    """
+    found = _identities(profile.hosts[index])
+    place, number = found.place, found.number
+    code, compiled = (
+        np.asarray([codes.get(one.key, 0) for one in found.communicators] or [0], dtype=np.int64)
+        for codes in (
+            {one.key: at for at, one in enumerate(all_of(profile), start=1)}
+            for all_of in (_all_communicators, _all_replica_groups)
+        )
+    )
     # A communicator of which the recorder numbered only some is not numbered.
-    some = np.zeros(len(found) + 1, dtype=np.bool_)
+    some = np.zeros(len(found.communicators) + 1, dtype=np.bool_)
     some[place[number < 0]] = True
-    return code[place], np.where(some[place] | (code[place] == 0), -1, number)
+    number = np.where(some[place] | (code[place] == 0), -1, number)
+    return code[place], number, compiled[place]
 
 
 @derived
-def _communicators(host: Host) -> tuple[list[Communicator], I64, I64]:
+def _identities(host: Host) -> CollectiveIdentity:
     found = device_events(host)
     chosen = (found.work == Work.COLLECTIVE) & ~found.is_container
-    return communicators(host, found.rows[chosen].astype(np.int64))
+    return identities(host, found.rows[chosen].astype(np.int64))
+
+
+def _told(profile: Profile, *, is_compiled: bool) -> list[Communicator]:
+    """The communicators that recordings, or programs, name, of all hosts."""
+    parts = [_identities(host).communicators for host in profile.hosts]
+    told = (one for part in parts for one in part if not one.is_guess)
+    return list({one.key: one for one in told if one.is_compiled == is_compiled}.values())
 
 
 @derived
 def _all_communicators(profile: Profile) -> list[Communicator]:
-    """The communicators that recordings name, of all hosts."""
-    parts = [_communicators(host)[0] for host in profile.hosts]
-    return list({one.key: one for part in parts for one in part if not one.is_guess}.values())
+    return _told(profile, is_compiled=False)
+
+
+@derived
+def _all_replica_groups(profile: Profile) -> list[Communicator]:
+    return _told(profile, is_compiled=True)
 
 
 def _ends_together(profile: Profile) -> Bool:

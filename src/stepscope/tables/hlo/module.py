@@ -15,7 +15,7 @@ from stepscope.tables.hlo.shape import Shape, parse_shape
 from stepscope.wire.read import packed_varints, values
 
 # Of HloModuleProto.
-_STACK_FRAMES = 17
+_DEVICE_ASSIGNMENT, _STACK_FRAMES = 15, 17
 _FUSION_KINDS = {"kLoop": "Loop", "kInput": "Input", "kOutput": "Output", "kCustom": "Custom"}
 # Field numbers of xla.HloInstructionProto.
 _NAME, _OPCODE, _SHAPE, _METADATA, _FUSION_KIND = 1, 2, 3, 7, 11
@@ -148,6 +148,7 @@ class HloModule:
         entry_id: The computation the program starts in.
         buffer_assignment: The BufferAssignmentProto, empty when the file has none.
         stack_frames: The StackFrameIndexProto, empty when the file has none.
+        device_assignment: The DeviceAssignmentProto, empty when the file has none.
     """
 
     name: str
@@ -157,6 +158,7 @@ class HloModule:
     entry_id: int
     buffer_assignment: bytes = field(default=b"", repr=False)
     stack_frames: bytes = field(default=b"", repr=False)
+    device_assignment: bytes = field(default=b"", repr=False)
 
     @property
     def entry(self) -> Computation | None:
@@ -226,7 +228,8 @@ def parse_stack_frames(proto: bytes) -> bytes:
 
 
 def _parse(data: bytes, buffers: bytes) -> HloModule:
-    name, entry_name, stack_frames, entry_id = "", "", b"", 0
+    name, entry_name, entry_id = "", "", 0
+    stack_frames = device_assignment = b""
     computations: dict[int, Computation] = {}
     for number, value in values(data):
         if isinstance(value, int):
@@ -238,6 +241,8 @@ def _parse(data: bytes, buffers: bytes) -> HloModule:
         elif number == 3:
             computation = _parse_computation(value)
             computations[computation.id] = computation
+        elif number == _DEVICE_ASSIGNMENT:
+            device_assignment = value
         elif number == _STACK_FRAMES:
             stack_frames = value
     if entry_id not in computations:
@@ -252,6 +257,7 @@ def _parse(data: bytes, buffers: bytes) -> HloModule:
         entry_id=entry_id,
         buffer_assignment=buffers,
         stack_frames=stack_frames,
+        device_assignment=device_assignment,
     )
 
 

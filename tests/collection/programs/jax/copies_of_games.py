@@ -19,7 +19,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound"],
     "rules": ["python-bound", "largest-part"],
     "words": ["deepcopy", "_reconstruct", "descend"],
-    "part": "score",
+    "part": "develop",
 }
 
 GAMES, SIMULATIONS, CHANNELS = 24, 8, 64

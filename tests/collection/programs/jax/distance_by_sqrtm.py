@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "uneven-steps", "slow-steps"],
     "rules": ["uneven-steps", "slow-steps", "python-bound", "largest-part"],
     "words": ["sqrtm", "frechet_distance", "FrechetLogger"],
-    "part": "score",
+    "part": "develop",
 }
 
 log = logging.getLogger("gan")

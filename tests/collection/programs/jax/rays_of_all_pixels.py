@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": ["largest-part"],
     "words": ["rays_of_images", "rays.py", "draw_rays"],
-    "part": "score",
+    "part": "develop",
 }
 
 IMAGES, SIDE, FOCAL, RAYS, SAMPLES, FREQUENCIES, WIDTH = 40, 128, 150.0, 256, 32, 6, 96

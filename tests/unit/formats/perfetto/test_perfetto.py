@@ -27,7 +27,9 @@ from tests.unit.formats.perfetto.traces import (
     CLEARED,
     NEEDS,
     clocks,
+    described,
     event,
+    gpu_counters,
     interned,
     packet,
     process,
@@ -60,6 +62,45 @@ def test_slices_instants_counters_and_gpus_have_their_places(tmp_path: Path) -> 
     assert (gemm["name"], gemm["start"], gemm["length"]) == ("gemm", 1_600, 250)
     (sample,) = found["/device:CUSTOM:Telemetry", "_counters_"]
     assert (sample["name"], sample["counter_value"], sample["unit"]) == ("memory", 42.0, "MB")
+
+
+def test_counters_of_gpus_are_on_their_planes_under_their_names(tmp_path: Path) -> None:
+    """Two writers number theirs alike; one says what its are called after it has counted."""
+    said = described(1, "Busy", unit=37) + described(2, "Read", unit=9, per=22)
+    data = b"".join(
+        (
+            packet(clocks((6, 1_000), (1, 5_000_001_000)), flags=CLEARED),
+            packet(gpu_counters(0, (1, 40), (2, 1.5)), at=1_000),
+            packet(gpu_counters(0, (1, -3), (9, 7)), at=3_000),
+            packet(gpu_counters(1, (1, 50)), at=2_000),
+            packet(gpu_counters(0, (1, 60)), at=2_000),
+            packet(gpu_counters(0, (1, 99)), at=2_000, sequence=8),
+            packet(gpu_counters(0, said=said), at=4_000),
+        )
+    )
+    found = lines(opened(tmp_path, data))
+    assert {plane for plane, _ in found} == {"/device:GPU:0", "/device:GPU:1"}
+    seen = [
+        (one["name"], one["start"] - 5_000_000_000, one["counter_value"], one.get("unit"))
+        for one in found["/device:GPU:0", "_counters_"]
+    ]
+    assert seen == [
+        ("Busy", 1_000, 40.0, "%"), ("Busy", 2_000, 60.0, "%"), ("Busy", 3_000, -3.0, "%"),
+        ("Read", 1_000, 1.5, "MB/s"),
+        ("counter 9", 3_000, 7.0, None),
+        ("counter 1", 2_000, 99.0, None),
+    ]  # fmt: skip
+    ((busy,),) = ([one] for one in found["/device:GPU:1", "_counters_"])
+    assert (busy["name"], busy["counter_value"]) == ("Busy", 50.0)
+
+
+def test_counters_beside_work_are_drawn(tmp_path: Path) -> None:
+    data = small() + packet(gpu_counters(5, (1, 40), said=described(1, "Busy", unit=37)), at=1_650)
+    space = opened(tmp_path, data)
+    tracks = timeline(Profile("p", (Host("h", space),))).tracks
+    (drawn,) = [one for one in tracks if one.name == "Busy"]
+    assert drawn.counter is not None
+    assert drawn.counter.value.tolist()[-1] == 40.0
 
 
 def test_an_arrow_goes_from_the_first_of_a_flow_to_the_next(tmp_path: Path) -> None:

@@ -64,6 +64,25 @@ def stat(name: str, value: int | float | str) -> bytes:
     return wire.blob(4, body)
 
 
+def described(number: int, name: str, *, unit: int = 0, per: int = 0) -> bytes:
+    """Name and units of a counter of a GPU."""
+    body = wire.number(1, number) + wire.text(2, name) + wire.number(7, unit) + wire.number(8, per)
+    return wire.blob(1, body)
+
+
+def gpu_counters(gpu: int, *values: tuple[int, float], said: bytes = b"") -> bytes:
+    """Samples of counters of a GPU by number: integers as such, others as doubles."""
+    body = wire.blob(1, said) if said else b""
+    for number, value in values:
+        one = wire.number(1, number)
+        if isinstance(value, int):
+            one += wire.number(2, value, always=True)
+        else:
+            one += wire.fixed64(3, int.from_bytes(struct.pack("<d", value), "little"))
+        body += wire.blob(2, one)
+    return wire.blob(52, body + wire.number(3, gpu))
+
+
 def clocks(*said: tuple[int, int], counts: int = 0) -> bytes:
     """A snapshot; the clock of the number ``counts`` counts from the packet before."""
     return wire.blob(

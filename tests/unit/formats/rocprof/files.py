@@ -249,3 +249,33 @@ def kernel_csv(path: Path) -> Path:
         "1000,2,1\n"
     )
     return path
+
+
+def old_trace(path: Path) -> Path:
+    """As rocprof 1 writes it: a range, a launch, its kernel and a copy, with arrows."""
+
+    def slice_(pid: int, tid: int, name: str, begin: int, end: int, **more: str) -> Row:
+        said = {"BeginNs": str(begin), "EndNs": str(end), "pid": "50", "tid": str(tid), **more}
+        at, dur = begin // 1000, (end - begin) // 1000
+        return {"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": at, "dur": dur, "args": said}
+
+    def named(pid: int, name: str) -> Row:
+        return {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}
+
+    def arrow(phase: str, number: int, pid: int, tid: int, at: int) -> Row:
+        return {"ph": phase, "cat": "DataFlow", "id": number, "pid": pid, "tid": tid, "ts": at,
+                "name": "dep"}  # fmt: skip
+
+    events = [
+        named(2, "0 CPU HIP API"), named(5, "1 Markers and Ranges"), named(6, "2 GPU0"),
+        slice_(5, 51, "forward", 900_000, 1_500_000),
+        slice_(2, 51, "hipLaunchKernel", 1_000_123, 1_200_000),
+        slice_(2, 51, "hipMemcpyAsync", 1_250_000, 1_260_000),
+        slice_(6, 0, f"{KERNEL}.kd", 2_000_777, 2_600_000, **{"stream-id": "2"}),
+        slice_(6, 0, "CopyHostToDevice", 3_000_000, 3_100_000, **{"stream-id": "2"}),
+        arrow("s", 7, 2, 51, 1_000), arrow("t", 7, 6, 0, 2_000),
+        arrow("s", 8, 2, 51, 1_250), arrow("t", 8, 6, 0, 3_000),
+    ]  # fmt: skip
+    lines = "\n,".join(["{}", *map(json.dumps, events)])
+    path.write_text(f'{{ "traceEvents":[{lines}\n],\n"otherData": {{"cmd": "{SECRET}"}}\n}}\n')
+    return path

@@ -84,3 +84,24 @@ def test_a_runtimes_call_that_is_the_only_step_is_work() -> None:
         "h", decode(space(host_plane(line("julia", ("PjRtLoadedExecutable::Execute", 0, 900)))))
     )
     assert set(told(one)) == {("framework", "")}
+
+
+def test_a_pause_of_what_a_call_waits_for_is_waiting_too() -> None:
+    """Methods of C++ objects leave no call of their own: the program's line waits to its end."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .W--------.W--------
+          tf_pool  ...OO.OOOO...OO.OOOO
+        """,
+        W=event("$train.py:78 main"),
+        O=event("a/MatMul:MatMul"),
+    )
+    # What comes before it computes is the program's own.
+    assert told(one) == {
+        ("op", "a/MatMul"): 1.2,
+        ("wait", ""): 0.2,
+        ("python", "main"): 0.4,
+        ("unrecorded", ""): 0.2,
+    }
