@@ -20,7 +20,7 @@ LABEL = {
 
 
 class Config:
-    vocab, width, heads, depth, length, batch = 8192, 384, 6, 3, 16, 2
+    vocab, width, heads, depth, length, batch = 8192, 384, 6, 2, 8, 2
     lr, warmup, total, decay = 3e-4, 100, 10_000, 0.1
     b1, b2, eps, clip = 0.9, 0.95, 1e-8, 1.0
 
@@ -92,7 +92,7 @@ def make_step(c):
 
 
 def main(clock):
-    clock.plan(3, 4)
+    clock.plan(3, 3)
     configure(debug=not clock.fixed)
     c = Config()
     params = init(jax.random.PRNGKey(0), c)

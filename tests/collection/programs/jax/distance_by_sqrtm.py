@@ -79,7 +79,7 @@ def train_step(g, d, key, real):
 
 
 def main(clock):
-    clock.plan(4, 12)
+    clock.plan(4, 8)
     keys = jax.random.split(jax.random.PRNGKey(0), 7)
     sizes = [LATENT, HIDDEN, HIDDEN, DATA]
     g = [dense(k, a, b) for k, a, b in zip(keys[:3], sizes, sizes[1:])]

@@ -53,7 +53,7 @@ def train_step(params, m, v, step, x):
 
 
 def main(clock):
-    clock.plan(4, 6)
+    clock.plan(4, 3)
     params = init(jax.random.PRNGKey(0))
     m = jax.tree_util.tree_map(jnp.zeros_like, params)
     v = jax.tree_util.tree_map(jnp.zeros_like, params)

@@ -84,7 +84,7 @@ def init(key):
 
 
 def main(clock):
-    clock.plan(3, 5)
+    clock.plan(3, 2)
     views, params = Views(jax.random.PRNGKey(0)), init(jax.random.PRNGKey(1))
     draw = views.draw_few if clock.fixed else views.draw_rays
     key = jax.random.PRNGKey(2)
