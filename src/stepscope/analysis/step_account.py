@@ -331,7 +331,8 @@ def _headline(made: list[Part], step_ps: float, steps: HostSteps) -> str:
     share = first.total_ps / int(steps.kept.sum()) / step_ps
     length = f"{ms(step_ps):.3g} ms"
     whole = f"the {length} recorded" if steps.markers.is_window else f"each {length} step"
-    return written_out(f"{described(first.kind, first.name)} takes {share:.0%} of {whole}.")
+    take = "take" if first.kind in _MANY else "takes"
+    return written_out(f"{described(first.kind, first.name)} {take} {share:.0%} of {whole}.")
 
 
 _WORDS = {
@@ -349,6 +350,8 @@ _WORDS = {
     "collective": "Communication between devices",
     "allocation": "Allocating memory",
 }
+# Parts that are several things.
+_MANY = ("op", "function")
 
 
 def described(kind: str, name: str) -> str:

@@ -50,6 +50,18 @@ def test_the_headline_names_the_largest_part() -> None:
     assert one.busy_ms == pytest.approx(0.2)
 
 
+def test_ops_take_and_a_function_takes() -> None:
+    one = found(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .OOOOOO....OOOOOO...
+        """,
+        O=event("aten/mm:mm"),
+    )
+    assert one.headline == "The ops of the family matmul take 60% of each 1 ms step."
+
+
 def test_it_says_what_was_recorded() -> None:
     one = found(PREPARES, **EVENTS)
     assert (one.has_python, one.has_events, one.is_window) == (True, True, False)
