@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, repeat
 from math import nan
 from typing import Annotated
@@ -17,6 +17,7 @@ from stepscope.tables.account.made_of import made_of
 from stepscope.tables.account.op_families import PRODUCTS, family_of
 from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part, parts
+from stepscope.tables.account.programs import with_programs
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import series
 from stepscope.tables.account.unused_graph import unused_graph
@@ -25,7 +26,6 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.host.cores import host_cores
 from stepscope.tables.recording.environment import environment
 from stepscope.tables.steps.attribution import HostSteps
-from stepscope.tables.steps.calls import function_calls, is_single_op
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
 from stepscope.verdicts.sentences import written_out
@@ -240,7 +240,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     host, longest = max(found, key=lambda pair: _mean_ps(pair[1]))
     steps = longest.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
-    made = _with_programs(host, parts(longest))
+    made = with_programs(host, parts(longest))
     played = what_if(longest, made, host_cores(host))
     step_ps = _mean_ps(longest)
     recorder = sum(one.total_ps for one in made if one.kind == "recorder")
@@ -279,24 +279,6 @@ def _nothing() -> StepAccount:
         owners=Table.empty(OwnerRow),
         rivals=Table.empty(RivalRow),
     )
-
-
-def _with_programs(host: Host, made: list[Part]) -> list[Part]:
-    """What runs compiled functions, as these functions, where none of their ops was recorded."""
-    if any(one.kind == "op" for one in made):
-        return made
-    called = [one for one in function_calls(host) if one.kind == "call"]
-    called = [one for one in called if not is_single_op(one.name)] or called
-    longest = sorted(called, key=lambda one: -one.time_ps)[:_PROGRAMS]
-    name = ", ".join(one.name for one in longest)
-    return [
-        replace(one, kind="program", name=name) if name and one.kind == "runtime" else one
-        for one in made
-    ]
-
-
-# So many functions are named where what of each was running is unknown.
-_PROGRAMS = 3
 
 
 def _growth(found: Account) -> OpsGrowth | None:
