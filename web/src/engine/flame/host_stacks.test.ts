@@ -105,3 +105,10 @@ test("without steps it is the recording, without threads nothing", () => {
   assert.deepEqual([whole?.start_ps, whole?.end_ps], [0, 901]);
   assert.equal(stackQuestion({ ...META, sections: META.sections.slice(0, 1) }, NOTHING), null);
 });
+
+test("the thread that the program starts on comes before all together", () => {
+  const tracks = META.tracks.map((one) => (one.id === 3 ? { ...one, name: "MainThread" } : one));
+  const [first, second] = threadSets({ ...META, tracks });
+  assert.equal(first?.label, "MainThread");
+  assert.equal(second?.label, "All threads with Python calls");
+});

@@ -33,7 +33,10 @@ const RUN = "run:";
 export const againstStep = (id: string) => STEP + id;
 export const againstRun = (run: string) => RUN + run;
 
-/** Python's threads, the runtime's and each alone; those with the most events first. */
+/** What Python's recorders call the thread that a program starts on. */
+const MAIN = "MainThread";
+
+/** The program's thread, then all, then each alone; those with the most events first. */
 export function threadSets(meta: TimelineMeta): ThreadSet[] {
   const ofKind = (kind: string) =>
     meta.sections
@@ -58,7 +61,9 @@ export function threadSets(meta: TimelineMeta): ThreadSet[] {
         tracks: [id],
       };
     });
-  return [...merged.map((each) => ({ ...each, detail: "" })), ...alone];
+  const own = alone.find(({ label, tracks }) => label === MAIN && python.includes(tracks[0] ?? -1));
+  const rest = alone.filter((each) => each !== own);
+  return [...(own ? [own] : []), ...merged.map((each) => ({ ...each, detail: "" })), ...rest];
 }
 
 /** The steps of the first host that has any; ids are their places. */
