@@ -10,9 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import stepscope
+
 ROOT = Path(__file__).resolve().parent.parent
 TWO_MILLION = ROOT.parent / "shared/data/xplane/tf-cpu-custom-loop-2M/vm.xplane.pb.gz"
-SAMPLE = ROOT / "src/stepscope/surfaces/sample/slow_input_cnn.xplane.pb.gz"
+# Of the package that is measured, which need not be that of this checkout.
+SAMPLE = Path(stepscope.__file__).parent / "surfaces/sample/slow_input_cnn.xplane.pb.gz"
 SAMPLE_TIMES = 100  # makes about as many events as the real one has
 LARGE_TIMES = 4
 

@@ -79,10 +79,13 @@ def test_marked_steps_are_in_the_recording(
     assert count_events(file.read_bytes()) > 10
     kept = tmp_path / "host.xplane.pb"
     file.rename(kept)
-    steps = stepscope.open(str(kept)).overview_page().steps
-    assert steps.source == "markers"
-    assert steps.count > 10
-    assert steps.time_ms.mean == pytest.approx(10, rel=0.5)
+    page = stepscope.open(str(kept)).overview_page()
+    assert page.steps.source == "markers"
+    assert page.steps.count > 10
+    # Each sleeps for 10 ms, and on a busy machine wakes up later; together they fit the recording.
+    assert page.steps.time_ms.mean > 9.5
+    whole = page.steps.time_ms.mean * page.steps.count
+    assert 0.5 < whole / page.environment.profile_duration_ms <= 1.0
 
 
 def test_a_recording_ends_after_the_steps_asked_for(
