@@ -36,9 +36,14 @@ def run_in_processes(
     try:
         while pending or doubtful or pool.running:
             while pending and not doubtful and pool.has_room(bytes_of, pending[0], budget_bytes):
-                pool.submit(work, pending.popleft())
-            if doubtful and not pool.running:
-                pool.submit(work, doubtful.popleft())
+                if not pool.submit(work, pending[0]):
+                    break
+                pending.popleft()
+            if doubtful and not pool.running and pool.submit(work, doubtful[0]):
+                doubtful.popleft()
+            if not pool.running:  # broken after its last answer
+                pool.renew()
+                continue
             broken = []
             for future in pool.finished():
                 item = pool.running.pop(future)
@@ -79,8 +84,13 @@ class _Pool:
         needed = sum(map(bytes_of, self.running.values())) + bytes_of(item)
         return not self.running or not budget_bytes or needed <= budget_bytes
 
-    def submit(self, work: Callable[[Any], Any], item: Any) -> None:
-        self.running[self._executor.submit(work, item)] = item
+    def submit(self, work: Callable[[Any], Any], item: Any) -> bool:
+        """Whether a process has it now; false where one was killed, and all are gone."""
+        try:
+            self.running[self._executor.submit(work, item)] = item
+        except BrokenProcessPool:
+            return False
+        return True
 
     def finished(self) -> list[Future[Any]]:
         return list(wait(self.running, return_when=FIRST_COMPLETED).done)

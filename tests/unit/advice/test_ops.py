@@ -10,6 +10,7 @@ from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.synthetic import BF16, GOOD, GOOD_TPU, layers, tpu_ops
+from tests.profiles import draw, event, nth
 from tests.profiles.loops import Kernel
 from tests.profiles.model import gpu, host, line, space, stream
 from tests.unit.advice.asking import Asked, ask
@@ -171,6 +172,24 @@ def test_a_profile_of_nothing_breaks_no_rule() -> None:
 def test_ops_that_xla_compiled_are_fused_already() -> None:
     ops = [(f"jit(step)/layer_{n}/add:add", 100.0) for n in range(8)]
     assert "XLA has compiled" in _ops(*ops).reason("no-xla", Silence)
+
+
+@pytest.mark.parametrize(("more", "severity"), [("", "high"), ("PP", "info")])
+def test_on_a_host_elementwise_ops_alarm_where_the_step_is_nothing_else(
+    more: str, severity: str
+) -> None:
+    step = f"MATE{more}".ljust(10, ".")
+    picture = f"""
+        /host:CPU
+          python   S---------S---------S---------
+          "        {step * 3}
+    """
+    kinds = {"M": "mul", "A": "add", "T": "tanh", "E": "exp", "P": "mm"}
+    letters = {letter: event(f"aten/{kind}:{kind}") for letter, kind in kinds.items()}
+    marks = event("train", step_num=nth, _r=1)
+    data = space(*draw(picture, unit_us=100, S=marks, **letters))
+    asked = Asked(Profile("s", (Host("h", decode(data)),)))
+    assert asked.finding("no-xla").severity == severity
 
 
 def test_elementwise_ops_of_pytorch_are_told_by_their_name_space() -> None:

@@ -69,7 +69,12 @@ class Code:
         self.co_name = self.co_qualname = name
         self.co_filename = "/work/model.py"
         # At even lines in a loop of Python code, at odd ones in a call.
-        self.co_code = bytes([dis.opmap["JUMP_BACKWARD"], dis.opmap["CALL"]] * 50)
+        # The names are those of 3.11 and later, and of 3.10.
+        ops = dis.opmap
+        jump = ops.get("JUMP_BACKWARD", ops.get("JUMP_ABSOLUTE"))
+        call = ops.get("CALL", ops.get("CALL_FUNCTION"))
+        assert jump is not None and call is not None
+        self.co_code = bytes([jump, call] * 50)
         self.co_firstlineno = line
 
 

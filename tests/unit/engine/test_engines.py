@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stepscope.engine import ENGINES, Done, Failed, run
+from stepscope.engine.pool import _Pool
 from stepscope.errors import UsageError
 
 LOCAL = ("here", "pool")
@@ -58,6 +60,20 @@ def test_who_kills_its_process_twice_is_named_and_all_others_are_answered(tmp_pa
     by_name = {name: answer for (name, _), answer in found.items()}
     assert "killed, twice" in by_name.pop("always")
     assert by_name == {name: name for name in names if name != "always"}
+
+
+def test_a_pool_that_broke_takes_nothing_until_it_is_renewed(tmp_path: Path) -> None:
+    pool = _Pool(1)
+    try:
+        assert pool.submit(die, ("always", str(tmp_path)))
+        (future,) = pool.finished()
+        assert isinstance(future.exception(), BrokenProcessPool)
+        assert not pool.submit(die, ("a", str(tmp_path)))
+        pool.renew()
+        assert pool.submit(die, ("a", str(tmp_path)))
+        assert [one.result() for one in pool.finished()] == ["a"]
+    finally:
+        pool.stop()
 
 
 def test_what_runs_at_once_fits_the_budget_and_the_largest_goes_first(tmp_path: Path) -> None:

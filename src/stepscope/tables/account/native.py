@@ -127,6 +127,10 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         compiles = (kind[parent[inner]] == COMPILE) & (kind[inner] != NOTHING)
         label[inner] = np.where(compiles, label[parent[inner]], label[inner])
         kind[inner] = np.where(compiles, COMPILE, kind[inner])
+        # What the runtime does to make a batch, on the thread that asks for it, is input.
+        makes = (kind[parent[inner]] == INPUT) & np.isin(kind[inner], (PART, FRAME, DISPATCH))
+        label[inner] = np.where(makes, label[parent[inner]], label[inner])
+        kind[inner] = np.where(makes, INPUT, kind[inner])
         here = inner[unnamed[inner]]
         label[here] = label[parent[here]]
         outer = kind[parent[here]]

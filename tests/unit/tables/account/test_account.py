@@ -428,3 +428,19 @@ def test_a_program_that_sleeps_until_the_work_is_done_waits_for_the_work() -> No
         O=event("a/MatMul:MatMul"),
     )
     assert owner_named(one, "a/MatMul").total_ps == 1_200_000_000
+
+
+def test_what_the_loops_thread_itself_does_to_make_a_batch_is_input() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        IIIIII....IIIIII....
+          "        .RRRR......RRRR.....
+        """.replace("IIIIII", "I-----").replace("RRRR", "R---"),
+        I=event("Iterator::Prefetch", _ct=7),
+        R=event("InstantiatedCapturedFunction::Run"),
+    )
+    kinds = {kind for kind, _name in told(one)}
+    assert "framework" not in kinds
+    assert sum(time for (kind, _), time in told(one).items() if kind == "input") == 1.2

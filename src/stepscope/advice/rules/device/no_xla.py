@@ -43,6 +43,8 @@ _ELEMENTWISE_OF_TORCH = re.compile(
 _SHARE_FRAC = 0.40
 # From this share of op time on, compiled ops are the step.
 _MOST_FRAC = 0.5
+# The same on a host, where fusing helps less.
+_ON_HOST_FRAC = 0.8
 _FEWEST = 4
 # Of the time of n ops in a chain, fusing leaves about two in n + 1 passes over memory; a chain of
 # three is common, so half of the time is expected to go.
@@ -77,8 +79,11 @@ def no_xla(results: Results) -> Iterator[Answer]:
         return
     yield Finding(
         rule=RULE.id,
-        # A host's caches hold much of what a chain passes on: there it is advice, no alarm.
-        severity=severity_of(_FUSED_FRAC * cost, step) if on_device else "info",
+        # A host's caches hold much of what a chain passes on: unless the step is nothing else, it
+        # is advice there, no alarm.
+        severity=severity_of(_FUSED_FRAC * cost, step)
+        if on_device or share >= _ON_HOST_FRAC
+        else "info",
         saving_ms=_FUSED_FRAC * cost,
         saving_high_ms=cost,
         confidence=0.6,
