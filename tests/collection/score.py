@@ -47,6 +47,7 @@ _CLAIMED: Final = """
 CAUSES: Final = frozenset(_CLAIMED.split())
 # What may be said where neither function nor op was recorded.
 _UNSEEN: Final = re.compile("Python|nothing was recorded|not recorded")
+_NO_LINE: Final = re.compile(r"Which line [^.]* was not recorded\.")
 _BINS: Final = ((0.0, 0.5), (0.5, 0.8), (0.8, 0.9), (0.9, 1.01))
 
 
@@ -132,7 +133,8 @@ def judge(recorded: Recorded, without: Sequence[str] = ()) -> Judged:
     is_placed = first is not None and label.places(text_of(first))
     if first is not None and not is_visible:
         # Names of events are not all there is: XLA's programs tell of lines, too.
-        is_placed |= _UNSEEN.search(text_of(first)) is not None
+        # That a line is unknown is said of any part: it does not tell which part it is.
+        is_placed |= _UNSEEN.search(_NO_LINE.sub("", text_of(first))) is not None
     if label.planted is None:
         is_right = not alarms
     else:

@@ -424,6 +424,7 @@ FACTS = (
         title="Each step does more than the one before",
         needs=("step_account",),
         cause_of=("eager-execution", "largest-part", "memory-growth", "python-bound"),
+        parts=("op", "function", "eager", "framework"),
     ),
     RuleFacts(
         "largest-part",

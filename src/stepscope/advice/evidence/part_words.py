@@ -235,9 +235,10 @@ def _function(part: PartRow, account: StepAccount) -> PartWords:
 
 def _program(part: PartRow, account: StepAccount) -> PartWords:
     """Compiled functions of whose ops none was recorded."""
+    what = "functions" if ", " in part.name else "function"
     return PartWords(
         f"{part.name} takes {part.step_frac:.0%} of the step",
-        f"Runs of the compiled function {part.name} take {_share(part, account)}. {_WHOLE}",
+        f"Runs of the compiled {what} {part.name} take {_share(part, account)}. {_WHOLE}",
         (
             _SPLIT,
             "Give it half the batch, or a smaller model, and time it: the steps of what it "

@@ -189,10 +189,10 @@ def _moments(
     kind, item, place, waits = _owners(said, calls, event, call)
     busy = _busy(work, begin)
     passive = waits & np.isin(kind, (of_native.FRAME, of_native.WAIT))
-    until_done, is_last = _ends_with_work(calls, call, work, (int(start[0]), int(end[-1])))
-    waits |= until_done
-    between = is_last & ~busy & (kind == PYTHON) & _computed_since(calls, call, begin, work)
-    kind[between], item[between] = of_native.WAIT, -1
+    waiting, to_the_end = _ends_with_work(calls, call, work, (int(start[0]), int(end[-1])))
+    waits |= waiting
+    pauses = to_the_end & ~busy & (kind == PYTHON) & _computed_since(calls, call, begin, work)
+    kind[pauses], item[pauses] = of_native.WAIT, -1
     waits |= _after_wait(event, said)
     waits = (waits | _waited_for(begin, until, busy, waits, work)) & busy
     if work.has_device:

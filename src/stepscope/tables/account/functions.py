@@ -1,8 +1,8 @@
 """Which of the program's functions an op is run by: those that run through the steps, and below.
 
-A function's ops are one thing to change where they are of several families and it alone calls what
-runs them: "train_accuracy takes 80 % of the step" says more than its convolutions, its pooling and
-its activations apart. A function that others call as well does not stand for one of them.
+A function's ops are one thing to change: "train_accuracy takes 80 % of the step" says more than its
+convolutions, its pooling and its activations apart. It stands for what it calls unless functions of
+its own do most of that; one that others call as well, as a model is, stands for none of them.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
+from stepscope.tables.steps.optimizer_updates import is_of_backward
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 
 
@@ -40,6 +41,8 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
     if found.line < 0:
         return None
     numbered, steps = numbered_ops(host), found.found
+    if not numbered.backward.any() and any(map(is_of_backward, host.space.event_metadata.name)):
+        return None  # gradients ran, and the recording does not say whose
     mine = _unused(numbered) & (numbered.thread == host.space.lines[found.line].id)
     begin, until = numbered.start_ps[mine], numbered.end_ps[mine]
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]

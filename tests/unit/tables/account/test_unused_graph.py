@@ -67,3 +67,20 @@ def test_it_is_where_most_of_its_time_is_called_from() -> None:
     )  # fmt: skip
     assert graph is not None and graph.place is not None
     assert (graph.place.function, graph.place.line) == ("evaluate", 30)
+
+
+def test_where_gradients_do_not_say_whose_they_are_nothing_is_unused() -> None:
+    """Early recordings number ops, and do not tell the forward thread of a gradient."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        ffgg.bb...ffgg.bb...
+        """,
+        f=event("aten/mm:mm", **{names.SEQUENCE_NUMBER: 1}, args="{}"),
+        g=event("aten/sum:sum", **{names.SEQUENCE_NUMBER: 2}, args="{}"),
+        b=event("autograd::engine::evaluate_function: MmBackward", args="{}"),
+    )
+    made = account(one)
+    assert made is not None
+    assert unused_graph(one, made) is None

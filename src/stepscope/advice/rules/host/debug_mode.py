@@ -40,8 +40,9 @@ _READS: Final = frozenset(
     f"aten/{one}" for one in ("isnan", "ne", "any", "_is_any_true", "item", "_local_scalar_dense")
 )
 _GRADIENT: Final = re.compile(r"^(?:torch/)?autograd/\w+$")
-# A program may look for NaN in its loss; anomaly mode does so in about every gradient.
-_EACH_FRAC: Final = 0.5
+# A program may look for NaN in its loss, or in its parameters' gradients, half as many as there are
+# ops with a gradient; anomaly mode looks into about every one of these.
+_EACH_FRAC: Final = 0.8
 # Kinds of the step's time that go with the checks: stacks, and ops that wait for each answer.
 _WITH: Final = ("framework", "library")
 # At least this share of that does; at most all but the products that the model is made of.

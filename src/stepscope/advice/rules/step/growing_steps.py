@@ -87,6 +87,7 @@ RULE = Rule(
     check=growing_steps,
     needs=("step_account",),
     evidence=("ops",),
+    parts=("op", "function", "eager", "framework"),
     doc=__doc__ or "",
     change=REMOVED,
     title="Each step does more than the one before",
