@@ -133,7 +133,7 @@ def judge(recorded: Recorded, without: Sequence[str] = ()) -> Judged:
     is_placed = first is not None and label.places(text_of(first))
     if first is not None and not is_visible:
         # Names of events are not all there is: XLA's programs tell of lines, too.
-        # That a line is unknown is said of any part: it does not tell which part it is.
+        # That a line is unknown goes for any part: it does not tell which part it is.
         is_placed |= _UNSEEN.search(_NO_LINE.sub("", text_of(first))) is not None
     if label.planted is None:
         is_right = not alarms

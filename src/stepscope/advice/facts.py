@@ -423,8 +423,7 @@ FACTS = (
         "growing-steps",
         title="Each step does more than the one before",
         needs=("step_account",),
-        cause_of=("eager-execution", "largest-part", "memory-growth", "python-bound"),
-        parts=("op", "function", "eager", "framework"),
+        cause_of=("eager-execution", "memory-growth", "python-bound"),
     ),
     RuleFacts(
         "largest-part",

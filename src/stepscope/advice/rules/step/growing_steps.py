@@ -87,10 +87,9 @@ RULE = Rule(
     check=growing_steps,
     needs=("step_account",),
     evidence=("ops",),
-    parts=("op", "function", "eager", "framework"),
     doc=__doc__ or "",
     change=REMOVED,
     title="Each step does more than the one before",
     threshold="every one of ≥ 4 steps runs more ops than the one before",
-    cause_of=("eager-execution", "largest-part", "memory-growth", "python-bound"),
+    cause_of=("eager-execution", "memory-growth", "python-bound"),
 )
