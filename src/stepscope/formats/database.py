@@ -81,16 +81,7 @@ class TraceDatabase:
         where: tuple[str, Sequence[str] | Sequence[int]] | None = None,
         endings: Sequence[str] = (),
     ) -> Rows:
-        """A table, in the order of the file.
-
-        Args:
-            table: Its name; one that is not there has no rows.
-            numbers: Columns of integers.
-            texts: Columns of texts.
-            where: Only rows whose column is one of these values.
-            endings: What comes before numbers at the ends of texts of the first column of texts,
-                the last first. Where such ends were taken off, ``Rows.ended`` has the numbers.
-        """
+        """A table, in the order of the file: see ``TraceTables.rows``."""
         known = frozenset(self.tables.get(table, ()))
         nothing = Rows(0, dict.fromkeys(numbers), dict.fromkeys(texts), known)
         if not known or (where is not None and where[0] not in known):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import coded
+from stepscope.errors import FormatError
 from stepscope.formats.packed import compact
 from stepscope.formats.xspace.plane_writer import Value
 
@@ -237,6 +238,26 @@ class LaunchedRecording:
     origin: str = ""
     unix_ns: int | None = None
     warnings: list[str] = field(default_factory=list)
+
+    def cut_off(self, damage: str, missing: str, *, file: str) -> None:
+        """Note that the text could not be read to its end; "" where it could.
+
+        Args:
+            damage: Why not.
+            missing: What is missing for that.
+            file: Name for reports.
+
+        Raises:
+            FormatError: Nothing came before.
+        """
+        if not damage:
+            return
+        if not self.count:
+            raise FormatError(self.title, damage, file=file)
+        self.warnings.append(
+            f"The text cannot be read to its end ({damage}): {missing} are missing, and totals "
+            "are lower bounds."
+        )
 
     def thread_rows(self, process: I64, number: I64) -> I64:
         """Rows of ``threads`` for these (process, number); new ones are added without a name."""

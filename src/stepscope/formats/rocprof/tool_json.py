@@ -10,7 +10,6 @@ import numpy as np
 
 from stepscope.columns import coded
 from stepscope.columns.space import Space
-from stepscope.errors import FormatError
 from stepscope.formats.format import Input
 from stepscope.formats.json_parts import Parts, Path
 from stepscope.formats.launched import LaunchedRecording, to_space
@@ -70,13 +69,7 @@ def open_json(pieces: Input, *, file: str) -> Space:
     for one in processes:
         one.add_to(recorded)
     recorded.origin = f"Imported from rocprofv3's JSON. {LACKS}"
-    if parts.damage:
-        if not recorded.count:
-            raise FormatError(TITLE, parts.damage, file=file)
-        recorded.warnings.append(
-            f"The text cannot be read to its end ({parts.damage}): records are missing, and totals "
-            "are lower bounds."
-        )
+    recorded.cut_off(parts.damage, "records", file=file)
     return to_space(recorded, file=file)
 
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 import numpy as np
 
 from stepscope.columns.space import Space
-from stepscope.errors import FormatError
 from stepscope.formats.format import Input
 from stepscope.formats.json_parts import Parts
 from stepscope.formats.launched import LaunchedRecording, to_space
@@ -76,13 +75,7 @@ def open_trace(pieces: Input, *, file: str) -> Space:
             found.take(value)
     found.add_to(recorded)
     recorded.origin = f"Imported from the JSON of rocprof 1 or 2. {LACKS}"
-    if parts.damage:
-        if not recorded.count:
-            raise FormatError(TITLE, parts.damage, file=file)
-        recorded.warnings.append(
-            f"The text cannot be read to its end ({parts.damage}): events are missing, and totals "
-            "are lower bounds."
-        )
+    recorded.cut_off(parts.damage, "events", file=file)
     return to_space(recorded, file=file)
 
 
