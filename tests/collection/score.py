@@ -133,8 +133,7 @@ def judge(recorded: Recorded, without: Sequence[str] = ()) -> Judged:
     is_placed = first is not None and label.places(text_of(first))
     if first is not None and not is_visible:
         # Names of events are not all there is: XLA's programs tell of lines, too.
-        # That a line is unknown goes for any part: it does not tell which part it is.
-        is_placed |= _UNSEEN.search(_NO_LINE.sub("", text_of(first))) is not None
+        is_placed |= says_unseen(text_of(first))
     if label.planted is None:
         is_right = not alarms
     else:
@@ -165,6 +164,14 @@ def judge(recorded: Recorded, without: Sequence[str] = ()) -> Judged:
         ),
         change_of(first),
     )
+
+
+def says_unseen(text: str) -> bool:
+    """Whether a finding says that its time is Python's, or what nobody recorded.
+
+    That a line is unknown goes for any part: it does not tell which part it is.
+    """
+    return _UNSEEN.search(_NO_LINE.sub("", text)) is not None
 
 
 def advice_of(session: stepscope.Session, without: Sequence[str]) -> Advice:

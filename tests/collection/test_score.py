@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stepscope.result import Finding
 from tests.collection.labels import Label, Recorded
-from tests.collection.score import Judged, likelihoods, report, saving_of
+from tests.collection.score import Judged, likelihoods, report, saving_of, says_unseen
 
 LABEL = Label(
     "tf/x", "develop", "slow", "slow", ("serial-map",), (), ("Map",), ("augment",), (9,), 3, False
@@ -41,6 +41,14 @@ def test_a_range_covers_what_was_measured_within_noise() -> None:
     assert replace(JUDGED, saving=None).does_range_cover is None
     unsteady = replace(RECORDED, saving_frac=nan)
     assert replace(JUDGED, recorded=unsteady).does_range_cover is None
+
+
+def test_that_a_line_is_unknown_names_no_place() -> None:
+    assert says_unseen("For 3 of each 10 ms step nothing was recorded on the loop's thread.")
+    assert not says_unseen(
+        "MatMul takes 40%. Which line of the program runs this was not recorded."
+    )
+    assert not says_unseen("Gradients are prepared. Which line runs them was not recorded.")
 
 
 def test_a_promise_is_a_share_of_the_step() -> None:
