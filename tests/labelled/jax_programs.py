@@ -6,6 +6,7 @@ Run as ``python -m tests.labelled.jax_programs FOLDER [NAME …]``: writes
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -116,6 +117,7 @@ def record(jax: Any, name: str, folder: Path) -> None:
     for attempt in range(1, _ATTEMPTS + 1):
         times = []
         log = folder / "log" / f"{name}-{attempt}"
+        shutil.rmtree(log, ignore_errors=True)  # of an earlier recording of this program
         with jax.profiler.trace(str(log)):
             for number in range(attempt * _STEPS, (attempt + 1) * _STEPS):
                 begin = time.perf_counter()

@@ -36,14 +36,18 @@ def record(folder: Path) -> tuple[Labelled, ...]:
             continue
         missing = [name for name in expected if not (folder / f"{name}.xplane.pb").exists()]
         if missing:
-            subprocess.run(
+            ran = subprocess.run(
                 [sys.executable, "-m", module, str(folder), *missing],
-                check=True,
                 cwd=ROOT,
                 env=os.environ | {"PYTHONPATH": str(ROOT)} | _QUIET,
                 timeout=400,
                 capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
             )
+            if ran.returncode:
+                raise RuntimeError(f"{module} ended with {ran.returncode}: {ran.stderr[-2000:]}")
         found += [
             Labelled(name, rule, partial(_read, folder / f"{name}.xplane.pb"))
             for name, rule in expected.items()

@@ -7,6 +7,7 @@ Run as ``python -m tests.labelled.tf_programs FOLDER [NAME …]``: writes
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -364,6 +365,7 @@ def record(tf: Any, name: str, folder: Path) -> None:
     for attempt in range(1, _ATTEMPTS + 1):
         times = []
         log = folder / "log" / f"{name}-{attempt}"
+        shutil.rmtree(log, ignore_errors=True)  # of an earlier recording of this program
         tf.profiler.experimental.start(str(log))
         for number in range(attempt * program.steps, (attempt + 1) * program.steps):
             begin = time.perf_counter()
