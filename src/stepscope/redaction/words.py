@@ -149,8 +149,8 @@ valu value values var variable variables variant varlen vdot vec vector vectoriz
 vectors vendor version versions vex vf vgpr view viewer virtual visualization viztracer vld vllm
 vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal wall
 warning warp warps was wave weak weight weights were wgmma wgrad what when where while who whole
-why width window windowed winogra winograd wire with without wmma work worker workers workgroup
-would wr wrap wrapped wrapper write writer writing written xdl xdlops xent xf xinfo xla xladot xlu
-xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard zstd
+why width window windowed winogra winograd wire with within without wmma work worker workers
+workgroup would wr wrap wrapped wrapper write writer writing written xdl xdlops xent xf xinfo xla
+xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard zstd
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())
