@@ -29,11 +29,17 @@ from stepscope.tables.hlo.source import source_files
 from stepscope.tables.steps.recorder_work import is_recorder_work
 
 # Whose code a function is: the program's, of an installed library, of the framework (which
-# dispatches ops), of a recorder; UNSAID where its file's name could be anybody's.
-OWN, LIBRARY, FRAMEWORK, RECORDER, UNSAID = range(5)
+# dispatches ops), of a recorder; UNSAID where its file's name could be anybody's, BUILT_IN of C
+# code that is a framework's only where that calls it.
+OWN, LIBRARY, FRAMEWORK, RECORDER, UNSAID, BUILT_IN = range(6)
 
 _CALL = re.compile(r"\$(.+?):(\d+)(?: (.*))?$", re.S)
 _C_CALL = re.compile(r"\$(\S+) (.+)$", re.S)
+# As PyTorch writes calls into C ("run_backward of torch._C._EngineBase object at 0x7f…") and of
+# modules ("nn.Module: Linear_0").
+_BUILT_IN = re.compile(r"\$<built-in (?:method|function) ([^ >]*)(?: of (\S+) object at .*)?>$")
+_MODULE = re.compile(r"\$nn\.Module: (.*?)(?:_\d+)?$")
+_OF_FRAMEWORK = re.compile(r"torch\b|Tensor$|Parameter$|type$|pybind11_")
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
 _STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
 _PACKAGES = "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
@@ -249,6 +255,12 @@ def program_files(host: Host) -> frozenset[str]:
 
 def _name(text: str, path: str, own: frozenset[str], has_folders: bool) -> Name:
     said = _CALL.match(text)
+    if said is None and (module := _MODULE.match(text)) is not None:
+        return Name(module.group(1), "", 0, FRAMEWORK, module.group(1), *_waits(""))
+    if said is None and (inner := _BUILT_IN.match(text)) is not None:
+        function, owner = inner.group(1), inner.group(2) or ""
+        kind = FRAMEWORK if _OF_FRAMEWORK.match(owner) else BUILT_IN
+        return Name(function, "", 0, kind, function, *_waits(function))
     if said is None:
         outer, _, function = text[1:].rpartition(" ")
         if outer in ("<unknown>", ""):
@@ -341,6 +353,8 @@ def _linked(
         outer = np.where(has, kind[up], OWN).astype(np.uint8)
         unsaid = (kind[here] == UNSAID) | (is_between[here] & has)
         kind[here] = np.where(unsaid, outer, kind[here])
+        of_library = np.where(has & (outer == FRAMEWORK), FRAMEWORK, LIBRARY)
+        kind[here] = np.where(kind[here] == BUILT_IN, of_library, kind[here])
         taken = has & (outer == RECORDER) & (kind[here] != OWN)
         kind[here] = np.where(taken, RECORDER, kind[here])
         kind[here] = np.where(is_line[here] & has, outer, kind[here])

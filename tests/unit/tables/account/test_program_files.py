@@ -9,6 +9,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.account.frames import (
+    BUILT_IN,
     FRAMEWORK,
     LIBRARY,
     OWN,
@@ -119,6 +120,51 @@ def test_where_folders_are_recorded_they_tell_whose_a_file_is(
     """PyTorch's recorder; ``trainer.py`` is also the name of a file of Keras'."""
     name = _name(f"${file}:12 call", "", frozenset(), has_folders=True)
     assert (name.kind, name.public) == (kind, public)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "public"),
+    [
+        ("built-in method run_backward of torch._C._EngineBase object at 0x7f", FRAMEWORK, ""),
+        ("built-in method chunk of Tensor object at 0x7f695e79b8e0", FRAMEWORK, "chunk"),
+        ("built-in method zeros of type object at 0x7f697f8cea40", FRAMEWORK, "zeros"),
+        ("built-in method append of list object at 0x7f69615734c0", BUILT_IN, "append"),
+        ("built-in function sorted", BUILT_IN, "sorted"),
+    ],
+)
+def test_a_call_into_c_is_named_without_its_address(text: str, kind: int, public: str) -> None:
+    name = _name(f"$<{text}>", "", frozenset(), has_folders=True)
+    assert (name.kind, name.public) == (kind, public or "run_backward")
+
+
+def test_a_module_is_the_frameworks_call_of_the_programs_forward() -> None:
+    name = _name("$nn.Module: LoopLSTM_0", "", frozenset(), has_folders=True)
+    assert (name.kind, name.public) == (FRAMEWORK, "LoopLSTM")
+
+
+def test_c_code_is_the_frameworks_where_that_calls_it() -> None:
+    drawn = draw(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        T---------T---------
+          "        .M---.B--..M---.B--.
+          "        ..B-........B-......
+        """,
+        unit_us=100,
+        S=event("train", step_num=nth, _r=1),
+        T=event("$train.py:40 train"),
+        M=event("$torch/autograd/graph.py:966 _engine_run_backward"),
+        B=event("$<built-in function sorted>"),
+    )
+    found = account(Host("h", decode(space(*drawn))))
+    assert found is not None
+    told = {(one.kind, one.name): one.total_ps // 10**8 for one in owners(found)}
+    assert told == {
+        ("framework", "torch._engine_run_backward"): 8,
+        ("library", "sorted"): 6,
+        ("python", "train"): 6,
+    }
 
 
 def test_a_models_forward_is_the_programs_though_torch_calls_it() -> None:
