@@ -255,19 +255,8 @@ def program_files(host: Host) -> frozenset[str]:
 
 def _name(text: str, path: str, own: frozenset[str], has_folders: bool) -> Name:
     said = _CALL.match(text)
-    if said is None and (module := _MODULE.match(text)) is not None:
-        return Name(module.group(1), "", 0, FRAMEWORK, module.group(1), *_waits(""))
-    if said is None and (inner := _BUILT_IN.match(text)) is not None:
-        function, owner = inner.group(1), inner.group(2) or ""
-        kind = FRAMEWORK if _OF_FRAMEWORK.match(owner) else BUILT_IN
-        return Name(function, "", 0, kind, function, *_waits(function))
     if said is None:
-        outer, _, function = text[1:].rpartition(" ")
-        if outer in ("<unknown>", ""):
-            outer = ""
-        public = function if outer in ("", "builtins") else f"{outer}.{function}"
-        kind = FRAMEWORK if _FRAMEWORKS.match(outer) or "xla" in outer.lower() else LIBRARY
-        return Name(function, "", 0, kind, public, *_waits(function))
+        return _without_file(text)
     file, line, function = said.groups()
     function = function or ""
     path = path.rpartition(":")[0] or path
@@ -279,6 +268,22 @@ def _name(text: str, path: str, own: frozenset[str], has_folders: bool) -> Name:
     public = ".".join(part for part in (module, function.rpartition(".<locals>.")[2]) if part)
     waits = _waits(function) if kind != OWN else (False, False, False)
     return Name(function, file, int(line), kind, public, *waits)
+
+
+def _without_file(text: str) -> Name:
+    """Of a module of PyTorch's, or a call into C."""
+    public = ""
+    if (module := _MODULE.match(text)) is not None:
+        function, kind = module.group(1), FRAMEWORK
+    elif (called := _BUILT_IN.match(text)) is not None:
+        function = called.group(1)
+        kind = FRAMEWORK if _OF_FRAMEWORK.match(called.group(2) or "") else BUILT_IN
+    else:
+        outer, _, function = text[1:].rpartition(" ")
+        outer = "" if outer == "<unknown>" else outer
+        public = "" if outer in ("", "builtins") else f"{outer}.{function}"
+        kind = FRAMEWORK if _FRAMEWORKS.match(outer) or "xla" in outer.lower() else LIBRARY
+    return Name(function, "", 0, kind, public or function, *_waits(function))
 
 
 def _is_api(file: str, function: str) -> bool:
