@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.window import of_the_recording
+from stepscope.advice.evidence_words import named
 from stepscope.advice.facts import FACTS
 from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
 from stepscope.advice.results import Results
@@ -122,7 +123,7 @@ def advise(
     subjects = RULES.subjects
     checked = [replace(one, subject=subjects.get(one.rule, "")) for one in checked]
     placed = ordered(refined(findings, facts), ran, time)
-    complete = (ranged(one, facts[one.rule], results) for one in placed)
+    complete = (named(ranged(one, facts[one.rule], results), results) for one in placed)
     return Advice(tuple(worded(one, time.whole_ms) for one in complete), tuple(checked))
 
 

@@ -70,6 +70,7 @@ export interface SessionInfo {
 /** One option of a tool. */
 export interface OptionInfo {
   readonly name: string;
+  readonly label: string;
   readonly type: "bool" | "str" | "int" | "float";
   readonly default: string | number | null | boolean;
   readonly choices: readonly string[];
@@ -101,6 +102,7 @@ export interface ToolInfo {
   readonly record: string;
   readonly options: readonly OptionInfo[];
   readonly tables: Readonly<Record<string, readonly ColumnInfo[]>>;
+  readonly labels: Readonly<Record<string, string>>;
   readonly times_of: readonly ("step" | "recording")[];
 }
 
@@ -360,6 +362,7 @@ export interface Ref {
   readonly rows: readonly string[];
   readonly from_ms: number | null;
   readonly to_ms: number | null;
+  readonly words: string;
 }
 
 /** Where in the program, or in what it runs, a finding's time goes; "" and 0 where unknown. */
