@@ -2527,6 +2527,8 @@ export interface GraphViewerNodeRow {
   readonly opcode: readonly (string | null)[];
   /** Category. */
   readonly category: readonly (string | null)[];
+  /** Kind. What its colour stands for. */
+  readonly kind: readonly (string | null)[];
   /** Shape. */
   readonly shape: readonly (string | null)[];
   /** Result (B). */
