@@ -14,6 +14,7 @@ from stepscope.result import Checked, Finding, Result, columns_of, tables_of
 from stepscope.session import FileReport
 from stepscope.store import Run
 from stepscope.store.notes import NO_NOTE, RunNote
+from stepscope.surfaces.brought_names import bringing, names_of
 from stepscope.surfaces.fields import field_names, table_fields
 from stepscope.tables.core.profile import TimeBase
 from stepscope.utf8 import shown
@@ -370,7 +371,10 @@ def column_infos(row: type) -> list[ColumnInfo]:
 
 
 def columnar(result: Result, top: int | None = None) -> dict[str, Any]:
-    """A result's JSON with each table as ``{"rows": n, "columns": {name: values}}``."""
+    """A result's JSON with each table as ``{"rows": n, "columns": {name: values}}``, for the pages.
+
+    ``short_names`` has the short names of kernels among the names in the tables.
+    """
     # Row form is made of no rows: the tables are put in as columns below.
     body = result.to_dict(0)
     for name, whole in tables_of(result).items():
@@ -380,4 +384,4 @@ def columnar(result: Result, top: int | None = None) -> dict[str, Any]:
         for part in path:
             place = place[part]
         place[last] = {"rows": len(table), "columns": table.to_dict()}
-    return body
+    return bringing(body, names_of(result))

@@ -1,4 +1,4 @@
-"""What an HLO instruction is for a reader of the graph: a few kinds, told apart by colour."""
+"""What an HLO instruction is for a reader of the graph: a few kinds, each with its colour."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 OTHER: Final = "Elementwise, other"
-# By opcode and the kind of a fusion, the first that fits: a collective's start is no copy.
+# By opcode and kind of fusion, the first that fits: the start of a collective before a copy.
 _KINDS: Final = (
     ("Collective", r"\ball-|reduce-scatter|collective|\bsend|\brecv|partition-id|replica-id"),
     ("Matrix product, convolution, custom call", r"\bdot\b|convolution|custom|gemm"),

@@ -20,7 +20,7 @@ from stepscope.tables.hlo.kinds import KINDS, kind_of
         ("call", "call", "Control"),
         ("get-tuple-element", "get-tuple-element", "Parameter, constant, tuple"),
         ("non-fusion elementwise", "add", "Elementwise, other"),
-        # "conv" is no convolution here, and a reduction on one device no collective.
+        # "conv" alone does not make a convolution, nor "reduce" a collective.
         ("non-fusion elementwise", "convert", "Elementwise, other"),
         ("reduce", "reduce", "Elementwise, other"),
     ],
