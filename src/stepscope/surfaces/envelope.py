@@ -108,8 +108,8 @@ class ColumnInfo(TypedDict):
 class ToolInfo(TypedDict):
     """One tool. ``missing`` says what the profile lacks, ``record`` how to record it.
 
-    ``labels``: fields of its result, at any depth, in words. ``times_of``: what ``per`` can make
-    its times of, first what they are of without it.
+    ``labels``: fields of its result and parts of a step, in words. ``times_of``: what ``per`` can
+    make its times of, first what they are of without it.
     """
 
     id: str
@@ -329,8 +329,15 @@ def tool_info(tool: Tool, unavailable: Unavailable | None) -> ToolInfo:
 
 
 def field_labels(result: type[Result]) -> dict[str, str]:
-    """The fields of a result, at any depth, in words."""
-    return {name: label_of(name) for name in field_names(result)}
+    """The fields of a result and the parts of a step, at any depth, in words."""
+    # A part of a field in ms (``breakdown_ms``) is a column in ms of a table beside it.
+    parts = {
+        name.removesuffix("_ms"): column.label
+        for row in table_fields(result).values()
+        for name, (_, column) in columns_of(row).items()
+        if name.endswith("_ms")
+    }
+    return parts | {name: label_of(name) for name in field_names(result)}
 
 
 def option_info(option: Option) -> OptionInfo:

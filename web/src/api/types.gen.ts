@@ -2121,7 +2121,7 @@ export interface PodRow {
   readonly collective_transfer_ms: readonly (number | null)[];
   /** Waiting for other workers (ms). */
   readonly collective_wait_ms: readonly (number | null)[];
-  /** Input (ms). */
+  /** Input wait (ms). */
   readonly input_ms: readonly (number | null)[];
   /** Copy to device (ms). */
   readonly host_to_device_ms: readonly (number | null)[];
@@ -2851,7 +2851,7 @@ export interface DeviceRow {
   readonly waits_ms: readonly (number | null)[];
   /** Transfers (ms). Per step. */
   readonly transfers_ms: readonly (number | null)[];
-  /** Input (ms). Per step. */
+  /** Input wait (ms). Per step. */
   readonly input_ms: readonly (number | null)[];
   /** Arrives last (%). Share of its collectives. */
   readonly last_frac: readonly (number | null)[];
@@ -2908,6 +2908,7 @@ export interface OverviewPage extends ResultBody {
   readonly tool: "overview_page";
   readonly headline: string;
   readonly bound_by: "input" | "output" | "kernel_launch" | "host" | "device" | "collectives" | "compilation" | "balanced" | "unknown";
+  readonly limited_by: string;
   readonly bound_frac: number | null;
   readonly steps: Steps;
   readonly breakdown_ms: Readonly<Record<string, number | null>>;

@@ -49,7 +49,8 @@ export function Value(props: ValueProps): ComponentChildren {
   if (typeof value !== "object" || value === null) return <p>{fieldText(name, value)}</p>;
   const entries = Object.entries(value);
   if (entries.length === 0) return <p class="quiet">This profile has no data here.</p>;
-  if (isBreakdown(name, value as FlatRecord)) return <Breakdown parts={value as PartTimes} />;
+  if (isBreakdown(name, value as FlatRecord))
+    return <Breakdown parts={value as PartTimes} labels={labels} />;
   const flat = entries.filter(([, item]) => isScalar(item));
   const alike = alikeRecords(entries);
   const deep = entries.filter(([key, item]) => !isScalar(item) && !(key in alike));
@@ -82,8 +83,8 @@ function isBreakdown(name: string, value: FlatRecord): boolean {
   return name.endsWith("_ms") && keys.length > 2 && keys.every(isPart);
 }
 
-function Breakdown({ parts }: { parts: PartTimes }) {
-  const items = partsFor(Object.keys(parts)).map((part) => ({
+function Breakdown({ parts, labels }: { parts: PartTimes; labels: Labels }) {
+  const items = partsFor(Object.keys(parts), labels).map((part) => ({
     part,
     ms: parts[part.id] ?? null,
     stdMs: null,

@@ -34,7 +34,7 @@ export function InputPipeline(props: InputProps) {
         </p>
       </header>
       <Figures figures={figures(result)} />
-      <AverageStep result={result} />
+      <AverageStep {...props} />
       {result.step_table.rows > 0 && (
         <StepSection
           {...props}
@@ -107,10 +107,10 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
   ];
 }
 
-function AverageStep({ result }: { result: InputPipelineAnalyzer }) {
+function AverageStep({ result, tool }: ToolPageProps<InputPipelineAnalyzer>) {
   const means = result.device_side.mean_ms;
   const whole = result.times_of === "recording";
-  const items = partsFor(Object.keys(means)).map((part) => ({
+  const items = partsFor(Object.keys(means), tool.labels).map((part) => ({
     part,
     ms: means[part.id] ?? null,
     stdMs: null,

@@ -126,7 +126,7 @@ function room({ batch_room: found }: MemorySystem): Fact[] {
   const most = found.at_most ?? least;
   const times = most > least ? `${significant(least)} to ${significant(most)}` : significant(least);
   const note = "the recorded batch, a tenth of the memory left free";
-  return [{ label: "Room for a batch", value: `${times} ×`, note }];
+  return [{ label: "Room for a batch", value: `${times}×`, note }];
 }
 
 function AtPeak({ memory }: { memory: MemorySystem }) {

@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { byName, numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
 import { duration, plural } from "../../base/format.ts";
-import { isPart, partsFor } from "../../base/parts.ts";
+import { partsFor } from "../../base/parts.ts";
 import { momentTicks, wholeTicks } from "../../engine/axes/ticks.ts";
 import { greatest } from "../../engine/charts/curve.ts";
 import type { StepSeries } from "../../engine/charts/step_series.ts";
@@ -158,9 +158,9 @@ function workersOf(
   const texts = (name: string) =>
     textsOf((source.columns[name] ?? []) as readonly (string | null)[]);
   const [hosts, devices] = [texts("host"), texts("device")];
-  const layers = partsFor(Object.keys(labels))
+  const layers = partsFor(Object.keys(labels), labels)
     .map((part) => ({
-      part: isPart(part.id) ? part : { ...part, label: labels[part.id] ?? part.label },
+      part,
       values: numbersOf(cells(`${part.id}_ms`)).map((value) => value || 0),
     }))
     .filter(({ values }) => values.some((value) => value > 0));

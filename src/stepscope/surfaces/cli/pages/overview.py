@@ -88,7 +88,7 @@ def _figures(page: Page, result: OverviewPage) -> None:
             + "of device compute"
         )
     share = "" if result.bound_by == "unknown" else f" · {percent(result.bound_frac)} of the step"
-    page.line("  Bound by    ", (result.bound_by.replace("_", " "), "bold"), share)
+    page.line("  Limited by  ", (result.limited_by, "bold"), share)
 
 
 def _average_step(page: Page, result: OverviewPage) -> None:
