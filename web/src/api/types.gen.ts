@@ -240,6 +240,7 @@ export interface Checked {
 export interface Steps {
   readonly count: number;
   readonly source: string;
+  readonly found: string;
   readonly confidence: number | null;
   readonly dropped: number;
   readonly time_ms: TimeStats;
@@ -2935,6 +2936,7 @@ export interface InputPipelineAnalyzer extends ResultBody {
   readonly input_frac: number | null;
   readonly step_count: number;
   readonly step_source: string;
+  readonly steps_found: string;
   readonly device_side: DeviceSide;
   readonly host_breakdown: readonly CategoryTime[];
   readonly next_step: string;

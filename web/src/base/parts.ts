@@ -56,16 +56,6 @@ export function partsFor(ids: Iterable<string>, labels: Labels): Part[] {
   return [...known, ...rest].map((id) => partOf(id, labels));
 }
 
-/** How the steps were found. */
-export const STEP_SOURCES: Readonly<Record<string, string>> = {
-  markers: "from step markers",
-  device_steps: "from the device's own steps",
-  framework: "from the framework's calls",
-  inferred: "inferred from repetition",
-  window: "the whole recording",
-  none: "none found",
-};
-
 /** Colour of the part that a limit of the step is about. */
 export const LIMIT_COLOURS: Readonly<Record<string, string>> = {
   input: "input",

@@ -3,7 +3,7 @@
 import { byName, numbersOf } from "../../api/columns.ts";
 import type { InputPipelineAnalyzer, Spread } from "../../api/types.gen.ts";
 import { duration, MISSING, percent, plural } from "../../base/format.ts";
-import { partsFor, STEP_SOURCES } from "../../base/parts.ts";
+import { partsFor } from "../../base/parts.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
@@ -102,7 +102,7 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
     {
       label: "Steps counted",
       value: String(result.step_count),
-      note: STEP_SOURCES[result.step_source] ?? result.step_source,
+      note: result.steps_found,
     },
   ];
 }

@@ -2,7 +2,6 @@
 
 import type { OverviewPage } from "../../api/types.gen.ts";
 import { count, duration, MISSING, percent } from "../../base/format.ts";
-import { STEP_SOURCES } from "../../base/parts.ts";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 
 function time(value: number | null): string {
@@ -43,7 +42,7 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
       label: "Steps counted",
       value: count(some ? steps.count : 0),
       note:
-        (some ? (STEP_SOURCES[steps.source] ?? steps.source) : "none found") +
+        (some ? steps.found : "none found") +
         (steps.dropped > 0 ? `, ${count(steps.dropped)} left out` : ""),
     },
     {

@@ -70,8 +70,7 @@ def _figures(page: Page, result: OverviewPage) -> None:
         )
     dropped = f", {steps.dropped} dropped" if steps.dropped else ""
     page.text(
-        f"{steps.count:,} from {steps.source} ({steps.certainty}{dropped}). "
-        f"{clean(steps.explanation)}",
+        f"{steps.count:,} {steps.found} ({steps.certainty}{dropped}). {clean(steps.explanation)}",
         lead="  Steps       ",
     )
     if result.device.busy_frac is None:
