@@ -71,7 +71,7 @@ class Account:
             the place in ``frames`` of a call out of the program (-1: the program's own line), or
             one of ``gaps`` (-1 none).
         place: Place in ``frames`` of the program's line it is called from, else of its function;
-            -1 unknown, below it -2 less the code of ``between``.
+            -1 unknown, below it a code of what is ``around``.
         under: Of an op: place in ``frames`` of a function that stands for all it calls; -1 none.
         time_ps: int64[owners, kept steps].
         stretches: Into how many each owner's time falls, in all kept steps: what interrupts it
@@ -98,6 +98,16 @@ class Account:
     compute: Compute
     between: Between | None
     growth: Growth | None
+
+    def around(self, place: int) -> str:
+        """The op that a place without a line lies in, or the calls it lies between; "" none."""
+        code = -2 - place
+        labels = () if self.native is None else self.native.labels
+        if code < 0:
+            return ""
+        if code < len(labels):
+            return f"within {labels[code][0]}"
+        return "" if self.between is None else self.between.text(code - len(labels))
 
     def busy_ps(self, start_ps: I64, end_ps: I64) -> int:
         """When anything computed beside the thread, in some intervals."""
@@ -128,7 +138,8 @@ def account(host: Host) -> Account | None:
     if around is not None:
         free = np.isin(moments.kind, _UNPLACED)
         code = around.at(moments.start_ps)
-        moments.place[:] = np.where(free & (code >= 0), -2 - code, moments.place)
+        first = -2 - (0 if said is None else len(said.named.labels))
+        moments.place[:] = np.where(free & (code >= 0), first - code, moments.place)
     named, grows = None if said is None else said.named, growth(said, found)
     del said  # the sums take as much
     if len(moments.kind) > _MANY:
@@ -231,6 +242,8 @@ def _owners(
         at = event[has]
         kind[has], item[has] = said.kind[at], said.label[at]
         waits[has] = np.isin(said.kind[at], (of_native.WAIT, of_native.FRAME, of_native.PART))
+        if calls is None:
+            place[has] = -2 - said.within[at]
     if calls is not None and len(calls.rows):
         has = call >= 0
         at = call[has]

@@ -86,6 +86,8 @@ class Native:
         moments: Which of them is the innermost when.
         kind: What each is, an inner wrapper being what the event around it is.
         label: Which of the labels: the op, function or call that names it; -1 none.
+        within: Label of the outermost op around it, which is what the program called; -1 where
+            that is the event itself, or none.
         named: The labels.
     """
 
@@ -94,6 +96,7 @@ class Native:
     moments: Moments
     kind: U8
     label: I32
+    within: I32
     named: NativeLabels
 
 
@@ -120,6 +123,7 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     parent = nesting.parent.astype(np.int64)
     # A wrapper is named by the call around it; what is done to compile is compiling.
     unnamed = (label < 0) & (kind != NOTHING)
+    within = _within(nesting, kind, label)
     # Where XLA's ops were recorded, they tell when the program ran.
     is_short = (length < _INLINE_PS) | (len(event_stats(host).rows(names.HLO_OP)) > 0)
     for level in range(1, int(nesting.depth.max(initial=0)) + 1):
@@ -142,7 +146,20 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     named = NativeLabels(tuple(labels), _longest_ops(rows, length, kind, label, len(labels)))
     codes = label.astype(np.int32)
     del rows, label, nesting, parent, unnamed, is_short, starts_program  # the next takes as much
-    return Native(start, length, innermost(start, length), kind, codes, named)
+    return Native(start, length, innermost(start, length), kind, codes, within, named)
+
+
+def _within(nesting: Nesting, kind: U8, label: I64) -> I32:
+    """Label of the outermost op that each event lies in; -1 none."""
+    named = np.isin(kind, (OP, DISPATCH)) & (label >= 0)
+    outer = np.where(named & (nesting.depth == 0), label, -1)
+    found = np.full(len(label), -1, dtype=np.int32)
+    for level in range(1, int(nesting.depth.max(initial=0)) + 1):
+        inner = np.flatnonzero(nesting.depth == level)
+        around = outer[nesting.parent[inner].astype(np.int64)]
+        found[inner] = around
+        outer[inner] = np.where((around < 0) & named[inner], label[inner], around)
+    return found
 
 
 def _in_updates(
