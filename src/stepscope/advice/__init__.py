@@ -13,12 +13,11 @@ from dataclasses import replace
 
 from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.window import of_the_recording
-from stepscope.advice.evidence_words import named
 from stepscope.advice.facts import FACTS
 from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
 from stepscope.advice.results import Results
 from stepscope.advice.savings import ranged
-from stepscope.advice.wording import framework_of, in_words_of, worded
+from stepscope.advice.wording import framework_of, in_words_of, named, worded
 from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Result
 from stepscope.verdicts.sentences import written_out

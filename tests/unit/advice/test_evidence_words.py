@@ -7,7 +7,7 @@ from typing import Annotated
 
 import pytest
 
-from stepscope.advice.evidence_words import named
+from stepscope.advice.wording import named
 from stepscope.result import Column, Finding, Ref, Result, Row, Table
 
 
