@@ -254,9 +254,11 @@ class Ref:
 
     Attributes:
         tool: Tool id.
-        what: What to look at there, for a person.
+        what: What to look at there: a table, a column or field (``memories.peak_bytes``), a
+            condition on one (``category=copy-done``), or words.
         rows: Names of the rows that prove it, as the tool's table shows them.
         from_ms, to_ms: Range of the timeline to open, from the begin of the recording; None: none.
+        words: ``what`` as a person reads it; filled in by ``advise``.
     """
 
     tool: str
@@ -264,6 +266,7 @@ class Ref:
     rows: tuple[str, ...] = ()
     from_ms: float | None = None
     to_ms: float | None = None
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,3 +484,15 @@ def _plain_list(values: Any) -> list[Any]:
             return [value if isfinite(value) else None for value in listed]
         return listed
     return [_plain_scalar(value) for value in values]
+
+
+def tables_of(value: Any) -> dict[str, Table[Any]]:
+    """The tables a result holds, named as by ``table_fields``; absent records have none."""
+    found: dict[str, Table[Any]] = {}
+    for f in dataclasses.fields(value):
+        inner = getattr(value, f.name)
+        if isinstance(inner, Table):
+            found[f.name] = inner
+        elif dataclasses.is_dataclass(inner):
+            found |= {f"{f.name}.{name}": table for name, table in tables_of(inner).items()}
+    return found

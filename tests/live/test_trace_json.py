@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import stepscope
+from stepscope.result import tables_of
 from stepscope.session import Session
-from stepscope.surfaces.fields import tables_of
 
 pytestmark = pytest.mark.skipif(not find_spec("jax"), reason="needs JAX")
 PROGRAM = """

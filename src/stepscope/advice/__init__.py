@@ -17,7 +17,7 @@ from stepscope.advice.facts import FACTS
 from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
 from stepscope.advice.results import Results
 from stepscope.advice.savings import ranged
-from stepscope.advice.wording import framework_of, in_words_of, worded
+from stepscope.advice.wording import framework_of, in_words_of, named, worded
 from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Result
 from stepscope.verdicts.sentences import written_out
@@ -122,7 +122,7 @@ def advise(
     subjects = RULES.subjects
     checked = [replace(one, subject=subjects.get(one.rule, "")) for one in checked]
     placed = ordered(refined(findings, facts), ran, time)
-    complete = (ranged(one, facts[one.rule], results) for one in placed)
+    complete = (named(ranged(one, facts[one.rule], results), results) for one in placed)
     framework = framework_of(results)
     told = (in_words_of(framework, worded(one, time.whole_ms)) for one in complete)
     return Advice(tuple(told), tuple(checked))

@@ -16,6 +16,7 @@ from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of,
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.hlo import Computation, HloModule, Instruction
 from stepscope.tables.hlo.category import category
+from stepscope.tables.hlo.kinds import kind_of
 from stepscope.tables.hlo.neighbourhood import Subgraph, consumers, neighbourhood, producers, whole
 from stepscope.tables.hlo.programs import Program, find_program, has_programs, programs
 from stepscope.tables.hlo.source import source_line
@@ -59,6 +60,9 @@ class NodeRow(Row):
     name: Annotated[str, Column("Instruction", kind="name")]
     opcode: Annotated[str, Column("Opcode", kind="category")]
     category: Annotated[str, Column("Category", kind="category")]
+    kind: Annotated[
+        str, Column("Kind", kind="category", hidden=True, help="What its colour stands for.")
+    ]
     shape: Annotated[str, Column("Shape", kind="text")]
     result_bytes: Annotated[int, Column("Result", unit="B", kind="bytes")]
     computation: Annotated[str, Column("Computation", kind="category", hidden=True)]
@@ -258,6 +262,7 @@ def _nodes(
                 "name": one.name,
                 "opcode": one.opcode,
                 "category": category(one),
+                "kind": kind_of(category(one), one.opcode),
                 "shape": str(one.shape),
                 "result_bytes": one.shape.bytes,
                 "computation": computation.name,

@@ -31,6 +31,7 @@ from stepscope.tables.host.input_ops import (
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import steps, sum_parts
 from stepscope.tables.steps.session import SessionSteps, has_aligned_steps, session_steps
+from stepscope.verdicts.account import FOUND
 
 InputVerdict = Literal["highly_input_bound", "moderately_input_bound", "not_input_bound", "unknown"]
 # Parts of a step that are waiting for input, and the categories the chart stacks.
@@ -163,7 +164,7 @@ class InputPipelineAnalyzer(Result):
         headline: The verdict in one sentence.
         input_frac: Share of the kept steps' time spent waiting for input; None without steps.
         step_count: Kept steps.
-        step_source: How steps were found.
+        step_source, steps_found: How steps were found, for programs and in words.
         device_side: Statistics of the steps.
         host_breakdown: The five categories of host input work, in a fixed order.
         next_step: What to look at now.
@@ -178,6 +179,7 @@ class InputPipelineAnalyzer(Result):
     input_frac: float | None
     step_count: int
     step_source: str
+    steps_found: str
     device_side: DeviceSide
     host_breakdown: tuple[CategoryTime, ...]
     next_step: str
@@ -200,12 +202,14 @@ def input_pipeline_analyzer(
         frac = None
     verdict = verdict_of(frac)
     breakdown = _host_breakdown(ops)
+    source = found.source if found is not None and len(found) else "none"
     return InputPipelineAnalyzer(
         verdict=verdict,
         headline=_headline(verdict, frac, breakdown, copies=_is_copies(found)),
         input_frac=frac,
         step_count=int(found.kept.sum()) if found is not None and has_steps else 0,
-        step_source=found.source if found is not None and len(found) else "none",
+        step_source=source,
+        steps_found=FOUND[source],
         device_side=_device_side(found if has_steps else None),
         host_breakdown=breakdown,
         next_step=_next_step(verdict, ops, breakdown, copies=_is_copies(found)),

@@ -160,6 +160,7 @@ class OverviewPage(Result):
     Attributes:
         headline: The verdict in one sentence.
         bound_by: What limits the step.
+        limited_by: The same in words.
         bound_frac: Its share of the step time.
         breakdown_ms: Mean of each part per kept step; the values sum to ``steps.time_ms.mean``.
         next_steps: What to look at next.
@@ -172,6 +173,7 @@ class OverviewPage(Result):
     tool = "overview_page"
     headline: str
     bound_by: BoundBy
+    limited_by: str
     bound_frac: float
     steps: Steps
     breakdown_ms: dict[str, float]
@@ -225,6 +227,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     return OverviewPage(
         headline=headline(verdict),
         bound_by=bound,
+        limited_by=verdict.limit,
         bound_frac=bound_frac,
         steps=stats,
         breakdown_ms=breakdown,

@@ -43,7 +43,7 @@ LABELS: dict[str, str] = {
     "device_to_device": "Device to device",
     TRANSFER: "Collective transfer",
     WAIT: "Waiting for other workers",
-    "input": "Input",
+    "input": "Input wait",
     "host_to_device": "Copy to device",
     "output": "Output",
     "kernel_launch": "Kernel launch",
@@ -120,7 +120,7 @@ class PodRow(Row):
     collective_wait_ms: Annotated[
         float, Column("Waiting for other workers", unit="ms", kind="time")
     ]
-    input_ms: Annotated[float, Column("Input", unit="ms", kind="time")]
+    input_ms: Annotated[float, Column("Input wait", unit="ms", kind="time")]
     host_to_device_ms: Annotated[float, Column("Copy to device", unit="ms", kind="time")]
     output_ms: Annotated[float, Column("Output", unit="ms", kind="time")]
     kernel_launch_ms: Annotated[float, Column("Kernel launch", unit="ms", kind="time")]

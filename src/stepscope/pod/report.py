@@ -67,7 +67,7 @@ class DeviceRow(Row):
     ]  # fmt: skip
     waits_ms: Annotated[float, Column("Waits", unit="ms", kind="time", help="Per step.")]
     transfers_ms: Annotated[float, Column("Transfers", unit="ms", kind="time", help="Per step.")]
-    input_ms: Annotated[float, Column("Input", unit="ms", kind="time", help="Per step.")]
+    input_ms: Annotated[float, Column("Input wait", unit="ms", kind="time", help="Per step.")]
     last_frac: Annotated[
         float, Column("Arrives last", unit="%", kind="ratio", help="Share of its collectives.")
     ]

@@ -16,41 +16,42 @@ annotated annotation annotations anonymous another any api apply approx arange a
 arg argmax argmin args argument arguments arithmetic around array arraypad arrayprint arrays
 arraysetops arrayterator arrow as asarray ascii asin asinh asked assert assign async asynchronous
 at atan atanh aten atomic att attention attn attributes audio auto autograd autograph autotun
-available average avg avx await awaiting axis backend backprop backward baddbmm balanced bandwidth
-banks barrier base basearray baseline batch batchdecode batches batching batchprefill bb bbs be
-before began begin begun below bernoulli between bf bfloat bfnrt bh bias biasadd biasnhwc big bin
-binary binaryop bincount bit bitcast bitmatrix bitonic bits bitwise blackwell bljk block blocked
-blocks bmm bn bname bnorm board body bof bool boosted both bottleneck bound bprop bqqqiqqii brain
-branch breakdown bridge broadcast broken bs buffer build builder building builtins busy but bw bwd
-by byte bytes bzip cache call callable callback callbacks called calls can cancellation candidate
-cannot cap capture captured case cast cat catarray categories category cause cbid cbrt ccp cdf
-ceil cell celu certain chain change changing channel char charged check checker checkify
-checkpoint checkpoints child chip cholesky choose chrome chunk cid cijk claims clamp class client
-clip clk clock clocks clone cloned close closed cloud cluster clustering cmem cmn coalesced code
-codegen col coll collapsed collect collected collection collective collectives column combinations
-come comm command common communication communicator comp compare comparison compat compil
-compilation compile compiled compiler compiling complete completed completeness completion complex
-composite compressed compression computation computations compute computeinternalgradients concat
-concatenate concrete concurrent cond condition conditional config configuration confusion conj
-connect const constant constants constructors consume context contextlib contiguous contracting
-contractions control controls conv conversion convert convolution convolutions coordinate
-coordinates copies copy copydeviceto copying core corr correlation cos cosh cosine cost costs
-count counted counter counters cpp cpu cpy create created creation criterion critical crop cross
-cshuffle csv ct ctc ctx ctypes cu cub cublas cublaslt cuda cudnn cum cumlogsumexp cumprod cumsum
-cumulative cupti curand custom cut cutlass cv cversions cycle cycles da damage damaged data
-database dataloader dataset datasets datasource db dcn dcudnn dd deallocation debug decode decoder
-decomposition decorator deduplicated deep deeper def default defchararray defined delta deltas
-demanded demangled dense dependency deprecated deprecation deprecations deps depthwise dequeue
-derivatives derived desc descend description dest destination destroy destruction detach detail
-details dev device devices devicescan df dgrad diagnostic diagonal dict die differs digits dilate
-dilated dim dimension dimensions dims direct directed direction dispatch display dist distinct
-distribute distribution div divide dk dlpack dma dnn do document does domain done dot double dq
-driver droop drooped dropout dropped dst dto dtoh dtype dtypes dump duplicate duration durations
-dv dynamic dynamo each eager earray ed edge ee effects efficient eigen eigenmetakernel eigenvalue
-einsum einsumfunc element elements elementwise else elu emb embedding embeddings embs empty emset
-encode encoder encoding end ended ends engine enqueue entire entries entropy enum enumerate
-environment ep episodic epoch epoll eq equal er erf erfc erfinv error errors escapes est etw ev
-eval evaluate even event events every everything evidence ex example examples exceeded exception
+available average avg avx await awaiting axis backend backprop backward baddbmm balanced ball
+bandwidth banks barrier base basearray baseline batch batchdecode batches batching batchprefill bb
+bbs bcall bdot be before began begin begun below bernoulli between bf bfloat bfnrt bh bias biasadd
+biasnhwc big bin binary binaryop bincount bit bitcast bitmatrix bitonic bits bitwise blackwell
+bljk block blocked blocks bmm bn bname bnorm board body bof bool boosted both bottleneck bound
+bpad bprop bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting broken bs bscalar
+bsend buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call
+callable callback callbacks called calls can cancellation candidate cannot cap capture captured
+case cast cat catarray categories category cause cbid cbrt ccp cdf ceil cell celu certain chain
+change changing channel char charged check checker checkify checkpoint checkpoints child chip
+cholesky choose chrome chunk cid cijk claims clamp class client clip clk clock clocks clone cloned
+close closed cloud cluster clustering cmem cmn coalesced code codegen col coll collapsed collect
+collected collection collective collectives column combinations come comm command common
+communication communicator comp compare comparison compat compil compilation compile compiled
+compiler compiling complete completed completeness completion complex composite compressed
+compression computation computations compute computeinternalgradients concat concatenate concrete
+concurrent cond condition conditional config configuration confusion conj connect const constant
+constants constructors consume context contextlib contiguous contracting contractions control
+controls conv conversion convert convolution convolutions coordinate coordinates copies copy
+copydeviceto copying core corr correlation cos cosh cosine cost costs count counted counter
+counters cpp cpu cpy create created creation criterion critical crop cross cshuffle csv ct ctc ctx
+ctypes cu cub cublas cublaslt cuda cudnn cum cumlogsumexp cumprod cumsum cumulative cupti curand
+custom cut cutlass cv cversions cwise cycle cycles da damage damaged data database dataloader
+dataset datasets datasource db dcn dcudnn dd deallocation debug decode decoder decomposition
+decorator deduplicated deep deeper def default defchararray defined delta deltas demanded
+demangled dense dependency deprecated deprecation deprecations deps depthwise dequeue derivatives
+derived desc descend description dest destination destroy destruction detach detail details dev
+device devices devicescan df dgrad diagnostic diagonal dict die differs digits dilate dilated dim
+dimension dimensions dims direct directed direction dispatch display dist distinct distribute
+distribution div divide dk dlpack dma dnn do document does domain done dot double dq driver droop
+drooped dropout dropped dst dto dtoh dtype dtypes dump duplicate duration durations dv dynamic
+dynamo each eager earray ed edge ee effects efficient eigen eigenmetakernel eigenvalue einsum
+einsumfunc element elements elementwise else elu emb embedding embeddings embs empty emset encode
+encoder encoding end ended ends engine enqueue entire entries entropy enum enumerate environment
+ep episodic epoch epoll eq equal er erf erfc erfinv error errors escapes est etw ev eval evaluate
+evaluator even event events every everything evidence ex example examples exceeded exception
 exceptions exclusive exec executable execute executed execution executions executor exist exp
 expand expert expm exponential export exported expressions ext extdata extend extension external
 fadd false family fast faster fastparquet fault fb fcompute fd fdw feature fecs fermi fetch
@@ -142,16 +143,16 @@ to together toggle toggles token tokens toks told tolist too took tool top topk 
 total tpu trace traceable traceback traced tracer traces tracing track trackable tracking tracks
 train trainer training transfer transform transport transpose tree trees triangular tricks tril
 triton triu true truediv trunc trusted try ts tuple turing two twodim txt type types ucp ufunc
-ufunclike ufuncs uint um umath umma unaryop unattributed unbatch unbind uncertain unconnected
-unequal uneven unflatten unified uniform unique unit units unknown unmap unprivileged unrecorded
-unsafe unscale unsigned unsorted unsqueeze unstack until unweighted update updates us usage use
-user utc utf util utils validate validation valu value values var variable variables variant
-varlen vdot vec vector vectorize vectorized vectors vendor version versions vex vf vgpr view
-viewer virtual visualization viztracer vld vllm vmap vmem void volta voltage vpu vram vreg vres
-vst vulkan wait waited waiting waits wal wall warning warp warps was wave weak weight weights were
-wgmma wgrad what when where while who whole why width window windowed winogra winograd wire with
-within without wmma work worker workers workgroup would wr wrap wrapped wrapper write writer
-writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr
-zero zeros zip zstandard zstd
+ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind uncertain
+unconnected unequal uneven unflatten unified uniform unique unit units unknown unmap unprivileged
+unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze unstack until unweighted update
+updates us usage use user utc utf util utils validate validation valu value values var variable
+variables variant varlen vdot vec vector vectorize vectorized vectors vendor version versions vex
+vf vgpr view viewer virtual visualization viztracer vld vllm vmap vmem void volta voltage vpu vram
+vreg vres vst vulkan wait waited waiting waits wal wall warning warp warps was wave weak weight
+weights were wgmma wgrad what when where while who whole why width window windowed winogra
+winograd wire with within without wmma work worker workers workgroup would wr wrap wrapped wrapper
+write writer writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz
+yes za zarr zero zeros zip zstandard zstd
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())

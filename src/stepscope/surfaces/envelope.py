@@ -8,12 +8,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal, TypedDict, get_args
 
+from stepscope.field_names import label_of
 from stepscope.registry import Option, Tool, Unavailable
-from stepscope.result import Checked, Finding, Result, columns_of
+from stepscope.result import Checked, Finding, Result, columns_of, tables_of
 from stepscope.session import FileReport
 from stepscope.store import Run
 from stepscope.store.notes import NO_NOTE, RunNote
-from stepscope.surfaces.fields import table_fields, tables_of
+from stepscope.surfaces.brought_names import bringing, names_of
+from stepscope.surfaces.fields import field_names, table_fields
 from stepscope.tables.core.profile import TimeBase
 from stepscope.utf8 import shown
 
@@ -82,6 +84,7 @@ class OptionInfo(TypedDict):
     """One option of a tool."""
 
     name: str
+    label: str
     type: OptionType
     default: str | int | float | bool | None
     choices: list[str]
@@ -105,7 +108,8 @@ class ColumnInfo(TypedDict):
 class ToolInfo(TypedDict):
     """One tool. ``missing`` says what the profile lacks, ``record`` how to record it.
 
-    ``times_of``: what ``per`` can make its times of, first what they are of without it.
+    ``labels``: fields of its result and parts of a step, in words. ``times_of``: what ``per`` can
+    make its times of, first what they are of without it.
     """
 
     id: str
@@ -118,6 +122,7 @@ class ToolInfo(TypedDict):
     record: str
     options: list[OptionInfo]
     tables: dict[str, list[ColumnInfo]]
+    labels: dict[str, str]
     times_of: list[TimeBase]
 
 
@@ -318,14 +323,28 @@ def tool_info(tool: Tool, unavailable: Unavailable | None) -> ToolInfo:
         "record": unavailable.record if unavailable else "",
         "options": [option_info(option) for option in tool.option_list()],
         "tables": {name: column_infos(row) for name, row in table_fields(tool.result).items()},
+        "labels": field_labels(tool.result),
         "times_of": list(tool.times_of),
     }
+
+
+def field_labels(result: type[Result]) -> dict[str, str]:
+    """The fields of a result and the parts of a step, at any depth, in words."""
+    # A part of a field in ms (``breakdown_ms``) is a column in ms of a table beside it.
+    parts = {
+        name.removesuffix("_ms"): column.label
+        for row in table_fields(result).values()
+        for name, (_, column) in columns_of(row).items()
+        if name.endswith("_ms")
+    }
+    return parts | {name: label_of(name) for name in field_names(result)}
 
 
 def option_info(option: Option) -> OptionInfo:
     """An option for JSON."""
     return {
         "name": option.name,
+        "label": label_of(option.name),
         "type": option_type(option.type),
         "default": option.default,
         "choices": list(option.choices),
@@ -359,7 +378,10 @@ def column_infos(row: type) -> list[ColumnInfo]:
 
 
 def columnar(result: Result, top: int | None = None) -> dict[str, Any]:
-    """A result's JSON with each table as ``{"rows": n, "columns": {name: values}}``."""
+    """A result's JSON with each table as ``{"rows": n, "columns": {name: values}}``, for the pages.
+
+    ``short_names`` has the short names of kernels among the names in the tables.
+    """
     # Row form is made of no rows: the tables are put in as columns below.
     body = result.to_dict(0)
     for name, whole in tables_of(result).items():
@@ -369,4 +391,4 @@ def columnar(result: Result, top: int | None = None) -> dict[str, Any]:
         for part in path:
             place = place[part]
         place[last] = {"rows": len(table), "columns": table.to_dict()}
-    return body
+    return bringing(body, names_of(result))

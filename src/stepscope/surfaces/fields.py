@@ -39,23 +39,21 @@ def table_fields(cls: type) -> dict[str, type[Row]]:
     return found
 
 
-def tables_of(value: Any) -> dict[str, Table[Any]]:
-    """The tables a result holds, named as by ``table_fields``; absent records have none."""
-    found: dict[str, Table[Any]] = {}
-    for f in dataclasses.fields(value):
-        inner = getattr(value, f.name)
-        if isinstance(inner, Table):
-            found[f.name] = inner
-        elif dataclasses.is_dataclass(inner):
-            found |= {f"{f.name}.{name}": table for name, table in tables_of(inner).items()}
-    return found
-
-
 def records_in(hint: Any) -> list[type]:
     """The record classes (dataclasses) a hint mentions, at any depth."""
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return [hint]
     return [record for inner in get_args(hint) for record in records_in(inner)]
+
+
+def field_names(cls: type) -> list[str]:
+    """Names of the fields of a result class and of its records, at any depth, each once."""
+    found: dict[str, None] = {}
+    for name, hint in own_fields(cls).items():
+        found[name] = None
+        for record in records_in(hint):
+            found |= dict.fromkeys(field_names(record))
+    return list(found)
 
 
 def described(cls: type) -> dict[str, str]:

@@ -11,56 +11,12 @@ import re
 import unicodedata
 from typing import Any
 
+from stepscope.field_names import unit_of
 from stepscope.result import Column, Finding
 
 NOT_AVAILABLE = "–"
 
-_UNITS = {
-    "_ps": "ps",
-    "_ns": "ns",
-    "_us": "µs",
-    "_ms": "ms",
-    "_s": "s",
-    "_frac": "%",
-    "_pct": "%",
-    "_bytes": "bytes",
-    "_flops": "FLOP",
-    "_tflop": "TFLOP",
-    "_tflops": "TFLOP/s",
-    "_gbps": "GB/s",
-    "_gflops": "GFLOP/s",
-    "_gibps": "GiB/s",
-    "_gbitps": "Gbit/s",
-}
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-_WORDS = {
-    "op": "op",
-    "tf": "TF",
-    "tpu": "TPU",
-    "mfu": "MFU",
-    "hfu": "HFU",
-    "id": "id",
-    "std": "standard deviation",
-    "ms": "ms",
-}
-
-
-def label_of(name: str) -> str:
-    """A field name as a heading: ``self_time_us`` → "Self time"."""
-    plain = name.removesuffix(suffix_of(name))
-    words = [_WORDS.get(word, word) for word in plain.split("_") if word]
-    text = " ".join(words)
-    return text[:1].upper() + text[1:]
-
-
-def suffix_of(name: str) -> str:
-    """The unit suffix of a field name, "" for none."""
-    return max((suffix for suffix in _UNITS if name.endswith(suffix)), key=len, default="")
-
-
-def unit_of(name: str) -> str:
-    """The unit of a field by its suffix, "" for none."""
-    return _UNITS.get(suffix_of(name), "")
 
 
 def number(value: float) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stepscope.field_names import label_of, suffix_of
 from stepscope.result import ENVELOPE, Result, Table
-from stepscope.surfaces.format import clean, label_of, scalar, suffix_of
+from stepscope.surfaces.format import clean, scalar
 
 
 @dataclass(frozen=True, slots=True)

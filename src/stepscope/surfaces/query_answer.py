@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
+from stepscope.field_names import label_of, suffix_of, unit_of
 from stepscope.result import Column, ColumnKind, Row, Table
 from stepscope.sql.tables import TABLES
-from stepscope.surfaces.format import label_of, suffix_of, unit_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
+from typing import Final
 
 from stepscope.columns import median, quantile
+from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.session import SessionSteps, why_no_step
 
 
@@ -21,6 +23,17 @@ class TimeStats:
     p95: float
 
 
+# How steps were found, as the words that follow their number.
+FOUND: Final = {
+    "markers": "from step markers",
+    "device_steps": "from the device's own steps",
+    "framework": "from the framework's calls",
+    "inferred": "inferred from repetition",
+    WINDOW: "of the whole recording",
+    "none": "found",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The steps the numbers are over.
@@ -29,6 +42,7 @@ class Steps:
         count: Steps kept.
         source: How steps were found: "markers", "framework", "device_steps", "inferred"; "window"
             where there are none and the recording as a whole counts as one; "none".
+        found: The same in words, as they follow a number of steps.
         confidence: 0–1, how sure the source is.
         dropped: Steps found but not kept (cut at an edge, incomplete).
         time_ms: Statistics of the kept steps' times.
@@ -42,6 +56,7 @@ class Steps:
 
     count: int
     source: str
+    found: str
     confidence: float
     dropped: int
     time_ms: TimeStats
@@ -57,11 +72,12 @@ def steps_account(found: SessionSteps | None) -> Steps:
     if found is None or not found.kept.any():
         nothing = TimeStats(nan, nan, nan, nan, nan, nan)
         dropped = 0 if found is None else len(found)
-        return Steps(0, "none", 0.0, dropped, nothing, why_no_step(found))
+        return Steps(0, "none", FOUND["none"], 0.0, dropped, nothing, why_no_step(found))
     time = found.duration_ps[found.kept] / 1e9
     return Steps(
         count=int(found.kept.sum()),
         source=found.source,
+        found=FOUND[found.source],
         confidence=found.confidence,
         dropped=int((~found.kept).sum()),
         time_ms=TimeStats(

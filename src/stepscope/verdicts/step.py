@@ -44,7 +44,23 @@ class StepVerdict:
         parts = self.breakdown_ms
         return self.bound_by == "input" and parts["host_to_device"] > parts["input"]
 
+    @property
+    def limit(self) -> str:
+        """The limit in a word or two, as parts of a step are called."""
+        return "Copy to device" if self.is_copies else _LIMITS[self.bound_by]
 
+
+_LIMITS: dict[BoundBy, str] = {
+    "input": "Input wait",
+    "output": "Output",
+    "kernel_launch": "Kernel launch",
+    "host": "Host",
+    "device": "Device",
+    "collectives": "Collectives",
+    "compilation": "Compilation",
+    "balanced": "No single part",
+    "unknown": "Unknown",
+}
 _WORDS: dict[str, str] = {
     "output": "Copying results back to the host takes",
     "kernel_launch": "Launching kernels takes",

@@ -192,3 +192,10 @@ def test_pages_work_below_a_path_prefix(page: Page, recordings: Path, server: Se
 def test_without_the_token_the_page_explains(page: Page, server: Server) -> None:
     page.goto(f"http://127.0.0.1:{server.port}/")
     expect(page.locator("body")).to_contain_text(re.compile("token|address", re.IGNORECASE))
+
+
+def test_one_worker_is_a_bar_and_no_chart_of_one_column(open_page: Opener) -> None:
+    page = open_page("#/pod_viewer?run=gpu&host=worker-0")
+    expect(page.locator("h2", has_text="on 1 worker").first).to_be_visible()
+    expect(page.get_by_role("img", name="The step of the worker")).to_be_visible()
+    expect(page.get_by_role("group", name=re.compile("Step times of 1 worker"))).to_have_count(0)

@@ -154,6 +154,6 @@ def test_which_batch_size_the_memory_allows(open_page: Opener) -> None:
     me = Person(page)
     me.goes_to("Memory")
     room = page.locator(".figures > *").filter(has_text="Room for a batch")
-    expect(room).to_contain_text(re.compile(r"[\d.]+( to [\d.]+)? ×"))
+    expect(room).to_contain_text(re.compile(r"[\d.]+(–[\d.]+)?×"))
     expect(room).to_be_in_viewport()
     me.is_done("which batch size does the memory allow")

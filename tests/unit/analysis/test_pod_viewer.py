@@ -225,7 +225,7 @@ def test_the_longest_steps_are_named_where_nothing_is_collective() -> None:
     assert found is not None
     assert (found.host, found.last_frac) == ("h1", None)
     assert found.caused_wait_ms == pytest.approx(0.4)
-    assert found.cause == "Input"
+    assert found.cause == "Input wait"
 
 
 def cpu_steps(length: float) -> bytes:

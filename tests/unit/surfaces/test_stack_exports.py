@@ -18,10 +18,10 @@ import stepscope
 from stepscope.analysis import TOOLS
 from stepscope.formats import FORMATS
 from stepscope.formats.xspace import decode
+from stepscope.result import tables_of
 from stepscope.store import read_pieces
 from stepscope.surfaces.cli.main import run
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
-from stepscope.surfaces.fields import tables_of
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.timeline import Timeline, timeline
 from stepscope.timeline.flames import flame

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 from stepscope.tables.steps.attribution import PARTS
+from stepscope.tables.steps.bottleneck import BoundBy
 from stepscope.verdicts.step import StepVerdict, headline, next_steps
 
 INPUT = StepVerdict(
@@ -31,6 +33,14 @@ def test_copies_to_the_devices_are_not_called_the_input_pipeline() -> None:
     assert "pipeline" not in headline(copies)
     assert headline(copies).startswith("Bound by copies to the devices: 60%")
     assert "trace_viewer" in next_steps(copies)[0]
+
+
+def test_every_limit_has_a_word_and_copies_have_their_own() -> None:
+    words = [replace(INPUT, bound_by=limit).limit for limit in get_args(BoundBy)]
+    assert len(set(words)) == len(words)
+    assert INPUT.limit == "Input wait"
+    copies = replace(INPUT, breakdown_ms=dict(INPUT.breakdown_ms) | {"host_to_device": 13.0})
+    assert copies.limit == "Copy to device"
 
 
 def test_without_steps_nothing_is_claimed() -> None:

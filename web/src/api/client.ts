@@ -3,6 +3,7 @@
  * is no server: the same questions are answered from the file.
  */
 
+import { learnShortNames } from "../base/short_name.ts";
 import { report } from "../report/answers.ts";
 import type {
   AdviceInfo,
@@ -87,7 +88,11 @@ export function getBytes(url: string, signal?: AbortSignal): Promise<ArrayBuffer
   return answered(request(url, "*/*", signal), (response) => response.arrayBuffer(), signal);
 }
 
-const json = async <T>(response: Response) => (await response.json()) as T;
+async function json<T>(response: Response): Promise<T> {
+  const body = (await response.json()) as T;
+  learnShortNames(body);
+  return body;
+}
 
 /** The body of an answer: it arrives after the head, and its connection may break meanwhile. */
 async function answered<T>(

@@ -70,6 +70,7 @@ export interface SessionInfo {
 /** One option of a tool. */
 export interface OptionInfo {
   readonly name: string;
+  readonly label: string;
   readonly type: "bool" | "str" | "int" | "float";
   readonly default: string | number | null | boolean;
   readonly choices: readonly string[];
@@ -101,6 +102,7 @@ export interface ToolInfo {
   readonly record: string;
   readonly options: readonly OptionInfo[];
   readonly tables: Readonly<Record<string, readonly ColumnInfo[]>>;
+  readonly labels: Readonly<Record<string, string>>;
   readonly times_of: readonly ("step" | "recording")[];
 }
 
@@ -238,6 +240,7 @@ export interface Checked {
 export interface Steps {
   readonly count: number;
   readonly source: string;
+  readonly found: string;
   readonly confidence: number | null;
   readonly dropped: number;
   readonly time_ms: TimeStats;
@@ -360,6 +363,7 @@ export interface Ref {
   readonly rows: readonly string[];
   readonly from_ms: number | null;
   readonly to_ms: number | null;
+  readonly words: string;
 }
 
 /** Where in the program, or in what it runs, a finding's time goes; "" and 0 where unknown. */
@@ -2118,7 +2122,7 @@ export interface PodRow {
   readonly collective_transfer_ms: readonly (number | null)[];
   /** Waiting for other workers (ms). */
   readonly collective_wait_ms: readonly (number | null)[];
-  /** Input (ms). */
+  /** Input wait (ms). */
   readonly input_ms: readonly (number | null)[];
   /** Copy to device (ms). */
   readonly host_to_device_ms: readonly (number | null)[];
@@ -2524,6 +2528,8 @@ export interface GraphViewerNodeRow {
   readonly opcode: readonly (string | null)[];
   /** Category. */
   readonly category: readonly (string | null)[];
+  /** Kind. What its colour stands for. */
+  readonly kind: readonly (string | null)[];
   /** Shape. */
   readonly shape: readonly (string | null)[];
   /** Result (B). */
@@ -2846,7 +2852,7 @@ export interface DeviceRow {
   readonly waits_ms: readonly (number | null)[];
   /** Transfers (ms). Per step. */
   readonly transfers_ms: readonly (number | null)[];
-  /** Input (ms). Per step. */
+  /** Input wait (ms). Per step. */
   readonly input_ms: readonly (number | null)[];
   /** Arrives last (%). Share of its collectives. */
   readonly last_frac: readonly (number | null)[];
@@ -2903,6 +2909,7 @@ export interface OverviewPage extends ResultBody {
   readonly tool: "overview_page";
   readonly headline: string;
   readonly bound_by: "input" | "output" | "kernel_launch" | "host" | "device" | "collectives" | "compilation" | "balanced" | "unknown";
+  readonly limited_by: string;
   readonly bound_frac: number | null;
   readonly steps: Steps;
   readonly breakdown_ms: Readonly<Record<string, number | null>>;
@@ -2929,6 +2936,7 @@ export interface InputPipelineAnalyzer extends ResultBody {
   readonly input_frac: number | null;
   readonly step_count: number;
   readonly step_source: string;
+  readonly steps_found: string;
   readonly device_side: DeviceSide;
   readonly host_breakdown: readonly CategoryTime[];
   readonly next_step: string;

@@ -1,7 +1,7 @@
 /** The options of a tool as a form; what is chosen is in the address. */
 
 import type { OptionInfo } from "../api/types.gen.ts";
-import { fieldLabel, fieldMeaning } from "../base/fields.ts";
+import { fieldMeaning } from "../base/fields.ts";
 import { Segments } from "../widgets/segments.tsx";
 
 export interface OptionsProps {
@@ -44,7 +44,7 @@ interface OptionFieldProps {
 
 function OptionField({ option, value, onValue }: OptionFieldProps) {
   const { unit } = fieldMeaning(option.name);
-  const label = fieldLabel(option.name) + (unit ? ` (${unit})` : "");
+  const label = option.label + (unit ? ` (${unit})` : "");
   if (option.choices.length > 0) {
     return (
       <Segments

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fieldLabel, fieldMeaning, fieldText } from "./fields.ts";
 
-test("the suffix of a name gives its unit and is not part of its label", () => {
-  assert.equal(fieldLabel("host_tf_op_frac"), "Host TF op");
+test("the suffix of a name gives its unit", () => {
   assert.equal(fieldText("self_time_us", 1500), "1.50 ms");
   assert.equal(fieldText("peak_bytes", 2048), "2.00 KiB");
   assert.equal(fieldText("busy_frac", 0.25), "25.0%");
@@ -14,8 +13,10 @@ test("a nested field inherits the unit of the one around it", () => {
   assert.deepEqual(fieldMeaning("mean", "time_ms"), { unit: "ms", kind: "time" });
 });
 
-test("a name that is only a suffix stays a label", () => {
-  assert.equal(fieldLabel("_ms"), "_ms".replace("_", " "));
+test("labels are the server's; what it has none for is a name and stays", () => {
+  const labels = { host_tf_op_frac: "Host TF op" };
+  assert.equal(fieldLabel(labels, "host_tf_op_frac"), "Host TF op");
+  assert.equal(fieldLabel(labels, "gpu_host_bfc"), "gpu_host_bfc");
 });
 
 test("what is not available is never a zero", () => {

@@ -32,31 +32,12 @@ function suffixOf(field: string): Suffix | undefined {
   return SUFFIXES.find((suffix) => field.endsWith(suffix.ending));
 }
 
-const WORDS: Readonly<Record<string, string>> = {
-  cpu: "CPU",
-  gpu: "GPU",
-  tpu: "TPU",
-  hbm: "HBM",
-  xla: "XLA",
-  bw: "bandwidth",
-  flop: "FLOP",
-  mfu: "MFU",
-  hfu: "HFU",
-  tf: "TF",
-  hlo: "HLO",
-  id: "ID",
-  p95: "95th percentile",
-  std: "Standard deviation",
-};
+/** Labels of fields, by name, as the server gives them with a tool. */
+export type Labels = Readonly<Record<string, string>>;
 
-/** A field's name in words: "host_tf_op_frac" is "Host TF op". */
-export function fieldLabel(field: string): string {
-  if (field === "step_table") return "Steps";
-  const named = field.slice(0, field.length - (suffixOf(field)?.ending.length ?? 0)) || field;
-  const bare = named.replace(/_table$/, "");
-  const words = bare.split("_").map((word) => WORDS[word] ?? word);
-  const text = words.join(" ");
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** What a field is called; keys of a map are names of the recording and stay as they are. */
+export function fieldLabel(labels: Labels, field: string): string {
+  return labels[field] ?? visible(field);
 }
 
 /** Unit and kind of a numeric field. `parent` is the field it is nested in: "time_ms.mean" is in ms. */

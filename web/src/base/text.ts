@@ -37,3 +37,8 @@ export function headAndTail(name: string): readonly [string, string] {
     slash > 0 && tail <= LONGEST_TAIL ? slash : Math.max(0, name.length - LONGEST_TAIL / 2);
   return [name.slice(0, at), name.slice(at)];
 }
+
+/** A word as it begins a line of its own: a matter of layout, it stays the same word. */
+export function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

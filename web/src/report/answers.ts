@@ -1,5 +1,6 @@
 /** A report answers the questions that the pages put to a server, from its archive. */
 
+import { learnShortNames } from "../base/short_name.ts";
 import type { TimelineMeta } from "../base/timeline.ts";
 import { type Archive, takeArchive } from "./archive.ts";
 import { type Events, readEvents } from "./events.ts";
@@ -84,12 +85,14 @@ class Report {
   }
 
   private async load(): Promise<{ events: Events; names: Names }> {
-    const [bytes, counters, meta, names] = await Promise.all([
+    const [bytes, counters, meta, names, short_names] = await Promise.all([
       this.archive.bytes("timeline/events"),
       this.archive.bytes("timeline/counters"),
       this.archive.json<TimelineMeta>("timeline/meta"),
       this.archive.json<readonly string[]>("timeline/texts"),
+      this.archive.json<Readonly<Record<string, string>>>("timeline/short_names"),
     ]);
+    learnShortNames({ short_names });
     return { events: readEvents(bytes, counters, meta), names };
   }
 }

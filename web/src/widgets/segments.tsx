@@ -1,7 +1,7 @@
 /** One of a few choices, all in sight. */
 
 import { useId } from "preact/hooks";
-import { fieldLabel } from "../base/fields.ts";
+import { capitalised } from "../base/text.ts";
 
 export interface SegmentsProps {
   readonly label: string;
@@ -24,7 +24,7 @@ export function Segments({ label, choices, value, onValue, help }: SegmentsProps
             checked={choice === value}
             onChange={() => onValue(choice)}
           />
-          {fieldLabel(choice)}
+          {capitalised(choice)}
         </label>
       ))}
     </fieldset>

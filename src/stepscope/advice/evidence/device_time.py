@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepscope.registry import Silence, Unknown
+from stepscope.tables.device.short_names import short_name
 
 if TYPE_CHECKING:
     from stepscope.analysis.device_idle import DeviceIdle
@@ -120,6 +121,7 @@ def launch_calls(idle: DeviceIdle) -> tuple[float, float]:
     return calls, total / calls if calls else float("nan")
 
 
-def short_name(name: str, length: int = 60) -> str:
-    """A kernel's name cut to what a sentence can hold."""
-    return name if len(name) <= length else name[: length - 1] + "…"
+def said_name(name: str, length: int = 60) -> str:
+    """A kernel's name as a sentence can hold it: as people call it, cut where that is long."""
+    short = short_name(name)
+    return short if len(short) <= length else short[: length - 1] + "…"

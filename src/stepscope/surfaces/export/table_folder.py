@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.analysis import TOOLS
 from stepscope.errors import NothingToShow, StepscopeError
-from stepscope.result import SCHEMA_VERSION, Table, columns_of
+from stepscope.result import SCHEMA_VERSION, Table, columns_of, tables_of
 from stepscope.surfaces.export.tables import parquet_bytes
-from stepscope.surfaces.fields import tables_of
 from stepscope.surfaces.format import heading
 
 if TYPE_CHECKING:

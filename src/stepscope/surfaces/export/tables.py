@@ -8,8 +8,7 @@ import re
 from typing import Any
 
 from stepscope.errors import NothingToShow, UsageError
-from stepscope.result import Result, Table, columns_of
-from stepscope.surfaces.fields import tables_of
+from stepscope.result import Result, Table, columns_of, tables_of
 from stepscope.surfaces.format import cell, clean, heading
 
 # A spreadsheet runs a cell that starts with one of these as a formula.

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from stepscope.result import Result
+from stepscope.field_names import label_of
+from stepscope.result import Result, tables_of
 from stepscope.surfaces.export.tables import markdown_escape, markdown_table
-from stepscope.surfaces.fields import tables_of
-from stepscope.surfaces.format import label_of
 from stepscope.surfaces.outline import outline
 
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
+from stepscope.field_names import label_of, unit_of
 from stepscope.registry import GROUPS, Option, Tool
 from stepscope.result import columns_of
 from stepscope.surfaces.fields import (
@@ -16,7 +17,6 @@ from stepscope.surfaces.fields import (
     row_of,
     table_fields,
 )
-from stepscope.surfaces.format import label_of, unit_of
 from stepscope.surfaces.generate.methods import python_type
 
 

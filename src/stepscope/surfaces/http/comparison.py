@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 from werkzeug.wrappers import Request
 
 from stepscope.errors import StepscopeError, UsageError
-from stepscope.registry import parse_flag
+from stepscope.registry import Option, parse_flag
 from stepscope.result import Diagnostic
 from stepscope.session import Session, Workspace
 from stepscope.store import Run
-from stepscope.surfaces.envelope import ToolInfo, column_infos
+from stepscope.surfaces.envelope import ToolInfo, column_infos, field_labels, option_info
 from stepscope.surfaces.http.leaving import check_of
 from stepscope.timeline.cancellation import CancellationCheck
 
@@ -32,6 +32,14 @@ _KEPT_BETWEEN: Final = 256
 # So often one who waits for the runs of another page is asked whether it is still there.
 _ASKED_SECONDS: Final = 0.5
 
+
+_OPTIONS: Final = (
+    Option("between", bool, False, (), "Also the runs that were recorded between the two."),
+    Option("starts", str, "", (), "Runs that are further starts of the same program, by commas."),
+    Option(
+        "baseline_starts", str, "", (), "Runs that are further starts of the baseline, by commas."
+    ),
+)
 
 # The host; starts of the baseline, the runs between, and starts of the other side.
 _Asked = tuple[str, tuple[Run, ...], tuple[Run, ...], tuple[Run, ...]]
@@ -54,6 +62,8 @@ class Comparisons:
 
         runs = self._workspace.runs
         others = [one.id for one in runs if one.id != run]
+        before = self._before(run, runs).id if others else None
+        baseline = Option("baseline", str, before, tuple(others), "The run to compare with.")
         return {
             "id": ID,
             "short": ID,
@@ -66,37 +76,9 @@ class Comparisons:
             if others
             else "Record a second run into the same log directory, or compare any two with\n"
             "stepscope compare BASELINE NEW",
-            "options": [
-                {
-                    "name": "baseline",
-                    "type": "str",
-                    "default": self._before(run, runs).id if others else None,
-                    "choices": others,
-                    "help": "The run to compare with.",
-                },
-                {
-                    "name": "between",
-                    "type": "bool",
-                    "default": False,
-                    "choices": [],
-                    "help": "Also the runs that were recorded between the two.",
-                },
-                {
-                    "name": "starts",
-                    "type": "str",
-                    "default": "",
-                    "choices": [],
-                    "help": "Runs that are further starts of the same program, by commas.",
-                },
-                {
-                    "name": "baseline_starts",
-                    "type": "str",
-                    "default": "",
-                    "choices": [],
-                    "help": "Runs that are further starts of the baseline, by commas.",
-                },
-            ],
+            "options": [option_info(one) for one in (baseline, *_OPTIONS)],
             "tables": {name: column_infos(row) for name, row in table_fields(Comparison).items()},
+            "labels": field_labels(Comparison),
             "times_of": ["step"],
         }
 

@@ -19,7 +19,7 @@ from werkzeug.wrappers import Request, Response
 from stepscope.errors import UsageError
 from stepscope.session import Workspace
 from stepscope.store import Run
-from stepscope.surfaces.envelope import ToolInfo, column_infos, columnar
+from stepscope.surfaces.envelope import ToolInfo, column_infos, columnar, field_labels
 from stepscope.surfaces.http.answers import compressed, json_answer
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class Pods:
             "record": "" if available else "Record all hosts of the job at the same time.",
             "options": [],
             "tables": {name: column_infos(row) for name, row in table_fields(Pod).items()},
+            "labels": field_labels(Pod),
             "times_of": ["step"],
         }
 

@@ -16,6 +16,7 @@ from stepscope.sql.examples import EXAMPLES
 from stepscope.sql.lanes import has_times, lanes_of
 from stepscope.sql.tables import TABLES
 from stepscope.surfaces import export
+from stepscope.surfaces.brought_names import bringing
 from stepscope.surfaces.envelope import (
     QueryInfo,
     QueryLanesInfo,
@@ -66,7 +67,9 @@ def answer(request: Request, session: Session) -> Response:
         "schema": column_infos(table.schema),
         "columns": table.to_dict(),
     }
-    return json_answer(request, body)
+    named = [column for column in body["schema"] if column["kind"] == "name"]
+    cells = (cell for column in named for cell in body["columns"][column["name"]] if cell)
+    return json_answer(request, bringing(body, cells))
 
 
 def lanes(request: Request, session: Session) -> Response:
@@ -82,7 +85,7 @@ def lanes(request: Request, session: Session) -> Response:
         "lane": track.lane.tolist(),
         "event": track.event.tolist(),
     }
-    return json_answer(request, body)
+    return json_answer(request, bringing(body, track.name))
 
 
 def saved(request: Request, session: Session, format: str) -> Response:

@@ -14,6 +14,7 @@ from werkzeug.wrappers import Request, Response
 
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.session import Session
+from stepscope.surfaces.brought_names import bringing, names_in
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
 from stepscope.surfaces.http import timeline_json
 from stepscope.surfaces.http.answers import (
@@ -145,9 +146,12 @@ def answer(
             found = _tile(request, line, query)
         elif part == "flame":
             body = flame_answer(line, query, lambda run: timeline(other(run).profile))
-            found = json_answer(request, body)
+            found = json_answer(request, bringing(body, names_in(body)))
         elif part in _PARTS:
-            found = json_answer(request, _PARTS[part](line, query))
+            body = _PARTS[part](line, query)
+            if part in _NAMING:
+                body = bringing(body, names_in(body))
+            found = json_answer(request, body)
         else:
             raise UsageError(
                 f"The timeline has no part {part!r}.",
@@ -230,6 +234,8 @@ def _etag(request: Request, line: Timeline) -> str:
     return blake2b(what + request.query_string, digest_size=12).hexdigest()
 
 
+# Parts that name events. Those of `meta` are names of tracks and steps, of which there are many.
+_NAMING: Final = frozenset({"names", "event", "flows", "search", "range", "path"})
 _PARTS: Final[dict[str, Callable[[Timeline, Query], Any]]] = {
     "meta": timeline_json.meta,
     "names": timeline_json.names,

@@ -61,9 +61,9 @@ def _piece(text: str, style: str) -> str:
 
 def _write_result(page: Page, value: Any) -> None:
     from stepscope.comparison import Comparison
+    from stepscope.field_names import label_of
     from stepscope.surfaces.cli.pages.comparison import write_comparison
     from stepscope.surfaces.cli.pages.result import write_result
-    from stepscope.surfaces.format import label_of
 
     if isinstance(value, Comparison):
         write_comparison(page, value, _ROWS)

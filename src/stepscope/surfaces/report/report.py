@@ -27,6 +27,7 @@ from stepscope.surfaces.report.archive import Archive
 from stepscope.surfaces.report.events import pack_events
 from stepscope.surfaces.report.page import html_page
 from stepscope.surfaces.tiles.meta import LABEL_LENGTH, timeline_meta
+from stepscope.tables.device.short_names import short_names
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline import Timeline, timeline
 
@@ -189,9 +190,13 @@ class _Writer:
         self.archive.put_json("tools", tools_answer(self.session, pages))
 
     def _put_timeline(self, line: Timeline) -> None:
-        names = ["timeline/meta", "timeline/texts", "timeline/events", "timeline/counters"]
+        names = [
+            f"timeline/{part}" for part in ("meta", "texts", "events", "counters", "short_names")
+        ]
         self.archive.put_json(names[0], timeline_meta(line))
-        self.archive.put_json(names[1], [text[:LABEL_LENGTH] for text in line.names])
+        texts = [text[:LABEL_LENGTH] for text in line.names]
+        self.archive.put_json(names[1], texts)
+        self.archive.put_json(names[4], short_names(texts))
         spans, described = _top(line)
         tries: list[list[tuple[int, int]] | None] = [None, spans]
         for chosen in tries[self.choice.events == "top" :]:

@@ -13,7 +13,7 @@ from stepscope.advice.evidence.device_time import (
     kernel_time,
     kernels_per_step,
     launch_calls,
-    short_name,
+    said_name,
 )
 from tests.labelled.synthetic import BF16, GOOD, HALF_SUM, layers
 from tests.profiles.loops import Kernel
@@ -75,6 +75,6 @@ def test_launches_are_counted_with_their_mean_time() -> None:
 
 
 def test_a_name_is_cut_to_what_a_sentence_holds() -> None:
-    assert short_name("relu") == "relu"
-    assert short_name("n" * 60) == "n" * 60
-    assert short_name("n" * 61) == "n" * 59 + "…"
+    assert said_name("relu") == "relu"
+    assert said_name("n" * 60) == "n" * 60
+    assert said_name("n" * 61) == "n" * 59 + "…"

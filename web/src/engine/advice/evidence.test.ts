@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { evidenceParams, evidenceText } from "./evidence.ts";
+import { evidenceParams } from "./evidence.ts";
 
 const NOWHEN = { from_ms: null, to_ms: null } as const;
 const OPS = {
@@ -33,12 +33,4 @@ test("a stretch of time opens the timeline there", () => {
 
 test("a page without tables opens as it is", () => {
   assert.deepEqual(evidenceParams({ tool: "x", what: "", rows: [], ...NOWHEN }, {}), {});
-});
-
-test("fields have names for people", () => {
-  const label = (field: string) =>
-    ({ kernel_launch: "Kernel launch", category: "Category" })[field] ?? field;
-  assert.equal(evidenceText("breakdown_ms.kernel_launch", label), "kernel launch");
-  assert.equal(evidenceText("category=copy-done", label), "category “copy-done”");
-  assert.equal(evidenceText("the longest gap", label), "the longest gap");
 });

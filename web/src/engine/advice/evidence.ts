@@ -1,4 +1,4 @@
-/** Where a piece of evidence is to be seen: parameters of its page, and a text for it. */
+/** Where a piece of evidence is to be seen: parameters of its page. */
 
 import { withSubParams } from "../address.ts";
 import { escapedPattern } from "../exact_pattern.ts";
@@ -56,18 +56,4 @@ function tableOf({ what }: EvidenceLike, tables: TablesOfTool) {
 
 function isOrdered(kind: string): boolean {
   return !["name", "text", "category", "flag"].includes(kind);
-}
-
-/**
- * What the evidence is, in words.
- *
- * @param label name of a field or column for people
- */
-export function evidenceText(what: string, label: (field: string) => string): string {
-  const condition = /^(\w+)=(.+)$/.exec(what);
-  if (condition) return `${label(condition[1] as string).toLowerCase()} “${condition[2]}”`;
-  if (/^[a-z0-9_.]+$/.test(what) && /[_.]/.test(what)) {
-    return label(what.split(".").at(-1) as string).toLowerCase();
-  }
-  return what;
 }

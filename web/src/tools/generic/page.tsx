@@ -36,7 +36,10 @@ export function Generic(props: ToolPageProps) {
   ];
   const facts = scalars
     .filter(([, value]) => !isLong(value))
-    .map(([name, value]) => ({ label: fieldLabel(name), value: fieldText(name, value) }));
+    .map(([name, value]) => ({
+      label: fieldLabel(props.tool.labels, name),
+      value: fieldText(name, value),
+    }));
   return (
     <div class="generic">
       {headline && <p class="headline">{headline}</p>}
@@ -45,7 +48,7 @@ export function Generic(props: ToolPageProps) {
         .filter(([, value]) => isLong(value))
         .map(([name, value]) => (
           <section key={name}>
-            <h2>{fieldLabel(name)}</h2>
+            <h2>{fieldLabel(props.tool.labels, name)}</h2>
             <p class="prose">
               <Prose {...props} text={String(value)} />
             </p>
@@ -56,7 +59,7 @@ export function Generic(props: ToolPageProps) {
           <TableField key={name} field={name} at={name} source={value} {...props} />
         ) : (
           <section key={name}>
-            <h2>{fieldLabel(name)}</h2>
+            <h2>{fieldLabel(props.tool.labels, name)}</h2>
             <Value {...props} field={name} at={name} value={value} />
           </section>
         ),

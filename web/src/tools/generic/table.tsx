@@ -23,7 +23,7 @@ export interface TableFieldProps extends ToolPageProps {
 export function TableField(props: TableFieldProps) {
   const { field, at, source, tool } = props;
   const binding = useTable(props, field, source, at);
-  const title = fieldLabel(field.slice(field.lastIndexOf(".") + 1));
+  const title = fieldLabel(tool.labels, field.slice(field.lastIndexOf(".") + 1));
   // The server exports tables by name; one of several within a list has no name of its own.
   const exportHref = at === field ? binding.exportHref : undefined;
   if (source.rows === 0) {

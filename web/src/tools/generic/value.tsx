@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { isColumnarTable } from "../../base/columns.ts";
-import { fieldLabel, fieldMeaning, fieldText } from "../../base/fields.ts";
+import { fieldLabel, fieldMeaning, fieldText, type Labels } from "../../base/fields.ts";
 import { isPart, partsFor } from "../../base/parts.ts";
 import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { Facts } from "../../widgets/facts.tsx";
@@ -42,13 +42,15 @@ function lastName(field: string): string {
 
 export function Value(props: ValueProps): ComponentChildren {
   const { field, at, value } = props;
+  const { labels } = props.tool;
   const name = lastName(field);
   if (isColumnarTable(value)) return <TableField {...props} source={value} />;
   if (Array.isArray(value)) return <ListValue {...props} items={value} />;
   if (typeof value !== "object" || value === null) return <p>{fieldText(name, value)}</p>;
   const entries = Object.entries(value);
   if (entries.length === 0) return <p class="quiet">This profile has no data here.</p>;
-  if (isBreakdown(name, value as FlatRecord)) return <Breakdown parts={value as PartTimes} />;
+  if (isBreakdown(name, value as FlatRecord))
+    return <Breakdown parts={value as PartTimes} labels={labels} />;
   const flat = entries.filter(([, item]) => isScalar(item));
   const alike = alikeRecords(entries);
   const deep = entries.filter(([key, item]) => !isScalar(item) && !(key in alike));
@@ -57,15 +59,15 @@ export function Value(props: ValueProps): ComponentChildren {
       {flat.length > 0 && (
         <Facts
           facts={flat.map(([key, item]) => ({
-            label: fieldLabel(key),
+            label: fieldLabel(labels, key),
             value: fieldText(key, item, name),
           }))}
         />
       )}
-      {Object.keys(alike).length > 0 && <NamedRecords records={alike} />}
+      {Object.keys(alike).length > 0 && <NamedRecords records={alike} labels={labels} />}
       {deep.map(([key, item]) => (
         <section key={key} class="nested">
-          {!isColumnarTable(item) && <h3>{fieldLabel(key)}</h3>}
+          {!isColumnarTable(item) && <h3>{fieldLabel(labels, key)}</h3>}
           <Value {...props} field={`${field}.${key}`} at={`${at}.${key}`} value={item} />
         </section>
       ))}
@@ -81,8 +83,8 @@ function isBreakdown(name: string, value: FlatRecord): boolean {
   return name.endsWith("_ms") && keys.length > 2 && keys.every(isPart);
 }
 
-function Breakdown({ parts }: { parts: PartTimes }) {
-  const items = partsFor(Object.keys(parts)).map((part) => ({
+function Breakdown({ parts, labels }: { parts: PartTimes; labels: Labels }) {
+  const items = partsFor(Object.keys(parts), labels).map((part) => ({
     part,
     ms: parts[part.id] ?? null,
     stdMs: null,
@@ -104,7 +106,12 @@ function alikeRecords(
   return same.length > 1 ? Object.fromEntries(same) : {};
 }
 
-function NamedRecords({ records }: { records: Readonly<Record<string, FlatRecord>> }) {
+interface NamedRecordsProps {
+  readonly records: Readonly<Record<string, FlatRecord>>;
+  readonly labels: Labels;
+}
+
+function NamedRecords({ records, labels }: NamedRecordsProps) {
   const fields = Object.keys(Object.values(records)[0] ?? {});
   return (
     <table class="plain-table compact">
@@ -113,7 +120,7 @@ function NamedRecords({ records }: { records: Readonly<Record<string, FlatRecord
           <td />
           {fields.map((field) => (
             <th key={field} scope="col" class="numeric">
-              {fieldLabel(field)}
+              {fieldLabel(labels, field)}
             </th>
           ))}
         </tr>
@@ -121,7 +128,7 @@ function NamedRecords({ records }: { records: Readonly<Record<string, FlatRecord
       <tbody>
         {Object.entries(records).map(([key, record]) => (
           <tr key={key}>
-            <th scope="row">{fieldLabel(key)}</th>
+            <th scope="row">{fieldLabel(labels, key)}</th>
             {fields.map((field) => (
               <td key={field} class="numeric">
                 {fieldText(field, record[field], key)}
@@ -173,6 +180,7 @@ function isEmpty(value: unknown): boolean {
 /** The plain fields of all records as one table, then what is nested in each. */
 function RecordList(props: ValueProps & { readonly records: readonly FlatRecord[] }) {
   const { records, field, at } = props;
+  const { labels } = props.tool;
   const flat = records.map((record) =>
     Object.fromEntries(Object.entries(record).filter(([, value]) => isScalar(value))),
   );
@@ -181,7 +189,7 @@ function RecordList(props: ValueProps & { readonly records: readonly FlatRecord[
   return (
     <>
       {side ? (
-        <SideBySide records={flat} fields={fields} />
+        <SideBySide records={flat} fields={fields} labels={labels} />
       ) : (
         <RecordTable {...props} records={flat} />
       )}
@@ -191,7 +199,7 @@ function RecordList(props: ValueProps & { readonly records: readonly FlatRecord[
           .map(([key, value]) => (
             <section key={`${index}-${key}`} class="nested">
               <h3>
-                {fieldLabel(key)}
+                {fieldLabel(labels, key)}
                 <span class="quiet">
                   {" "}
                   {fieldText(fields[0] ?? "", flat[index]?.[fields[0] ?? ""])}
@@ -213,9 +221,10 @@ function RecordList(props: ValueProps & { readonly records: readonly FlatRecord[
 interface SideBySideProps {
   readonly records: readonly FlatRecord[];
   readonly fields: readonly string[];
+  readonly labels: Labels;
 }
 
-function SideBySide({ records, fields }: SideBySideProps) {
+function SideBySide({ records, fields, labels }: SideBySideProps) {
   const [title, ...rest] = fields;
   return (
     <table class="plain-table compact">
@@ -232,7 +241,7 @@ function SideBySide({ records, fields }: SideBySideProps) {
       <tbody>
         {rest.map((field) => (
           <tr key={field}>
-            <th scope="row">{fieldLabel(field)}</th>
+            <th scope="row">{fieldLabel(labels, field)}</th>
             {records.map((record, index) => (
               <td key={index}>{fieldText(field, record[field])}</td>
             ))}
@@ -245,6 +254,7 @@ function SideBySide({ records, fields }: SideBySideProps) {
 
 function RecordTable(props: ValueProps & { readonly records: readonly FlatRecord[] }) {
   const { records } = props;
+  const { labels } = props.tool;
   const fields = Object.keys(records[0] ?? {});
   const numeric = (field: string) =>
     records.every((record) => record[field] === null || typeof record[field] === "number");
@@ -254,7 +264,7 @@ function RecordTable(props: ValueProps & { readonly records: readonly FlatRecord
         <tr>
           {fields.map((field) => (
             <th key={field} scope="col" class={numeric(field) ? "numeric" : ""}>
-              {fieldLabel(field)}
+              {fieldLabel(labels, field)}
               {fieldMeaning(field).kind === "ratio" && " share"}
             </th>
           ))}

@@ -19,35 +19,17 @@ const DETAIL_CHARACTERS = 28;
 const FARTHEST = 20;
 const DEFAULT_RADIUS = "3";
 
-interface Kind {
-  readonly label: string;
-  readonly hue: string;
-  readonly of: RegExp;
-}
-
-/** Kinds of instructions, by category or opcode; the first that fits. */
-const KINDS: readonly Kind[] = [
-  {
-    label: "Collective",
-    hue: "hue-d",
-    of: /all-|reduce-scatter|collective|send|recv|partition-id/,
-  },
-  { label: "Matrix product, convolution, custom call", hue: "hue-a", of: /dot|conv|custom|gemm/ },
-  { label: "Fusion", hue: "hue-c", of: /(?<!non-)fusion/ },
-  {
-    label: "Copy, layout",
-    hue: "hue-b",
-    of: /copy|formatting|transpose|bitcast|reshape|slice|concatenate|pad|broadcast|infeed|outfeed/,
-  },
-  { label: "Control", hue: "hue-f", of: /while|conditional|call/ },
-  { label: "Parameter, constant, tuple", hue: "hue-g", of: /parameter|constant|tuple|iota/ },
-];
-const OTHER: Kind = { label: "Elementwise, other", hue: "hue-e", of: /./ };
-
-function kindOf(category: string, opcode: string): Kind {
-  const text = `${category} ${opcode}`;
-  return KINDS.find((kind) => kind.of.test(text)) ?? OTHER;
-}
+/** Colours of the kinds of instructions, in the order of the key; a new kind has the last one's. */
+const HUES: Readonly<Record<string, string>> = {
+  Collective: "hue-d",
+  "Matrix product, convolution, custom call": "hue-a",
+  Fusion: "hue-c",
+  "Copy, layout": "hue-b",
+  Control: "hue-f",
+  "Parameter, constant, tuple": "hue-g",
+  "Elementwise, other": "hue-e",
+};
+const hueOf = (kind: string | null | undefined) => HUES[kind ?? ""] ?? "hue-e";
 
 export function HloGraph(props: GraphProps) {
   const { result } = props;
@@ -56,11 +38,10 @@ export function HloGraph(props: GraphProps) {
   const boxes = useMemo(() => Array<typeof BOX>(rows).fill(BOX), [result]);
   const edges = useMemo(() => edgesOf(result), [result]);
   const names = useMemo(() => textsOf(columns.name), [result]);
-  const kinds = useMemo(
-    () => names.map((_, row) => kindOf(columns.category[row] ?? "", columns.opcode[row] ?? "")),
-    [result],
-  );
-  const shown = [...KINDS, OTHER].filter((kind) => kinds.includes(kind));
+  const order = Object.keys(HUES);
+  const shown = [...new Set(columns.kind.map((kind) => kind ?? ""))]
+    .sort((one, other) => order.indexOf(one) - order.indexOf(other))
+    .map((kind) => ({ label: kind, hue: hueOf(kind) }));
   return (
     <ChartFrame
       title="Graph"
@@ -85,7 +66,9 @@ export function HloGraph(props: GraphProps) {
         edges={edges}
         centre={columns[result.centre ? "is_centre" : "is_root"].indexOf(true)}
         onChoose={(row) => goTo(props, columns.name[row] ?? "")}
-        boxClass={(row) => `${kinds[row]?.hue ?? ""}${columns.is_centre[row] ? " critical" : ""}`}
+        boxClass={(row) =>
+          `${hueOf(columns.kind[row])}${columns.is_centre[row] ? " critical" : ""}`
+        }
         box={(row) => <BoxText result={result} row={row} name={names[row] ?? ""} />}
         tip={(row) => <NodeTip result={result} row={row} name={names[row] ?? ""} />}
       />

@@ -3,7 +3,7 @@
 import { byName, numbersOf } from "../../api/columns.ts";
 import type { InputPipelineAnalyzer, Spread } from "../../api/types.gen.ts";
 import { duration, MISSING, percent, plural } from "../../base/format.ts";
-import { partsFor, STEP_SOURCES } from "../../base/parts.ts";
+import { partsFor } from "../../base/parts.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
@@ -34,7 +34,7 @@ export function InputPipeline(props: InputProps) {
         </p>
       </header>
       <Figures figures={figures(result)} />
-      <AverageStep result={result} />
+      <AverageStep {...props} />
       {result.step_table.rows > 0 && (
         <StepSection
           {...props}
@@ -102,15 +102,15 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
     {
       label: "Steps counted",
       value: String(result.step_count),
-      note: STEP_SOURCES[result.step_source] ?? result.step_source,
+      note: result.steps_found,
     },
   ];
 }
 
-function AverageStep({ result }: { result: InputPipelineAnalyzer }) {
+function AverageStep({ result, tool }: ToolPageProps<InputPipelineAnalyzer>) {
   const means = result.device_side.mean_ms;
   const whole = result.times_of === "recording";
-  const items = partsFor(Object.keys(means)).map((part) => ({
+  const items = partsFor(Object.keys(means), tool.labels).map((part) => ({
     part,
     ms: means[part.id] ?? null,
     stdMs: null,

@@ -123,10 +123,11 @@ function figures(memory: MemorySystem): Fact[] {
 function room({ batch_room: found }: MemorySystem): Fact[] {
   const least = found?.at_least;
   if (!found || least == null) return [];
-  const most = found.at_most ?? least;
-  const times = most > least ? `${significant(least)} to ${significant(most)}` : significant(least);
+  // Ends that round to one figure are one; a dash keeps two on one line.
+  const ends = new Set([significant(least), significant(found.at_most ?? least)]);
+  const times = [...ends].join("–");
   const note = "the recorded batch, a tenth of the memory left free";
-  return [{ label: "Room for a batch", value: `${times} ×`, note }];
+  return [{ label: "Room for a batch", value: `${times}×`, note }];
 }
 
 function AtPeak({ memory }: { memory: MemorySystem }) {

@@ -1,9 +1,7 @@
 /** Where to see that a finding is true. */
 
 import type { Finding } from "../../api/types.gen.ts";
-import { fieldLabel } from "../../base/fields.ts";
-import { PARTS } from "../../base/parts.ts";
-import { evidenceText } from "../../engine/advice/evidence.ts";
+import { visible } from "../../base/text.ts";
 import { evidenceLink } from "./advice.ts";
 import type { OverviewProps } from "./props.ts";
 
@@ -15,8 +13,8 @@ export function Evidence(props: OverviewProps & Pick<Finding, "evidence">) {
       {evidence.map((ref, index) => {
         const link = evidenceLink(ref, props);
         const isHere = ref.tool === tool.id;
-        const name = isHere ? "this page" : (link?.title ?? fieldLabel(ref.tool));
-        const what = evidenceText(ref.what, labelOf);
+        const name = isHere ? "this page" : (link?.title ?? ref.tool);
+        const what = visible(ref.words);
         return (
           <span key={ref.tool + ref.what}>
             {index > 0 && "; "}
@@ -27,8 +25,4 @@ export function Evidence(props: OverviewProps & Pick<Finding, "evidence">) {
       })}
     </p>
   );
-}
-
-function labelOf(field: string): string {
-  return PARTS.find((part) => part.id === field)?.label ?? fieldLabel(field);
 }

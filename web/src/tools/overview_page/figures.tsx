@@ -2,7 +2,6 @@
 
 import type { OverviewPage } from "../../api/types.gen.ts";
 import { count, duration, MISSING, percent } from "../../base/format.ts";
-import { BOUNDS, partOf, STEP_SOURCES } from "../../base/parts.ts";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 
 function time(value: number | null): string {
@@ -43,7 +42,7 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
       label: "Steps counted",
       value: count(some ? steps.count : 0),
       note:
-        (some ? (STEP_SOURCES[steps.source] ?? steps.source) : "none found") +
+        (some ? steps.found : "none found") +
         (steps.dropped > 0 ? `, ${count(steps.dropped)} left out` : ""),
     },
     {
@@ -72,16 +71,11 @@ function recordingFigures({ environment }: OverviewPage): Fact[] {
 }
 
 function boundFigure(result: OverviewPage): Fact {
-  const { input = 0, host_to_device: copies = 0 } = result.breakdown_ms;
-  const isCopies = result.bound_by === "input" && (copies ?? 0) > (input ?? 0);
-  const label = isCopies
-    ? partOf("host_to_device").label
-    : (BOUNDS[result.bound_by] ?? { label: result.bound_by }).label;
   const share = result.bound_frac;
   const known = share !== null && result.bound_by !== "unknown" && result.steps.count > 0;
   return {
     label: "Limited by",
-    value: known ? label : MISSING,
+    value: known ? result.limited_by : MISSING,
     note: known
       ? `${percent(share)} of the ${hasSteps(result.steps) ? "average step" : "recording"}`
       : "not enough was recorded to say",

@@ -1,6 +1,6 @@
 /** All findings as a tree of causes, the rules that found nothing, and where to look next. */
 
-import type { AdviceInfo, Finding, OverviewPage } from "../../api/types.gen.ts";
+import type { AdviceInfo, Finding } from "../../api/types.gen.ts";
 import { duration, plural, roughly } from "../../base/format.ts";
 import { partOf } from "../../base/parts.ts";
 import { visible } from "../../base/text.ts";
@@ -32,7 +32,7 @@ export function Findings(props: FindingsProps) {
       {tree.length > 0 ? (
         <Branches {...props} branches={tree} level={1} />
       ) : (
-        <NothingFound result={result} />
+        <NothingFound {...props} />
       )}
       {all && <OtherRules advice={all} />}
       {result.next_steps.length > 0 && (
@@ -150,9 +150,11 @@ function FindingDetails({ finding }: { finding: Finding }) {
 }
 
 /** No advice is an answer too: it names what the step's time goes to instead. */
-function NothingFound({ result }: { result: OverviewPage }) {
+function NothingFound({ result, tool }: OverviewProps) {
   const parts = Object.entries(result.breakdown_ms)
-    .flatMap(([id, ms]) => (ms === null || ms <= 0 ? [] : [{ label: partOf(id).label, ms }]))
+    .flatMap(([id, ms]) =>
+      ms === null || ms <= 0 ? [] : [{ label: partOf(id, tool.labels).label, ms }],
+    )
     .sort((a, b) => b.ms - a.ms)
     .slice(0, 3);
   return (

@@ -2,7 +2,7 @@
 
 import type { OverviewPage } from "../../api/types.gen.ts";
 import { duration, plural, wholePercent } from "../../base/format.ts";
-import { BOUNDS, partsFor } from "../../base/parts.ts";
+import { LIMIT_COLOURS, partsFor } from "../../base/parts.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StackBar, type StackItem } from "../../widgets/charts/stack_bar.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
@@ -85,7 +85,7 @@ function windowHeadline({ devices, spanMs, busyMs }: WindowAccount): string {
 function Verdict({ result }: { result: OverviewPage }) {
   const { steps, completeness } = result;
   const account = accountOf(result);
-  const colour = (BOUNDS[result.bound_by] ?? BOUNDS.unknown)?.colour;
+  const colour = LIMIT_COLOURS[result.bound_by] ?? "other";
   const partial = completeness.verdict !== "complete";
   return (
     <header class={`verdict bound-${colour}`}>
@@ -107,11 +107,11 @@ function Verdict({ result }: { result: OverviewPage }) {
   );
 }
 
-function AverageStep({ result, pageFor }: OverviewProps) {
+function AverageStep({ result, tool, pageFor }: OverviewProps) {
   const linkOf = (part: string) => partLink(part, pageFor);
   const { steps, breakdown_ms: means, breakdown_std_ms: deviations } = result;
   const mean = steps.time_ms.mean;
-  const items: StackItem[] = partsFor(Object.keys(means)).map((part) => ({
+  const items: StackItem[] = partsFor(Object.keys(means), tool.labels).map((part) => ({
     part,
     ms: means[part.id] ?? null,
     stdMs: deviations[part.id] ?? null,

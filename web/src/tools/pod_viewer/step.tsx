@@ -3,12 +3,13 @@
 import { useMemo } from "preact/hooks";
 import { byName, numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
 import { duration, plural } from "../../base/format.ts";
-import { isPart, partsFor } from "../../base/parts.ts";
+import { partsFor } from "../../base/parts.ts";
 import { momentTicks, wholeTicks } from "../../engine/axes/ticks.ts";
 import { greatest } from "../../engine/charts/curve.ts";
 import type { StepSeries } from "../../engine/charts/step_series.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { type Line, LineChart, LineKey } from "../../widgets/charts/line_chart.tsx";
+import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { StepChart } from "../../widgets/charts/step_chart.tsx";
 import { PartKey } from "../../widgets/charts/textures.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
@@ -132,7 +133,8 @@ function Workers(props: PlaceProps & { readonly chosen: boolean }) {
         </>
       )}
     >
-      {source.rows > 0 ? (
+      {source.rows === 1 && <OneWorker series={series} />}
+      {source.rows > 1 && (
         <>
           <StepChart
             series={series}
@@ -143,11 +145,20 @@ function Workers(props: PlaceProps & { readonly chosen: boolean }) {
           />
           <PartKey parts={series.layers.map(({ part }) => part)} />
         </>
-      ) : (
-        <p class="quiet">No worker recorded this step.</p>
       )}
+      {source.rows === 0 && <p class="quiet">No worker recorded this step.</p>}
     </ChartFrame>
   );
+}
+
+/** One column in a wide chart compares nothing: its parts in a bar say more. */
+function OneWorker({ series }: { series: StepSeries }) {
+  const items = series.layers.map(({ part, values }) => ({
+    part,
+    ms: values[0] ?? null,
+    stdMs: null,
+  }));
+  return <StackBar items={items} totalMs={series.totals[0] ?? 0} label="The step of the worker" />;
 }
 
 function workersOf(
@@ -158,9 +169,9 @@ function workersOf(
   const texts = (name: string) =>
     textsOf((source.columns[name] ?? []) as readonly (string | null)[]);
   const [hosts, devices] = [texts("host"), texts("device")];
-  const layers = partsFor(Object.keys(labels))
+  const layers = partsFor(Object.keys(labels), labels)
     .map((part) => ({
-      part: isPart(part.id) ? part : { ...part, label: labels[part.id] ?? part.label },
+      part,
       values: numbersOf(cells(`${part.id}_ms`)).map((value) => value || 0),
     }))
     .filter(({ values }) => values.some((value) => value > 0));

@@ -3,6 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { byName } from "../../api/columns.ts";
 import type { AnyTable, ColumnarTable } from "../../base/columns.ts";
+import type { Labels } from "../../base/fields.ts";
 import { duration, plural } from "../../base/format.ts";
 import { partsFor } from "../../base/parts.ts";
 import { readableTop } from "../../engine/charts/stacked_columns.ts";
@@ -17,13 +18,16 @@ import { type ToolPageProps, useTable } from "./tool_page.tsx";
 const NOT_PARTS: ReadonlySet<string> = new Set(["start_ms", "step_time_ms"]);
 
 /** Steps in the order of the table, with only those parts that take any time. */
-export function stepSeries(source: ColumnarTable): StepSeries {
+export function stepSeries(source: ColumnarTable, labels: Labels): StepSeries {
   const numbers = (name: string): Float64Array =>
     Float64Array.from(source.columns[name] ?? [], (cell) => (typeof cell === "number" ? cell : 0));
   const partColumns = Object.keys(source.columns).filter(
     (name) => name.endsWith("_ms") && !NOT_PARTS.has(name),
   );
-  const layers = partsFor(partColumns.map((name) => name.slice(0, -"_ms".length)))
+  const layers = partsFor(
+    partColumns.map((name) => name.slice(0, -"_ms".length)),
+    labels,
+  )
     .map((part) => ({ part, values: numbers(`${part.id}_ms`) }))
     .filter(({ values }) => values.some((value) => value > 0));
   return {
@@ -78,7 +82,7 @@ function FewSteps(props: StepSectionProps & { readonly series: StepSeries }) {
 
 export function StepSection(props: StepSectionProps) {
   const { result, params, onParams, field, source } = props;
-  const series = useMemo(() => stepSeries(byName(source)), [source]);
+  const series = useMemo(() => stepSeries(byName(source), props.tool.labels), [source, props.tool]);
   const binding = useTable(props, field, source);
   const [whole, setWhole] = useState(false);
   const [chosen, setChosen] = useState(-1);

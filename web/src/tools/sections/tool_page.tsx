@@ -6,7 +6,6 @@ import { type ExportFormat, exportUrl, reportNotes } from "../../api/client.ts";
 import { byName, columnMetas } from "../../api/columns.ts";
 import type { ResultBody, ToolInfo } from "../../api/types.gen.ts";
 import type { AnyTable } from "../../base/columns.ts";
-import { fieldLabel } from "../../base/fields.ts";
 import { subParams, withSubParams } from "../../engine/address.ts";
 import { placeOf } from "../../engine/row_places.ts";
 import { cellText } from "../../engine/table/cell_text.ts";
@@ -120,7 +119,7 @@ export function optionOf(props: RecoverProps, name: string) {
   const option = props.tool.options.find((each) => each.name === name);
   const fallback = String(option?.default ?? "");
   return {
-    label: fieldLabel(name),
+    label: option?.label ?? name,
     help: option?.help,
     choices: option?.choices ?? [],
     fallback,

@@ -33,7 +33,6 @@ interface Piece {
 
 export class LabelPainter {
   private readonly widths = new Map<string, number>();
-  private readonly shorts = new Map<string, string>();
   private left = MOST_LABELS;
   /** Whether a name that belongs on the screen is still on its way. */
   waiting = false;
@@ -69,22 +68,12 @@ export class LabelPainter {
       const name = this.names.text(piece.name);
       if (name === null) this.waiting = true;
       if (!name) continue;
-      const text = this.fitted(context, this.short(name), room);
+      const text = this.fitted(context, shortName(name), room);
       if (!text) continue;
       context.fillStyle = palette.ink[piece.colour] as string;
       context.fillText(text, from, y + height / 2 + 0.5);
       this.left -= 1;
     }
-  }
-
-  /** Kernels by what they compute: their C++ begins alike for all of them. */
-  private short(name: string): string {
-    let short = this.shorts.get(name);
-    if (short === undefined) {
-      short = shortName(name);
-      this.shorts.set(name, short);
-    }
-    return short;
   }
 
   private width(context: CanvasRenderingContext2D, text: string): number {

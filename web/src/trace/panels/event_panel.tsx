@@ -35,7 +35,10 @@ export function EventPanel({ timeline }: { timeline: Timeline }) {
   return (
     <div class={`tl-event ${waiting ? "stale" : ""}`} aria-busy={waiting}>
       <header>
-        <Title name={visible(value.full_name).slice(0, LONGEST_VALUE)} />
+        <Title
+          name={visible(value.full_name).slice(0, LONGEST_VALUE)}
+          short={shortName(visible(value.name))}
+        />
         <button type="button" class="button" onClick={() => state.zoomTo(spanOf(value))}>
           Zoom to event
         </button>
@@ -50,8 +53,7 @@ export function EventPanel({ timeline }: { timeline: Timeline }) {
 }
 
 /** The name as people call it; all of it on demand. */
-function Title({ name }: { name: string }) {
-  const short = shortName(name);
+function Title({ name, short }: { name: string; short: string }) {
   if (short === name) return <h2>{name || "(no name)"}</h2>;
   return (
     <div class="tl-title">

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.evidence.changes import SHRUNK
-from stepscope.advice.evidence.device_time import compute_ms, short_name
+from stepscope.advice.evidence.device_time import compute_ms, said_name
 from stepscope.advice.evidence.op_families import FUSE, Family, family_of, no_layer, scopes_of
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -72,7 +72,7 @@ def dominant_op(results: Results) -> Iterator[Answer]:
         return
     found, op = _found([row for row in rows if row.type not in _NO_OP], whole)
     if found is None:
-        yield Silence(f"The largest op, {short_name(op.name)}, takes {op.share:.0%} of op time.")
+        yield Silence(f"The largest op, {said_name(op.name)}, takes {op.share:.0%} of op time.")
         return
     part = compute_ms(overview) if on_device else float(overview.breakdown_ms["host_compute"])
     yield _finding(found, op, found.share * part, step, on_device=on_device)
@@ -177,9 +177,9 @@ def _finding(
     family = found.family
     if found.kind == "family":
         what = f"{found.name[0].upper()}{found.name[1:]} together take"
-        most = f" (longest: {short_name(op.name)}, {op.share:.0%})" if op.family == family else ""
+        most = f" (longest: {said_name(op.name)}, {op.share:.0%})" if op.family == family else ""
     else:
-        what, most = f"{found.kind.capitalize()} {short_name(found.name, 80)} takes", ""
+        what, most = f"{found.kind.capitalize()} {said_name(found.name, 80)} takes", ""
     side = "device" if on_device else "host"
     return Finding(
         rule=RULE.id,

@@ -23,7 +23,7 @@ from stepscope.advice.evidence.device_time import (
     has_matrix_units,
     kernel_time,
     no_matrix_units,
-    short_name,
+    said_name,
 )
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
@@ -146,7 +146,7 @@ def _told_frac(precision: Precision) -> float:
 def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Finding:
     step = overview.steps.time_ms.mean
     products = wide.products + wide.tf32_products
-    most = f"; longest product: {short_name(wide.names[0])}" if wide.names else ""
+    most = f"; longest product: {said_name(wide.names[0])}" if wide.names else ""
     has_steps = step > 0
     return Finding(
         rule=RULE.id,

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import REMOVED
-from stepscope.advice.evidence.device_time import KernelTime, kernel_time, short_name
+from stepscope.advice.evidence.device_time import KernelTime, kernel_time, said_name
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
@@ -67,7 +67,7 @@ def _finding(turning: KernelTime, convolving: KernelTime, step: float) -> Findin
         confidence=0.7,
         message=f"Changing layouts takes {turning.step_ms:.3g} ms of each {step:.3g} ms step, the "
         f"convolutions themselves {convolving.step_ms:.3g} ms "
-        f"(longest: {short_name(turning.names[0])}).",
+        f"(longest: {said_name(turning.names[0])}).",
         measured={
             "layout_ms": turning.step_ms,
             "layout_frac": turning.step_ms / step,

@@ -15,7 +15,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import TUNED
-from stepscope.advice.evidence.device_time import compute_ms, short_name
+from stepscope.advice.evidence.device_time import compute_ms, said_name
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
@@ -97,7 +97,7 @@ def _finding(
         saving_high_ms=most,
         confidence=0.4,
         message=f"{len(low)} ops that take {own:.3g} ms of each {step:.3g} ms step reach less than "
-        f"{LOW_FRAC:.0%} of their roofline; {short_name(first.operation)} reaches "
+        f"{LOW_FRAC:.0%} of their roofline; {said_name(first.operation)} reaches "
         f"{first.roofline_efficiency_frac:.0%} of what {first.bound_by} allows.",
         measured={
             "ops_ms": own,

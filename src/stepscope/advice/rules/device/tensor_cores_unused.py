@@ -20,7 +20,7 @@ from stepscope.advice.evidence.device_time import (
     has_tf32,
     kernel_time,
     no_matrix_units,
-    short_name,
+    said_name,
 )
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -97,7 +97,7 @@ def _finding(
         saving_high_ms=missed.step_ms * _MOST,
         confidence=0.6,
         message=f"Matrix products that take {missed.step_ms:.3g} ms of each {step:.3g} ms step "
-        f"{why} (longest: {short_name(missed.names[0])}).",
+        f"{why} (longest: {said_name(missed.names[0])}).",
         measured={
             "missed_ms": missed.step_ms,
             "missed_frac": missed.step_ms / step,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _ADVICE = {
     "Device compute": "Its device is slower at the same work: compare clocks, temperature and "
     "power limit (nvidia-smi -q -d PERFORMANCE), and what else runs on it.",
-    "Input": "Its input is slower: compare its disk, network and processor with the others'.",
+    "Input wait": "Its input is slower: compare its disk, network and processor with the others'.",
     "Copy to device": "Its copies are slower: check the PCIe link (nvidia-smi -q -d PCIE) and NUMA "
     "placement.",
     "Kernel launch": "Its host launches more slowly: look for other load and for NUMA placement.",
@@ -51,7 +51,7 @@ _BY_CAUSE = {
     "memory": "Memory of its device is slower: look for corrected errors and retired rows "
     "(nvidia-smi -q -d ECC,ROW_REMAPPER).",
     "copies": _ADVICE["Copy to device"],
-    "input": _ADVICE["Input"],
+    "input": _ADVICE["Input wait"],
     "launch": _ADVICE["Kernel launch"],
     "host": "Its program stands still: collect garbage at the same step everywhere "
     "(gc.disable(), gc.collect() every n steps), write checkpoints and logs beside the step.",

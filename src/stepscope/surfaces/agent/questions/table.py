@@ -7,7 +7,7 @@ from typing import Any
 
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
-from stepscope.result import Column, Table
+from stepscope.result import Column, Table, tables_of
 from stepscope.session import Session
 from stepscope.surfaces.agent.handles import handle_text
 from stepscope.surfaces.agent.question import (
@@ -20,7 +20,6 @@ from stepscope.surfaces.agent.question import (
 )
 from stepscope.surfaces.agent.recordings import Recordings
 from stepscope.surfaces.agent.reply import AgentReply, Data, ReplyOutcome, data
-from stepscope.surfaces.fields import tables_of
 from stepscope.surfaces.outline import outline
 
 # Tables whose rows have handles: the tool's and the table's name, and the kind of thing.

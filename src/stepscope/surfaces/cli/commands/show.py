@@ -143,8 +143,8 @@ def _within(
     tool: Tool, result: Result, format: str, table: str | None, rows: int | None, budget: int
 ) -> bytes:
     """The answer with as many rows as a budget of tokens holds, and what it leaves out."""
+    from stepscope.result import tables_of
     from stepscope.surfaces.agent.reply import tokens_of
-    from stepscope.surfaces.fields import tables_of
 
     def text(count: int) -> str:
         return (_rendered(tool, result, format, count, table, to_file=True) or b"").decode()

@@ -70,8 +70,7 @@ def _figures(page: Page, result: OverviewPage) -> None:
         )
     dropped = f", {steps.dropped} dropped" if steps.dropped else ""
     page.text(
-        f"{steps.count:,} from {steps.source} ({steps.certainty}{dropped}). "
-        f"{clean(steps.explanation)}",
+        f"{steps.count:,} {steps.found} ({steps.certainty}{dropped}). {clean(steps.explanation)}",
         lead="  Steps       ",
     )
     if result.device.busy_frac is None:
@@ -88,7 +87,7 @@ def _figures(page: Page, result: OverviewPage) -> None:
             + "of device compute"
         )
     share = "" if result.bound_by == "unknown" else f" · {percent(result.bound_frac)} of the step"
-    page.line("  Bound by    ", (result.bound_by.replace("_", " "), "bold"), share)
+    page.line("  Limited by  ", (result.limited_by, "bold"), share)
 
 
 def _average_step(page: Page, result: OverviewPage) -> None:

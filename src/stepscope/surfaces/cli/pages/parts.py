@@ -59,9 +59,8 @@ def findings(
         if in_full:
             _in_full(page, finding)
         for ref in finding.evidence:
-            page.text(
-                f"see {ref.tool}{': ' + clean(ref.what) if ref.what else ''}", indent=5, style="dim"
-            )
+            where = ": ".join(filter(None, (ref.tool, clean(ref.words))))
+            page.text(f"see {where}", indent=5, style="dim")
 
 
 def _in_full(page: Page, finding: Finding) -> None:

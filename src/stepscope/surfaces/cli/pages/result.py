@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from stepscope.analysis.overview_page import OverviewPage
-from stepscope.result import Result
+from stepscope.field_names import label_of
+from stepscope.result import Result, tables_of
 from stepscope.surfaces.cli.pages.overview import write_overview
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import diagnostics, title_line
-from stepscope.surfaces.fields import tables_of
-from stepscope.surfaces.format import label_of
 from stepscope.surfaces.outline import outline
 
 

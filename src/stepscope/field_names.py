@@ -1,0 +1,68 @@
+"""What the names of fields say to a person: their label in words and their unit.
+
+The names are the published contract and end in their unit (``_ms``, ``_frac`` …). Every surface
+takes labels from here: the terminal and Markdown directly, the pages with what a tool says of
+itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_UNITS: Final = {
+    "_ps": "ps",
+    "_ns": "ns",
+    "_us": "µs",
+    "_ms": "ms",
+    "_s": "s",
+    "_frac": "%",
+    "_pct": "%",
+    "_bytes": "bytes",
+    "_flops": "FLOP",
+    "_tflop": "TFLOP",
+    "_tflops": "TFLOP/s",
+    "_gbps": "GB/s",
+    "_gflops": "GFLOP/s",
+    "_gibps": "GiB/s",
+    "_gbitps": "Gbit/s",
+}
+_WORDS: Final = {
+    "bw": "bandwidth",
+    "cpu": "CPU",
+    "flop": "FLOP",
+    "gpu": "GPU",
+    "hbm": "HBM",
+    "hfu": "HFU",
+    "hlo": "HLO",
+    "id": "ID",
+    "mfu": "MFU",
+    "p95": "95th percentile",
+    "std": "standard deviation",
+    "tf": "TF",
+    "tpu": "TPU",
+    "xla": "XLA",
+}
+# Where the name of a field is not what it is called.
+_CALLED: Final = {
+    "include_infeed_outfeed": "Include infeed and outfeed",
+    "step_table": "Steps",
+}
+
+
+def label_of(name: str) -> str:
+    """A field's name in words: ``host_tf_op_frac`` → "Host TF op"."""
+    if name in _CALLED:
+        return _CALLED[name]
+    plain = (name.removesuffix(suffix_of(name)) or name).removesuffix("_table")
+    text = " ".join(_WORDS.get(word, word) for word in plain.split("_") if word)
+    return text[:1].upper() + text[1:]
+
+
+def suffix_of(name: str) -> str:
+    """The unit suffix of a field's name, "" for none."""
+    return max((suffix for suffix in _UNITS if name.endswith(suffix)), key=len, default="")
+
+
+def unit_of(name: str) -> str:
+    """The unit of a field by its suffix, "" for none."""
+    return _UNITS.get(suffix_of(name), "")
