@@ -20,6 +20,7 @@ from stepscope.summary.summary import (
     Summary,
     Who,
 )
+from stepscope.tables.collectives.halves import whole_collectives
 from stepscope.tables.collectives.identity import identities
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.interval_overlap import covered
@@ -123,15 +124,20 @@ def _meetings(
     """Collectives in time order, device by device, and their communicators."""
     row, device, start, duration, exposed = _collectives(host, planes)
     identity = identities(host, row)
-    found, place, number = identity.communicators, identity.place, identity.number
+    first, last = whole_collectives(host, row, device, start, identity)
+    # The device waits in the last event; what the first takes beside it is to hand over the work.
+    duration, exposed = (start + duration)[last] - start[first], exposed[last]
+    device, start = device[first], start[first]
+    found, place, number = identity.communicators, identity.place[first], identity.number[first]
+    op, ops = identity.op[first], identity.ops[first]
     step = _step_of(steps, device, start)
     # A communicator of which the recorder numbered only some is not numbered.
     some = np.zeros(len(found) + 1, dtype=np.bool_)
     some[place[number < 0]] = True
     numbered = ~some[place]
     # Where no recorder numbered them: the n-th of its communicator, and of its op, in its step.
-    nth = _nth(device, place, identity.op, step, start)
-    number = np.where(numbered, number, nth * identity.ops + identity.op)
+    nth = _nth(device, place, op, step, start)
+    number = np.where(numbered, number, nth * ops + op)
     kept = numbered | (step >= 0) | (steps.height == 0)
     order = np.lexsort((start, device))
     order = order[kept[order]]

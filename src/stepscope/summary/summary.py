@@ -14,7 +14,7 @@ from stepscope.summary import histogram
 from stepscope.tables.steps.attribution import PARTS
 
 #: A summary of another version is made again, never converted.
-VERSION: Final = 3
+VERSION: Final = 4
 
 STEPS: Final[dict[str, Any]] = {
     "device": pl.UInt16,
@@ -89,7 +89,8 @@ class Summary:
         meetings: One row per device and collective, by device, then start (``MEETINGS``).
             ``number`` is the how-manieth of its communicator, in all or, where
             ``communicators.numbered`` is false, in its step; ``exposed_ps`` is the part in which
-            the device did nothing else.
+            the device did nothing else; of a collective that is started and waited for in two
+            ops, the waiting.
         communicators: What ``meetings.communicator`` are (``COMMUNICATORS``).
         ops: Totals by device and op (``OPS``).
         histograms: Durations of the ops that take most time (``HISTOGRAMS``).
