@@ -150,7 +150,7 @@ class _Reader:
             rows = rows.kept(~is_barrier)
         work = _work(rows, device)
         kernel, kernels = _kernels_of(rows)
-        # A grid and a group are told by their sizes alone, not by their shapes.
+        # Grids and groups have their sizes here, not their shapes.
         none = np.full(len(kernel), NONE, np.int64)
         columns = {
             **work, **dict.fromkeys(DIMS, none), "kernel": kernel, "dispatch_id": none,
