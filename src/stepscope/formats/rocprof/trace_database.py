@@ -169,6 +169,8 @@ class _Reader:
         if not titles:
             return
         rows = self._database.rows("KERN", ("BeginNs", "gpu-id"), titles)
+        if not len(rows):  # another table was broken, which ended the reading
+            return
         start, device = rows["BeginNs"], _devices(rows.get("gpu-id", 0))
         known = (start > 0) & (start < _LAST_NS)
         order = np.argsort(device, kind="stable")

@@ -8,6 +8,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import stepscope
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
@@ -121,11 +123,31 @@ def test_rows_without_times_are_counted(tmp_path: Path) -> None:
     assert any("hold something else" in one for one in said)
 
 
-def test_broken_bytes_open_or_say_why_not(tmp_path: Path) -> None:
-    data = old_database(tmp_path / "a.db").read_bytes()
+def test_after_a_broken_table_kernels_are_shown_without_counters(tmp_path: Path) -> None:
+    kernel = old_kernel(0, 5_000, 6_000, WRITE_SIZE="0.25")
+    path = old_database(tmp_path / "a.db", OPS=(), COPY=(), KERN=[kernel])
+    with sqlite3.connect(path) as database:
+        asked = "SELECT rootpage FROM sqlite_master WHERE name = 'HIP'"
+        ((root,),) = database.execute(asked).fetchall()
+        ((size,),) = database.execute("PRAGMA page_size").fetchall()
+    database.close()
+    broken = bytearray(path.read_bytes())
+    broken[(root - 1) * size : root * size] = b"\xff" * size
+    path.write_bytes(bytes(broken))
+    space = opened(path)
+    found = lines(space)
+    assert [one["name"] for one in found["/device:GPU:1", "Stream #0(Compute)"]] == [KERNEL]
+    assert any("cannot be read to its end" in one for one in space.warnings)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_broken_bytes_open_or_say_why_not(tmp_path: Path, *, counted: bool) -> None:
+    kernels = [old_kernel(at, 5_000 + at, 6_000 + at, SQ_WAVES=at) for at in range(100)]
+    tables = {"OPS": (), "HIP": (), "KERN": kernels} if counted else {}
+    data = old_database(tmp_path / "a.db", **tables).read_bytes()
     rng = random.Random(5)
     path = tmp_path / "broken.db"
-    for _ in range(100):
+    for _ in range(200):
         broken = bytearray(data[: rng.choice((len(data), rng.randrange(100, len(data))))])
         for _ in range(rng.randrange(8)):
             broken[rng.randrange(100, len(broken))] = rng.randrange(256)
