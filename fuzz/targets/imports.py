@@ -24,7 +24,14 @@ from stepscope.formats import FORMATS
 from tests.unit.formats.nccl.dumps import dump, entry, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
 from tests.unit.formats.perfetto.traces import described, gpu_counters, packet, small
-from tests.unit.formats.rocprof.files import kernel_csv, old_trace, rocpd, tool_json
+from tests.unit.formats.rocprof.files import (
+    kernel_csv,
+    old_database,
+    old_kernel,
+    old_trace,
+    rocpd,
+    tool_json,
+)
 from tests.unit.formats.stacks.files import (
     COLLAPSED,
     PERF,
@@ -89,6 +96,8 @@ def _seeds(_: Path | None) -> list[bytes]:
         tool_json(folder / "r.json"),
         kernel_csv(folder / "r.csv"),
         old_trace(folder / "o.json"),
+        old_database(folder / "o.db"),
+        old_database(folder / "k.db", OPS=(), KERN=[old_kernel(0, 5_000, 6_000, SQ_WAVES=16)]),
     ]
     for path in files:
         _packed(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import numpy as np
@@ -68,6 +68,12 @@ class Rows:
         values[values == NULL] = missing
         return values
 
+    def reals(self, column: str) -> NDArray[np.float64]:
+        """A column of texts as finite numbers; NaN for other texts."""
+        texts = self.texts[column]
+        found = np.asarray([_real(one) for one in texts.distinct], np.float64)
+        return found[texts.codes] if len(found) else np.zeros(0)
+
     def replaced(self, **numbers: I64) -> Rows:
         """The rows with other columns of integers."""
         return Rows(self._count, {**self._numbers, **numbers}, self.texts, self.known)
@@ -127,3 +133,25 @@ class TraceTables(Protocol):
             text: Its column of texts.
             wanted: Which numbers.
         """
+
+
+def _real(text: str | None) -> float:
+    try:
+        found = float(text or "nan")
+    except ValueError:
+        return float("nan")
+    return found if np.isfinite(found) else float("nan")
+
+
+def shortcomings(tables: TraceTables, what: str) -> Iterator[str]:
+    """What was wrong in the tables that were read, in sentences; ``what`` names their file."""
+    if tables.odd_cells:
+        yield (
+            f"{tables.odd_cells:,} cells hold something else than they should; they count as "
+            "unknown."
+        )
+    if tables.damage:
+        yield (
+            f"The {what} cannot be read to its end ({tables.damage}): rows are missing, and "
+            "totals are lower bounds."
+        )

@@ -54,7 +54,7 @@ ep episodic epoch epoll eq equal er erf erfc erfinv error errors escapes est etw
 evaluator even event events every everything evidence ex example examples exceeded exception
 exceptions exclusive exec executable execute executed execution executions executor exist exp
 expand expert expm exponential export exported expressions ext extdata extend extension external
-fadd false family fast faster fastparquet fault fb fcompute fd fdw feature fecs fermi fetch
+fadd false family fast faster fastparquet fault fb fbar fcompute fd fdw feature fecs fermi fetch
 fetches fewer ff ffi fft field fifo file filename files filesystem fill fillbuffer fillfunctor
 filter finding finished finite firefox first fit fixed flags flash flat flatten flax flexible
 flight flip float floor flops flow flush fmac fmha fmod fmul fn fnu fnuz folded for foreach format
@@ -63,7 +63,7 @@ frame frames framework free freq fresh from fromnumeric front frozen ftrl full f
 function functional functions functor fused fusion fw fwd fwdbwd fx gammabeta garbage gather
 gathers gb gbit gbs gc ge gecko gelu gemm gemv general generate generation generator generic
 genexpr get getitem getlimits gfx gi gigabytes git given global glow gmma gone gpu grad gradient
-gradientdescent gradients grain graph graphlaunch graphs greater green grew grid group grouped
+gradientdescent gradients grain graph graphlaunch graphs grd greater green grew grid group grouped
 groupnorm groups grows gru gt gtcx gz gzip had half hand handle handler hardsigmoid hardswish
 hardtanh hardware has hash hashable have hbm hbmc header heap held helper helpers hgemm hi hidden
 high hijax hip histogram histograms history hl hlo hmma hold holder holds hopper host hostname
@@ -75,8 +75,8 @@ inspector instance instant instinct instruction instructions instrumentation int
 intel interface interleave intermediate internal interpolation interpreter interrupt interval into
 introspect inv invalid inverse inverting io iota iotools ipl ipython ir is isa isinf isnan issue
 it item iter iteration iterator its itself jax jaxlib jaxpr jit job join journal jpeg json jsonl
-jv jvp kb kbit kd kepler kept keras kernel kernels key keys keyword kfd ki kind kineto known kv
-kwargs label labels lacks lamb lambda lane large larger late launch launched launches launching
+jv jvp kb kbit kd kepler kept keras kern kernel kernels key keys keyword kfd ki kind kineto known
+kv kwargs label labels lacks lamb lambda lane large larger late launch launched launches launching
 lax layer layers layout lazy ldidt lds ldsb le leading leaky leave left legacy length lerp less
 level levels lfs lgamma lhs lib library librosa lifetimes lift lightning like likely limit linalg
 line linear linearize lines links lion list listener lists lite literal literals little lj ll lmr
@@ -94,12 +94,12 @@ namespace naming nan nanfunctions nanoseconds narrow native nccl nchw nchwto ndi
 near nearest need neg negate negative neither nelems neon nest nested net network never new
 newdocs next nhwc nhwcto nibabel nic nll nn no node noise non none nonzero nor norm normal
 normalisation normalization not note nothing np npyio ns nsight nsys null num number numbers
-numeric numerical numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx object objects
-occ occupancy occurrences oci of off offset offsets ogs on once one oneccl onesweep only oom op
-opaque open oper operation operations operator ops opt optax optimizer option optional options or
-orbax order ordinal origin osrt other others out outfeed output outside over overhead override
-overrideable overrides own owner pack packages packed packet packets pad padded padding page
-pageable paged pandas panic parallel param parameter parameters parent parquet parse parser
+numeric numerical numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx obj object
+objects occ occupancy occurrences oci of off offset offsets ogs on once one oneccl onesweep only
+oom op opaque open oper operation operations operator ops opt optax optimizer option optional
+options or orbax order ordinal origin osrt other others out outfeed output outside over overhead
+override overrideable overrides own owner pack packages packed packet packets pad padded padding
+page pageable paged pandas panic parallel param parameter parameters parent parquet parse parser
 parsing part partial partition partitioned partitioning parts pascal path pattern pause pauses
 payload pb pc pcie pct peak peer peers pending per percent perf perfetto performance permute
 persist persistent pftrace pg ph phase philox pickle pid pil pinned pinv pipeline pitch pj pjit
@@ -116,12 +116,12 @@ reciprocal record recorded recorder recording recordings records recur recurrent
 reduce reduction reductions ref reference regex region registers registry regs regular relative
 release relu rem remainder remat rematted remote removed rendezvous repeat replace replayed
 replica replicated repr req requested reserved reshape resolve resource resources resp rest
-restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv ro
+restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc
 rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx roll root rope
 rotary rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime same
 sample sampler samples sampling save saved saving say says sc scalar scalars scale scaled
-scalepackedtensor scan scankernel scanner scatter sched schema scimath scope scratch script scs
-sct sctc sctd scudnn sdca sdcz sdk sdpa second seconds section seed segment segmented segments
+scalepackedtensor scan scankernel scanner scatter sched schema scimath scope scr scratch script
+scs sct sctc sctd scudnn sdca sdcz sdk sdpa second seconds section seed segment segmented segments
 select selector self selu send seq sequence sequencer serialization serve service serving session
 set setlimit setops sets setting sgd sgemm sgpr shape shapes shard sharded sharding shardings
 share shared sheet shift shm shmem short shot should shown shuffle side sig sigmoid sign signed
@@ -142,7 +142,7 @@ throughput thunk thunks ti tid tifffile tile tiles time timeline times timeserie
 to together toggle toggles token tokens toks told tolist too took tool top topk torch torchvision
 total tpu trace traceable traceback traced tracer traces tracing track trackable tracking tracks
 train trainer training transfer transform transport transpose tree trees triangular tricks tril
-triton triu true truediv trunc trusted try ts tuple turing two twodim txt type types ucp ufunc
+triton triu true truediv trunc trusted try ts tuple turing two twodim tx txt type types ucp ufunc
 ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind uncertain
 unconnected unequal uneven unflatten unified uniform unique unit units unknown unmap unprivileged
 unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze unstack until unweighted update
@@ -150,7 +150,7 @@ updates us usage use user utc utf util utils validate validation valu value valu
 variables variant varlen vdot vec vector vectorize vectorized vectors vendor version versions vex
 vf vgpr view viewer virtual visualization viztracer vld vllm vmap vmem void volta voltage vpu vram
 vreg vres vst vulkan wait waited waiting waits wal wall warning warp warps was wave weak weight
-weights were wgmma wgrad what when where while who whole why width window windowed winogra
+weights were wgmma wgr wgrad what when where while who whole why width window windowed winogra
 winograd wire with within without wmma work worker workers workgroup would wr wrap wrapped wrapper
 write writer writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz
 yes za zarr zero zeros zip zstandard zstd

@@ -17,6 +17,7 @@ _SAME: Final = {
     "nsight-tables": "nsight",
     "rocprof-json": "rocpd",
     "rocprof-csv": "rocpd",
+    "rocprof-database": "rocpd",
     "rocprof-trace": "rocpd",
 }
 # Totals, and times from a begin that is unknown: they fit beside nothing.

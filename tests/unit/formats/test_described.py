@@ -13,7 +13,7 @@ from tests.profiles import worked_example
 from tests.unit.formats.nccl.dumps import dump, entry, log, perf, write_dumps
 from tests.unit.formats.nsight.export import export, kernel
 from tests.unit.formats.perfetto.traces import small
-from tests.unit.formats.rocprof.files import kernel_csv, old_trace, rocpd, tool_json
+from tests.unit.formats.rocprof.files import kernel_csv, old_database, old_trace, rocpd, tool_json
 from tests.unit.formats.stacks.files import PERF, gecko, speedscope, tachyon
 from tests.unit.formats.torch_memory.snapshot import training, written
 
@@ -28,6 +28,7 @@ def folder(path: Path) -> dict[str, str]:
     tool_json(path / "j_results.json")
     kernel_csv(path / "c_kernel_trace.csv")
     old_trace(path / "o.json")
+    old_database(path / "q.db")
     written(path / "m.pickle", training(), protocol=2)
     event = {"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
     trace: dict[str, Any] = {"viztracer_metadata": {"version": "1.0.2"}, "traceEvents": [event]}
@@ -54,6 +55,7 @@ def folder(path: Path) -> dict[str, str]:
         "j_results": "rocprofv3 JSON · rocprofv3",
         "c_kernel_trace": "rocprofv3 CSV · rocprofv3",
         "o": "rocprof JSON · rocprof 1 or 2",
+        "q": "rocprof database · rocprof 1 or 2",
         "m": "PyTorch memory snapshot · PyTorch (pickle protocol 2)",
         "v": "Chrome trace (JSON) · viztracer 1.0.2",
         "p": "Chrome trace (JSON) · PyTorch's profiler (Kineto)",

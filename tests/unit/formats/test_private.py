@@ -35,7 +35,7 @@ from tests.unit.formats.nccl.dumps import dump, entry, log, perf, write_dumps
 from tests.unit.formats.nsight import export as nsight
 from tests.unit.formats.nsight.folder import folder_of
 from tests.unit.formats.perfetto.traces import small
-from tests.unit.formats.rocprof.files import kernel_csv, old_trace, rocpd, tool_json
+from tests.unit.formats.rocprof.files import kernel_csv, old_database, old_trace, rocpd, tool_json
 from tests.unit.formats.rocprof.files import run as rocprof_run
 from tests.unit.formats.stacks.files import (
     COLLAPSED,
@@ -193,6 +193,14 @@ def _old_rocprof(folder: Path) -> Path:
     return _json(path, value)
 
 
+def _old_rocprof_database(folder: Path) -> Path:
+    path = old_database(folder / "o.db")
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE HIP SET args = ?, Data = ?", (COMMAND, PATH))
+    database.close()
+    return path
+
+
 def _pprof(folder: Path) -> Path:
     data = gzip.decompress(pprof()).replace(HOME.encode(), _moved(HOME).encode())
     words = 10
@@ -267,7 +275,7 @@ FILES: dict[str, Callable[[Path], Path]] = {
     "gecko": _gecko, "perf": _perf, "perfetto": _perfetto, "nccl-flight": _flight,
     "nccl-inspector": _inspector, "rocprof-csv": _csv, "pprof": _pprof, "collapsed": _collapsed,
     "rocprof-trace": _old_rocprof, "tachyon": _tachyon, "xspace": _xspace,
-    "nsight-tables": _nsight_folder,
+    "nsight-tables": _nsight_folder, "rocprof-database": _old_rocprof_database,
 }  # fmt: skip
 
 

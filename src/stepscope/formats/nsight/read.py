@@ -21,7 +21,7 @@ from stepscope.formats.nsight.ids import Ids
 from stepscope.formats.nsight.names import NsightNames
 from stepscope.formats.packed import NULL
 from stepscope.formats.table_folder import TableFolder
-from stepscope.formats.trace_tables import TraceTables
+from stepscope.formats.trace_tables import TraceTables, shortcomings
 
 TITLE: Final = "an Nsight Systems export (SQLite)"
 FOLDER_TITLE: Final = "an Nsight Systems export (a folder of tables)"
@@ -222,16 +222,7 @@ def _notes(database: TraceTables) -> Iterator[str]:
             "--cuda-graph-trace=node to see those."
         )
     yield from _lost_events(database)
-    if database.odd_cells:
-        yield (
-            f"{database.odd_cells:,} cells hold something else than they should; they count as "
-            "unknown."
-        )
-    if database.damage:
-        yield (
-            f"The export cannot be read to its end ({database.damage}): rows are missing, and "
-            "totals are lower bounds."
-        )
+    yield from shortcomings(database, "export")
 
 
 def _of_version(database: TraceTables) -> str:

@@ -1,8 +1,8 @@
 """What rocprofv3 writes: rocpd databases (its default since ROCm 7), JSON, and CSV by domain.
 
-All three tell of the same records; ``work`` makes device events of them, whichever file they
-are in. Times are of the machine's clock since it started. Environment, command line and host
-name, which all of them hold, are not read.
+Beside them the databases and the JSON of rocprof 1 and 2. All tell of the same records; ``work``
+makes device events of them, whichever file they are in. Times are of the machine's clock since it
+started. Environment, command line and host name, which most of them hold, are not read.
 """
 
 from __future__ import annotations
@@ -21,12 +21,19 @@ _CSV: Final = re.compile(r"_(kernel|hip_api|memory_copy|marker_api)_trace\.csv(\
 _TABLES: Final = (b"rocpd_kernel_dispatch", b"rocpd_region", b"rocpd_info_agent")
 # Arguments of the events of rocprof 1 and 2, however they are laid out.
 _TRACE: Final = re.compile(rb'"BeginNs"\s*:\s*"\d+"')
+_LAYERS: Final = re.compile(
+    rb'CREATE TABLE "?(?:rocTX|HSA|HIP|OPS|COPY|KERN)"? ?\([^)]{0,4096}"(?:BeginNs|KernelName)"'
+)
 _TOOL: Final = b'"rocprofiler-sdk-tool"'
 _HEADER: Final = (b"Kernel_Name", b"Function", b"Direction")
 
 
 def _is_database(first: bytes) -> bool:
     return first.startswith(b"SQLite format 3\0") and any(one in first for one in _TABLES)
+
+
+def _has_layers(first: bytes) -> bool:
+    return first.startswith(b"SQLite format 3\0") and bool(_LAYERS.search(first))
 
 
 def _is_json(first: bytes) -> bool:
@@ -52,6 +59,12 @@ def _writer(pieces: Input) -> str:
     from stepscope.formats.rocprof.rocpd import writer_of
 
     return writer_of(pieces)
+
+
+def _open_layers(pieces: Input, file: str) -> Space:
+    from stepscope.formats.rocprof.trace_database import open_database
+
+    return open_database(pieces, file=file)
 
 
 def _open_json(pieces: Input, file: str) -> Space:
@@ -98,6 +111,15 @@ FORMATS: Final = (
         promises=lambda name: bool(_JSON.search(name)),
         starts=_is_trace,
         open=_open_trace,
+        writer=lambda _: "rocprof 1 or 2",
+    ),
+    Format(
+        id="rocprof-database",
+        title="rocprof database",
+        head_bytes=1 << 20,
+        promises=lambda name: bool(_DATABASE.search(name)),
+        starts=_has_layers,
+        open=_open_layers,
         writer=lambda _: "rocprof 1 or 2",
     ),
     Format(

@@ -29,7 +29,7 @@ from stepscope.formats.rocprof.work import (
     add_dispatches,
     add_facts,
 )
-from stepscope.formats.trace_tables import Rows
+from stepscope.formats.trace_tables import Rows, shortcomings
 
 TITLE: Final = "a rocprofv3 database (rocpd)"
 _DISPATCH: Final = "rocpd_kernel_dispatch"
@@ -103,16 +103,7 @@ def _finish(database: TraceDatabase, recorded: LaunchedRecording, versions: list
     ]
     if left_out:
         recorded.warnings.append(f"Tables whose rows are not shown: {', '.join(left_out)}.")
-    if database.odd_cells:
-        recorded.warnings.append(
-            f"{database.odd_cells:,} cells hold something else than they should; they count as "
-            "unknown."
-        )
-    if database.damage:
-        recorded.warnings.append(
-            f"The database cannot be read to its end ({database.damage}): rows are missing, and "
-            "totals are lower bounds."
-        )
+    recorded.warnings.extend(shortcomings(database, "database"))
 
 
 class _Process:
@@ -309,7 +300,7 @@ class _Process:
         if not len(rows):
             return
         known = self._rows("rocpd_info_pmc", ("id", "agent_id"), ("name", "units"))
-        values = np.asarray([_real(one) for one in rows.texts["value"]], np.float64)
+        values = rows.reals("value")
         at, found = _Lookup(dispatches["event_id"]).find(rows["event_id"])
         start = np.where(found, np.append(dispatches["start"], 0)[at], 0)
         for row, key in enumerate(known["id"].tolist()):
@@ -359,10 +350,3 @@ def _extdata(text: str | None) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _real(text: str | None) -> float:
-    try:
-        return float(text) if text else float("nan")
-    except ValueError:
-        return float("nan")

@@ -25,8 +25,8 @@ from stepscope.formats.rocprof.work import (
     Agent,
     RocmKernel,
     add_calls,
-    add_copies,
     add_dispatches,
+    add_named_copies,
 )
 
 TITLE: Final = "rocprof JSON"
@@ -35,9 +35,10 @@ _INSIDE: Final = frozenset({(), _EVENTS[:1]})
 _GPU: Final = re.compile(r"\bGPU(\d{1,4})$")
 _MARKED: Final = re.compile(r"marker|roctx", re.IGNORECASE)
 _CALLED: Final = re.compile(r"\b(?:HIP|HSA|KFD|CPU)\b")
-_COPY: Final = re.compile(r"Copy(Host|Device)To(Host|Device)|hipMemcpy|^Copy")
+_COPIES: Final = re.compile(r"\bCOPY$")
+_COPY: Final = re.compile(r"Copy(Host|Device)To(Host|Device)|hipMemcpy|^Copy|^Fill")
 _LAST_NS: Final = 1 << 62
-_HOST: Final = 1 << 20  # an agent's number that no GPU has
+_GPUS: Final = 10_000
 
 
 @dataclass
@@ -51,6 +52,7 @@ class _Work:
     end: list[int] = field(default_factory=list)
     stream: list[int] = field(default_factory=list)
     pid: list[int] = field(default_factory=list)
+    device: list[int] = field(default_factory=list)
 
     def kept(self, rows: list[int]) -> _Work:
         """Some of them."""
@@ -115,6 +117,7 @@ class _Events:
             work.end.append(end)
             work.stream.append(_whole(said.get("stream-id", said.get("queue-id"))))
             work.pid.append(_whole(said.get("pid")))
+            work.device.append(_whole(said.get("dev-id")))
 
     def add_to(self, recorded: LaunchedRecording) -> None:
         """All of them, each kind as what it is."""
@@ -164,12 +167,15 @@ class _Events:
         add_calls(recorded, name, columns, 0, pid, is_range=is_range)
 
     def _agents(self, work: _Work) -> I64:
+        """The GPU of each: its process is one, or it names one."""
         numbers = {
             process: int(found[1])
             for process, name in self._names.items()
             if (found := _GPU.search(name))
         }
-        return np.asarray([numbers[one] for one in work.process], np.int64)
+        named = zip(work.process, work.device, strict=True)
+        agents = [numbers.get(process, device) for process, device in named]
+        return np.asarray([one if one < _GPUS else NONE for one in agents], np.int64)
 
     def _kernels(self, recorded: LaunchedRecording, work: _Work) -> None:
         if not work.name:
@@ -191,24 +197,22 @@ class _Events:
     def _copies(self, recorded: LaunchedRecording, work: _Work) -> None:
         if not work.name:
             return
-        agent = self._agents(work)
-        found = [_COPY.search(name) for name in work.name]
-        ends = [
-            np.where([one is not None and one[side] == "Host" for one in found], _HOST, agent)
-            for side in (1, 2)
-        ]
-        none = np.full(len(work.name), NONE, np.int64)
         columns = {
-            **_times(work), "source": ends[0], "target": ends[1], "size": none, "queue": none,
-            "stream": np.asarray(work.stream, np.int64), "launch": self._ended(work),
-        }  # fmt: skip
-        add_copies(recorded, columns, {**_gpus(agent), _HOST: Agent("CPU", 0)}, 0)
+            **_times(work),
+            "agent": self._agents(work),
+            "queue": np.full(len(work.name), NONE, np.int64),
+            "stream": np.asarray(work.stream, np.int64),
+            "launch": self._ended(work),
+        }
+        add_named_copies(recorded, work.name, columns, 0)
 
 
 def _kind(process: str) -> str:
     """What the events of a process are, by its name; "" for what is not known."""
     if _GPU.search(process):
         return "gpu"
+    if _COPIES.search(process):
+        return "copy"
     if _MARKED.search(process):
         return "mark"
     return "call" if _CALLED.search(process) else ""

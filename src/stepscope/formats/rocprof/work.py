@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -35,6 +36,11 @@ _DIRECTIONS: Final = {
     ("CPU", "GPU"): "MemcpyH2D", ("GPU", "CPU"): "MemcpyD2H", ("CPU", "CPU"): "MemcpyH2H",
     ("GPU", "GPU"): "MemcpyD2D",
 }  # fmt: skip
+# Of the names that rocprof 1 and 2 have for copies and fills.
+_COPY: Final = re.compile(r"Copy(Host|Device)To(Host|Device)")
+_FILL: Final = re.compile(r"Fill|Memset")
+# An agent's number that no GPU has.
+_HOST: Final = 1 << 20
 _FACTS: Final = (
     ("core_count", "cu_count", 1),
     ("clock_rate", "max_engine_clk_fcompute", 1000),  # MHz, kHz
@@ -71,9 +77,9 @@ def add_dispatches(
     columns: Mapping[str, I64],
     agents: Mapping[int, Agent],
     kernels: Mapping[int, RocmKernel],
-    process: int,
+    process: int | I64,
 ) -> None:
-    """Dispatches of one process.
+    """Dispatches of a process, or of several.
 
     Args:
         recorded: Where to.
@@ -81,7 +87,7 @@ def add_dispatches(
             (segment sizes), ``DIMS``; -1 where unknown.
         agents: By the number in ``agent``.
         kernels: By the number in ``kernel``.
-        process: Index of the process.
+        process: Index of the process, or of that of each.
     """
     count = len(columns["start"])
     device = _devices(columns["agent"], agents)
@@ -121,15 +127,15 @@ def add_copies(
     recorded: LaunchedRecording,
     columns: Mapping[str, I64],
     agents: Mapping[int, Agent],
-    process: int,
+    process: int | I64,
 ) -> None:
-    """Copies of one process, on the device that has part in each.
+    """Copies of a process or of several, on the device that has part in each.
 
     Args:
         recorded: Where to.
         columns: start, end, source, target (agents), size, queue, stream, launch; -1 unknown.
         agents: By number.
-        process: Index of the process.
+        process: Index of the process, or of that of each.
     """
     count = len(columns["start"])
     ends = (columns["source"], columns["target"])
@@ -155,23 +161,83 @@ def add_copies(
     )
 
 
+def add_named_copies(
+    recorded: LaunchedRecording,
+    names: Sequence[str],
+    columns: Mapping[str, I64],
+    process: int | I64,
+) -> None:
+    """Copies and fills of a process whose names say what they are, and nothing their size.
+
+    Args:
+        recorded: Where to.
+        names: "CopyHostToDevice", "FillBuffer" and so on; of others the direction is unknown.
+        columns: start, end, agent (number of the GPU), queue, stream, launch; -1 unknown.
+        process: Index of the process, or of that of each.
+    """
+    distinct = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    code = np.asarray([distinct[name] for name in names], np.int64)
+    agent = columns["agent"]
+    known = {one: Agent("GPU", one) for one in np.unique(agent).tolist() if one >= 0}
+    known[_HOST] = Agent("CPU", 0)
+    is_fill = np.asarray([bool(_FILL.search(one)) for one in distinct] or [False])[code]
+    ends = [_named_end(distinct, code, agent, side) for side in (1, 2)]
+    everything = {
+        **columns, "source": ends[0], "target": ends[1],
+        "size": np.full(len(code), NONE, np.int64),
+    }  # fmt: skip
+    for wanted, add in ((~is_fill, add_copies), (is_fill, _add_fills)):
+        if wanted.any():
+            some = {key: values[wanted] for key, values in everything.items()}
+            add(recorded, some, known, np.broadcast_to(process, len(code))[wanted])
+
+
+def _named_end(distinct: Iterable[str], code: I64, agent: I64, side: int) -> I64:
+    """Source (1) or target (2) of copies; -1 where their names do not say."""
+    found = [_COPY.search(one) for one in distinct]
+    known = np.asarray([one is not None for one in found] or [False])[code]
+    is_host = np.asarray([one is not None and one[side] == "Host" for one in found] or [False])
+    return np.where(known, np.where(is_host[code], _HOST, agent), NONE)
+
+
+def _add_fills(
+    recorded: LaunchedRecording,
+    columns: Mapping[str, I64],
+    agents: Mapping[int, Agent],
+    process: int | I64,
+) -> None:
+    count = len(columns["start"])
+    device = _devices(columns["agent"], agents)
+    recorded.add(
+        DeviceWork(
+            "set",
+            recorded.stream_rows(device, _streams(columns), np.full(count, process)),
+            np.full(count, recorded.texts.code("Memset")),
+            columns["start"],
+            columns["end"] - columns["start"],
+            launch_numbers(np.full(count, process), columns["launch"]),
+            (NamedValues("queue_id", columns["queue"], columns["queue"] >= 0),),
+        )
+    )
+
+
 def add_calls(
     recorded: LaunchedRecording,
     name: I64,
     columns: Mapping[str, I64],
-    process: int,
-    pid: int,
+    process: int | I64,
+    pid: int | I64,
     *,
     is_range: bool,
 ) -> None:
-    """Calls of the runtime, or ranges that the program marked, of one process.
+    """Calls of the runtime, or ranges that the program marked, of a process.
 
     Args:
         recorded: Where to.
         name: Codes of their names.
         columns: start, end, thread, launch (-1 unknown).
-        process: Index of the process.
-        pid: Its number.
+        process: Index of the process, or of that of each.
+        pid: Its number, or that of each.
         is_range: Whether the program marked them.
     """
     count = len(name)
@@ -251,6 +317,8 @@ def _kind(agent: int, agents: Mapping[int, Agent]) -> str:
 
 def _direction(ends: list[int], agents: Mapping[int, Agent]) -> str:
     source, target = ends
+    if source < 0 and target < 0:
+        return "Memcpy"
     kinds = (_kind(source, agents), _kind(target, agents))
     if kinds == ("GPU", "GPU") and source != target and source >= 0 and target >= 0:
         return "MemcpyP2P"
@@ -263,5 +331,6 @@ def _copy_details(values: list[int], agents: Mapping[int, Agent]) -> str:
     said = [
         f"kind_{key}:{words.get(_kind(agent, agents), 'device')}"
         for key, agent in (("src", source), ("dst", target))
+        if source >= 0 or target >= 0
     ]
     return " ".join([*said, *([f"size:{size}"] if size >= 0 else [])])

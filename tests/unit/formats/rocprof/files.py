@@ -279,3 +279,65 @@ def old_trace(path: Path) -> Path:
     lines = "\n,".join(["{}", *map(json.dumps, events)])
     path.write_text(f'{{ "traceEvents":[{lines}\n],\n"otherData": {{"cmd": "{SECRET}"}}\n}}\n')
     return path
+
+
+_CALL = ("BeginNs", "EndNs", "pid", "tid", "Name", "args", "Index", "Data", "__section", "__lane")
+_WORK = (
+    "BeginNs", "EndNs", "dev-id", "queue-id", "Name", "pid", "tid", "roctx-range", "stream-id",
+    "Index", "Data", "__section", "__lane",
+)  # fmt: skip
+
+
+def old_database(path: Path, **tables: Sequence[Row]) -> Path:
+    """The same run in the tables that rocprof 1 makes of it; ``tables`` replace some of them."""
+    call = {"pid": 50, "tid": 51, "args": f"( kernel({SECRET}))", "Data": "", "__section": 2}
+    work = {"pid": 50, "tid": 51, "dev-id": 0, "queue-id": 1, "stream-id": 2, "Data": ""}
+
+    def row(what: Row, name: str, begin: int, end: int, index: int) -> Row:
+        return {**what, "BeginNs": begin, "EndNs": end, "Name": name, "Index": index}
+
+    made: dict[str, Sequence[Row]] = {
+        "rocTX": [row(call, "forward", 900_000, 1_500_000, 0)],
+        "HIP": [
+            row(call, "hipLaunchKernel", 1_000_123, 1_200_000, 7),
+            row(call, "hipMemcpyAsync", 1_250_000, 1_260_000, 8),
+        ],
+        "OPS": [
+            row(work, f"{KERNEL}.kd", 2_000_777, 2_600_000, 7),
+            row(work, '"<barrier packet>"', 2_700_000, 2_700_001, 9),
+        ],
+        "COPY": [row(work, "CopyHostToDevice", 3_000_000, 3_100_000, 8)],
+        "KERN": [],
+        **tables,
+    }
+    columns = {"rocTX": _CALL, "HIP": _CALL, "HSA": _CALL, "OPS": _WORK, "COPY": _WORK}
+    with sqlite3.connect(path) as database:
+        for table, rows in made.items():
+            empty = columns.get(table, ("Index", "KernelName"))
+            _old_table(database, table, list(rows[0]) if rows else list(empty), rows)
+    database.close()
+    return path
+
+
+def old_kernel(index: int, begin: int, end: int, **more: int | str) -> Row:
+    """A row of ``KERN``: a dispatch with what it used, and counters."""
+    return {
+        "Index": index, "KernelName": f'"{KERNEL}.kd"', "gpu-id": 1, "queue-id": 0,
+        "queue-index": index, "pid": 50, "tid": 51, "grd": 1024, "wgr": 256, "lds": 512, "scr": 0,
+        "arch_vgpr": 64, "accum_vgpr": 4, "sgpr": 32, "wave_size": 64, "sig": "0x0", "obj": "0x7f",
+        **more, "DispatchNs": begin - 100, "BeginNs": begin, "EndNs": end, "CompleteNs": end + 50,
+    }  # fmt: skip
+
+
+def _old_table(
+    database: sqlite3.Connection, table: str, columns: list[str], rows: Sequence[Row]
+) -> None:
+    texts = ("Name", "KernelName", "args", "Data", "roctx-range")
+    typed = ", ".join(f'"{one}" {"TEXT" if one in texts else "INTEGER"}' for one in columns)
+    database.execute(f"CREATE TABLE {table} ({typed})")
+    listed, marks = ", ".join(f'"{one}"' for one in columns), ", ".join("?" * len(columns))
+    values = [[row.get(one) for one in columns] for row in rows]
+    database.executemany(f"INSERT INTO {table}({listed}) VALUES({marks});", values)
+    if "BeginNs" in columns:
+        database.execute(f'ALTER TABLE {table} ADD COLUMN "DurationNs" INTEGER')
+        database.execute(f"UPDATE {table} SET DurationNs = (EndNs - BeginNs);")

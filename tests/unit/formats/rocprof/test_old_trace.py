@@ -42,6 +42,24 @@ def test_every_page_of_kernels_has_them(tmp_path: Path) -> None:
         assert SECRET not in json.dumps(session.overview_page().to_dict(), default=str)
 
 
+def test_copies_in_a_layer_of_their_own_are_on_the_gpu_that_they_name(tmp_path: Path) -> None:
+    path = old_trace(tmp_path / "results.json")
+    value = json.loads(path.read_text())
+    said = {"pid": 1, "name": "process_name", "ph": "M", "args": {"name": "3 COPY"}}
+    value["traceEvents"].append(said)
+    for at, name in enumerate(("CopyDeviceToHost", "FillBuffer", "async-copy")):
+        times = {"BeginNs": f"{4_000_000 + 1000 * at}", "EndNs": "4100000"}
+        more = {"dev-id": "1", "stream-id": "2"} if at < 2 else {}
+        event = {"ph": "X", "name": name, "pid": 1, "tid": 0, "args": {**times, **more}}
+        value["traceEvents"].append(event)
+    path.write_text(json.dumps(value))
+    found = lines(opened(path))
+    on_second = [one for key, some in found.items() if "GPU:1" in key[0] for one in some]
+    assert [one["name"] for one in on_second] == ["MemcpyD2H", "Memset"]
+    on_first = [one for key, some in found.items() if "GPU:0" in key[0] for one in some]
+    assert "Memcpy" in [one["name"] for one in on_first]
+
+
 def test_events_without_exact_times_or_of_other_layers_are_counted(tmp_path: Path) -> None:
     path = old_trace(tmp_path / "results.json")
     value = json.loads(path.read_text())
