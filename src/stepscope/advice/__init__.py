@@ -16,8 +16,8 @@ from stepscope.advice.evidence.window import of_the_recording
 from stepscope.advice.facts import FACTS
 from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
 from stepscope.advice.results import Results
-from stepscope.advice.saving_words import worded
 from stepscope.advice.savings import ranged
+from stepscope.advice.wording import framework_of, in_words_of, worded
 from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Result
 from stepscope.verdicts.sentences import written_out
@@ -123,7 +123,9 @@ def advise(
     checked = [replace(one, subject=subjects.get(one.rule, "")) for one in checked]
     placed = ordered(refined(findings, facts), ran, time)
     complete = (ranged(one, facts[one.rule], results) for one in placed)
-    return Advice(tuple(worded(one, time.whole_ms) for one in complete), tuple(checked))
+    framework = framework_of(results)
+    told = (in_words_of(framework, worded(one, time.whole_ms)) for one in complete)
+    return Advice(tuple(told), tuple(checked))
 
 
 def _answers(

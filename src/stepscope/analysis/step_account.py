@@ -42,7 +42,7 @@ class PartRow(Row):
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number", help="0: not known.")]
     caller: Annotated[str, Column("Called from", kind="name")]
-    between: Annotated[str, Column("Where", kind="text", help="The named calls around most of it.")]
+    between: Annotated[str, Column("Where", kind="text", help="The op or calls around most of it.")]
     made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
     op: Annotated[str, Column("Largest op", kind="name", hidden=True)]
     first: Annotated[str, Column("Largest owner", kind="name", hidden=True)]
@@ -126,7 +126,7 @@ class OwnerRow(Row):
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number")]
     caller: Annotated[str, Column("Called from", kind="name")]
-    between: Annotated[str, Column("Where", kind="text", help="The named calls around it.")]
+    between: Annotated[str, Column("Where", kind="text", help="The op or calls around it.")]
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time", sort="desc")]
     step_frac: Annotated[
         float, Column("Share of step", unit="%", kind="ratio", whole_label="Share of the recording")

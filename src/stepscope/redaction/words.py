@@ -9,8 +9,8 @@ from stepscope.redaction.op_words import OP_WORDS
 _WORDS: Final = """
 abs absolute abstract ac accept access accessed accum achieved acos acosh acquire act action
 activation active activity ad ada adadelta adafactor adagrad adam adamw adaptive add addbias
-addcdiv addcmul added adding addmm addmv addr address addtensor advanced after afz agent agents
-ailk al algobw alias aliases align alike all alloc allocate allocated allocating allocation
+addbmm addcdiv addcmul added adding addmm addmv addr address addtensor advanced after afz agent
+agents ailk al algobw alias aliases align alike all alloc allocate allocated allocating allocation
 allocator alltoall alone alu always amax amd amin amount amp ampere an analysis analyzer and ann
 annotated annotation annotations anonymous another any api apply approx arange arch archive are
 arg argmax argmin args argument arguments arithmetic around array arraypad arrayprint arrays
@@ -87,70 +87,71 @@ measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh
 memcpyhtoh memmap memory memset merge merged mergesort mesh message meta metadata method methods
 metric metrics mfma mha mi microseconds migration milliseconds min minimum minor minus miopen misc
 mish missing mixed mixins mkl mklcpu mkldnn mla mlir mm mma mode model module modules moe momentum
-more most mostly movedim mpi ms msccl mse msg mt mtia mul multi multiarray multiblock multihead
-multiply multiprocessor multiprocessors must mv mxfp mxu na nadam name named names namespace
-naming nan nanfunctions nanoseconds narrow native nccl nchw nchwto ndimage ndjson ne near nearest
-need neg negate negative neither nelems neon nest nested net network never new newdocs next nhwc
-nhwcto nibabel nic nll nn no node noise non none nonzero nor norm normal normalisation
-normalization not note nothing np npyio ns nsight nsys null num number numbers numeric numerical
-numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx object objects occ occupancy
-occurrences oci of off offset offsets ogs on once one oneccl onesweep only oom op opaque open oper
-operation operations operator ops opt optax optimizer option optional options or orbax order
-ordinal origin osrt other others out outfeed output outside over overhead override overrideable
-overrides own owner pack packages packed packet packets pad padded padding page pageable paged
-pandas panic parallel param parameter parameters parent parquet parse parser parsing part partial
-partition partitioned partitioning parts pascal path pattern pause pauses payload pb pc pcie pct
-peak peer peers pending per percent perf perfetto performance permute persist persistent pftrace
-pg ph phase philox pickle pid pil pinned pinv pipeline pitch pj pjit pkl place places plain plane
-planes plus pmap pmc png pocketfft pod poi pointwise policy poll polymorphic polynomial pool
-pooling popcnt pow power pp pprof pragma precision pred predict prefetch prefill prefix prelu
-preprocessing pretty primary primitive prims print printer printing printoptions priority private
-privateuse prng process processes processing prod produce produced product products prof profile
-profiled profiler profiles profiling progbar program programs prop properties property proto
-protocol provenance ps pt ptds pto ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow pybind
-pydicom python pyx qib qint qr quant quantization query queue queued queues quint radix ragged
-random randomuniform range rank ranks rasterio rate ratio ravel raw rb rbg rccl rd read reader
-readers reading ready real rearranging reason rebatch receive recfunctions reciprocal record
-recorded recorder recording recordings records recur recurrent recurs recv red reduce reduction
-reductions ref reference regex region registers registry regs regular relative release relu rem
-remainder remat rematted remote removed rendezvous repeat replace replayed replica replicated repr
-req requested reserved reshape resolve resource resources resp rest restore result resume return
-reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv ro rocclr rocdecode rocjpeg rocpd
-rocprof rocprofiler rocprofv rocrand roctracer roctx roll root rope rotary rotate round routing
-rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime same sample sampler samples
-sampling save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan
-scankernel scanner scatter sched schema scimath scope scratch script scs sct sctc sctd scudnn sdca
-sdcz sdk sdpa second seconds section seed segment segmented segments select selector self selu
-send seq sequence sequencer serialization serve service serving session set setlimit setops sets
-setting sgd sgemm sgpr shape shapes shard sharded sharding shardings share shared sheet shift shm
-shmem short shot should shown shuffle side sig sigmoid sign signed significant silu simd simds sin
-since sine single singular sinh site size sizes skew skip skipped sleep sli slice slices slicing
-slinky slow slower slowest sm small smart smisc sms sn snapshot so soft softmax softplus solve
-solving some something sort sorting soundfile source sourcemap space sparse spatial spec special
-speedscope splash split splitk splitting sprop sq sqlite sqrt square squeeze sram src ss sse
-stable stack stacks stage stages stall standard start starts stat state stateful stateless states
-static stats status std stdin step stepped steps stepscope stf stochastic stop stopped stores str
-stream streamk stretches strict stride strided strides string strings structured sub subscribe
-substr substring subtensoropwith subtract such sum summaries summary sunk surrogatepass suspects
-svd svdvals swap swapaxes swapdimension switch sxm sym symbol symbols sync synchronization
-synchronize syscall system systems table tables tachyon tag take taken takes tan tanh tape target
-task tb tc tcgen tcs tec telemetry tell tem temp template temporary tensor tensorboard tensorflow
-tensorop tensors teraflops test text tf tfe tfprof tfrt than that the then they this thq thread
-threadpool threads threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles
-time timeline times timeseries timestamp timing to together toggle toggles token tokens toks told
-tolist too took tool top topk torch torchvision total tpu trace traceable traceback traced tracer
-traces tracing track trackable tracking tracks train trainer training transfer transform transport
-transpose tree trees triangular tricks tril triton triu true truediv trunc trusted try ts tuple
-turing two twodim txt type types ucp ufunc ufunclike ufuncs uint um umath umma unaryop
-unattributed unbatch unbind uncertain unconnected unequal uneven unflatten unified uniform unique
-unit units unknown unmap unprivileged unrecorded unsafe unscale unsigned unsorted unsqueeze
-unstack until unweighted update updates us usage use user utc utf util utils validate validation
-valu value values var variable variables variant varlen vdot vec vector vectorize vectorized
-vectors vendor version versions vex vf vgpr view viewer virtual visualization viztracer vld vllm
-vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal wall
-warning warp warps was wave weak weight weights were wgmma wgrad what when where while who whole
-why width window windowed winogra winograd wire with without wmma work worker workers workgroup
-would wr wrap wrapped wrapper write writer writing written xdl xdlops xent xf xinfo xla xladot xlu
-xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard zstd
+more most mostly movedim mpi mps ms msccl mse msg mt mtia mul multi multiarray multiblock
+multihead multiply multiprocessor multiprocessors must mv mxfp mxu na nadam name named names
+namespace naming nan nanfunctions nanoseconds narrow native nccl nchw nchwto ndimage ndjson ne
+near nearest need neg negate negative neither nelems neon nest nested net network never new
+newdocs next nhwc nhwcto nibabel nic nll nn no node noise non none nonzero nor norm normal
+normalisation normalization not note nothing np npyio ns nsight nsys null num number numbers
+numeric numerical numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx object objects
+occ occupancy occurrences oci of off offset offsets ogs on once one oneccl onesweep only oom op
+opaque open oper operation operations operator ops opt optax optimizer option optional options or
+orbax order ordinal origin osrt other others out outfeed output outside over overhead override
+overrideable overrides own owner pack packages packed packet packets pad padded padding page
+pageable paged pandas panic parallel param parameter parameters parent parquet parse parser
+parsing part partial partition partitioned partitioning parts pascal path pattern pause pauses
+payload pb pc pcie pct peak peer peers pending per percent perf perfetto performance permute
+persist persistent pftrace pg ph phase philox pickle pid pil pinned pinv pipeline pitch pj pjit
+pkl place places plain plane planes plus pmap pmc png pocketfft pod poi pointwise policy poll
+polymorphic polynomial pool pooling popcnt pow power pp pprof pragma precision pred predict
+prefetch prefill prefix prelu preprocessing pretty primary primitive prims print printer printing
+printoptions priority private privateuse prng process processes processing prod produce produced
+product products prof profile profiled profiler profiles profiling progbar program programs prop
+properties property proto protocol provenance ps pt ptds pto ptr ptsz pull pure pushing put pwrmgr
+px pxla py pyarrow pybind pydicom python pyx qib qint qr quant quantization query queue queued
+queues quint radix ragged random randomuniform range rank ranks rasterio rate ratio ravel raw rb
+rbg rccl rd read reader readers reading ready real rearranging reason rebatch receive recfunctions
+reciprocal record recorded recorder recording recordings records recur recurrent recurs recv red
+reduce reduction reductions ref reference regex region registers registry regs regular relative
+release relu rem remainder remat rematted remote removed rendezvous repeat replace replayed
+replica replicated repr req requested reserved reshape resolve resource resources resp rest
+restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv ro
+rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx roll root rope
+rotary rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime same
+sample sampler samples sampling save saved saving say says sc scalar scalars scale scaled
+scalepackedtensor scan scankernel scanner scatter sched schema scimath scope scratch script scs
+sct sctc sctd scudnn sdca sdcz sdk sdpa second seconds section seed segment segmented segments
+select selector self selu send seq sequence sequencer serialization serve service serving session
+set setlimit setops sets setting sgd sgemm sgpr shape shapes shard sharded sharding shardings
+share shared sheet shift shm shmem short shot should shown shuffle side sig sigmoid sign signed
+significant silu simd simds sin since sine single singular sinh site size sizes skew skip skipped
+sleep sli slice slices slicing slinky slow slower slowest sm small smart smisc sms sn snapshot so
+soft softmax softplus solve solving some something sort sorting soundfile source sourcemap space
+sparse spatial spec special speedscope splash split splitk splitting sprop sq sqlite sqrt square
+squeeze sram src ss sse stable stack stacks stage stages stall standard start starts stat state
+stateful stateless states static stats status std stdin step stepped steps stepscope stf
+stochastic stop stopped stores str stream streamk stretches strict stride strided strides string
+strings structured sub subscribe substr substring subtensoropwith subtract such sum summaries
+summary sunk surrogatepass suspects svd svdvals swap swapaxes swapdimension switch sxm sym symbol
+symbols sync synchronization synchronize syscall system systems table tables tachyon tag take
+taken takes tan tanh tape target task tb tc tcgen tcs tec telemetry tell tem temp template
+temporary tensor tensorboard tensorflow tensorop tensors teraflops test text tf tfe tfprof tfrt
+than that the then they this thnn thq thread threadpool threads threefry threshold throttle
+throughput thunk thunks ti tid tifffile tile tiles time timeline times timeseries timestamp timing
+to together toggle toggles token tokens toks told tolist too took tool top topk torch torchvision
+total tpu trace traceable traceback traced tracer traces tracing track trackable tracking tracks
+train trainer training transfer transform transport transpose tree trees triangular tricks tril
+triton triu true truediv trunc trusted try ts tuple turing two twodim txt type types ucp ufunc
+ufunclike ufuncs uint um umath umma unaryop unattributed unbatch unbind uncertain unconnected
+unequal uneven unflatten unified uniform unique unit units unknown unmap unprivileged unrecorded
+unsafe unscale unsigned unsorted unsqueeze unstack until unweighted update updates us usage use
+user utc utf util utils validate validation valu value values var variable variables variant
+varlen vdot vec vector vectorize vectorized vectors vendor version versions vex vf vgpr view
+viewer virtual visualization viztracer vld vllm vmap vmem void volta voltage vpu vram vreg vres
+vst vulkan wait waited waiting waits wal wall warning warp warps was wave weak weight weights were
+wgmma wgrad what when where while who whole why width window windowed winogra winograd wire with
+within without wmma work worker workers workgroup would wr wrap wrapped wrapper write writer
+writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr
+zero zeros zip zstandard zstd
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())

@@ -16,7 +16,8 @@ from stepscope.result import Finding, Severity
 # A step of 100 ms: 3 ms are the least that is worth a change.
 STEP: dict[str, Any] = {
     "overview_page": SimpleNamespace(
-        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0), source="markers")
+        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0), source="markers"),
+        environment=SimpleNamespace(framework="Unknown"),
     )
 }
 
@@ -175,7 +176,8 @@ def test_without_steps_no_saving_is_large() -> None:
 def test_a_recording_without_steps_is_told_as_a_whole() -> None:
     """No rule says "of each step" of what is the only one."""
     page: Any = SimpleNamespace(
-        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0), source="window", confidence=0.3)
+        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0), source="window", confidence=0.3),
+        environment=SimpleNamespace(framework="Unknown"),
     )
 
     def fires(_results: Results) -> Iterator[Answer]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from stepscope.advice.evidence.device_time import no_matrix_units
 from stepscope.registry import Silence, Unknown
 from tests.labelled.synthetic import GOOD, GOOD_TPU, V100, layers, tpu_ops
 from tests.profiles.loops import Kernel
@@ -62,6 +63,14 @@ def test_hardware_without_matrix_units_is_not_told_to_use_them() -> None:
     asked = ask(replace(FLOAT32, device=PASCAL))
     assert "no matrix units" in asked.reason("full-precision", Silence)
     assert "no tensor or matrix cores" in asked.reason("tensor-cores-unused", Silence)
+
+
+@pytest.mark.parametrize("device", ["AMD GPU", "GPU", "Custom device"])
+def test_a_device_of_which_only_the_maker_is_known_is_not_said_to_lack_anything(
+    device: str,
+) -> None:
+    assert isinstance(no_matrix_units(device, "It has none."), Unknown)
+    assert isinstance(no_matrix_units("Tesla P100 (Pascal)", "It has none."), Silence)
 
 
 def test_compute_that_is_not_the_limit_is_left_in_peace() -> None:

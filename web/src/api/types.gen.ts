@@ -1172,7 +1172,7 @@ export interface StepAccountPartRow {
   readonly line: readonly (number | null)[];
   /** Called from. */
   readonly caller: readonly (string | null)[];
-  /** Where. The named calls around most of it. */
+  /** Where. The op or calls around most of it. */
   readonly between: readonly (string | null)[];
   /** Made of. Its largest owners. */
   readonly made_of: readonly (string | null)[];
@@ -1232,7 +1232,7 @@ export interface OwnerRow {
   readonly line: readonly (number | null)[];
   /** Called from. */
   readonly caller: readonly (string | null)[];
-  /** Where. The named calls around it. */
+  /** Where. The op or calls around it. */
   readonly between: readonly (string | null)[];
   /** Time (ms). */
   readonly time_ms: readonly (number | null)[];

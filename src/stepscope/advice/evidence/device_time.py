@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stepscope.registry import Silence, Unknown
+
 if TYPE_CHECKING:
     from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.kernel_stats import KernelRow, KernelStats
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 # Tensor cores from Volta on, matrix cores from CDNA on (gfx908, gfx90a, gfx94x, gfx95x), TPUs.
 _MATRIX_UNITS = re.compile(r"Volta|Turing|Ampere|Ada|Hopper|Blackwell|TPU|gfx9|MI\d{3}")
+# Those before them. Of another device, one that only says "AMD GPU" or is new, it is not known.
+_NO_MATRIX_UNITS = re.compile(r"Fermi|Kepler|Maxwell|Pascal|gfx[78]|gfx10|CPU")
 # NVIDIA tensor cores that take float32 operands as TF32.
 _TF32 = re.compile(r"Ampere|Ada|Hopper|Blackwell")
 # Matrix units that take float16, but not bfloat16.
@@ -29,6 +33,21 @@ _NO_COMPUTE = ("collective", "copy")
 def has_matrix_units(device_type: str) -> bool:
     """Whether a device of this type multiplies matrices of 16-bit numbers in hardware."""
     return bool(_MATRIX_UNITS.search(device_type))
+
+
+def no_matrix_units(device_type: str, known: str) -> Silence | Unknown:
+    """The answer of a rule about matrix units for a device that is not known to have any.
+
+    Args:
+        device_type: Its type.
+        known: What follows, as a sentence, where it is known to have none.
+    """
+    if _NO_MATRIX_UNITS.search(device_type):
+        return Silence(known)
+    return Unknown(
+        f"The recording says {device_type or 'nothing'} of the device: whether it multiplies "
+        "matrices in hardware is not known."
+    )
 
 
 def has_bf16(device_type: str) -> bool:

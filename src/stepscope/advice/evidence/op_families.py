@@ -40,13 +40,16 @@ def _layer(name: str, pattern: str, *actions: str, is_news: bool = True) -> Fami
     return replace(_family(name, pattern, *actions, is_news=is_news), is_layer=True)
 
 
-FUSE: Final = "A fused implementation: tf.function(jit_compile=True), jax.jit, torch.compile."
+FUSE: Final = (
+    "A fused implementation: "
+    "[tensorflow: tf.function(jit_compile=True) | jax: jax.jit | pytorch: torch.compile]."
+)
 FAMILIES: Final = (
     _family(
         "optimizer updates",
         r"Apply(Adam|Momentum|Gradient|RMS|Ada|Ftrl|Lion)|_fused_(adam|sgd)|_foreach_|adamw?_?$",
-        "One update for all variables: optimizer = torch.optim.AdamW(..., fused=True), "
-        "tf.keras.optimizers.Adam(jit_compile=True), one jax.jit around optax's update.",
+        "One update for all variables: [tensorflow: tf.keras.optimizers.Adam(jit_compile=True) | "
+        "jax: one jax.jit around optax's update | pytorch: torch.optim.AdamW(..., fused=True)].",
         is_news=False,
     ),
     _layer(
@@ -59,8 +62,9 @@ FAMILIES: Final = (
     _layer(
         "attention",
         r"attention|flash|(?<![a-z])mha|sdpa",
-        "A fused attention: torch's scaled_dot_product_attention, jax.nn.dot_product_attention, "
-        "keras.layers.MultiHeadAttention(flash_attention=True).",
+        "A fused attention: [tensorflow: keras.layers.MultiHeadAttention(flash_attention=True) | "
+        "jax: jax.nn.dot_product_attention | "
+        "pytorch: torch.nn.functional.scaled_dot_product_attention].",
         "Shorter or packed sequences; fewer heads for keys and values.",
     ),
     _layer(

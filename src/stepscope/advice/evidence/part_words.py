@@ -161,6 +161,8 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
     if part.is_program:
         what, largest = f"Runs of the compiled function {part.first}", ""
         source = f"{source} {_WHOLE}"
+    if part.between and not source:
+        source = f" Most of it runs {part.between}."
     facts = " ".join(_unusual(part))
     message = (
         f"{what}{typed} take {_share(part, account)}{stretches}{largest}.{source} {facts}".strip()
@@ -249,14 +251,16 @@ def _program(part: PartRow, account: StepAccount) -> PartWords:
 
 
 _FEWER = (
-    "Put the whole step into one compiled function (tf.function, jax.jit, torch.compile) "
+    "Put the whole step into one compiled function "
+    "([tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile]) "
     "and compare the step's time.",
     "Make fewer, larger calls from Python: one op over all parameters or samples, not one each.",
 )
 _LARGER = (
     "Double the batch and compare the time per sample: what the loop costs around the compiled "
     "step is then paid half as often.",
-    "Let one call run several steps: steps_per_execution in Keras, a scan over batches in JAX.",
+    "[tensorflow: Let one call run several steps: steps_per_execution in Keras. | "
+    "jax: Let one call run several steps: a scan over batches.]",
 )
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import distinct, sum_by_key, sweep_pieces
+from stepscope.columns import distinct, sum_by_key
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.kernels.memory import give_back
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.between import Between, between
-from stepscope.tables.account.compute import Compute, compute
+from stepscope.tables.account.compute import Compute, compute, spent_in
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.account.functions import standing_for
 from stepscope.tables.account.gap_names import gap_names
@@ -37,8 +37,6 @@ _OF_OPS = (of_native.OP, of_native.DISPATCH, of_native.FRAME, FRAMEWORK_CALL)
 _LONG_WAIT_PS = 200_000_000
 # Columns of this many moments are large.
 _MANY = 1 << 17
-# So many moments at a time.
-_BLOCK = 1 << 15
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,7 +72,7 @@ class Account:
             the place in ``frames`` of a call out of the program (-1: the program's own line), or
             one of ``gaps`` (-1 none).
         place: Place in ``frames`` of the program's line it is called from, else of its function;
-            -1 unknown, below it -2 less the code of ``between``.
+            -1 unknown, below it a code of what is ``around``.
         under: Of an op: place in ``frames`` of a function that stands for all it calls; -1 none.
         time_ps: int64[owners, kept steps].
         stretches: Into how many each owner's time falls, in all kept steps: what interrupts it
@@ -101,6 +99,16 @@ class Account:
     compute: Compute
     between: Between | None
     growth: Growth | None
+
+    def around(self, place: int) -> str:
+        """The op that a place without a line lies in, or the calls it lies between; "" none."""
+        code = -2 - place
+        labels = () if self.native is None else self.native.labels
+        if code < 0:
+            return ""
+        if code < len(labels):
+            return f"within {labels[code][0]}"
+        return "" if self.between is None else self.between.text(code - len(labels))
 
     def busy_ps(self, start_ps: I64, end_ps: I64) -> int:
         """When anything computed beside the thread, in some intervals."""
@@ -133,7 +141,8 @@ def account(host: Host) -> Account | None:
     if around is not None:
         free = np.isin(moments.kind, _UNPLACED)
         code = around.at(moments.start_ps)
-        moments.place[:] = np.where(free & (code >= 0), -2 - code, moments.place)
+        first = -2 - (0 if said is None else len(said.named.labels))
+        moments.place[:] = np.where(free & (code >= 0), first - code, moments.place)
     named, grows = None if said is None else said.named, growth(said, found)
     del said  # the sums take as much
     if len(moments.kind) > _MANY:
@@ -245,6 +254,8 @@ def _owners(
         at = event[has]
         kind[has], item[has] = said.kind[at], said.label[at]
         waits[has] = np.isin(said.kind[at], (of_native.WAIT, of_native.FRAME, of_native.PART))
+        if calls is None:
+            place[has] = -2 - said.within[at]
     if calls is not None and len(calls.rows):
         has = call >= 0
         at = call[has]
@@ -456,7 +467,10 @@ def _swept(moments: _Moments, owners: I64, code: I32, work: Compute) -> tuple[I6
         code: Which of them each moment has.
         work: What computes.
     """
-    at, label, spent = _spent(moments, work)
+    rows = np.flatnonzero(moments.waits).astype(np.int32)
+    window, label, spent = spent_in(work, moments.start_ps[rows], moments.end_ps[rows])
+    at = rows[window]
+    del rows, window
     first, which = distinct_rows((code[at], label))
     chosen = owners[code[at[first]]]
     some = label[first] > 0
@@ -464,28 +478,3 @@ def _swept(moments: _Moments, owners: I64, code: I32, work: Compute) -> tuple[I6
     chosen[some, 2] = np.maximum(chosen[some, 2], -1)
     chosen[some, 3] = -1
     return spent, chosen, which.astype(np.int32), at
-
-
-def _spent(moments: _Moments, work: Compute) -> tuple[I32, U8, I64]:
-    """Moment, label and time of all that computes while the thread waits.
-
-    Block by block: a sweep needs several times what it finds.
-    """
-    waits = np.flatnonzero(moments.waits).astype(np.int32)
-    # By start; what begins before a block may reach into it.
-    reach = np.maximum.accumulate(work.end_ps)
-    found = []
-    for begin in range(0, len(waits), _BLOCK):
-        rows = waits[begin : begin + _BLOCK]
-        start, end = moments.start_ps[rows], moments.end_ps[rows]
-        near = slice(
-            int(np.searchsorted(reach, start[0], side="right")),
-            int(np.searchsorted(work.start_ps, end[-1], side="left")),
-        )
-        spans = work.start_ps[near], work.end_ps[near], work.label[near]
-        window, label, spent = sweep_pieces(*spans, start, end)
-        found.append((rows[window], label, spent))
-    if not found:
-        return np.empty(0, np.int32), np.empty(0, np.uint8), np.empty(0, np.int64)
-    at, labels, times = zip(*found, strict=True)
-    return np.concatenate(at), np.concatenate(labels), np.concatenate(times)

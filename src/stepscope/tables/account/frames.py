@@ -19,6 +19,7 @@ from stepscope.tables.account.library_files import (
     FRAMEWORK_CALLS,
     FRAMEWORK_FILES,
     LIBRARY_FILES,
+    LIBRARY_PACKAGES,
 )
 from stepscope.tables.account.moments import Moments, innermost, one_line
 from stepscope.tables.core.profile import Host, derived
@@ -35,9 +36,10 @@ _CALL = re.compile(r"\$(.+?):(\d+)(?: (.*))?$", re.S)
 _C_CALL = re.compile(r"\$(\S+) (.+)$", re.S)
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
 _STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
-_FRAMEWORKS = re.compile(
-    r"^(?:tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning)\b"
-)
+_PACKAGES = "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
+_FRAMEWORKS = re.compile(rf"^(?:{_PACKAGES})\b")
+# PyTorch writes paths from where Python looks for packages: "torch/nn/modules/module.py".
+_IN_FRAMEWORK = re.compile(rf"\$(?:{_PACKAGES})/")
 # Of a framework that is used from its sources.
 _FRAMEWORK_FOLDER = re.compile(
     r"[/\\](?:tensorflow|keras|jax|jaxlib|flax|optax|torch)[/\\](?:python|src|_src|core|nn)[/\\]"
@@ -226,7 +228,9 @@ def names_of(host: Host, meta: I64) -> dict[int, Name]:
     paths = metadata_texts(host, names.SOURCE)
     listed: list[int] = meta.tolist()
     own = frozenset[str]() if all(row in paths for row in listed) else program_files(host)
-    return {row: _name(space.event_metadata.name[row], paths.get(row, ""), own) for row in listed}
+    text = {row: space.event_metadata.name[row] for row in listed}
+    has_folders = any(_IN_FRAMEWORK.match(one) for one in text.values())
+    return {row: _name(one, paths.get(row, ""), own, has_folders) for row, one in text.items()}
 
 
 @derived
@@ -243,7 +247,7 @@ def program_files(host: Host) -> frozenset[str]:
     )
 
 
-def _name(text: str, path: str, own: frozenset[str]) -> Name:
+def _name(text: str, path: str, own: frozenset[str], has_folders: bool) -> Name:
     said = _CALL.match(text)
     if said is None:
         outer, _, function = text[1:].rpartition(" ")
@@ -255,7 +259,9 @@ def _name(text: str, path: str, own: frozenset[str]) -> Name:
     file, line, function = said.groups()
     function = function or ""
     path = path.rpartition(":")[0] or path
-    kind, module = (RECORDER, "") if is_recorder_work(text) else _origin(file, path, function)
+    kind, module = _origin(file, path, function, has_folders)
+    if is_recorder_work(text):
+        kind, module = RECORDER, ""
     if not path and kind != RECORDER and file in own and not _is_api(file, function):
         kind, module = OWN, ""
     public = ".".join(part for part in (module, function.rpartition(".<locals>.")[2]) if part)
@@ -278,8 +284,12 @@ def _waits(function: str) -> tuple[bool, bool, bool]:
     )
 
 
-def _origin(file: str, path: str, function: str) -> tuple[int, str]:
-    """Whose a function of a file is, and the module it is known by."""
+def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int, str]:
+    """Whose a function of a file is, and the module it is known by.
+
+    Files may be recorded with the folders of their packages: one of no framework and no library
+    is then the program's.
+    """
     installed, standard = _INSTALLED.search(path), _STANDARD.search(path)
     if installed is not None:
         inside = installed.group(1).replace("\\", "/")
@@ -293,6 +303,10 @@ def _origin(file: str, path: str, function: str) -> tuple[int, str]:
     stem = file.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
     if "/" in file and _FRAMEWORKS.match(file):
         return FRAMEWORK, file.split("/")[0]
+    if has_folders and not file.startswith("<"):
+        package = file.split("/")[0].removesuffix(".py")
+        is_library = package in LIBRARY_PACKAGES or stem == "__init__" == package
+        return (LIBRARY, package.removeprefix("__init__")) if is_library else (OWN, "")
     if stem in FRAMEWORK_FILES or function in FRAMEWORK_CALLS.get(stem, ()):
         return FRAMEWORK, stem
     if stem in LIBRARY_FILES or stem == "__init__" or file.startswith("<frozen"):

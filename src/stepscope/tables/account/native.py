@@ -85,6 +85,8 @@ class Native:
         length_ps: How long it takes.
         kind: What each is, an inner wrapper being what the event around it is.
         label: Which of the labels: the op, function or call that names it; -1 none.
+        within: Label of the outermost op around it, which is what the program called; -1 where
+            that is the event itself, or none.
         named: The labels.
     """
 
@@ -92,6 +94,7 @@ class Native:
     length_ps: I64
     kind: U8
     label: I32
+    within: I32
     named: NativeLabels
 
 
@@ -118,6 +121,7 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     parent = nesting.parent.astype(np.int64)
     # A wrapper is named by the call around it; what is done to compile is compiling.
     unnamed = (label < 0) & (kind != NOTHING)
+    within = _within(nesting, kind, label)
     # Where XLA's ops were recorded, they tell when the program ran.
     is_short = (length < _INLINE_PS) | (len(event_stats(host).rows(names.HLO_OP)) > 0)
     for level in range(1, int(nesting.depth.max(initial=0)) + 1):
@@ -139,7 +143,20 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     label = _in_updates(host, rows, nesting, kind, label, labels)
     named = NativeLabels(tuple(labels), _longest_ops(rows, length, kind, label, len(labels)))
     codes = label.astype(np.int32)
-    return Native(start, length, kind, codes, named)
+    return Native(start, length, kind, codes, within, named)
+
+
+def _within(nesting: Nesting, kind: U8, label: I64) -> I32:
+    """Label of the outermost op that each event lies in; -1 none."""
+    named = np.isin(kind, (OP, DISPATCH)) & (label >= 0)
+    outer = np.where(named & (nesting.depth == 0), label, -1)
+    found = np.full(len(label), -1, dtype=np.int32)
+    for level in range(1, int(nesting.depth.max(initial=0)) + 1):
+        inner = np.flatnonzero(nesting.depth == level)
+        around = outer[nesting.parent[inner].astype(np.int64)]
+        found[inner] = around
+        outer[inner] = np.where((around < 0) & named[inner], label[inner], around)
+    return found
 
 
 def _in_updates(

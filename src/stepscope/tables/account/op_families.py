@@ -7,22 +7,35 @@ from typing import Final
 
 _PREFIX: Final = re.compile(r"^(?:_+(?:Mkl|OneDnn)?(?:Native)?(?:Fused)?|Fused(?!BatchNorm))")
 _SUFFIX: Final = re.compile(
-    r"(?:Backprop(?:Input|Filter)?|Grad(?:Input|Filter|WithArgmax)?|_backward|_forward)?"
+    r"(?:Backprop(?:Input|Filter)?|Grad(?:Input|Filter|WithArgmax)?"
+    r"|_backward(?:_(?:input|weight|bias))?|_forward)?"
     r"(?:V\d+|Ex|_\d+)?_?$"
 )
 _NUMBER: Final = re.compile(r"\.\d+(?:\.clone)?$")
+# What PyTorch calls the same by the library that runs it; leading underscores and the end of a
+# gradient's name are gone.
+_CONVOLUTIONS = (
+    "convolution conv1d conv2d conv3d mkldnn_convolution cudnn_convolution miopen_convolution "
+    "mps_convolution thnn_conv2d slow_conv2d slow_conv3d conv_depthwise2d convolution_overrideable "
+    "cudnn_convolution_transpose miopen_convolution_transpose miopen_depthwise_convolution"
+)
+_MATMULS = "addmm mm bmm baddbmm addbmm mv addmv linear addmm_activation scaled_mm grouped_mm"
+_ATTENTIONS = (
+    "flash_attention efficient_attention cudnn_attention scaled_dot_product_flash_attention "
+    "scaled_dot_product_efficient_attention scaled_dot_product_cudnn_attention "
+    "scaled_dot_product_attention_math scaled_dot_product_flash_attention_for_cpu"
+)
+_BATCH_NORMS = "native_batch_norm cudnn_batch_norm miopen_batch_norm batch_norm_impl_index"
 _ALIASES: Final = {
     "BatchMatMul": "MatMul",
     "dot": "dot_general",
     "TopK": "Sort",
     "Sort": "Sort",
     "conv_general": "conv_general_dilated",
-    "mkldnn_convolution": "convolution",
-    "_convolution": "convolution",
-    "addmm": "matmul",
-    "mm": "matmul",
-    "bmm": "matmul",
-    "linear": "matmul",
+    **dict.fromkeys(_CONVOLUTIONS.split(), "convolution"),
+    **dict.fromkeys(_MATMULS.split(), "matmul"),
+    **dict.fromkeys(_ATTENTIONS.split(), "scaled_dot_product_attention"),
+    **dict.fromkeys(_BATCH_NORMS.split(), "batch_norm"),
 }
 # Products of matrices: what most models are made of.
 PRODUCTS: Final = frozenset(

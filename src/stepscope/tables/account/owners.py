@@ -68,7 +68,7 @@ class Owner:
         caller: ``file:line function`` of the program that calls that function; "" unknown.
         under: File, name, line and caller of the function that stands for what it calls, of an
             op; None where none does.
-        between: The named calls around it, where no line is known; "" unknown.
+        between: The op or the calls around it, where no line is known; "" unknown.
         event: Event row that shows it, -1 none.
         on_device: Whether a device ran it.
         is_inline: Whether it is an op that ran on the loop's thread.
@@ -119,7 +119,7 @@ def _owner(found: Account, row: int) -> Owner:
     code, item = int(found.kind[row]), int(found.item[row])
     place = int(found.place[row])
     function, file, line, caller = _place(found.frames, place)
-    around = found.between.text(-2 - place) if found.between is not None and place < -1 else ""
+    around = found.around(place)
     kind, name, type_, event, on_device = _KINDS.get(code, "op"), "", "", -1, False
     if code == COMPUTED:
         thing = found.compute.things[item - 1]

@@ -47,7 +47,7 @@ def results(
             time_ms=SimpleNamespace(mean=step_ms), confidence=1.0, count=10, source="markers"
         ),
         breakdown_ms={"input": wait_ms, "host_to_device": 0.0, "other": 0.0},
-        environment=SimpleNamespace(profile_duration_ms=1000.0),
+        environment=SimpleNamespace(profile_duration_ms=1000.0, framework="TensorFlow"),
     )
     tf_data = SimpleNamespace(
         bottleneck=stage,

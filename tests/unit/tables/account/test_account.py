@@ -239,6 +239,34 @@ def test_without_python_a_place_is_told_by_the_functions_around_it() -> None:
     assert owner_named(host(alone, **letters), found.name).between == ""
 
 
+def test_without_python_an_op_is_told_by_what_the_program_called() -> None:
+    """A product within a distance is the distance's, in the names of who called it."""
+    picture = """
+        /host:CPU
+          python   S---------S---------
+          "        .D---.M..A.D---.M..A
+          "        ..M-........M-......
+          "        ..V.........V.......
+    """
+    letters = {
+        "D": event("aten/cdist:cdist"),
+        "M": event("aten/mm:mm"),
+        "A": event("aten/add:add"),
+        "V": event("aten/view:view"),
+    }
+    found = account(host(picture, **letters))
+    assert found is not None
+    told = {
+        (one.name, one.between): one.total_ps // 10**8 for one in owners(found) if one.kind == "op"
+    }
+    assert told == {
+        ("aten/cdist", ""): 4,
+        ("aten/mm", "within aten/cdist"): 2,
+        ("aten/mm", ""): 2,
+        ("aten/add", ""): 2,
+    }
+
+
 def test_what_python_calls_to_collect_garbage_is_of_the_call_it_happens_in() -> None:
     """C code that reads JSON makes many objects; JAX asked for a callback at collections."""
     one = host(

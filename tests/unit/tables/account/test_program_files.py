@@ -8,7 +8,14 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
-from stepscope.tables.account.frames import OWN, _name, program_files
+from stepscope.tables.account.frames import (
+    FRAMEWORK,
+    LIBRARY,
+    OWN,
+    UNSAID,
+    _name,
+    program_files,
+)
 from stepscope.tables.account.owners import owners
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.module import parse_module, parse_stack_frames
@@ -89,5 +96,53 @@ def test_a_programs_api_py_does_not_make_jaxs_its_own(name: str, function: str) 
     """What waits for a device in a file of such a name is JAX's: both may be in one recording."""
     own = program_files(host(f"/home/me/{name}"))
     assert own == {name}
-    is_own = _name(f"${name}:2479 {function}", "", own).kind == OWN
+    is_own = _name(f"${name}:2479 {function}", "", own, has_folders=False).kind == OWN
     assert is_own == (function == "normalise")
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "public"),
+    [
+        ("torch/nn/modules/module.py", FRAMEWORK, "torch.call"),
+        ("models/resnet.py", OWN, "call"),
+        ("trainer.py", OWN, "call"),
+        ("vllm/v1/worker/gpu_model_runner.py", OWN, "call"),
+        ("numpy/_core/fromnumeric.py", LIBRARY, "numpy.call"),
+        ("logging/__init__.py", LIBRARY, "logging.call"),
+        ("contextlib.py", LIBRARY, "contextlib.call"),
+        ("<eval_with_key>.7", UNSAID, "call"),
+    ],
+)
+def test_where_folders_are_recorded_they_tell_whose_a_file_is(
+    file: str, kind: int, public: str
+) -> None:
+    """PyTorch's recorder; ``trainer.py`` is also the name of a file of Keras'."""
+    name = _name(f"${file}:12 call", "", frozenset(), has_folders=True)
+    assert (name.kind, name.public) == (kind, public)
+
+
+def test_a_models_forward_is_the_programs_though_torch_calls_it() -> None:
+    drawn = draw(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        T--------.T--------.
+          "        .M------...M------..
+          "        ..F----.....F----...
+        """,
+        unit_us=100,
+        S=event("train", step_num=nth, _r=1),
+        T=event("$train.py:40 train"),
+        M=event("$torch/nn/modules/module.py:1779 _call_impl"),
+        F=event("$net.py:12 forward"),
+    )
+    found = account(Host("h", decode(space(*drawn))))
+    assert found is not None
+    told = {(one.kind, one.function, one.caller): one.total_ps // 10**8 for one in owners(found)}
+    # Of 9, 7 and 5 characters a step, two steps; the last of each is recorded by nobody.
+    assert told == {
+        ("python", "forward", "train.py:40 train"): 10,
+        ("framework", "train", ""): 4,
+        ("python", "train", ""): 4,
+        ("unrecorded", "", ""): 2,
+    }

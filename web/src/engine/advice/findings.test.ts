@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Branch, causeTree, codeFor, type FindingLike, timeAfter } from "./findings.ts";
+import { type Branch, causeTree, type FindingLike, timeAfter } from "./findings.ts";
 
 const finding = (rule: string, saving: number | null, ...causes: string[]): FindingLike => ({
   rule,
@@ -45,11 +45,4 @@ test("savings together never exceed the step, and symptoms are not counted again
   assert.equal(Math.round(after), 78);
   assert.equal(timeAfter(causeTree([finding("a", 5000)]), 1000), 0);
   assert.equal(timeAfter([], 1000), 1000);
-});
-
-test("code is given for the framework in use", () => {
-  const code = { tensorflow: "t", jax: "j", pytorch: "p" };
-  assert.deepEqual(codeFor(code, "TensorFlow"), [["tensorflow", "t"]]);
-  assert.deepEqual(codeFor(code, "").length, 3);
-  assert.deepEqual(codeFor({ jax: "j" }, "PyTorch"), []);
 });

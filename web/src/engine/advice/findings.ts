@@ -52,14 +52,3 @@ export function timeAfter(branches: readonly Branch<FindingLike>[], wholeMs: num
     return left * (1 - saving / wholeMs);
   }, wholeMs);
 }
-
-/** The examples in the framework of the program; all where it has none or is not known. */
-export function codeFor(
-  code: Readonly<Record<string, string>>,
-  framework: string,
-): readonly (readonly [string, string])[] {
-  const known = framework.toLowerCase();
-  const all = Object.entries(code);
-  const own = all.filter(([name]) => known.includes(name));
-  return known ? own : all;
-}

@@ -4,7 +4,7 @@ import type { AdviceInfo, Finding, OverviewPage } from "../../api/types.gen.ts";
 import { duration, plural, roughly } from "../../base/format.ts";
 import { partOf } from "../../base/parts.ts";
 import { visible } from "../../base/text.ts";
-import { type Branch, causeTree, codeFor, timeAfter } from "../../engine/advice/findings.ts";
+import { type Branch, causeTree, timeAfter } from "../../engine/advice/findings.ts";
 import { Prose } from "../sections/prose.tsx";
 import type { AdviceState } from "./advice.ts";
 import { Evidence } from "./evidence.tsx";
@@ -122,23 +122,26 @@ function FindingItem({ finding, isSymptom, ...props }: FindingItemProps) {
           ))}
         </ul>
       )}
-      <FindingDetails finding={finding} framework={props.result.environment.framework} />
+      <FindingDetails finding={finding} />
       {finding.evidence.length > 0 && <Evidence {...props} evidence={finding.evidence} />}
     </>
   );
 }
 
 /** The change as code, when the finding is shown, and when not to believe it. */
-function FindingDetails({ finding, framework }: { finding: Finding; framework: string }) {
-  const code = codeFor(finding.code, framework);
+function FindingDetails({ finding }: { finding: Finding }) {
+  const code = Object.entries(finding.code);
   if (code.length === 0 && !finding.wrong_when) return null;
   return (
     <details>
       <summary>{code.length > 0 ? "Show code · When this is wrong" : "When this is wrong"}</summary>
       {code.map(([name, text]) => (
-        <pre key={name}>
-          <code>{text}</code>
-        </pre>
+        <div key={name}>
+          {code.length > 1 && <p class="quiet">{name}</p>}
+          <pre>
+            <code>{text}</code>
+          </pre>
+        </div>
       ))}
       {finding.threshold && <p class="quiet">Shown when: {finding.threshold}.</p>}
       {finding.wrong_when && <p class="quiet">Wrong when: {finding.wrong_when}</p>}

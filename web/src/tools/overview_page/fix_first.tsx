@@ -2,7 +2,6 @@
 
 import type { Finding } from "../../api/types.gen.ts";
 import { visible } from "../../base/text.ts";
-import { codeFor } from "../../engine/advice/findings.ts";
 import { Prose } from "../sections/prose.tsx";
 import { type AdviceState, showMe } from "./advice.ts";
 import type { OverviewProps } from "./props.ts";
@@ -24,11 +23,10 @@ export function FixFirst(props: FixFirstProps) {
 }
 
 function Card({ finding, ...props }: FixFirstProps & { readonly finding: Finding }) {
-  const { result } = props;
   const seen = showMe(finding, props);
   const [action] = finding.actions;
   const place = placeText(finding);
-  const [code] = codeFor(finding.code, result.environment.framework);
+  const [code] = Object.values(finding.code);
   return (
     <>
       <div class="fix-first-text">
@@ -48,7 +46,7 @@ function Card({ finding, ...props }: FixFirstProps & { readonly finding: Finding
       </div>
       {code && (
         <pre>
-          <code>{code[1]}</code>
+          <code>{code}</code>
         </pre>
       )}
       <p class="fix-first-links">

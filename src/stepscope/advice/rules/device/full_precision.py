@@ -22,6 +22,7 @@ from stepscope.advice.evidence.device_time import (
     has_bf16,
     has_matrix_units,
     kernel_time,
+    no_matrix_units,
     short_name,
 )
 from stepscope.advice.results import Results
@@ -86,7 +87,9 @@ def full_precision(results: Results) -> Iterator[Answer]:
         yield Unknown("No device compute was recorded.")
         return
     if not has_matrix_units(device):
-        yield Silence(f"{device} has no matrix units: 16-bit math would not be faster.")
+        yield no_matrix_units(
+            device, f"{device} has no matrix units: 16-bit math would not be faster."
+        )
         return
     if untold > _UNTOLD_FRAC:
         yield Unknown(

@@ -101,7 +101,8 @@ def no_xla(results: Results) -> Iterator[Answer]:
             Ref("framework_op_stats", "type", rows=tuple(one.operation for one in alone[:5])),
         ),
         actions=(
-            "Compile the step: tf.function(jit_compile=True), torch.compile, jax.jit.",
+            "Compile the step: [tensorflow: tf.function(jit_compile=True) | jax: jax.jit | "
+            "pytorch: torch.compile].",
             "Keep shapes the same from step to step, so that it compiles once.",
         ),
         code={

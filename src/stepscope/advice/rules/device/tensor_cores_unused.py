@@ -19,6 +19,7 @@ from stepscope.advice.evidence.device_time import (
     has_matrix_units,
     has_tf32,
     kernel_time,
+    no_matrix_units,
     short_name,
 )
 from stepscope.advice.evidence.steps import NO_STEPS
@@ -48,7 +49,7 @@ def tensor_cores_unused(results: Results) -> Iterator[Answer]:
     overview, kernels = results.overview_page, results.kernel_stats
     device, step = overview.environment.device_type, overview.steps.time_ms.mean
     if not has_matrix_units(device):
-        yield Silence(f"{device} has no tensor or matrix cores.")
+        yield no_matrix_units(device, f"{device} has no tensor or matrix cores.")
         return
     if not step > 0:
         yield NO_STEPS

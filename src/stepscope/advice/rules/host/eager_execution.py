@@ -38,8 +38,9 @@ _CODE = {
     "pytorch": "train_step = torch.compile(train_step)",
 }
 _ACTIONS = (
-    "Wrap the training step in tf.function (jax.jit, torch.compile); add jit_compile=True where "
-    "XLA supports its ops.",
+    "Compile the whole step as one function: "
+    "[tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile].",
+    "[tensorflow: Add jit_compile=True where XLA supports its ops.]",
     "Keep Python side effects (prints, metrics to NumPy) out of the step.",
 )
 

@@ -44,7 +44,8 @@ def launch_bound(results: Results) -> Iterator[Answer]:
         actions=(
             "Compile the step, so that one launch does the work of many.",
             "Use a larger batch, so that each launch does more.",
-            "If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.",
+            "[tensorflow: If tf.data competes for CPU threads, set "
+            "TF_GPU_THREAD_MODE=gpu_private.]",
         ),
         code={
             "tensorflow": "@tf.function(jit_compile=True)\ndef train_step(batch): ...",

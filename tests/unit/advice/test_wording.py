@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stepscope.advice import RULES, advise
-from stepscope.advice.saving_words import roughly, worded
+from stepscope.advice.wording import roughly, worded
 from stepscope.result import Finding
 
 

@@ -1,0 +1,89 @@
+"""Advice names the calls of the framework that was recorded, and of no other."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+import stepscope
+from stepscope.advice.wording import in_words_of
+from stepscope.result import Finding
+from tests.collection.labels import Recorded, recordings
+
+FINDING = Finding(
+    "some-rule",
+    "low",
+    1.0,
+    0.5,
+    "It is slow.",
+    actions=(
+        "Compile it: [tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile].",
+        "[tensorflow: Set TF_GPU_THREAD_MODE.]",
+        "Use a larger batch (a[0] of it).",
+    ),
+    code={"tensorflow": "@tf.function", "jax": "jax.jit(f)"},
+)
+
+
+@pytest.mark.parametrize(
+    ("framework", "actions", "code"),
+    [
+        ("tensorflow", ("Compile it: tf.function.", "Set TF_GPU_THREAD_MODE."), "@tf.function"),
+        ("jax", ("Compile it: jax.jit.",), "jax.jit(f)"),
+        ("pytorch", ("Compile it: torch.compile.",), ""),
+        (
+            "",
+            ("Compile it: tf.function, jax.jit, torch.compile.", "Set TF_GPU_THREAD_MODE."),
+            "@tf.function jax.jit(f)",
+        ),
+    ],
+)
+def test_a_choice_is_said_as_the_framework_calls_it(
+    framework: str, actions: tuple[str, ...], code: str
+) -> None:
+    told = in_words_of(framework, FINDING)
+    assert told.actions == (*actions, FINDING.actions[-1])
+    assert " ".join(told.code.values()) == code
+
+
+def test_code_that_only_one_framework_has_is_shown_beside_another() -> None:
+    """JAX programs read with tf.data."""
+    only = replace(FINDING, code={"tensorflow": "dataset.prefetch(1)"})
+    assert in_words_of("jax", only).code == only.code
+
+
+OTHERS = {
+    "torch": re.compile(r"\btf\.(?!data)|\bTF_|\bjax\.|\bkeras\.|\boptax\b"),
+    "jax": re.compile(r"\btf\.(?!data)|\bTF_|\btorch\.|\bkeras\."),
+    "tensorflow": re.compile(r"\btorch\.|\bjax\.|\boptax\b"),
+    "keras": re.compile(r"\btorch\.|\bjax\.|\boptax\b"),
+}
+EACH = 24
+
+
+def some() -> list[Recorded]:
+    """Recordings of every framework, spread over the collection."""
+    found: dict[str, list[Recorded]] = {}
+    for one in recordings():
+        found.setdefault(one.label.framework, []).append(one)
+    return [one for listed in found.values() for one in listed[:: max(len(listed) // EACH, 1)]]
+
+
+def test_advice_for_a_recorded_program_names_no_other_framework() -> None:
+    wrong = []
+    for one in some():
+        with stepscope.open(one.path) as session:
+            framework = session.overview_page().environment.framework
+            said = [
+                text
+                for finding in session.advice().findings
+                for text in (*finding.actions, *finding.code.values())
+            ]
+        assert not any("[tensorflow" in text or " | " in text for text in said)
+        if framework != "Unknown":
+            wrong += [
+                (one.path.name, text) for text in said if OTHERS[one.label.framework].search(text)
+            ]
+    assert wrong == []
