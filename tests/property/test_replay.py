@@ -57,6 +57,7 @@ def kernel(made: Recorded) -> list[int]:
         np.ascontiguousarray(np.asarray(made.gaps, dtype=np.int64).T),
         np.ascontiguousarray(np.asarray(made.gone, dtype=np.int64).T),
         np.asarray(made.slack, dtype=np.int64),
+        np.zeros(3, dtype=np.int64),
         saved,
     )
     return [int(one) for one in saved]

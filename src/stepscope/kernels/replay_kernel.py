@@ -22,6 +22,7 @@ def replay(
     gap: cython.const[cython.longlong][:, ::1],
     gone: cython.const[cython.longlong][:, ::1],
     slack: cython.const[cython.longlong][::1],
+    clocks: cython.longlong[::1],
     saved: cython.longlong[::1],
 ) -> None:
     """Write how much earlier each step ends.
@@ -39,12 +40,14 @@ def replay(
         gap: By work and input: the pause before what begins in a moment; -1 nothing begins.
         gone: By thread, work and input: what each has less to do in a moment.
         slack: Of each step, how long before its end the work was done; -1 there was none.
+        clocks: Leads of the thread, the work and the input, before and then after these moments:
+            the steps may come in parts, each of whole steps.
         saved: Of each step, the lead of the thread when it ends.
     """
     i: cython.Py_ssize_t
-    thread: cython.longlong = 0
-    work: cython.longlong = 0
-    made: cython.longlong = 0
+    thread: cython.longlong = clocks[0]
+    work: cython.longlong = clocks[1]
+    made: cython.longlong = clocks[2]
     with cython.nogil:
         for i in range(step.shape[0]):
             if gap[0, i] >= 0:
@@ -63,3 +66,6 @@ def replay(
                 if slack[step[i]] >= 0:
                     thread = min(thread, work + slack[step[i]])
                 saved[step[i]] = thread
+    clocks[0] = thread
+    clocks[1] = work
+    clocks[2] = made

@@ -8,5 +8,6 @@ def replay(
     gap: memoryview,
     gone: memoryview,
     slack: memoryview,
+    clocks: memoryview,
     saved: memoryview,
 ) -> None: ...

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import distinct, sum_by_key, sweep_pieces
+from stepscope.columns import distinct, sum_by_key
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.kernels.memory import give_back
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.between import Between, between
-from stepscope.tables.account.compute import Compute, compute
+from stepscope.tables.account.compute import Compute, compute, spent_in
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.account.functions import standing_for
 from stepscope.tables.account.gap_names import gap_names
 from stepscope.tables.account.gaps import between_ops
 from stepscope.tables.account.growth import Growth, growth
 from stepscope.tables.account.looks import place_by_looks
+from stepscope.tables.account.moments import Moments, innermost
 from stepscope.tables.account.native import Native, NativeLabels, native
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
@@ -127,6 +128,8 @@ def account(host: Host) -> Account | None:
     said = native(host, line, found.markers)
     calls = frames(host, line, begin_ps, end_ps)
     work = compute(host, line, begin_ps, end_ps)
+    if len(host.space.events) > _MANY:
+        give_back()  # what these were made from: the next needs as much
     moments = _moments(start, end, said, calls, work)
     under = np.full(len(moments.kind), -1, dtype=np.int32)
     if calls is not None:
@@ -184,17 +187,11 @@ class _Moments:
 def _moments(
     start: I64, end: I64, said: Native | None, calls: Frames | None, work: Compute
 ) -> _Moments:
-    cuts = [start, end, work.busy_start_ps, work.busy_end_ps]
-    for one in (said, calls):
-        if one is not None:
-            cuts += [one.moments.start_ps, one.moments.end_ps]
-    times = distinct(np.concatenate(cuts))
-    begin, until = times[:-1], times[1:]
-    step = np.searchsorted(start, begin, side="right") - 1
-    inside = (step >= 0) & (begin < end[np.maximum(step, 0)])
-    begin, until, of_step = begin[inside], until[inside], step[inside].astype(np.int32)
-    event = _at(said, begin)
-    call = _at(calls, begin)
+    events = None if said is None else innermost(said.start_ps, said.length_ps)
+    parted = events, None if calls is None else calls.moments
+    begin, until, of_step = _cut(start, end, work, parted)
+    event, call = (_at(one, begin) for one in parted)
+    del events, parted  # as large as all that is found of the moments
     if said is not None and calls is not None and calls.is_sampled:
         place_by_looks(said, calls, event, begin, until, call)
     kind, item, place, waits = _owners(said, calls, event, call)
@@ -217,8 +214,23 @@ def _moments(
     return _Moments(begin, until, kind, item, place, waits, of_step, gaps)
 
 
-def _at(one: Native | Frames | None, begin: I64) -> I64:
-    return np.full(len(begin), -1, dtype=np.int64) if one is None else one.moments.at(begin)
+def _cut(
+    start: I64, end: I64, work: Compute, parted: tuple[Moments | None, ...]
+) -> tuple[I64, I64, I32]:
+    """The steps cut wherever something begins or ends: begin and end of each piece, its step."""
+    cuts = [start, end, work.busy_start_ps, work.busy_end_ps]
+    for one in parted:
+        cuts += [] if one is None else [one.start_ps, one.end_ps]
+    times = distinct(np.concatenate(cuts))
+    step = (np.searchsorted(start, times[:-1], side="right") - 1).astype(np.int32)
+    inside = (step >= 0) & (times[:-1] < end[np.maximum(step, 0)])
+    return times[:-1][inside], times[1:][inside], step[inside]
+
+
+def _at(one: Moments | None, begin: I64) -> I32:
+    if one is None:
+        return np.broadcast_to(np.int32(-1), len(begin))
+    return one.at(begin).astype(np.int32)
 
 
 def _busy(work: Compute, begin: I64) -> Bool:
@@ -230,7 +242,7 @@ def _busy(work: Compute, begin: I64) -> Bool:
 
 
 def _owners(
-    said: Native | None, calls: Frames | None, event: I64, call: I64
+    said: Native | None, calls: Frames | None, event: I32, call: I32
 ) -> tuple[U8, I32, I32, Bool]:
     """Kind, item, place and whether the thread waits, of each moment, by the thread alone."""
     count = len(event)
@@ -260,7 +272,7 @@ def _owners(
     return kind, item, place, waits
 
 
-def _is_vague(said: Native | None, calls: Frames, event: I64, call: I64, kind: U8) -> Bool:
+def _is_vague(said: Native | None, calls: Frames, event: I32, call: I32, kind: U8) -> Bool:
     """Moments whose event says less than the Python call inside of it."""
     if said is None:
         return np.zeros(len(event), dtype=bool)
@@ -272,18 +284,19 @@ def _is_vague(said: Native | None, calls: Frames, event: I64, call: I64, kind: U
     return (call >= 0) & (_begun(calls, call) >= _begun(said, event))
 
 
-def _begun(one: Native | Frames, at: I64) -> I64:
+def _begun(one: Native | Frames, at: I32) -> I64:
     found: I64 = np.where(at >= 0, one.start_ps[np.maximum(at, 0)], np.iinfo(np.int64).min)
     return found
 
 
-def _after_wait(event: I64, said: Native | None) -> Bool:
+def _after_wait(event: I32, said: Native | None) -> Bool:
     """Moments without an event that follow one which begins to wait, as JAX's ``Await`` does."""
     if said is None or len(event) == 0:
         return np.zeros(len(event), dtype=bool)
     kind = np.where(event >= 0, said.kind[np.maximum(event, 0)], of_native.NOTHING)
     does = kind != of_native.NOTHING
-    before = np.maximum.accumulate(np.where(does, np.arange(len(event)), -1))
+    rows = np.arange(len(event), dtype=np.int32)
+    before = np.maximum.accumulate(np.where(does, rows, np.int32(-1)))
     found: Bool = ~does & (before >= 0) & (kind[np.maximum(before, 0)] == of_native.WAIT)
     return found
 
@@ -309,7 +322,7 @@ _BUSY_FRAC, _MOSTLY_FRAC = 0.5, 0.7
 
 
 def _ends_with_work(
-    calls: Frames | None, call: I64, work: Compute, within: tuple[int, int]
+    calls: Frames | None, call: I32, work: Compute, within: tuple[int, int]
 ) -> tuple[Bool, Bool]:
     """Moments in which a Python call lasts as long as what computes beside it: it waits for that.
 
@@ -342,7 +355,7 @@ def _ends_with_work(
     return _of_calls(calls, call, waits & long), _of_calls(calls, call, together & ~goes_on & long)
 
 
-def _of_calls(calls: Frames, call: I64, stretches: Bool) -> Bool:
+def _of_calls(calls: Frames, call: I32, stretches: Bool) -> Bool:
     """Moments of the calls that some stretches are of."""
     found = np.zeros(len(calls.rows), dtype=bool)
     found[calls.moments.owner[stretches]] = True
@@ -350,7 +363,7 @@ def _of_calls(calls: Frames, call: I64, stretches: Bool) -> Bool:
     return flags
 
 
-def _computed_since(calls: Frames | None, call: I64, begin: I64, work: Compute) -> Bool:
+def _computed_since(calls: Frames | None, call: I32, begin: I64, work: Compute) -> Bool:
     """Moments before which something computed beside the thread since their call began."""
     if calls is None or len(work.busy_start_ps) == 0:
         return np.zeros(len(call), dtype=bool)
@@ -364,7 +377,7 @@ _DISPATCHES = (of_native.OP, of_native.DISPATCH, of_native.FRAME)
 
 
 def _hand_over(
-    kind: U8, item: I32, begin: I64, until: I64, event: I64, said: Native, steps: int
+    kind: U8, item: I32, begin: I64, until: I64, event: I32, said: Native, steps: int
 ) -> None:
     """Gaps between ops that are dispatched one by one are their hand-over."""
     edge = np.diff(np.concatenate([[0], (kind == GAP).astype(np.int8), [0]]))
@@ -374,14 +387,15 @@ def _hand_over(
     near = np.isin(kind[first - 1], _DISPATCHES) & np.isin(kind[last + 1], _DISPATCHES)
     near &= (event[first - 1] >= 0) & (event[last + 1] >= 0)
     first, last = first[near], last[near]
-    before, after = (said.label[event[at]].astype(np.int64) for at in (first - 1, last + 1))
-    found = between_ops(begin[first], until[last], before, after, steps)
-    depth = np.zeros(len(kind) + 1, dtype=np.int64)
+    op, after = (said.label[event[at]].astype(np.int64) for at in (first - 1, last + 1))
+    found = between_ops(begin[first], until[last], op, after, steps)
+    depth = np.zeros(len(kind) + 1, dtype=np.int8)
     depth[first[found]] += 1
     depth[last[found] + 1] -= 1
-    handed = np.cumsum(depth[:-1]) > 0
-    known = np.maximum.accumulate(np.where(handed | (event < 0), -1, np.arange(len(kind))))
-    kind[handed], item[handed] = of_native.DISPATCH, said.label[event[known[handed]]]
+    is_handed = np.cumsum(depth[:-1], dtype=np.int8) > 0
+    handed, known = np.flatnonzero(is_handed), np.flatnonzero(~is_handed & (event >= 0))
+    before = known[np.searchsorted(known, handed) - 1]
+    kind[handed], item[handed] = of_native.DISPATCH, said.label[event[before]]
 
 
 def _summed(
@@ -391,11 +405,12 @@ def _summed(
 ) -> Account:  # fmt: skip
     count = int(found.kept.sum())
     owners, code = _distinct_owners(moments, under, calls)
-    alone = np.flatnonzero(~moments.waits)
+    alone = np.flatnonzero(~moments.waits).astype(np.int32)
     spent, beside, code_beside, stretch = _swept(moments, owners, code, work)
-    code = np.concatenate([code[alone], len(owners) + code_beside])
-    time = np.concatenate([(moments.end_ps - moments.start_ps)[alone], spent])
-    of_time = np.concatenate([alone, stretch]).astype(np.int32)
+    code = np.concatenate([code[alone], np.int32(len(owners)) + code_beside])
+    time = np.concatenate([moments.end_ps[alone] - moments.start_ps[alone], spent])
+    of_time = np.concatenate([alone, stretch])
+    del alone, spent, code_beside, stretch
     # Owners of which others have all time are none; those in both are one.
     owners = np.concatenate([owners, beside])
     used = np.flatnonzero(np.bincount(code, minlength=len(owners)))
@@ -404,8 +419,10 @@ def _summed(
     which = np.zeros(len(owners), dtype=np.int32)
     which[used] = merged
     owner: I32 = which[code]
-    cell = owner * np.int64(count) + moments.step[of_time]
+    del code
+    cell = owner * np.int32(count) + moments.step[of_time]  # keys of sums take 32 bits
     total = sum_by_key(cell, time, len(listed) * count).reshape(len(listed), count)
+    del cell
     stretches = np.bincount(owner, minlength=len(listed)).astype(np.int64)
     timeline = Stretches(
         moments.start_ps, moments.end_ps, moments.step, moments.waits, of_time, owner, time
@@ -417,7 +434,7 @@ def _summed(
     )  # fmt: skip
 
 
-def _distinct_owners(moments: _Moments, under: I32, calls: Frames | None) -> tuple[I64, I64]:
+def _distinct_owners(moments: _Moments, under: I32, calls: Frames | None) -> tuple[I64, I32]:
     """Kind, item, place and ``under`` of each distinct owner, and which one each moment has."""
     item, place = moments.item, moments.place
     if calls is not None:
@@ -426,7 +443,8 @@ def _distinct_owners(moments: _Moments, under: I32, calls: Frames | None) -> tup
         place = _merged_places(place, calls)
     keys = (moments.kind, item, place, under)
     first, code = distinct_rows(keys)
-    return np.stack([key[first] for key in keys], axis=1, dtype=np.int64), code
+    # In few bytes: there is one for each moment.
+    return np.stack([key[first] for key in keys], axis=1, dtype=np.int64), code.astype(np.int32)
 
 
 def _merged_places(place: I32, calls: Frames) -> I32:
@@ -440,7 +458,7 @@ def _merged_places(place: I32, calls: Frames) -> I32:
     return merged
 
 
-def _swept(moments: _Moments, owners: I64, code: I64, work: Compute) -> tuple[I64, I64, I64, I64]:
+def _swept(moments: _Moments, owners: I64, code: I32, work: Compute) -> tuple[I64, I64, I32, I32]:
     """What computes while the thread waits: its times, the owners, whose each is, and when.
 
     Args:
@@ -449,15 +467,14 @@ def _swept(moments: _Moments, owners: I64, code: I64, work: Compute) -> tuple[I6
         code: Which of them each moment has.
         work: What computes.
     """
-    rows = np.flatnonzero(moments.waits)
-    window, label, spent = sweep_pieces(
-        work.start_ps, work.end_ps, work.label, moments.start_ps[rows], moments.end_ps[rows]
-    )
+    rows = np.flatnonzero(moments.waits).astype(np.int32)
+    window, label, spent = spent_in(work, moments.start_ps[rows], moments.end_ps[rows])
     at = rows[window]
+    del rows, window
     first, which = distinct_rows((code[at], label))
     chosen = owners[code[at[first]]]
     some = label[first] > 0
     chosen[some, 0], chosen[some, 1] = COMPUTED, label[first][some]
     chosen[some, 2] = np.maximum(chosen[some, 2], -1)
     chosen[some, 3] = -1
-    return spent, chosen, which, at
+    return spent, chosen, which.astype(np.int32), at

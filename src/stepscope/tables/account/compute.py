@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns import distinct_keys, rows_of, sum_labels, union_spans
+from stepscope.columns import distinct_keys, rows_of, sum_labels, sweep_pieces, union_spans
 from stepscope.columns.nesting import CLASSES
-from stepscope.columns.space import I64, U8, Bool
+from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.moments import innermost
 from stepscope.tables.account.op_families import UNUSUAL, family_of
@@ -107,6 +107,27 @@ def compute(host: Host, line: int, begin_ps: int, end_ps: int) -> Compute:
     busy = union_spans(start[~makes_input], end[~makes_input])
     has_device = any(one.on_device for one in things)
     return Compute(start, end, label, things, *busy, has_device)
+
+
+# So many stretches at a time: a sweep needs several times what it finds.
+_BLOCK = 1 << 15
+
+
+def spent_in(work: Compute, start_ps: I64, end_ps: I64) -> tuple[I32, U8, I64]:
+    """Which of the disjoint ascending stretches, label and time of all that computes in them."""
+    found = []
+    reach = np.maximum.accumulate(work.end_ps)  # what begins before a block may reach into it
+    for begin in range(0, len(start_ps), _BLOCK):
+        start, end = start_ps[begin : begin + _BLOCK], end_ps[begin : begin + _BLOCK]
+        first = int(np.searchsorted(reach, start[0], side="right"))
+        near = slice(first, int(np.searchsorted(work.start_ps, end[-1], side="left")))
+        spans = work.start_ps[near], work.end_ps[near], work.label[near]
+        at, label, spent = sweep_pieces(*spans, start, end)
+        found.append((begin + at.astype(np.int32), label, spent))
+    if not found:
+        return np.empty(0, np.int32), np.empty(0, np.uint8), np.empty(0, np.int64)
+    stretches, labels, times = zip(*found, strict=True)
+    return np.concatenate(stretches), np.concatenate(labels), np.concatenate(times)
 
 
 # The optimizer names a product by the transposition it took in, for one: its own code is what runs.

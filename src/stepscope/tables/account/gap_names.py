@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from stepscope.columns.space import I64, U8, Bool
+from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.tables.account.native import COMPILE, INPUT, OP, Native, is_view
 from stepscope.tables.core.distinct_rows import distinct_rows
 
@@ -20,7 +20,7 @@ _USUAL = re.compile(
 _TELLING = (OP, INPUT, COMPILE)
 
 
-def gap_names(is_gap: Bool, kind: U8, event: I64, said: Native | None) -> tuple[I64, list[str]]:
+def gap_names(is_gap: Bool, kind: U8, event: I32, said: Native | None) -> tuple[I32, list[str]]:
     """A code of each moment's gap, -1 for others, and the words that the codes stand for.
 
     Args:
@@ -29,23 +29,22 @@ def gap_names(is_gap: Bool, kind: U8, event: I64, said: Native | None) -> tuple[
         event: Its event in ``said``; -1 none.
         said: What was recorded on the thread.
     """
-    code = np.full(len(is_gap), -1, dtype=np.int64)
+    code = np.full(len(is_gap), -1, dtype=np.int32)
     if said is None or len(is_gap) == 0:
         return code, []
     usual = np.asarray([_is_usual(name) for name, _type in said.named.labels] or [True])
-    label = np.where((event >= 0) & ~is_gap, said.label[np.maximum(event, 0)], -1)
+    label = np.where((event >= 0) & ~is_gap, said.label[np.maximum(event, 0)], np.int32(-1))
     known = label >= 0
     telling: Bool = known & np.isin(kind, _TELLING) & ~usual[np.maximum(label, 0)]
     if not telling.any():
         telling = known
-    at = np.arange(len(is_gap))
-    before = np.maximum.accumulate(np.where(telling, at, -1))
-    after = np.minimum.accumulate(np.where(telling, at, len(at))[::-1])[::-1]
     gaps = np.flatnonzero(is_gap)
     if len(gaps) == 0:
         return code, []
-    first = _labels(before[gaps], label, before[gaps] >= 0)
-    last = _labels(after[gaps], label, after[gaps] < len(at))
+    told, of_told = np.flatnonzero(telling), label[telling]
+    after = np.searchsorted(told, gaps)  # none of them is a gap itself
+    first = _labels(after - 1, of_told, after > 0)
+    last = _labels(after, of_told, after < len(told))
     rows, pair = distinct_rows([first, last])
     code[gaps] = pair
     names = ["", *(name for name, _type in said.named.labels)]
@@ -57,8 +56,10 @@ def _is_usual(name: str) -> bool:
     return is_view(name) or _USUAL.search(name) is not None
 
 
-def _labels(at: I64, label: I64, known: Bool) -> I64:
-    found: I64 = np.where(known, label[np.clip(at, 0, len(label) - 1)], -1)
+def _labels(at: I64, label: I32, known: Bool) -> I32:
+    if len(label) == 0:
+        return np.full(len(at), -1, dtype=np.int32)
+    found: I32 = np.where(known, label[np.clip(at, 0, len(label) - 1)], np.int32(-1))
     return found
 
 

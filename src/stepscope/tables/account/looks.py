@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns.space import I64, Bool
+from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.frames import Frames
 from stepscope.tables.account.native import Native
@@ -19,7 +19,7 @@ from stepscope.tables.core.distinct_rows import distinct_rows
 
 
 def place_by_looks(
-    said: Native, calls: Frames, event: I64, begin_ps: I64, until_ps: I64, call: I64
+    said: Native, calls: Frames, event: I32, begin_ps: I64, until_ps: I64, call: I32
 ) -> None:
     """Write into ``call`` which sampled call each moment is in, as far as looks tell.
 
@@ -37,7 +37,7 @@ def place_by_looks(
         _within_gaps(gaps, calls, begin_ps, call)
 
 
-def _within_ops(said: Native, calls: Frames, event: I64, begin_ps: I64, call: I64) -> None:
+def _within_ops(said: Native, calls: Frames, event: I32, begin_ps: I64, call: I32) -> None:
     """An op is called from one place: the first look within it tells, from its begin on."""
     ops = np.flatnonzero((event >= 0) & (said.kind[event] == of_native.OP))
     at = event[ops]
@@ -63,7 +63,7 @@ class _Gaps:
     key: I64
 
 
-def _gaps(said: Native, event: I64, begin_ps: I64, until_ps: I64) -> _Gaps:
+def _gaps(said: Native, event: I32, begin_ps: I64, until_ps: I64) -> _Gaps:
     kind = np.where(event >= 0, said.kind[np.maximum(event, 0)], of_native.NOTHING)
     is_gap: Bool = np.isin(kind, (of_native.NOTHING, of_native.PART))
     edge = np.diff(np.concatenate([[0], is_gap.astype(np.int8), [0]]))
@@ -73,7 +73,7 @@ def _gaps(said: Native, event: I64, begin_ps: I64, until_ps: I64) -> _Gaps:
     return _Gaps(begin_ps[first], until_ps[last - 1], first, last, key)
 
 
-def _within_gaps(gaps: _Gaps, calls: Frames, begin_ps: I64, call: I64) -> None:
+def _within_gaps(gaps: _Gaps, calls: Frames, begin_ps: I64, call: I32) -> None:
     """The first look within a gap tells from its begin on; of a gap without, those like it."""
     seen, look = calls.first_seen(gaps.start_ps, gaps.end_ps)
     around = calls.seen_around(gaps.start_ps, gaps.end_ps)

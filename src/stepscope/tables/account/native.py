@@ -11,7 +11,7 @@ from stepscope.columns import among, distinct_keys, look_up
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I32, I64, U8
 from stepscope.schema import names
-from stepscope.tables.account.moments import Moments, innermost, one_line
+from stepscope.tables.account.moments import one_line
 from stepscope.tables.account.updates import marked_updates
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory
@@ -83,7 +83,6 @@ class Native:
     Attributes:
         start_ps: When each begins.
         length_ps: How long it takes.
-        moments: Which of them is the innermost when.
         kind: What each is, an inner wrapper being what the event around it is.
         label: Which of the labels: the op, function or call that names it; -1 none.
         within: Label of the outermost op around it, which is what the program called; -1 where
@@ -93,7 +92,6 @@ class Native:
 
     start_ps: I64
     length_ps: I64
-    moments: Moments
     kind: U8
     label: I32
     within: I32
@@ -145,8 +143,7 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     label = _in_updates(host, rows, nesting, kind, label, labels)
     named = NativeLabels(tuple(labels), _longest_ops(rows, length, kind, label, len(labels)))
     codes = label.astype(np.int32)
-    del rows, label, nesting, parent, unnamed, is_short, starts_program  # the next takes as much
-    return Native(start, length, innermost(start, length), kind, codes, within, named)
+    return Native(start, length, kind, codes, within, named)
 
 
 def _within(nesting: Nesting, kind: U8, label: I64) -> I32:

@@ -7,6 +7,7 @@ function that only filled the time until a device was done saves nothing when it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,23 +28,21 @@ class Dependencies:
     """Who waits for whom in the kept steps, stretch by stretch of the account's timeline.
 
     Attributes:
-        step: Of each stretch.
+        first: The first stretch of each kept step, and how many stretches there are.
         waits_for: THREAD: it waits for nobody; WORK or INPUT.
-        length_ps: Of each stretch.
-        gap_ps: int64[2, stretches]: how long work, and the making of input, paused before what
-            begins in the stretch; -1 where nothing begins.
-        beside_ps: float64[2, stretches]: how long each of them was busy in the stretch.
+        gap_ps: How long work, and the making of input, paused before what begins in the stretch;
+            -1 where nothing begins.
+        beside_ps: How long each of them was busy in the stretch.
         step_ps: Of each kept step.
         slack_ps: How long before its end all work was done; -1 there was none before.
         sharing: How many threads or cores share the host's work: what one of them leaves, the
             others get a share of.
     """
 
-    step: I64
+    first: I64
     waits_for: U8
-    length_ps: I64
-    gap_ps: I64
-    beside_ps: F64
+    gap_ps: tuple[I64, I64]
+    beside_ps: tuple[I64, I64]
     step_ps: I64
     slack_ps: I64
     sharing: float
@@ -63,20 +62,25 @@ def dependencies(found: Account, cores: int = 0) -> Dependencies:
         union_spans(work.start_ps[is_input], work.end_ps[is_input]),
     )
     sharing = max(1.0 + _at_once(work), cores)
-    gaps, beside = np.empty((2, len(line.step)), np.int64), np.empty((2, len(line.step)))
-    for at, one in enumerate(spans):
-        gaps[at] = _gaps(line.start_ps, line.end_ps, *one)
-        beside[at] = covered(*one, line.start_ps, line.end_ps)
+    works, makes = (_beside(line.start_ps, line.end_ps, *one) for one in spans)
+    step_ps = found.found.duration_ps[found.found.kept]
     return Dependencies(
-        line.step.astype(np.int64),
-        _waits_for(found, beside[0] > 0, beside[1] > 0),
-        line.end_ps - line.start_ps,
-        gaps,
-        beside,
-        found.found.duration_ps[found.found.kept],
+        np.searchsorted(line.step, np.arange(len(step_ps) + 1)),
+        _waits_for(found, works[1] > 0, makes[1] > 0),
+        (works[0], makes[0]),
+        (works[1], makes[1]),
+        step_ps,
         _slack(found),
         sharing,
     )
+
+
+def _beside(start: I64, end: I64, begin: I64, until: I64) -> tuple[I64, I64]:
+    """The pauses before the spans that begin in each stretch, and how long they last in it."""
+    if len(begin) == 0:  # no memory for either
+        nothing = np.broadcast_to(np.asarray([[-1], [0]], np.int64), (2, len(start)))
+        return nothing[0], nothing[1]
+    return _gaps(start, end, begin, until), covered(begin, until, start, end)
 
 
 def _gaps(start: I64, end: I64, begin: I64, until: I64) -> I64:
@@ -143,28 +147,48 @@ def saved_ps(
     """
     line, is_input = found.timeline, _is_input(found)
     gone = np.bincount(line.stretch, share[line.owner] * line.spent_ps, len(line.start_ps))
-    whole = np.empty((3, len(gone)), dtype=np.int64)
-    for kind in (THREAD, WORK, INPUT):
-        part = np.where(plan.waits_for == kind, gone, 0.0)
-        # Input that is made faster is so all the time, not only while it is waited for.
-        if kind == INPUT and is_input.any():
-            part = np.maximum(part, share[is_input].max() * plan.beside_ps[1])
-        if kind == WORK and relief is not None:
-            part += relief
-        whole[kind] = np.round(part, out=part)
+    of_input = float(share[is_input].max(initial=0.0))
     lead = np.zeros(len(plan.step_ps), dtype=np.int64)
     slack = np.full_like(plan.slack_ps, -1) if work_goes else plan.slack_ps
-    core.replay.replay(plan.step, plan.waits_for, plan.length_ps, plan.gap_ps, whole, slack, lead)
+    clocks = np.zeros(3, dtype=np.int64)
+    for rows in _blocks(plan.first):
+        waits_for, gap = plan.waits_for[rows], [one[rows] for one in plan.gap_ps]
+        part = np.where(waits_for == np.arange(3)[:, np.newaxis], gone[rows], 0.0)
+        # Input that is made faster is so all the time, not only while it is waited for.
+        np.maximum(part[INPUT], of_input * plan.beside_ps[1][rows], out=part[INPUT])
+        if relief is not None:
+            part[WORK] += relief[rows]
+        core.replay.replay(
+            line.step[rows].astype(np.int64), waits_for, line.end_ps[rows] - line.start_ps[rows],
+            np.stack(gap), np.round(part, out=part).astype(np.int64), slack, clocks, lead,
+        )  # fmt: skip
     saved: F64 = np.diff(lead, prepend=0).astype(np.float64)
     return saved
+
+
+# So many stretches at a time: what is made of them is little beside the account.
+_BLOCK = 1 << 15
+
+
+def _blocks(first: I64) -> Iterator[slice]:
+    """Whole steps together, of about ``_BLOCK`` stretches or of one step."""
+    begin, count = 0, int(first[-1])
+    while begin < count:
+        after = np.searchsorted(first, begin + _BLOCK, side="right") - 1
+        end = int(first[after])
+        if end <= begin:
+            end = int(first[np.searchsorted(first, begin, side="right")])
+        yield slice(begin, end)
+        begin = end
 
 
 def hidden_ps(found: Account, plan: Dependencies, share: F64) -> F64:
     """Work in each stretch that goes although nobody waits for it: as much as where one does."""
     line = found.timeline
-    seen = plan.waits_for[line.stretch] == WORK
-    whole = float(line.spent_ps[seen].sum())
-    goes = float((share[line.owner[seen]] * line.spent_ps[seen]).sum())
+    seen = (plan.waits_for == WORK)[line.stretch]
+    spent = line.spent_ps[seen]
+    whole, goes = float(spent.sum()), float((share[line.owner[seen]] * spent).sum())
+    del seen, spent
     part = goes / whole if whole else 0.0
     hidden: F64 = np.where(plan.waits_for == THREAD, part * plan.beside_ps[0], 0.0)
     return hidden

@@ -25,22 +25,25 @@ def packed(keys: Sequence[NDArray[np.integer]]) -> I64:
         return combined
     bound = 1
     for key in keys:
-        dense, size = _from_zero(key.astype(np.int64, copy=False))
+        dense, low, size = _dense(key)
         if bound * size >= _ROOM:
             values = distinct(combined)
             combined, bound = np.searchsorted(values, combined), len(values)
-        combined = combined * size + dense
+        combined *= size  # in place: there may be as many rows as events
+        combined += dense
+        combined -= low
         bound *= size
     return combined
 
 
-def _from_zero(key: I64) -> tuple[I64, int]:
-    """The key counted from 0, and how many values that may take."""
-    low, high = int(key.min()), int(key.max())
+def _dense(key: NDArray[np.integer]) -> tuple[NDArray[np.integer], int, int]:
+    """The key, or what stands for it in its order; its least, and how many values it may take."""
+    signed = key.astype(np.int64) if key.dtype == np.uint64 else key
+    low, high = int(signed.min()), int(signed.max())
     if high - low < 1 << 31:
-        return key - low, high - low + 1
-    values = distinct(key)
-    return np.searchsorted(values, key), len(values)
+        return signed, low, high - low + 1
+    values = distinct(signed)
+    return np.searchsorted(values, signed), 0, len(values)
 
 
 def distinct_rows(keys: Sequence[NDArray[np.integer]]) -> tuple[I64, I64]:

@@ -6,6 +6,9 @@ import numpy as np
 
 from stepscope.columns.space import I64
 
+# So many intervals at a time: there may be as many as events, and each takes several columns.
+_BLOCK = 1 << 15
+
 
 def covered(span_start: I64, span_end: I64, start: I64, end: I64) -> I64:
     """Time of disjoint ascending spans (as ``union_spans`` gives) inside each interval."""
@@ -17,11 +20,12 @@ def covered(span_start: I64, span_end: I64, start: I64, end: I64) -> I64:
         whole = np.searchsorted(span_start, at, side="right")
         last = np.maximum(whole - 1, 0)
         over = np.where(whole > 0, np.maximum(span_end[last] - at, 0), 0)
-        del last  # with as many intervals as events each column counts
         total: I64 = length[whole]
         total -= over
         return total
 
-    inside = until(end)
-    inside -= until(start)
+    inside = np.empty(len(start), dtype=np.int64)
+    for begin in range(0, len(start), _BLOCK):
+        some = slice(begin, begin + _BLOCK)
+        np.subtract(until(end[some]), until(start[some]), out=inside[some])
     return inside

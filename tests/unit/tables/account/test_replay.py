@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from stepscope.formats.xspace import decode
+from stepscope.tables.account import compute, replay
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.parts import parts
 from stepscope.tables.account.replay import dependencies, saved_ps
 from stepscope.tables.account.what_if import WhatIf, what_if
+from stepscope.tables.core import interval_overlap
 from stepscope.tables.core.profile import Host
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
@@ -134,3 +136,26 @@ def test_what_is_as_it_was_saves_nothing() -> None:
     )  # fmt: skip
     saved = saved_ps(found, dependencies(found), np.zeros(len(found.kind)))
     assert not saved.any()
+
+
+def test_blocks_of_any_length_tell_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spans reach into the next block, and what one block saves leads into the next."""
+
+    def told() -> tuple[list[WhatIf], list[list[int]]]:
+        found = drawn(
+            """
+            /host:CPU
+              python   S---------S---------S---------
+              "        PPPPFFFF..PPPPFFFF..PPPPFFFF..
+              tf_pool  .....OOOOOOOO..OOOO.......OOO.
+              tf_pool  ..OOOOOO....OO........OO...O..
+            """,
+            P=PREPARE, F=CALL, O=OP,
+        )  # fmt: skip
+        return what_if(found, parts(found)), found.time_ps.tolist()
+
+    whole = told()
+    for module in (compute, interval_overlap, replay):
+        monkeypatch.setattr(module, "_BLOCK", 1)
+    assert told() == whole
+    assert any(one.alone_ps > 0 for one in whole[0])
