@@ -19,6 +19,8 @@ _READ: Final = 4096
 
 # "void a::b<c>(d)".
 _CPLUSPLUS: Final = re.compile(r"(?:(?:void|__global__)\s+)?(?:\w+::)*\w+[<(]", re.ASCII)
+# What a program calls its parts may look like a call, as "enumerate(DataLoader)#…" of PyTorch's.
+_TYPED: Final = re.compile(r"^void |^__global__ |::|[<*&]")
 _RETURNS: Final = re.compile(r"(?:void|__global__)\s+")
 _TENSILE: Final = re.compile(r"Cijk_\w*?MT\d+x\d+x\d+", re.ASCII)
 # Kernels of libraries that wrap any operation; what they run is in their arguments.
@@ -56,7 +58,7 @@ def short_name(name: str) -> str:
         return tensile[0]
     plain = name.removesuffix(".kd")
     read = plain[:_READ]
-    if not _CPLUSPLUS.match(read):
+    if not (_CPLUSPLUS.match(read) and _TYPED.search(read)):
         return plain
     path, arguments = _parts(_RETURNS.sub("", read, count=1) if _RETURNS.match(read) else read)
     base = path.rpartition("::")[2] or plain

@@ -37,6 +37,7 @@ _COMPARE = (
     ("name", "short"),
     [
         (_eigen(_PRODUCT), "product<half>"),
+        ("scale_rows_of_matrix(float*, int, int)", "scale_rows_of_matrix"),
         (_eigen(_COMPARE, "bool"), "greater_equal<half>"),
         (
             _eigen("Eigen::TensorConversionOp<Eigen::half, " + _map("float")),
@@ -112,3 +113,14 @@ def test_hostile_names_are_short_in_time(name: str) -> None:
     begin = time.perf_counter()
     assert len(short_name(name)) <= 64
     assert time.perf_counter() - begin < 0.5
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+        "validate_everything(epoch=3, fold=2)",
+    ],
+)
+def test_what_a_program_calls_its_parts_stays_as_it_is(name: str) -> None:
+    assert short_name(name) == name
