@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +54,28 @@ def test_code_that_only_one_framework_has_is_shown_beside_another() -> None:
     """JAX programs read with tf.data."""
     only = replace(FINDING, code={"tensorflow": "dataset.prefetch(1)"})
     assert in_words_of("jax", only).code == only.code
+
+
+def choices() -> list[str]:
+    """Every text with a choice in the rules and their evidence."""
+    texts = (
+        node.value
+        for path in Path(stepscope.advice.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    return [text for text in texts if "[tensorflow: " in text and "``" not in text]
+
+
+@pytest.mark.parametrize("framework", ["", "tensorflow", "jax", "pytorch"])
+def test_every_choice_of_the_rules_reads_well(framework: str) -> None:
+    """Nothing is said twice, no sentence within another one, nothing after a colon."""
+    assert len(choices()) >= 8
+    for text in choices():
+        said = "".join(in_words_of(framework, replace(FINDING, actions=(text,))).actions)
+        assert not any(torn in said for torn in (".,", "..", ": .", "()", "[", " | ")), said
+        words = said.rstrip(".").replace(": ", ", ").replace("(", ", ").split(", ")
+        assert len(set(words)) == len(words), said
 
 
 OTHERS = {

@@ -259,8 +259,8 @@ _FEWER = (
 _LARGER = (
     "Double the batch and compare the time per sample: what the loop costs around the compiled "
     "step is then paid half as often.",
-    "[tensorflow: Let one call run several steps: steps_per_execution in Keras. | "
-    "jax: Let one call run several steps: a scan over batches.]",
+    "Let one call run several steps: [tensorflow: steps_per_execution in Keras | "
+    "jax: a scan over batches | pytorch: a CUDA graph of several].",
 )
 
 

@@ -45,7 +45,8 @@ _STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen (
 _PACKAGES = "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
 _FRAMEWORKS = re.compile(rf"^(?:{_PACKAGES})\b")
 # PyTorch writes paths from where Python looks for packages: "torch/nn/modules/module.py".
-_IN_FRAMEWORK = re.compile(rf"\$(?:{_PACKAGES})/")
+_IN_FRAMEWORK = re.compile(rf"\$(?:{_PACKAGES})[/\\]")
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:[/\\]")
 # Of a framework that is used from its sources.
 _FRAMEWORK_FOLDER = re.compile(
     r"[/\\](?:tensorflow|keras|jax|jaxlib|flax|optax|torch)[/\\](?:python|src|_src|core|nn)[/\\]"
@@ -259,7 +260,7 @@ def _name(text: str, path: str, own: frozenset[str], has_folders: bool) -> Name:
         return _without_file(text)
     file, line, function = said.groups()
     function = function or ""
-    path = path.rpartition(":")[0] or path
+    path = path.rpartition(":")[0] or path or (file if _ABSOLUTE.match(file) else "")
     kind, module = _origin(file, path, function, has_folders)
     if is_recorder_work(text):
         kind, module = RECORDER, ""
@@ -317,7 +318,8 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
         return LIBRARY, inside.removesuffix(".py").removesuffix("/__init__").split("/")[0]
     if path:
         return OWN, ""
-    stem = file.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
+    file = file.replace("\\", "/")
+    stem = file.rpartition("/")[2].removesuffix(".py")
     if "/" in file and _FRAMEWORKS.match(file):
         return FRAMEWORK, file.split("/")[0]
     if has_folders and not file.startswith("<"):

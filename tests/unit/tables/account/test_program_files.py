@@ -112,6 +112,11 @@ def test_a_programs_api_py_does_not_make_jaxs_its_own(name: str, function: str) 
         ("logging/__init__.py", LIBRARY, "logging.call"),
         ("contextlib.py", LIBRARY, "contextlib.call"),
         ("<eval_with_key>.7", UNSAID, "call"),
+        ("torch\\nn\\modules\\module.py", FRAMEWORK, "torch.call"),
+        ("models\\resnet.py", OWN, "call"),
+        ("/home/me/train.py", OWN, "call"),
+        ("/venv/lib/python3.12/site-packages/torch/_tensor.py", FRAMEWORK, "torch.call"),
+        ("C:\\Python312\\Lib\\site-packages\\numpy\\core.py", LIBRARY, "numpy.call"),
     ],
 )
 def test_where_folders_are_recorded_they_tell_whose_a_file_is(

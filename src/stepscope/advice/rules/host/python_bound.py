@@ -66,7 +66,7 @@ def _named(worst: PythonRow, functions: list[PythonRow], host: HostActivity) -> 
         evidence=(Ref("host_activity", "python", rows=rows), Ref("trace_viewer", place)),
         actions=(
             f"Look at {place}: move its work out of the loop, or into the compiled step.",
-            "Prepare data in the input pipeline ([tensorflow: tf.data | jax: Grain, tf.data | "
+            "Prepare data in the input pipeline ([tensorflow: tf.data | jax: Grain | "
             "pytorch: the DataLoader's workers]), not in the loop.",
         ),
         code=_CODE,

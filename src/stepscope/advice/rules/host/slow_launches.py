@@ -77,12 +77,11 @@ def slow_launches(results: Results) -> Iterator[Answer]:
 
 
 _ACTIONS = (
-    "[tensorflow: Let launches have threads of their own (TF_GPU_THREAD_MODE=gpu_private) and "
-    "limit the threads of the input pipeline. | jax: Limit the threads of the input pipeline. | "
-    "pytorch: Limit the threads and processes of the input pipeline.]",
-    "Leave the launching thread a core: "
-    "[tensorflow: tf.config.threading.set_intra_op_parallelism_threads, OMP_NUM_THREADS | "
-    "jax: taskset, OMP_NUM_THREADS | pytorch: torch.set_num_threads, OMP_NUM_THREADS].",
+    "[tensorflow: Let launches have threads of their own: TF_GPU_THREAD_MODE=gpu_private.]",
+    "Limit the threads and processes of the input pipeline.",
+    "Leave the launching thread a core: OMP_NUM_THREADS, "
+    "[tensorflow: tf.config.threading.set_intra_op_parallelism_threads | jax: taskset | "
+    "pytorch: torch.set_num_threads].",
     "Look in the timeline for what comes between the launches: allocations, locks, other "
     "threads on the core.",
 )
