@@ -191,7 +191,8 @@ _NEXT: dict[str, tuple[str, ...]] = {
     ),
     "host": (
         "Open framework_op_stats for the host ops with the most self time.",
-        "Python between ops shows as 'All others': move it into the compiled step or out of the loop.",
+        "Python between ops shows as 'All others': move it into the compiled step or out of the "
+        "loop.",
     ),
     "device": (
         "Open kernel_stats and framework_op_stats for the kernels and ops with the most time.",

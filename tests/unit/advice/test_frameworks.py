@@ -69,7 +69,7 @@ def choices() -> list[str]:
 
 @pytest.mark.parametrize("framework", ["", "tensorflow", "jax", "pytorch"])
 def test_every_choice_of_the_rules_reads_well(framework: str) -> None:
-    """Nothing is said twice, no sentence within another one, nothing after a colon."""
+    """No word stands twice, no sentence within another one, no colon before nothing."""
     assert len(choices()) >= 8
     for text in choices():
         said = "".join(in_words_of(framework, replace(FINDING, actions=(text,))).actions)

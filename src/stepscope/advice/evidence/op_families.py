@@ -49,7 +49,8 @@ FAMILIES: Final = (
         "optimizer updates",
         r"Apply(Adam|Momentum|Gradient|RMS|Ada|Ftrl|Lion)|_fused_(adam|sgd)|_foreach_|adamw?_?$",
         "One update for all variables: [tensorflow: tf.keras.optimizers.Adam(jit_compile=True) | "
-        "jax: one jax.jit around optax's update | pytorch: torch.optim.AdamW(parameters, fused=True)].",
+        "jax: one jax.jit around optax's update | "
+        "pytorch: torch.optim.AdamW(parameters, fused=True)].",
         is_news=False,
     ),
     _layer(
