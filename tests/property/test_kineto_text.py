@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stepscope.errors import DecodeError
@@ -120,6 +120,8 @@ def test_every_layout_gives_the_same_tables(layout: str) -> None:
 
 
 @settings(max_examples=30)
+@example(1, "a byte order mark")
+@example(2, "a byte order mark")
 @given(st.integers(1, 3000), st.sampled_from(sorted(LAYOUTS)))
 def test_where_pieces_end_makes_no_difference(size: int, layout: str) -> None:
     events = program()[:20]

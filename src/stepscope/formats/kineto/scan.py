@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -231,7 +232,9 @@ class _Scan:
 
     def _top(self) -> None:
         if self._blank() == 0xEF:
-            self._at += 3  # a byte order mark
+            while len(self._data) - self._at < len(BOM_UTF8) and self._more():
+                pass  # the mark may go on in the next piece
+            self._at = min(self._at + len(BOM_UTF8), len(self._data))
         first = self._blank()
         if first == ord("["):
             self._at += 1
