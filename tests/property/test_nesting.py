@@ -20,6 +20,7 @@ LINE = st.lists(st.tuples(TIMES, DURATIONS, st.booleans()), max_size=12)
 @given(st.lists(LINE, max_size=3))
 @example([[(0, 10, True), (5, 10, True), (6, 2, True)]])  # overlap in part: siblings
 @example([[(0, 10, True), (10, 0, True), (10, 5, True)]])  # an instant between neighbours
+@example([[(1, 2**63 - 2, True), (0, 0, True), (1, 2**63 - 1, True)]])  # both to the end of time
 @example([[(0, 9, True)] * 300])  # nested deeper than the first scratch
 def test_nesting_is_what_its_definition_says(lines: list[list[tuple[int, int, bool]]]) -> None:
     events = [event for line in lines for event in line]

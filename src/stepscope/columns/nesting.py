@@ -95,8 +95,11 @@ def _nest_line(
 
 
 def _order(starts: I64, durations: I64) -> I64:
-    # Not -durations: that overflows for the smallest int64.
-    return np.lexsort((-np.maximum(durations, 0), starts)).astype(np.int64)
+    # Not -durations: that overflows for the smallest int64. No event goes on after the largest, so
+    # that of two which reach it, and start together, neither is the longer.
+    room = np.iinfo(np.int64).max - np.maximum(starts, 0)
+    length = np.minimum(np.maximum(durations, 0), room)
+    return np.lexsort((-length, starts)).astype(np.int64)
 
 
 def innermost(begin: I64, end: I64, times: I64) -> I64:
