@@ -7,7 +7,6 @@ failure and another takes its place. Corpus and failures stay in ``.stepscope/fu
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -15,11 +14,17 @@ import time
 from pathlib import Path
 
 from fuzz.checked import build, environment
+from fuzz.ledger import added, ledgers
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / ".stepscope" / "fuzz"
+SANITIZED, PLAIN = "sanitized", "plain"
 # No input is worth longer, on the slowest machine.
 _STILL_SECONDS = 300.0
+_LIFE_SECONDS = 240.0
+# The sanitizer sees arrays, which are what kernels work on, in every worker; in one of these it
+# sees Python's small objects as well, and goes half as fast.
+_WORKERS_PER_SLOW_ONE = 4
 
 
 class Campaign:
@@ -29,31 +34,36 @@ class Campaign:
         folder: Where everything is kept.
         env: The environment of the workers.
         more: Further arguments of the workers.
+        build: Which build they run on; part of the names of ledgers.
     """
 
-    def __init__(self, folder: Path, env: dict[str, str], more: list[str]) -> None:
+    def __init__(
+        self, folder: Path, env: dict[str, str], more: list[str], build: str = PLAIN
+    ) -> None:
         self.folder = folder
         self.env = env
         self.more = more
-        self.counts: dict[str, int] = {}
-        self.readers: dict[str, int] = {}
-        self.failed = 0
+        self.build = build
+        self.ledgers: list[Path] = []
+        self.killers = 0
 
     def run(self, seconds: float, seed: int) -> None:
         """Fuzz for this long."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 1:
-            self._one_worker(left, seed)
-            self._add_counts()
+            self._one_worker(min(left, _LIFE_SECONDS), seed)
             seed += 1
 
     def _one_worker(self, seconds: float, seed: int) -> None:
-        command = [sys.executable, "-m", "fuzz.worker", str(self.folder), "--seconds", str(seconds)]
         current = self.folder / "current"
         current.unlink(missing_ok=True)
-        with subprocess.Popen(
-            [*command, "--seed", str(seed), *self.more], cwd=ROOT, env=self.env
-        ) as worker:
+        ledger = ledgers(self.folder) / f"{self.build}-{time.time_ns()}.json"
+        ledger.parent.mkdir(parents=True, exist_ok=True)
+        self.ledgers.append(ledger)
+        command = [sys.executable, "-m", "fuzz.worker", str(self.folder), "--ledger", str(ledger)]
+        command += ["--seconds", str(seconds), "--seed", str(seed), *self.more]
+        slow = {} if len(self.ledgers) % _WORKERS_PER_SLOW_ONE else {"PYTHONMALLOC": "malloc"}
+        with subprocess.Popen(command, cwd=ROOT, env=self.env | slow) as worker:
             while worker.poll() is None:
                 time.sleep(1)
                 moved = current.stat().st_mtime if current.exists() else time.time()
@@ -73,20 +83,25 @@ class Campaign:
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(data)
         kept.with_suffix(".txt").write_text(what)
-        self.failed += 1
+        self.killers += 1
         print(f"FAILED {kept}: the worker {what}", flush=True)
 
-    def _add_counts(self) -> None:
-        path = self.folder / "counts.json"
-        if not path.exists():
-            return
-        said = json.loads(path.read_text())
-        path.unlink()
-        for name, count in said["counts"].items():
-            self.counts[name] = self.counts.get(name, 0) + count
-        for name, count in said["readers"].items():
-            self.readers[name] = self.readers.get(name, 0) + count
-        self.failed += said["failed"]
+
+def _by_reader(folder: Path) -> list[str]:
+    """A line for each reader: its inputs on either build, of all campaigns in this folder."""
+    by_build = {
+        build: added(sorted(ledgers(folder).glob(f"{build}-*.json")))
+        for build in (SANITIZED, PLAIN)
+    }
+    names = sorted(set().union(*(one["readers"] for one in by_build.values())))
+    lines = []
+    for name in names:
+        said = ", ".join(
+            f"{one['readers'][name]:,} {build} ({one['opened'][name]:,} opened)"
+            for build, one in by_build.items()
+        )
+        lines.append(f"{name}: {said}")
+    return lines
 
 
 def main() -> int:
@@ -96,6 +111,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the random numbers")
     parser.add_argument("--corpus", type=Path, help="folder of recordings to mutate as well")
     parser.add_argument("--only", default="", help="only these targets, by commas")
+    parser.add_argument("--readers", default="", help="only these readers of a target, by commas")
     parser.add_argument("--plain", action="store_true", help="not the sanitized build")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     given = parser.parse_args()
@@ -105,19 +121,21 @@ def main() -> int:
     if not given.plain:
         build(folder / "checked")
         env |= environment(folder / "checked")
-    more = ["--only", given.only]
+    more = ["--only", given.only, "--readers", given.readers]
     if given.corpus is not None:
         more += ["--corpus", str(given.corpus.resolve())]
-    campaign = Campaign(folder, env, more)
+    build_name = PLAIN if given.plain else SANITIZED
+    campaign = Campaign(folder, env, more, build_name)
     began = time.monotonic()
     campaign.run(60 * given.minutes, given.seed)
     minutes = (time.monotonic() - began) / 60
-    total = sum(campaign.counts.values())
-    print(f"{total:,} inputs in {minutes:.1f} min: {campaign.counts}; {campaign.failed} failed")
-    if campaign.readers:
-        readers = sorted(campaign.readers.items())
-        print("by reader: " + ", ".join(f"{name} {count:,}" for name, count in readers))
-    return 1 if campaign.failed else 0
+    tried = added(campaign.ledgers)
+    counts, failed = tried["counts"], tried["failed"]["inputs"] + campaign.killers
+    said = {name: count for name, count in counts.items() if count}
+    print(f"{counts.total():,} inputs in {minutes:.1f} min: {said}; {failed} failed")
+    for line in _by_reader(folder):
+        print(line)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fuzz import worker as worker_module
-from fuzz.campaign import Campaign
+from fuzz.campaign import Campaign, _by_reader
+from fuzz.ledger import added, ledgers
 from fuzz.target import Target
 from fuzz.targets import TARGETS
 from fuzz.worker import Worker
@@ -46,7 +49,7 @@ def test_new_outcomes_and_failures_are_kept_once(
         attempt=attempt,
     )
     monkeypatch.setattr(worker_module, "TARGETS", (target,))
-    worker = Worker(tmp_path, None, seed=0)
+    worker = Worker(tmp_path, tmp_path / "ledger.json", None, seed=0)
     for _ in range(5):
         worker._try(target)
     kept = sorted(one.read_bytes() for one in (tmp_path / "corpus" / target.name).iterdir())
@@ -55,8 +58,9 @@ def test_new_outcomes_and_failures_are_kept_once(
     assert [one.read_bytes() for one in failures] == [b"bad"]
     assert (worker.counts[target.name], worker.failed) == (5, 2)
     # A later worker goes on with what was kept.
-    again = Worker(tmp_path, None, seed=1).inputs[target.name][""]
-    assert set(again) == {b"seed", b"a", b"abc"}
+    again = Worker(tmp_path, tmp_path / "ledger.json", None, seed=1)
+    assert again.seeds[target.name][""] == [b"seed"]
+    assert set(again.kept[target.name][""]) == {b"a", b"abc"}
 
 
 def test_each_reader_gets_as_many_inputs_whatever_its_seeds_weigh(
@@ -72,11 +76,21 @@ def test_each_reader_gets_as_many_inputs_whatever_its_seeds_weigh(
         kind=lambda data: data[:1].decode() if data[:1] in (b"a", b"b", b"c") else "",
     )
     monkeypatch.setattr(worker_module, "TARGETS", (target,))
-    worker = Worker(tmp_path, None, seed=0)
+    worker = Worker(tmp_path, tmp_path / "ledger.json", None, seed=0)
     while min(worker.readers.get(kind, 0) for kind in "abc") < 40:
         worker._try(target)
     assert max(worker.readers.values()) <= 41
-    assert set(worker.inputs[target.name]) == {"a", "b", "c"}
+    # What another worker did counts for the next.
+    earlier = {"a": 20, "b": 15, "c": 5}
+    said = {"counts": {}, "failed": 0, "readers": earlier, "opened": {}}
+    (tmp_path / "earlier.json").write_text(json.dumps(said))
+    worker = Worker(tmp_path, tmp_path / "ledger.json", None, seed=1)
+    while sum(worker.readers.values()) < 20:
+        worker._try(target)
+    assert {kind: earlier[kind] + worker.readers.get(kind, 0) for kind in "abc"} == {
+        "a": 20, "b": 20, "c": 20,
+    }  # fmt: skip
+    assert set(worker.seeds[target.name]) == {"a", "b", "c"}
 
 
 def test_every_reader_of_other_tools_files_has_a_seed() -> None:
@@ -92,4 +106,28 @@ def test_the_input_that_a_worker_died_of_is_kept(tmp_path: Path) -> None:
     campaign._keep_current("ended with -11")
     (kept,) = (tmp_path / "failures").glob("decoder-*[0-9]")
     assert kept.read_bytes() == b"killer\nbytes"
-    assert campaign.failed == 1
+    assert campaign.killers == 1
+
+
+def test_workers_account_for_what_they_tried_by_build(tmp_path: Path) -> None:
+    ledgers(tmp_path).mkdir()
+    for name, count in (("plain-1", 3), ("sanitized-1", 5), ("sanitized-2", 7)):
+        said = {"counts": {"imports": count}, "failed": 1, "readers": {"gecko": count}}
+        text = json.dumps(said | {"opened": {"gecko": count - 1}})
+        (ledgers(tmp_path) / f"{name}.json").write_text(text)
+    tried = added(ledgers(tmp_path).glob("sanitized-*.json"))
+    assert (tried["counts"]["imports"], tried["failed"]["inputs"]) == (12, 2)
+    assert _by_reader(tmp_path) == ["gecko: 12 sanitized (10 opened), 3 plain (2 opened)"]
+
+
+def test_a_small_truncated_input_does_not_take_the_place_of_larger_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = replace(TARGETS[0], seeds=lambda _: [b"s" * 9000, b"s" * 90_000])
+    monkeypatch.setattr(worker_module, "TARGETS", (target,))
+    worker = Worker(tmp_path, tmp_path / "ledger.json", None, seed=0)
+    worker.kept[target.name] = {"": [b"cut", b"k" * 500_000]}
+    chosen = Counter(len(worker._seed(target, "")) for _ in range(1000))
+    assert chosen[9000] > 400
+    assert chosen[3] < 350
+    assert 0 < chosen[90_000] + chosen[500_000] < 60
