@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns.ordered import distinct
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.kernels import core
 
 # So many places cost nothing, however few the keys are.
 _FEW = 1 << 16
+# Keys repeat if so many of them are one on average.
+_SEVERAL = 8
 
 
 def rows_of(key: I32, wanted: Bool) -> I64:
@@ -48,8 +51,15 @@ def distinct_keys(key: I64) -> tuple[I64, I64]:
         raise IndexError("a key is negative")
     room = int(key.max(initial=0)) + 1
     if room > max(_FEW, len(key)):  # too many possible ones to have a place for each
-        _keys, first, code = np.unique(key, return_index=True, return_inverse=True)
-        return first.astype(np.int64), code.ravel().astype(np.int64)
+        used_keys = distinct(key)
+        if len(used_keys) > len(key) // _SEVERAL:
+            _keys, first, code = np.unique(key, return_index=True, return_inverse=True)
+            return first.astype(np.int64), code.ravel().astype(np.int64)
+        # np.unique would sort the places too, and hold five arrays as long as the keys.
+        code = np.searchsorted(used_keys, key)
+        first = np.full(len(used_keys), -1, np.int64)
+        core.key.find_first(code, first)
+        return first, code
     place = np.full(room, -1, np.int64)
     core.key.find_first(np.ascontiguousarray(key), place)
     used = place >= 0

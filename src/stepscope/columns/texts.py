@@ -19,24 +19,39 @@ _TURN: Final = np.uint64(29)
 _WORD: Final = 8
 # Shorter stretches between strings are not worth giving back.
 _STRETCH_BYTES: Final = 1 << 17
-# The first and the last bytes tell one file from another.
-_ENDS_BYTES: Final = 1 << 16
+# Stats that are looked at at once.
+_PIECE: Final = 1 << 18
+#: The first and the last bytes tell one file from another: they are never given back.
+ENDS_BYTES: Final = 1 << 16
 
 
 def stretches_without_text(space: Space) -> list[tuple[int, int]]:
     """Stretches of ``Space.buffer`` that nobody reads again: no string of a stat lies in them."""
     size = len(space.buffer)
-    parts = []
+    parts = [np.zeros(0, np.int64)]
+    # A piece at a time: the columns beside it are all that a process should hold.
     for stats in (space.event_stats, space.metadata_stats, space.plane_stats):
-        is_text = (stats.kind == KIND_STR) | (stats.kind == KIND_BYTES)
-        parts.append(stats.value[is_text].view(np.int64))
+        for low in range(0, len(stats), _PIECE):
+            kind = stats.kind[low : low + _PIECE]
+            is_text = (kind == KIND_STR) | (kind == KIND_BYTES)
+            parts.append(stats.value[low : low + _PIECE][is_text].view(np.int64))
     begin = np.concatenate(parts)
-    if (np.diff(begin) < 0).any():
-        begin = np.sort(begin)
-    last = np.maximum.accumulate(np.append(_ENDS_BYTES, _ends(space.buffer, begin)))
-    following = np.minimum(np.append(begin, size), size - _ENDS_BYTES)
-    wide = np.flatnonzero(following - last >= _STRETCH_BYTES)
-    return list(zip(last[wide].tolist(), following[wide].tolist(), strict=True))
+    del parts
+    if not (begin[1:] >= begin[:-1]).all():
+        begin.sort()
+    found: list[tuple[int, int]] = []
+    read = np.int64(ENDS_BYTES)
+    for low in range(0, max(len(begin), 1), _PIECE):
+        piece = begin[low : low + _PIECE]
+        last = np.maximum.accumulate(np.append(read, _ends(space.buffer, piece)))
+        following = np.append(piece, begin[low + _PIECE : low + _PIECE + 1])
+        if len(following) < len(last):
+            following = np.append(following, size)
+        following = np.minimum(following, size - ENDS_BYTES)
+        wide = np.flatnonzero(following - last >= _STRETCH_BYTES)
+        found += zip(last[wide].tolist(), following[wide].tolist(), strict=True)
+        read = last[-1]
+    return found
 
 
 def _ends(buffer: memoryview, offsets: I64) -> I64:

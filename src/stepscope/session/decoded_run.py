@@ -17,6 +17,7 @@ from stepscope.columns.texts import stretches_without_text
 from stepscope.errors import StepscopeError, StoreError
 from stepscope.formats import FORMATS
 from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.decode import BytesGone
 from stepscope.result import Diagnostic
 from stepscope.store import Contents, Miss, Run, Source
 from stepscope.tables.core.profile import Host
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 #: Called with (stage, done, total); the unit of done and total is bytes.
 StageProgress = Callable[[str, int, int], None]
+_Progress = Callable[[int, int], None]
 FileState = Literal["opened", "damaged", "failed", "skipped", "waiting"]
 
 
@@ -222,7 +224,7 @@ def _decoded(file: _File, progress: StageProgress | None) -> Space:
     """The columns of a file; notes what is wrong with it."""
     source = file.source
 
-    def report(stage: str) -> Callable[[int, int], None] | None:
+    def report(stage: str) -> _Progress | None:
         if progress is None:
             return None
         return lambda done, total: progress(f"{stage} {source.host}", done, total)
@@ -234,10 +236,9 @@ def _decoded(file: _File, progress: StageProgress | None) -> Space:
         )
         file.damage = pieces.damage
         return space
-    contents = store.read(source.path, report("reading"))
+    contents, space = _columns(source, report)
     try:
         # Chunks of one recording, and two frameworks in one process, repeat planes.
-        space = decode(contents.buffer, file=source.path, progress=report("decoding"))
         space, file.impossible = within_reach(merged(space))
         contents.forget(stretches_without_text(space))
     except BaseException:
@@ -246,6 +247,24 @@ def _decoded(file: _File, progress: StageProgress | None) -> Space:
     file.contents = contents
     file.damage = contents.damage
     return space
+
+
+def _columns(source: Source, report: Callable[[str], _Progress | None]) -> tuple[Contents, Space]:
+    """The bytes of an XSpace, as far as texts are in them, and its columns."""
+    for may_forget in (True, False):
+        contents = store.read(source.path, report("reading"))
+        forget = contents.forget if may_forget else None
+        try:
+            progress = report("decoding")
+            space = decode(contents.buffer, file=source.path, progress=progress, forget=forget)
+        except BytesGone:  # what is left of damaged lines needs their bytes
+            contents.close()
+        except BaseException:
+            contents.close()
+            raise
+        else:
+            return contents, space
+    raise AssertionError("a decoder that may not forget has all bytes")
 
 
 def _with_companions(file: _File, space: Space, progress: StageProgress | None) -> Space:

@@ -197,6 +197,13 @@ class Session(ToolMethods):
         )
         return found[0]
 
+    def opens(self, tool: str) -> dict[str, str]:
+        """The options that the page of a tool opens with, where nobody chose."""
+        found = TOOLS.find(tool)
+        if self._lacking(found) is not None:
+            return {}
+        return self._once(("opens", found.id), lambda: dict(found.opens(self.profile)))
+
     def run(self, tool: str, **options: Any) -> Result:
         """The result of a tool, by id or short name; the same call again costs nothing.
 

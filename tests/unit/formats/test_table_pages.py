@@ -149,6 +149,22 @@ def test_broken_pages_end_like_sqlite_or_with_rows(
             assert type(error).__name__ == "FormatError", error
 
 
+def test_a_row_that_claims_more_than_memory_has_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "claims.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA page_size = 512")
+        database.execute("CREATE TABLE t (n, t)")
+        database.executemany("INSERT INTO t VALUES (?, ?)", [(n, f"text{n}") for n in range(9)])
+    database.close()
+    data = bytearray(path.read_bytes())
+    begin = data.index(b"text8") - 6
+    data[begin : begin + 9] = b"\xff" * 9
+    path.write_bytes(data)
+    with opened(path, title="", file="") as found:
+        assert len(found.rows("t", ("n",), ("t",))) < 9
+        assert found.damage == "out of memory"
+
+
 def test_the_kernel_refuses_pages_beyond_its_buffer() -> None:
     reader = core.page.PageReader(np.zeros(1, np.int32).data, -1, NULL)
     page = np.zeros(512, np.uint8)

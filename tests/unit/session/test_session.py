@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -113,9 +113,15 @@ def test_each_host_is_decoded_once_whoever_asks(
 ) -> None:
     calls: list[str] = []
 
-    def counting(buffer: memoryview, *, file: str, progress: Callable[[int, int], None]) -> Space:
+    def counting(
+        buffer: memoryview,
+        *,
+        file: str,
+        progress: Callable[[int, int], None],
+        forget: Callable[[Iterable[tuple[int, int]]], None],
+    ) -> Space:
         calls.append(Path(file).name)
-        return decode(buffer, file=file, progress=progress)
+        return decode(buffer, file=file, progress=progress, forget=forget)
 
     monkeypatch.setattr(decoded_run, "decode", counting)
     with stepscope.open(logdir) as session:

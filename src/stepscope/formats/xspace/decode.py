@@ -25,6 +25,7 @@ from stepscope.formats.xspace.ids import IdRows, MissingIds
 from stepscope.formats.xspace.lines import (
     DecodeProgress,
     Filler,
+    Forget,
     RawLine,
     Reading,
     allocate,
@@ -60,6 +61,10 @@ _PLANE_FIELDS: Final = (
 _MOST: Final = 1 << 20
 
 
+class BytesGone(Exception):
+    """Lines turned out to be damaged after their bytes were given back: read the file again."""
+
+
 def decode(
     buffer: bytes | bytearray | memoryview | mmap.mmap,
     *,
@@ -67,6 +72,7 @@ def decode(
     threads: int | None = None,
     progress: DecodeProgress | None = None,
     strict: bool = False,
+    forget: Forget | None = None,
 ) -> Space:
     """Decode one XSpace (or several, concatenated).
 
@@ -76,8 +82,11 @@ def decode(
         threads: At most this many lines at a time; the cores this process may use by default.
         progress: Called with (bytes done, bytes to do) now and then, from worker threads.
         strict: Raise what would be ``Space.damage``.
+        forget: Called with stretches of the buffer, from worker threads, once they are in columns
+            and nobody reads them again; not where the file is seen to be damaged before that.
 
     Raises:
+        BytesGone: Damage was found when bytes were already given back by ``forget``.
         DecodeError: Nothing in the bytes is readable as an XSpace, it has more planes or lines
             than any recording, or ``strict`` and damage.
     """
@@ -90,7 +99,7 @@ def decode(
     damage.missing_bytes = _missing_bytes(view, top)
     planes = top.of(XSpace.PLANES, Wire.LEN)
     _check_number(planes, "planes", file)
-    reader = _Reader(view, damage, planes, threads or cores())
+    reader = _Reader(view, damage, planes, threads or cores(), forget)
     _check_number(reader.fields.of(XPlane.LINES, Wire.LEN), "lines", file)
     space = reader.read(top, progress, file)
     _check_kind(view, damage, recognised > 0, file)
@@ -150,12 +159,14 @@ class _Reader:
         fields: The fields of all planes.
         texts: Reads the names.
         threads: How many lines at a time.
+        forget: Takes bytes that nobody reads again.
     """
 
     view: memoryview
     damage: DamageLog
     planes: Fields
     threads: int
+    forget: Forget | None
     fields: Fields = dataclasses.field(init=False)
     texts: TextReader = dataclasses.field(init=False)
 
@@ -241,15 +252,18 @@ class _Reader:
         self, lines: list[RawLine], headers: Headers, ids: _Ids, reading: Reading
     ) -> tuple[int, Events, Stats, list[UnknownFields]]:
         """The events. Where lines are damaged, a second time, with room for what stands."""
+        forget = None if self.damage else self.forget
         while True:
             origin_ns = set_origin(lines, headers.timestamp_ns)
             events, stats = allocate(
                 sum(line.events for line in lines), sum(line.stats for line in lines)
             )
-            filler = Filler(self.view, events, stats, ids.events, ids.stats, reading)
+            filler = Filler(self.view, events, stats, ids.events, ids.stats, reading, forget)
             filled = fill_all(filler, lines, self.threads)
             if not trim(lines, filled, self.damage):
                 break
+            if forget is not None:
+                raise BytesGone
         unknown, occurrences = leftovers(filled)
         events.occurrences.update(occurrences)
         return origin_ns, events, stats, unknown

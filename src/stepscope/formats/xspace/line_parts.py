@@ -31,10 +31,13 @@ class LineParts:
         stats: Sequence[Stat],
     ) -> None:
         """More events; rows of the stats count these alone."""
+        # One for all: there may be as many rows as a file of a gigabyte has events.
+        every = np.arange(self._count, self._count + len(start_ns), dtype=np.int32)
         for stat in stats:
-            if self._count or stat.rows is None:
-                rows = np.arange(len(start_ns)) if stat.rows is None else stat.rows
-                stat = Stat(stat.name, stat.values, rows + self._count, stat.is_text)
+            if stat.rows is None:
+                stat = Stat(stat.name, stat.values, every, stat.is_text)
+            elif self._count:
+                stat = Stat(stat.name, stat.values, stat.rows + self._count, stat.is_text)
             self._stats.append(stat)
         self._columns.append((metadata, start_ns, duration_ns))
         self._count += len(start_ns)

@@ -12,7 +12,16 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from stepscope.columns.space import I64, Events, Stats, UnknownFields
+from stepscope.columns.space import (
+    I64,
+    KIND_BYTES,
+    KIND_STR,
+    U8,
+    Events,
+    Stats,
+    UnknownFields,
+)
+from stepscope.columns.texts import ENDS_BYTES
 from stepscope.formats.xspace.cold_fields import DamageLog, list_events_aside
 from stepscope.formats.xspace.ids import IdRows
 from stepscope.kernels import core
@@ -20,6 +29,8 @@ from stepscope.kernels.cores import on_cores
 from stepscope.schema.xspace import Wire, XLine, tag
 
 DecodeProgress = Callable[[int, int], None]
+#: Takes the stretches, begin and end of each, that nobody reads again.
+Forget = Callable[[Iterable[tuple[int, int]]], None]
 T = TypeVar("T")
 
 CHUNK_BYTES: Final = 4 << 20
@@ -157,6 +168,7 @@ class Filler:
         events, stats: The columns.
         event_ids, stat_ids: Rows of metadata ids, by plane.
         reading: Told about what is read.
+        forget: Takes what is read and holds no text, so that columns take its place.
     """
 
     buffer: memoryview
@@ -165,6 +177,7 @@ class Filler:
     event_ids: list[IdRows]
     stat_ids: list[IdRows]
     reading: Reading
+    forget: Forget | None = None
 
     def fill(self, line: RawLine, first_event: int, first_stat: int) -> Filled:
         """Write one line: events from row ``first_event`` on, stats from ``first_stat`` on."""
@@ -188,13 +201,14 @@ class Filler:
         shift = line.shift_ps & (1 << 64) - 1
         event_ids, stat_ids = self.event_ids[line.plane], self.stat_ids[line.plane]
         while reader.at < line.end and not reader.error:
-            before = reader.at
+            before, stat = reader.at, reader.stat
             tables = event_ids.table.data, stat_ids.table.data
             reader.fill(line.end, before + CHUNK_BYTES, shift, *tables, notes.data)
             if reader.full and not reader.noted:
                 notes = np.empty(2 * len(notes), np.uint64)
             self._take_notes(notes[: 4 * reader.noted].reshape(-1, 4), line.plane, filled)
             self.reading.done(before, reader.at)
+            self._forget(before, reader.at, self.stats.kind[stat : reader.stat])
         filled.end = reader.at
         filled.events = reader.row - first_event
         filled.stats = reader.stat - first_stat
@@ -204,6 +218,13 @@ class Filler:
                 path += f".stats[{reader.error_stat}]"
             filled.error = reader.error_at, path, reader.error
         return filled
+
+    def _forget(self, begin: int, end: int, kinds: U8) -> None:
+        if self.forget is None or ((kinds == KIND_STR) | (kinds == KIND_BYTES)).any():
+            return
+        begin, end = max(begin, ENDS_BYTES), min(end, len(self.buffer) - ENDS_BYTES)
+        if begin < end:
+            self.forget([(begin, end)])
 
     def _take_notes(
         self, notes: np.ndarray[tuple[int, ...], np.dtype[np.uint64]], plane: int, filled: Filled

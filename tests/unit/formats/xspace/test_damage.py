@@ -5,11 +5,17 @@ from __future__ import annotations
 import gzip
 import io
 import zipfile
+from collections.abc import Iterable
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import stepscope
+from stepscope.columns.pivot import read_string
 from stepscope.errors import DecodeError
 from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.decode import BytesGone
 from tests.profiles import Kind, host, line, plane, space
 from tests.property.wire_bytes import framed, tag, varint
 
@@ -152,3 +158,42 @@ def test_thousands_of_broken_places_are_counted_not_listed() -> None:
     found = decode(framed(1, b"".join(entries)))
     assert found.damage is not None
     assert "4999 more damaged places" in found.damage.reason
+
+
+def test_bytes_are_given_back_only_where_no_text_is() -> None:
+    """Bytes passed to ``forget`` may become 0 at once: the columns are those of the whole file."""
+    plain = line("t0", *((f"op{i % 7}", i, 1, {"k": i}) for i in range(30_000)))
+    texts = line("t1", *((f"op{i % 7}", i, 1, {"s": f"text {i}"}) for i in range(30_000)))
+    data = space(host(plain, texts, plain))
+    buffer, gone = bytearray(data), 0
+
+    def forget(stretches: Iterable[tuple[int, int]]) -> None:
+        nonlocal gone
+        for begin, end in stretches:
+            buffer[begin:end] = bytes(end - begin)
+            gone += end - begin
+
+    found, wanted = decode(buffer, forget=forget, threads=1), decode(data)
+    assert gone > 300_000, "most of the lines without texts"
+    for part in ("events", "event_stats"):
+        for name in ("metadata", "start_ps", "duration_ps", "stat_begin", "key", "kind", "value"):
+            if hasattr(getattr(wanted, part), name):
+                one, other = (getattr(getattr(each, part), name) for each in (found, wanted))
+                assert np.array_equal(one, other), (part, name)
+    assert read_string(found, int(found.event_stats.value[30_000])) == "text 0"
+
+
+def test_damage_found_after_bytes_are_given_back_asks_for_the_file_again(tmp_path: Path) -> None:
+    events = [(f"op{i % 7}", i, 1, {"k": i}) for i in range(30_000)]
+    whole = space(host(line("t0", *events), line("t1", *events, ("op1", 1, 1, {"k": 1 << 62}))))
+    last = varint(1 << 62)
+    assert whole.count(last) == 1
+    data = whole.replace(last, b"\xff" * len(last))
+    with pytest.raises(BytesGone):
+        decode(data, forget=lambda stretches: None)
+    (tmp_path / "a.xplane.pb").write_bytes(data)
+    with stepscope.open(tmp_path) as session:
+        found, wanted = session.profile.hosts[0].space, decode(data)
+        assert wanted.damage is not None and found.damage is not None
+        assert np.array_equal(found.events.start_ps, wanted.events.start_ps)
+        assert len(found.events) == 60_000
