@@ -35,7 +35,7 @@ SAMPLES = "sampled counter"
 _FAR_PS = 1 << 62
 _Columns = dict[str, list[Any]]
 # What the layers of a memory show: moments, and how many holders have a layer of their own.
-_LAYER_POINTS, _LAYERS = 160, 6
+_LAYER_POINTS, _LAYERS = 320, 6
 
 
 AllocatedIn = Annotated[
@@ -136,7 +136,7 @@ class Options:
     memory: Annotated[str, Help("Only this memory (its id); empty for all.")] = ""
     points: Annotated[
         int,
-        Help("Points of the timeline per memory; the highest use of each interval; 0: all."),
+        Help("Points of the timeline per memory: of each interval highest and last; 0: all."),
     ] = 2000
     from_ms: Annotated[float | None, Help("Begin of the timeline; the first event if absent.")] = (
         None
@@ -235,10 +235,11 @@ def memory_profile(profile: Profile, options: Options = Options()) -> MemoryProf
     series: list[dict[str, list[Any]]] = []
     held: list[tuple[_Columns, _Columns]] = []
     notes: list[Diagnostic] = []
-    known: list[str] = []
-    events = 0
+    known, events = list[str](), 0
     for host in profile.hosts:
         prefix = f"{host.name}: " if len(profile.hosts) > 1 else ""
+        added = () if (seen := allocations(host)) is None else seen.added_up
+        notes += [Diagnostic("memory-added-up", "info", prefix + one) for one in added]
         for source in _sources(host, prefix):
             known.append(source.id)
             if options.memory in ("", source.id):
@@ -272,9 +273,8 @@ def _excess_bytes(memory: MemorySystem) -> int:
 
 def _excess(memory: MemorySystem) -> Diagnostic:
     text = (
-        f"{memory.id}: the allocations seen exceed the bytes in use by "
-        f"{_excess_bytes(memory)} bytes; deallocations are missing from the recording, or threads "
-        "recorded out of order."
+        f"{memory.id}: the allocations seen exceed the bytes in use by {_excess_bytes(memory)} "
+        "bytes; deallocations are missing from the recording, or threads recorded out of order."
     )
     return Diagnostic("memory-events-disagree", "warning", text, memory.host)
 

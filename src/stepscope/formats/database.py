@@ -28,8 +28,9 @@ from stepscope.formats.trace_tables import LONGEST_TEXT, Rows
 I64 = NDArray[np.int64]
 
 MAGIC: Final = b"SQLite format 3\0"
-#: What a broken file raises; the second, where it breaks the words of SQLite's own message.
-_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
+#: What a broken file raises; the second, where it breaks the words of SQLite's own message, the
+#: third, where a row says that it has 4 GB.
+_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError, MemoryError)
 # Rows that are Python objects at a time: few enough to stay in the processor's caches.
 _ROWS: Final = 1_000
 _KEYS: Final = 500
@@ -199,7 +200,7 @@ class TraceDatabase:
 
     def _end(self, error: Exception) -> None:
         is_late = isinstance(error, sqlite3.OperationalError) and "interrupt" in str(error)
-        reason = f"reading took longer than {_TIME_LIMIT_S:.0f} s" if is_late else str(error)
+        reason = f"reading took longer than {_TIME_LIMIT_S:.0f} s" if is_late else _said(error)
         self.damage = self.damage or reason
 
 
@@ -289,10 +290,16 @@ def opened(path: Path, *, title: str, file: str) -> Iterator[TraceDatabase]:
         with path.open("rb") as pages:
             yield TraceDatabase(tables, connection, plain, TablePages(pages) if is_whole else None)
     except _ERRORS as error:
-        raise FormatError(title, f"SQLite says: {error}", file=file, hint=_hint(path)) from error
+        raise FormatError(
+            title, f"SQLite says: {_said(error)}", file=file, hint=_hint(path)
+        ) from error
     finally:
         if connection is not None:
             connection.close()
+
+
+def _said(error: Exception) -> str:
+    return str(error) or "out of memory"
 
 
 def _restrict(connection: sqlite3.Connection) -> None:

@@ -62,7 +62,11 @@ class _Machine:
         self._is_ended = False
         self._stack: list[Any] = []  # above the last mark
         self._below: list[list[Any]] = []  # for each mark, what is below it
-        self._memo: dict[int, Any] = {}
+        # Picklers number what they keep in order: millions of entries are a list of them. A dict
+        # that something else stands for gives its place to that, whatever refers to it later.
+        self._memo: list[Any] = []
+        self._far: dict[int, Any] = {}
+        self._place_of: dict[int, int] = {}
         self._text_bytes = 0
 
     def run(self) -> Any:
@@ -105,7 +109,7 @@ class _Machine:
     def _look(self, done: int, deadline: float) -> None:
         if time.monotonic() > deadline:
             raise _Refused(f"reading it takes longer than {_TIME_LIMIT_S:.0f} s")
-        values = len(self._stack) + len(self._memo) + len(self._below)
+        values = len(self._stack) + len(self._memo) + len(self._far) + len(self._below)
         if values > _MOST_VALUES or done > 50 * _MOST_VALUES:
             raise _Refused("it has more values than fit into memory")
 
@@ -166,21 +170,38 @@ class _Machine:
         self._stack = []
 
     def memoize(self) -> None:
-        self._memo[len(self._memo)] = self._stack[-1]
+        self._keep(len(self._memo) + len(self._far))
 
     def binput(self) -> None:
-        self._memo[self._data[self._at]] = self._stack[-1]
+        self._keep(self._data[self._at])
         self._at += 1
 
     def long_binput(self) -> None:
-        self._memo[self._number(4)] = self._stack[-1]
+        self._keep(self._number(4))
+
+    def _keep(self, number: int) -> None:
+        value = self._stack[-1]
+        if number == len(self._memo):
+            self._memo.append(value)
+            if self._far:
+                self._far.pop(number, None)
+        elif number < len(self._memo):
+            self._memo[number] = value
+        else:
+            self._far[number] = value
+        if self._replace is not None and type(value) is dict and not value:
+            self._place_of[id(value)] = number
 
     def binget(self) -> None:
-        self._stack.append(self._memo[self._data[self._at]])
+        self._get(self._data[self._at])
         self._at += 1
 
     def long_binget(self) -> None:
-        self._stack.append(self._memo[self._number(4)])
+        self._get(self._number(4))
+
+    def _get(self, number: int) -> None:
+        known = number < len(self._memo)
+        self._stack.append(self._memo[number] if known else self._far[number])
 
     def none(self) -> None:
         self._stack.append(None)
@@ -308,10 +329,13 @@ class _Machine:
         if self._replace is None:
             return
         whole = self._stack[-1]
+        number = self._place_of.pop(id(whole), -1)
         other = self._replace(whole)
         if other is not None:
             whole.clear()
             self._stack[-1] = other
+            if 0 <= number < len(self._memo) and self._memo[number] is whole:
+                self._memo[number] = other
 
 
 _STOP: Final = ord(".")

@@ -6,12 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from stepscope.schema import names
+
 _INSTALLED: Final = (
     re.compile(r"(?:^|.*/)(?:site|dist)-packages/(.*)"),
     re.compile(r"(?:^|.*/)lib/python3[.\d]*/(.*)"),
 )
 _TORCH: Final = re.compile(r"^torch/|^torch\b")
+_GENERATED: Final = re.compile(names.INDUCTOR_FILE)
 _PYTHON: Final = re.compile(r"\.py$")
+# How PyTorch's C++ names a node of autograd's graph, and an op that is called.
+_AUTOGRAD: Final = re.compile(r"torch::autograd::generated::(\w+)::apply\b")
+_ATEN: Final = re.compile(r"\bat::_ops::(\w+)::(?:call|redispatch)\b")
 _MOST_FRAMES: Final = 256
 
 
@@ -30,8 +36,31 @@ def shown_frames(frames: list[Any]) -> Iterator[tuple[str, bool]]:
         file = short_path(path)
         place = f"{file}:{line}" if isinstance(line, int) and line > 0 else file
         is_installed = any(one.match(path) for one in _INSTALLED) or bool(_TORCH.match(file))
+        is_installed |= bool(_GENERATED.search(path))
         is_own = bool(_PYTHON.search(path)) and not is_installed
         yield f"{place} {name if isinstance(name, str) else ''}".strip(), is_own
+
+
+def place_of(frames: list[Any]) -> str:
+    """What a stack is for that has none of the program's own Python; "" where nothing says it.
+
+    A library's innermost Python; else, for gradients are computed on threads without Python, the
+    node of autograd; else the op that was called. Allocators' own frames say nothing.
+
+    Args:
+        frames: As for ``shown_frames``.
+    """
+    kept = [one for one in frames[:_MOST_FRAMES] if isinstance(one, dict)]
+    for one, (text, _) in zip(kept, shown_frames(kept), strict=True):
+        path = one.get("filename")
+        if isinstance(path, str) and _PYTHON.search(path):
+            return text
+    called = [name for one in kept if isinstance(name := one.get("name"), str)]
+    for name in called:
+        if found := _AUTOGRAD.search(name):
+            return f"{found[1]} (backward)"
+    ops = [found[1] for name in called if (found := _ATEN.search(name))]
+    return f"aten/{ops[-1]}" if ops else ""
 
 
 def short_path(path: str) -> str:

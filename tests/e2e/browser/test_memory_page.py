@@ -34,10 +34,12 @@ def test_layers_say_what_is_held_at_the_moment_under_the_pointer(open_page: Open
     page = open_page("#/memory")
     course(page).focus()
     page.keyboard.press("Home")
-    # The fullest of the first 75 µs: activations of 4 and 5 MiB beside weights and stack.
+    # The first event: an activation of 4 MiB beside weights and stack; then one of 5 MiB as well.
     tip = page.locator(".tip")
     expect(tip).to_contain_text("from before the recording")
     expect(tip).to_contain_text("96.0 MiB")
+    expect(tip).to_contain_text("108 MiB")
+    page.keyboard.press("ArrowRight")
     expect(tip).to_contain_text("113 MiB")
     assert violations(page) == []
 
@@ -48,6 +50,7 @@ def test_a_moment_is_listed_instead_of_the_peak(open_page: Opener) -> None:
     expect(title).to_have_text("What is live at the peak")
     course(page).focus()
     page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     page.wait_for_function("() => location.hash.includes('at_ms=')")
     expect(title).to_contain_text("113 MiB")

@@ -355,7 +355,9 @@ def test_layers_and_holders_are_one_account(sizes: list[int], at: int) -> None:
 
 
 @given(_USES, st.integers(1, 40))
-def test_thinning_keeps_the_highest_use_of_each_interval(sizes: list[int], points: int) -> None:
+def test_thinning_keeps_the_highest_use_of_each_interval_and_the_last(
+    sizes: list[int], points: int
+) -> None:
     heap = Heap("GPU_0_bfc")
     for i, size in enumerate(sizes):
         heap.take(2 * i, i, size * 256)
@@ -369,16 +371,61 @@ def test_thinning_keeps_the_highest_use_of_each_interval(sizes: list[int], point
     known = list(zip(whole.timeline["time_ms"], whole.timeline["in_use_bytes"], strict=True))
     shown = list(zip(few.timeline["time_ms"], few.timeline["in_use_bytes"], strict=True))
     assert set(shown) <= set(known)
+    assert points == 1 or shown[-1] == known[-1]
     first, last = known[0][0], known[-1][0]
-    for low in range(points):
-        begin, end = (first + (last - first) * edge / points for edge in (low, low + 1))
-        inside = [use for at, use in known if begin + 1e-9 < at < end - 1e-9]
-        near = [use for at, use in shown if begin - 1e-9 <= at <= end + 1e-9]
+    intervals = max(points // 2, 1)
+    for low in range(intervals):
+        begin, end = (first + (last - first) * edge / intervals for edge in (low, low + 1))
+        inside = [(at, use) for at, use in known if begin + 1e-9 < at < end - 1e-9]
+        near = [(at, use) for at, use in shown if begin - 1e-9 <= at <= end + 1e-9]
         if inside:
-            assert near and max(near) >= max(inside)
+            assert near and max(use for _, use in near) >= max(use for _, use in inside)
+            assert points == 1 or inside[-1] in near or near[-1][0] > inside[-1][0]
+
+
+def test_a_peak_of_a_moment_does_not_last_through_the_quiet_time_behind_it() -> None:
+    heap = Heap("GPU_0_bfc")
+    for turn, begin in enumerate((0, 900_000)):
+        for block in range(400):
+            heap.take(begin + 2 * block, 1000 * turn + block, 1 << 20)
+        for block in range(400):
+            heap.give(begin + 1000 + block, 1000 * turn + block)
+    found = answer(space(host(line("python", *heap.events))), points=10)
+    shown = list(zip(found.timeline["time_ms"], found.timeline["in_use_bytes"], strict=True))
+    assert max(use for _, use in shown) == 400 << 20
+    assert [use for at, use in shown if at < 800][-1] == 0
+    # What the layers hold then has 320 moments for 1,600 events: the last before the gap is one.
+    quiet = [held for at, held in at_each_moment(found).items() if at < 800][-1]
+    assert sum(quiet.values()) == 0
 
 
 def test_a_range_gives_its_events_in_full() -> None:
     found = answer(training(), from_ms=0.02, to_ms=0.12)
     assert list(found.timeline["time_ms"]) == pytest.approx([0.02, 0.08, 0.12])
     assert answer(training(), from_ms=5.0, to_ms=4.0).timeline_events == 0
+
+
+def test_sizes_are_added_up_where_neither_addresses_nor_sums_were_recorded(tmp_path: Path) -> None:
+    """PyTorch before 1.10; of 30 bytes the second is given back, then what was taken before."""
+    told = [
+        (0, "ProfilerStep#1", None), (10, "aten::mm", 100), (20, "aten::add", 30),
+        (30, "aten::mul", 30), (40, "aten::relu", -30), (50, "aten::mm", -100),
+        (60, "aten::sub", -7),
+    ]  # fmt: skip
+    events = [x("user_annotation", "ProfilerStep#1", 0, 100)]
+    for ts, op, size in told[1:]:
+        one = allocation(ts, size or 0, 0)
+        one["args"] = {key: one["args"][key] for key in ("Device Type", "Device Id", "Bytes")}
+        events += [x("cpu_op", op, ts - 1, 3), one]
+    found = memory_profile(kineto_profile(tmp_path, events))
+    (memory,) = found.memories
+    assert memory.peak_bytes == 167
+    assert memory.peak_time_ms == pytest.approx(0.03)
+    assert (memory.begin_bytes, memory.end_bytes) == (107, 30)
+    rows = {row["op_name"]: row for row in memory.breakdown.rows()}
+    own = ("aten/mm:mm", "aten/add:add", "aten/mul:mul")
+    assert [rows[op]["allocation_bytes"] for op in own] == [100, 30, 30]
+    # The latest of its size was given back, the first of them never.
+    assert [rows[op]["kept_bytes"] for op in own] == [0, 30, 0]
+    (note,) = found.diagnostics
+    assert note.slug == "memory-added-up"

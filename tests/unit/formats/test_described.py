@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stepscope.surfaces.cli.main import run
+from stepscope.wire import write as wire
 from tests.profiles import worked_example
 from tests.unit.formats.nccl.dumps import dump, entry, log, perf, write_dumps
 from tests.unit.formats.nsight.export import export, kernel
@@ -41,9 +42,12 @@ def folder(path: Path) -> dict[str, str]:
     (path / "b.bin").write_bytes(tachyon())
     (path / "c.perf").write_text(f"# perf version : 6.8.12\n#\n{PERF}")
     (path / "a.gecko.json").write_text(json.dumps(gecko()))
-    (path / "t.pftrace").write_bytes(small())
+    service = wire.text(4, "Perfetto v47.0-10adfd0 (10adfd0a4)")
+    machine = wire.blob(1, wire.text(4, "x86_64"))
+    system = wire.blob(1, wire.blob(45, machine + service))
+    (path / "t.pftrace").write_bytes(small() + system)
     return {
-        "t": "Perfetto trace",
+        "t": "Perfetto trace · Perfetto v47.0",
         "a.speedscope": "speedscope profile · py-spy@0.4.3",
         "a.gecko": "Firefox profile · python",
         "b": "profile of Python's sampler · Python 3.15.1 (profiling.sampling)",

@@ -140,3 +140,21 @@ def test_a_dict_may_be_replaced_once_it_is_whole() -> None:
     found = loaded(io.BytesIO(data), title="", file="", replace=replace)
     assert found == {"rows": [0, 1, 2], "other": {"x": 1}}
     assert taken == [{"row": 0}, {"row": 1}, {"row": 2}]
+
+
+@pytest.mark.parametrize("protocol", [1, 2, 4, 5])
+def test_what_refers_to_a_replaced_dict_gets_what_stands_for_it(protocol: int) -> None:
+    """And what refers to a dict that is kept gets that, whatever numbers the memo has."""
+    event, kept = {"addr": 1}, {"other": [2]}
+    data = pickle.dumps([event, kept, event, {}, kept], protocol=protocol)
+    found = loaded(
+        io.BytesIO(data), title="", file="", replace=lambda one: 7 if "addr" in one else None
+    )
+    assert found == [7, kept, 7, {}, kept]
+    assert found[1] is found[4]
+
+
+def test_memo_numbers_may_leave_gaps() -> None:
+    """BINPUT 200 and 3, out of order, then both are read."""
+    data = b"\x80\x02(X\x01\x00\x00\x00aq\xc8X\x01\x00\x00\x00bq\x03h\xc8h\x03l."
+    assert read(data) == pickle.loads(data) == ["a", "b", "a", "b"]

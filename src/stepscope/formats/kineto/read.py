@@ -350,7 +350,8 @@ class _Reader:
         found["name"] = self._names(rows)
         args = trace.args = EventArgs(self._scanned, rows)
         found["external"] = narrow(args.numbers("External id", "external id"))
-        found["correlation"] = narrow(args.numbers("correlation"))
+        said = narrow(args.numbers("correlation"))  # ROCm's old recorders say External id only
+        found["correlation"] = said if (said >= 0).any() else found["external"]
         self._move_annotations()
 
     def _names(self, rows: I32) -> NDArray[Any]:

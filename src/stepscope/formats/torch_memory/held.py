@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.formats.torch_memory.trace import ACTIONS, I64, MemoryTrace, whole
 
 _ALLOC, _FREE = ACTIONS.index("alloc"), ACTIONS.index("free_completed")
 _RESERVES: Final = [ACTIONS.index(one) for one in ("segment_alloc", "segment_map")]
 _RETURNS: Final = [ACTIONS.index(one) for one in ("segment_free", "segment_unmap")]
+_MOST_BYTES: Final = (1 << 63) - 1
 _ACTIVE: Final = ("active_allocated", "active_pending_free", "active_awaiting_free")
 
 
@@ -47,7 +50,7 @@ def states(segments: Any, trace: MemoryTrace) -> dict[int, State]:
             continue
         state = found.setdefault(max(whole(segment.get("device", 0)), 0), State())
         state.segments += 1
-        state.reserved_bytes += max(whole(segment.get("total_size")), 0)
+        state.reserved_bytes = _sum(state.reserved_bytes, _size(segment.get("total_size")))
         at = whole(segment.get("address"))
         blocks = segment.get("blocks")
         for block in blocks if isinstance(blocks, list) else ():
@@ -58,7 +61,7 @@ def states(segments: Any, trace: MemoryTrace) -> dict[int, State]:
 
 def _add_block(state: State, block: dict[Any, Any], at: int, trace: MemoryTrace) -> int:
     """Count one block; where the next begins."""
-    size = max(whole(block.get("size")), 0)
+    size = _size(block.get("size"))
     # Old snapshots give blocks in order, without their addresses.
     at = whole(block["address"]) if "address" in block else at
     if block.get("state") in _ACTIVE:
@@ -66,12 +69,20 @@ def _add_block(state: State, block: dict[Any, Any], at: int, trace: MemoryTrace)
         history = block.get("history")
         if frames is None and isinstance(history, list) and history:
             frames = history[0].get("frames") if isinstance(history[0], dict) else None
-        state.allocated_bytes += size
+        state.allocated_bytes = _sum(state.allocated_bytes, size)
         state.blocks.append((at, size, *trace.stack(frames)))
     else:
-        state.free_bytes += size
+        state.free_bytes = _sum(state.free_bytes, size)
         state.largest_free_bytes = max(state.largest_free_bytes, size)
-    return at + size
+    return _sum(at, size)
+
+
+def _size(value: Any) -> int:
+    return max(whole(value), 0)
+
+
+def _sum(left: int, right: int) -> int:
+    return min(left + right, _MOST_BYTES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +107,7 @@ class Held:
     before: int
 
 
-def held(events: dict[str, I64], state: State) -> Held:
+def held(events: Mapping[str, NDArray[Any]], state: State) -> Held:
     """What a device held.
 
     The ring of events may begin long after the program did. What its first events give back, and
@@ -110,7 +121,8 @@ def held(events: dict[str, I64], state: State) -> Held:
     action, size = events["action"], np.maximum(events["size"], 0)
     reserve = np.where(np.isin(action, _RESERVES), size, 0)
     reserve -= np.where(np.isin(action, _RETURNS), size, 0)
-    reserved = state.reserved_bytes - int(reserve.sum()) + np.cumsum(reserve)
+    # Of broken sizes nothing sensible is left; sums of them wrap.
+    reserved = np.int64(state.reserved_bytes) + (np.cumsum(reserve) - reserve.sum())
     rows = np.flatnonzero((action == _ALLOC) | (action == _FREE))
     is_alloc = action[rows] == _ALLOC
     address = events["addr"][rows]
@@ -123,7 +135,7 @@ def held(events: dict[str, I64], state: State) -> Held:
         [size[early_rows], blocks[:, 1], np.where(is_alloc, size[rows], -size[rows])]
     )
     none = np.zeros(len(early_rows), np.int64)
-    first = int(reserved[0] - reserve[0]) if len(action) else state.reserved_bytes
+    first = int((reserved[:1] - reserve[:1])[0]) if len(action) else state.reserved_bytes
     return Held(
         signed,
         np.concatenate([events["addr"][early_rows], blocks[:, 0], address]),

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stepscope.columns.space import Space
+from stepscope.columns.space import I32, Space
 from stepscope.errors import FormatError
 from stepscope.formats.format import Input
 from stepscope.formats.pickled import loaded
@@ -19,8 +20,6 @@ from stepscope.formats.xspace.written import space_of
 from stepscope.schema import names
 
 TITLE: Final = "a PyTorch memory snapshot"
-#: The op of what was taken before the ring of events begins, and whose line is not known.
-BEFORE: Final = "Allocated before the recording"
 _LACKS: Final = (
     "Imported from a memory snapshot of PyTorch. Such files hold what the allocator did and "
     "nothing that ran: no kernels, ops, steps and times of them."
@@ -41,20 +40,24 @@ def open_snapshot(pieces: Input, *, file: str) -> Space:
     """
     trace = MemoryTrace()
     value = loaded(pieces, title=TITLE, file=file, replace=trace.take)
+    columns = trace.columns()
     segments, rings = _parts(value)
     if segments is None:
         raise FormatError(TITLE, "it has neither segments nor device_traces", file=file)
-    columns = trace.columns()
+    rings, strange = _rows(rings, len(columns["action"]))
+    del value  # a number for each event, as an object
     unknown = int((columns["action"] < 0).sum())
     is_timed = _set_times(columns)
     ends = states(segments, trace)
     plane = PlaneWriter(names.HOST_PLANE)
-    plane.stat(names.IMPORTED, f"{_LACKS} {' '.join(_sentences(ends))}".strip())
+    ran_out = columns["size"][columns["action"] == _OOM]
+    plane.stat(names.IMPORTED, f"{_LACKS} {' '.join(_sentences(ends, ran_out))}".strip())
     devices = sorted({*ends, *(number for number, rows in enumerate(rings) if len(rows))})
     for device in devices:
         rows = rings[device] if device < len(rings) else np.zeros(0, np.int64)
-        events = {name: column[rows] for name, column in columns.items()}
-        _write(plane, device, events, ends.get(device, State()), trace)
+        is_all = len(rows) == len(columns["action"]) and bool((rows[1:] > rows[:-1]).all())
+        events = columns if is_all else {name: one[rows] for name, one in columns.items()}
+        _write(plane, device, events, rows, ends.get(device, State()), trace)
     if not plane.events:
         raise FormatError(
             TITLE,
@@ -63,27 +66,43 @@ def open_snapshot(pieces: Input, *, file: str) -> Space:
             hint="Call torch.cuda.memory._record_memory_history() before the part of interest, and "
             "_dump_snapshot() after it.",
         )
-    return space_of([plane], warnings=list(_warnings(is_timed, unknown)))
+    return space_of([plane], warnings=list(_warnings(is_timed, unknown, strange)))
 
 
-def _parts(value: Any) -> tuple[Any, list[I64]]:
-    """Segments, and the rows of each device's events; segments are None where it is not one."""
+def _parts(value: Any) -> tuple[Any, list[Any]]:
+    """Segments, and the history of each device; segments are None where it is not a snapshot."""
     if isinstance(value, list):  # before PyTorch 2.0
         return value, []
     if not isinstance(value, dict) or not {"segments", "device_traces"} & set(value):
         return None, []
     rings = value.get("device_traces")
-    found = [
-        np.asarray([row for row in ring if type(row) is int], np.int64)
-        for ring in (rings if isinstance(rings, list) else ())
-        if isinstance(ring, list)
-    ]
-    return value.get("segments") or [], found
+    return value.get("segments") or [], rings if isinstance(rings, list) else []
 
 
-def _set_times(columns: dict[str, I64]) -> bool:
-    """Add ``time_ns``; False where the events have no time and their order stands for it."""
-    time_us = columns["time_us"]
+def _rows(rings: list[Any], count: int) -> tuple[list[I64], int]:
+    """The rows of each device's events, and how many entries and events those leave out.
+
+    An event's row stands for it in its list, where a broken file may have numbers of its own: each
+    row counts once.
+    """
+    is_taken = np.zeros(count, bool)
+    found, strange = [], 0
+    for ring in rings:
+        entries = ring if isinstance(ring, list) else []
+        rows = np.asarray(
+            [row for row in entries if type(row) is int and 0 <= row < count], np.int64
+        )
+        rows = rows[np.sort(np.unique(rows, return_index=True)[1])]
+        rows = rows[~is_taken[rows]]
+        is_taken[rows] = True
+        strange += len(entries) - len(rows) + (ring is not entries)
+        found.append(rows)
+    return found, strange + int((~is_taken).sum())
+
+
+def _set_times(columns: dict[str, NDArray[Any]]) -> bool:
+    """``time_ns`` for ``time_us``; False where the events have no time, but their order."""
+    time_us = columns.pop("time_us")
     is_timed = bool(len(time_us)) and bool((time_us > 0).all())
     if not is_timed:
         time_us = np.arange(len(time_us))
@@ -93,20 +112,26 @@ def _set_times(columns: dict[str, I64]) -> bool:
 
 
 def _write(
-    plane: PlaneWriter, device: int, events: dict[str, I64], state: State, trace: MemoryTrace
+    plane: PlaneWriter,
+    device: int,
+    events: dict[str, NDArray[Any]],
+    row_of: I64,
+    state: State,
+    trace: MemoryTrace,
 ) -> None:
     """The line of one device: allocations and deallocations, and where memory ran out."""
     line = LineParts()
     found = held(events, state)
     if len(found.size_bytes):
         taken, given_back = plane.names(names.MEMORY_EVENTS).tolist()
-        kind = np.where(found.size_bytes >= 0, taken, given_back)
-        zero = np.zeros(len(kind), np.int64)
+        kind = np.where(found.size_bytes >= 0, taken, given_back).astype(np.int32)
+        zero = np.zeros(len(kind), np.int8)
         line.add(kind, found.time_ns, zero, list(_stats(plane, device, found, state, trace)))
     for action, name in ((_OOM, "Out of memory"), (_SNAPSHOT, "Memory snapshot")):
         rows = np.flatnonzero(events["action"] == action)
         if len(rows):
-            size, free = events["size"][rows], events["device_free"][rows]
+            size = events["size"][rows]
+            free = np.asarray([trace.device_free.get(one, -1) for one in row_of[rows].tolist()])
             code = np.full(len(rows), plane.name(name))
             stats = [
                 *stat_of(names.REQUESTED_BYTES, size, size >= 0),
@@ -123,9 +148,8 @@ def _stats(
     """What the memory page reads of each allocation."""
     size = np.abs(found.size_bytes)
     count = len(size)
-    yield Stat(
-        names.ALLOCATOR_NAME, np.full(count, plane.text(f"torch_gpu_{device}")), is_text=True
-    )
+    allocator = np.full(count, plane.text(f"torch_gpu_{device}"), np.int32)
+    yield Stat(names.ALLOCATOR_NAME, allocator, is_text=True)
     for name, values in (
         (names.REQUESTED_BYTES, size),
         (names.ALLOCATION_BYTES, size),
@@ -136,7 +160,7 @@ def _stats(
     ):
         yield Stat(name, values)
     line = _texts(plane, trace, found.line)
-    line[: found.before][line[: found.before] == 0] = plane.text(BEFORE)
+    line[: found.before][line[: found.before] == 0] = plane.text(names.ALLOCATED_BEFORE)
     for name, ids in (
         (names.TF_OP, line),
         (names.SOURCE_STACK, _texts(plane, trace, found.stack)),
@@ -148,15 +172,19 @@ def _stats(
         yield Stat(names.FRAGMENTATION, np.asarray([state.fragmentation]), np.asarray([count - 1]))
 
 
-def _texts(plane: PlaneWriter, trace: MemoryTrace, codes: I64) -> I64:
+def _texts(plane: PlaneWriter, trace: MemoryTrace, codes: I64) -> I32:
     """Ids on the plane of texts by code; 0 for none."""
     used, inverse = np.unique(codes, return_inverse=True)
     ids = [plane.text(trace.texts[one]) if one > 0 else 0 for one in used.tolist()]
-    return np.asarray(ids or [0], np.int64)[inverse] if len(codes) else inverse
+    return np.asarray(ids or [0], np.int32)[inverse] if len(codes) else inverse.astype(np.int32)
 
 
-def _sentences(ends: dict[int, State]) -> Iterator[str]:
-    """What each device had at the snapshot, in words."""
+def _sentences(ends: dict[int, State], ran_out_bytes: I64) -> Iterator[str]:
+    """Whether memory ran out, and what each device had at the snapshot, in words."""
+    if len(ran_out_bytes):
+        often = "once" if len(ran_out_bytes) == 1 else f"{len(ran_out_bytes):,} times"
+        last = int(ran_out_bytes[-1])
+        yield f"Memory ran out {often}: {last:,} bytes were asked for the last time."
     for device, one in sorted(ends.items()):
         text = (
             f"At the snapshot GPU {device} had {one.reserved_bytes:,} bytes reserved in "
@@ -170,8 +198,10 @@ def _sentences(ends: dict[int, State]) -> Iterator[str]:
         yield f"{text}."
 
 
-def _warnings(is_timed: bool, unknown: int) -> Iterator[str]:
+def _warnings(is_timed: bool, unknown: int, strange: int) -> Iterator[str]:
     if not is_timed:
         yield "The events have no time: their order stands for it, a microsecond each."
     if unknown:
         yield f"{unknown:,} events of kinds that are not known are left out."
+    if strange:
+        yield f"{strange:,} entries of the history are not events of a device and are left out."

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.formats.python_frames import shown_frames
+from stepscope.formats.python_frames import place_of, shown_frames
 
 I64 = NDArray[np.int64]
 
@@ -18,7 +18,11 @@ ACTIONS: Final = (
     "segment_unmap", "oom", "snapshot", "user_defined",
 )  # fmt: skip
 _CODE: Final = {name: code for code, name in enumerate(ACTIONS)}
-_FIELDS: Final = ("addr", "size", "stream", "time_us", "device_free")
+_FIELDS: Final = ("addr", "size", "time_us")
+# How each column is kept: there may be as many rows as a file of a gigabyte has events.
+_KEPT: Final = {
+    "action": "b", **dict.fromkeys(_FIELDS, "q"), "stack": "i", "line": "i", "kind": "i",
+}  # fmt: skip
 _NONE: Final = -1
 
 
@@ -27,12 +31,14 @@ class MemoryTrace:
 
     Attributes:
         texts: Every distinct stack, line and category; "" is the first.
+        device_free: By row, what the device had left, where an event says it.
     """
 
     def __init__(self) -> None:
         self.texts: list[str] = [""]
         self._codes: dict[str, int] = {"": 0}
-        self._columns = {name: array("q") for name in ("action", *_FIELDS, "stack", "line", "kind")}
+        self.device_free: dict[int, int] = {}
+        self._columns = {name: array(kept) for name, kept in _KEPT.items()}
         self._stacks: dict[int, tuple[object, int, int]] = {}
 
     def take(self, one: dict[Any, Any]) -> int | None:
@@ -45,6 +51,8 @@ class MemoryTrace:
         columns["action"].append(_CODE.get(action, _NONE))
         for name in _FIELDS:
             columns[name].append(whole(one.get(name)))
+        if (free := whole(one.get("device_free"))) >= 0:
+            self.device_free[row] = free
         stack, line = self.stack(one.get("frames"))
         columns["stack"].append(stack)
         columns["line"].append(line)
@@ -52,9 +60,10 @@ class MemoryTrace:
         columns["kind"].append(self.code(kind) if isinstance(kind, str) else 0)
         return row
 
-    def columns(self) -> dict[str, I64]:
-        """The events as columns; -1 for what is not said."""
-        return {name: np.asarray(values, np.int64) for name, values in self._columns.items()}
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The events as columns, which the trace gives up; -1 for what is not said."""
+        kept, self._columns = self._columns, {}
+        return {name: np.asarray(values) for name, values in kept.items()}
 
     def code(self, text: str) -> int:
         """The code of a text."""
@@ -71,7 +80,8 @@ class MemoryTrace:
         known = self._stacks.get(id(frames))
         if known is None:
             shown = list(shown_frames(frames))
-            line = next((text for text, is_own in shown if is_own), shown[0][0] if shown else "")
+            line = next((text for text, is_own in shown if is_own), "") or place_of(frames)
+            line = line or (shown[0][0] if shown else "")
             known = (frames, self.code("\n".join(text for text, _ in shown)), self.code(line))
             # The list is kept, so that no other gets its identity.
             self._stacks[id(frames)] = known

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.columns import StatColumn, rows_of, stats_by_name
+from stepscope.columns import StatColumn, distinct, rows_of, stats_by_name
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.data_types import data_type_name
+from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import any_event
 from stepscope.tables.core.processes import processes
@@ -89,6 +90,8 @@ class Allocations:
         begun_by: For a deallocation, the event that allocated its bytes (``UNKNOWN``: before the
             recording). ``UNKNOWN`` for allocations.
         next_here: The next event at the same address of the same memory, ``UNKNOWN`` at the last.
+        paired_by_size: Memories of which the recorder says neither addresses nor bytes in use:
+            deallocations end the latest allocation of their size, and bytes are added up.
     """
 
     rows: I64
@@ -112,9 +115,20 @@ class Allocations:
     step: I64
     begun_by: I64
     next_here: I64
+    paired_by_size: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.time_ps)
+
+    @property
+    def added_up(self) -> tuple[str, ...]:
+        """A sentence for each memory of ``paired_by_size``."""
+        return tuple(
+            f"{memory}: neither addresses nor bytes in use were recorded. Sizes are added up from "
+            "the begin of the recording, and a deallocation counts for the latest allocation of "
+            "its size."
+            for memory in self.paired_by_size
+        )
 
     @property
     def in_use_bytes(self) -> I64:
@@ -175,8 +189,13 @@ def allocations(host: Host) -> Allocations | None:
     values = _Values(stats_by_name(space, _STATS), rows)
     memory = _of_process(host, rows, _memory_of(values))
     address = values.ints(names.ADDRESS)
-    begun_by, next_here = _linked(memory.codes, address, is_allocation)
     requested, allocated = values.ints(names.REQUESTED_BYTES), values.ints(names.ALLOCATION_BYTES)
+    in_use = values.ints(names.BYTES_ALLOCATED)
+    size = np.where(allocated >= 0, allocated, requested)
+    lacks = _without(memory.codes, address) & _without(memory.codes, in_use)
+    place = np.where(lacks, _paired(memory.codes, size, is_allocation), address)
+    begun_by, next_here = _linked(memory.codes, place, is_allocation)
+    in_use = np.where(lacks, _added_up(memory.codes, size, is_allocation, begun_by), in_use)
     op = values.labels(names.TF_OP)
     return Allocations(
         rows=rows,
@@ -186,9 +205,9 @@ def allocations(host: Host) -> Allocations | None:
         is_allocation=is_allocation,
         address=address,
         requested_bytes=_inherited(requested, begun_by),
-        allocated_bytes=_inherited(np.where(allocated >= 0, allocated, requested), begun_by),
+        allocated_bytes=_inherited(size, begun_by),
         stack_bytes=np.maximum(values.ints(names.BYTES_RESERVED, 0), 0),
-        heap_bytes=np.maximum(values.ints(names.BYTES_ALLOCATED, 0), 0),
+        heap_bytes=np.maximum(in_use, 0),
         free_bytes=values.ints(names.BYTES_AVAILABLE),
         fragmentation=values.floats(names.FRAGMENTATION),
         lifetime_peak_bytes=values.ints(names.PEAK_BYTES_IN_USE),
@@ -200,6 +219,7 @@ def allocations(host: Host) -> Allocations | None:
         step=_step_of(host, space.events.start_ps[rows]),
         begun_by=begun_by,
         next_here=next_here,
+        paired_by_size=tuple(memory.texts[code] for code in distinct(memory.codes[lacks]).tolist()),
     )
 
 
@@ -256,6 +276,44 @@ def _of_process(host: Host, rows: I64, memory: AllocationLabels) -> AllocationLa
     )
     texts = [f"{memory.texts[code % size]}{known.suffix[code // size]}" for code in used.tolist()]
     return AllocationLabels(dense.astype(np.int32), texts)
+
+
+def _without(memory: I32, values: I64) -> Bool:
+    """Events of the memories of which no event has a value."""
+    known = np.zeros(int(memory.max(initial=-1)) + 1, np.bool_)
+    known[memory[values != UNKNOWN]] = True
+    return ~known[memory]
+
+
+def _paired(memory: I32, size: I64, is_allocation: Bool) -> I64:
+    """Numbers that stand for addresses where none was recorded.
+
+    A deallocation ends the latest allocation of its size that still lives: both have the number of
+    how many of that size lived meanwhile.
+    """
+    order = np.lexsort((np.arange(len(size)), size, memory))
+    living = np.cumsum(np.where(is_allocation[order], 1, -1))
+    starts = np.ones(len(order), np.bool_)
+    starts[1:] = (memory[order][1:] != memory[order][:-1]) | (size[order][1:] != size[order][:-1])
+    first = np.maximum.accumulate(np.where(starts, np.arange(len(order)), 0))
+    before = living[first] - np.where(is_allocation[order], 1, -1)[first]
+    level = np.empty(len(order), np.int64)
+    level[order] = living - before + ~is_allocation[order]
+    return distinct_rows([size, level])[1]
+
+
+def _added_up(memory: I32, size: I64, is_allocation: Bool, begun_by: I64) -> I64:
+    """Bytes in use after each event, where no event says them.
+
+    What is given back without having been taken was there before the recording.
+    """
+    found = np.zeros(len(size), np.int64)
+    change = np.where(is_allocation, 1, -1) * np.maximum(size, 0)
+    is_early = ~is_allocation & (begun_by < 0)
+    for code in distinct(memory).tolist():
+        own = memory == code
+        found[own] = np.cumsum(change[own]) - int(change[own & is_early].sum())
+    return found
 
 
 def _linked(memory: I32, address: I64, is_allocation: Bool) -> tuple[I64, I64]:

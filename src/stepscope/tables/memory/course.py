@@ -24,14 +24,17 @@ _MOST_NAMES: Final = 1024
 def thinned(
     time_ps: I64, use_bytes: I64, begin_ps: int, end_ps: int, points: int
 ) -> tuple[I64, int]:
-    """Events of a range, at most ``points``: of each interval the one of highest use.
+    """Events of a range, at most ``points``: of each interval that of highest use, and the last.
+
+    The last is what a memory stays at until its next event: without it, a peak of a moment would
+    look as if it lasted through all quiet time behind it.
 
     Args:
         time_ps: Of all events, ascending.
         use_bytes: After each.
         begin_ps: First moment of the range.
         end_ps: Last moment of the range.
-        points: Intervals; 0 for all events.
+        points: How many; 0 for all events. A single one is the highest alone.
 
     Returns:
         Their places, ascending, and how many there are before thinning.
@@ -42,12 +45,15 @@ def thinned(
     if points <= 0 or len(places) <= points:
         return places, len(places)
     # As float: a product of two spans in ps does not fit 64 bits.
+    intervals = max(points // 2, 1)
     share = (time_ps[low:high] - begin_ps) / max(end_ps - begin_ps, 1)
-    interval = np.minimum((share * points).astype(np.int64), points - 1)
+    interval = np.minimum((share * intervals).astype(np.int64), intervals - 1)
     order = np.lexsort((places, use_bytes[low:high], interval))
-    last = np.flatnonzero(np.diff(interval[order], append=points))
-    kept: I64 = places[order[last]]
-    return kept, len(places)
+    highest = places[order[np.flatnonzero(np.diff(interval[order], append=intervals))]]
+    if points == 1:
+        return highest, len(places)
+    last = places[np.flatnonzero(np.diff(interval, append=intervals))]
+    return np.union1d(highest, last), len(places)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 import stepscope
+from stepscope.analysis.overview_page import OverviewPage
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError, NothingToShow
 from stepscope.formats import FORMATS
+from stepscope.formats.python_frames import place_of, shown_frames
 from stepscope.store import find, read_pieces
 from tests.unit.formats.layout import Event, lines
 from tests.unit.formats.torch_memory.snapshot import MB, START_US, event, training, written
@@ -130,3 +132,85 @@ def test_a_snapshot_of_any_shape_opens_or_says_why_not(tmp_path: Path, key: str,
     opened(written(tmp_path / "a.pickle", value))
     with pytest.raises(FormatError):
         opened(written(tmp_path / "b.pickle", {"segments": odd, "device_traces": odd}))
+
+
+@pytest.mark.parametrize("odd", [2**31, 2**70, -1, 0, True, None, "x", {}, {"action": "alloc"}])
+def test_what_is_no_event_in_a_history_is_counted(tmp_path: Path, odd: Any) -> None:
+    value = training()
+    expected = memory(opened(written(tmp_path / "a.pickle", value)))
+    value["device_traces"][0].insert(3, odd)
+    space = opened(written(tmp_path / "b.pickle", value))
+    found = memory(space)
+    # A number may name an event, which then stands where the number does; never twice.
+    assert sorted(map(str, found)) == sorted(map(str, expected)) or odd == 0
+    assert len(found) == len(expected)
+    (said,) = (one for one in space.warnings if "history" in one)
+    assert said.startswith("1 entries")
+
+
+def test_a_history_beside_its_devices_is_counted(tmp_path: Path) -> None:
+    value = training()
+    value["device_traces"] = {"0": value["device_traces"][0]}
+    space = opened(written(tmp_path / "a.pickle", value))
+    assert any(one.startswith("8 entries of the history") for one in space.warnings)
+
+
+def test_sizes_that_no_machine_has_do_not_end_in_an_error(tmp_path: Path) -> None:
+    value = training()
+    (segment,) = value["segments"]
+    segment["total_size"] = 2**63 - 1
+    for block in segment["blocks"]:
+        block |= {"size": 2**63 - 1, "address": 2**63 - 1}
+    value["segments"] *= 3
+    for one in value["device_traces"][0]:
+        one["size"] = 2**63 - 1
+    assert opened(written(tmp_path / "a.pickle", value)).events
+
+
+def stack(*names: str) -> list[dict[str, Any]]:
+    """A stack of C++ alone, innermost first, as the unwinder of PyTorch writes it."""
+    return [{"filename": "??", "line": 0, "name": name} for name in names]
+
+
+_UNWINDER = ("torch::unwind::unwind()", "torch::CapturedTraceback::gather(bool, bool, bool)")
+
+
+def test_a_gradient_is_held_by_the_node_of_autograd_that_made_it() -> None:
+    engine = ("torch::autograd::Engine::thread_main(std::shared_ptr<torch::autograd::GraphTask>)",)
+    frames = stack(
+        *_UNWINDER,
+        "at::_ops::zeros::call(c10::ArrayRef<c10::SymInt>)",
+        "torch::autograd::generated::SliceBackward0::apply(std::vector<at::Tensor>&&)",
+        *engine,
+    )
+    assert place_of(frames) == "SliceBackward0 (backward)"
+
+
+def test_without_python_and_autograd_the_op_that_was_called_holds_memory() -> None:
+    frames = stack(*_UNWINDER, "at::_ops::empty::redispatch(int)", "at::_ops::zeros::call(int)")
+    assert place_of(frames) == "aten/zeros"
+    assert place_of(stack(*_UNWINDER)) == ""
+
+
+def test_a_librarys_python_comes_before_its_ops() -> None:
+    python = {"filename": "/x/site-packages/peft/lora.py", "line": 7, "name": "forward"}
+    assert place_of([*stack("at::_ops::mm::call(int)"), python]) == "peft/lora.py:7 forward"
+
+
+def test_what_a_compiler_wrote_is_not_the_programs_own() -> None:
+    name = "cz3vcpgktv5ml3u33u6ylioqz73qzckh5lb5msnz4b7q6gkaykiv.py"
+    paths = [f"/tmp/torchinductor_me/z3/{name}", f"/home/me/cache/z3/{name}", "/home/me/clean.py"]
+    frames = [{"filename": path, "line": 7, "name": "call"} for path in paths]
+    assert [is_own for _, is_own in shown_frames(frames)] == [False, False, True]
+
+
+def test_that_memory_ran_out_is_said_first(tmp_path: Path) -> None:
+    with stepscope.open(written(tmp_path / "a.pickle", training())) as session:
+        page = session.run("overview_page")
+        assert isinstance(page, OverviewPage)
+        said = " ".join(page.completeness.notes)
+    assert "Memory ran out once: 943,718,400 bytes were asked for the last time." in said
+    # Nothing ran that has steps: nobody is asked to mark them.
+    assert "Mark steps" not in said
+    assert page.headline.startswith("Only memory was recorded")
+    assert "memory_profile" in page.next_steps[0]
