@@ -13,6 +13,7 @@ import stat
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -161,6 +162,7 @@ class _Walk:
     traces: dict[str, list[Entry]] = field(default_factory=lambda: defaultdict(list))
     others: dict[str, list[tuple[Entry, str]]] = field(default_factory=lambda: defaultdict(list))
     tables: dict[tuple[str, str], list[Entry]] = field(default_factory=lambda: defaultdict(list))
+    unclear: list[tuple[str, Entry]] = field(default_factory=list)
     misses: list[Miss] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     folders: int = 0
@@ -171,6 +173,7 @@ class _Walk:
         level = [root]
         for depth in range(MAX_DEPTH + 1):
             level = [inner for folder in level for inner in self._look(folder)]
+            self._judge()
             if self.files > MAX_ENTRIES:
                 self.notes.append(
                     f"The search stopped after {MAX_ENTRIES:,} files; open a folder further in "
@@ -209,7 +212,14 @@ class _Walk:
         elif entry.kind == "file" and (format_ := of_table(entry.name)):
             self.tables[folder, format_].append(entry)
         elif entry.kind == "file":
-            verdict = _verdict(self.tree, entry)
+            self.unclear.append((folder, entry))
+
+    def _judge(self) -> None:
+        """Look into the files of a level, all of its folders at once."""
+        folders, entries = [one for one, _ in self.unclear], [one for _, one in self.unclear]
+        self.unclear = []
+        verdicts = self.tree.of_each(partial(_verdict, self.tree), entries)
+        for folder, entry, verdict in zip(folders, entries, verdicts, strict=True):
             if isinstance(verdict, Miss):
                 self.misses.append(verdict)
             elif verdict == XSPACE:
@@ -220,9 +230,13 @@ class _Walk:
                 self.others[folder].append((entry, verdict))
 
 
+def _promises(name: str) -> bool:
+    """Whether the name alone makes a recording likely enough to look into a file far away."""
+    return promises_xspace(name) or any(one.promises(name) for one in FORMATS.values())
+
+
 def _verdict(tree: Tree, entry: Entry, *, named: bool = False) -> Miss | str:
-    promising = promises_xspace(entry.name) or trace_runs.promises(entry.name)
-    if tree.remote and not named and not promising:
+    if tree.remote and not named and not _promises(entry.name):
         # A first-bytes read per file of a bucket would cost a round trip each: the name decides.
         return examine(entry.path, entry.name, entry.size_bytes, lambda _: b"")
     try:
@@ -230,7 +244,7 @@ def _verdict(tree: Tree, entry: Entry, *, named: bool = False) -> Miss | str:
             entry.path,
             entry.name,
             entry.size_bytes,
-            lambda size: tree.head(entry.path, size),
+            lambda size: tree.head(entry, size),
             named=named,
         )
     except OSError as error:
@@ -250,7 +264,7 @@ def _of_folder(tree: Tree, root: str) -> Found:
     for folder, traces in trace_runs.gathered(alone).items():
         runs += trace_runs.runs(tree, folder, _relative(root, folder), traces)
     runs += _of_other_formats(tree, root, walk)
-    runs += _of_tables(tree, root, walk)
+    runs += _of_tables(root, walk)
     runs = with_companions(runs)
     ids = _short_ids([run.id for run in runs])
     named: dict[str, Run] = {}
@@ -299,21 +313,10 @@ def of_table(name: str) -> str:
     )
 
 
-def _of_tables(tree: Tree, root: str, walk: _Walk) -> Iterator[Run]:
+def _of_tables(root: str, walk: _Walk) -> Iterator[Run]:
     """A run for each folder that is a recording."""
     for (folder, format_), entries in walk.tables.items():
         size = sum(max(entry.size_bytes, 0) for entry in entries)
-        if tree.remote:
-            walk.misses.append(
-                Miss(
-                    folder,
-                    "remote-folder",
-                    f"{FORMATS[format_].title} at a URL: its files are read in parts.",
-                    "Copy the folder to this machine, or export to one file.",
-                    size,
-                )
-            )
-            continue
         label = shown(_TABLES.sub("", posixpath.basename(folder.replace(os.sep, "/"))))
         modified = max(entry.modified for entry in entries)
         source = Source(folder, label, size, modified, format_)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from stepscope.store.found import Miss
-from stepscope.store.tree import Entry, EntryKind
+from stepscope.store.tree import Answer, Entry, EntryKind
 
 _ABSENT: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
@@ -52,10 +52,14 @@ class LocalTree:
         for entry in entries:
             yield self._linked(entry) if entry.is_symlink() else _plain(entry)
 
-    def head(self, path: str, size: int) -> bytes:
+    def head(self, entry: Entry, size: int) -> bytes:
         """The first ``size`` bytes of a file."""
-        with Path(path).open("rb") as file:
+        with Path(entry.path).open("rb") as file:
             return file.read(size)
+
+    def of_each(self, look: Callable[[Entry], Answer], entries: Iterable[Entry]) -> list[Answer]:
+        """What ``look`` says of each file, in order."""
+        return list(map(look, entries))
 
     def _linked(self, entry: os.DirEntry[str]) -> Entry:
         target = Path(os.path.realpath(entry.path))

@@ -151,7 +151,7 @@ class Pieces:
     def on_disk(self) -> Iterator[Path]:
         """The bytes as a file of this machine: the file itself, or an inflated copy for a while.
 
-        A recording that is a folder is the folder.
+        A recording that is a folder is the folder; of one behind a URL its files are copied.
         """
         if not is_url(self.path):
             if Path(self.path).is_dir():
@@ -169,10 +169,26 @@ class Pieces:
 
         with tempfile.TemporaryDirectory(prefix="stepscope-") as folder:
             copy = Path(folder) / "copy"
-            with copy.open("wb") as out:
-                for piece in self:
-                    out.write(piece)
+            inside = self._files_inside()
+            if inside:
+                copy.mkdir()
+                for name, url in inside:
+                    Pieces(url)._write(copy / name)
+            else:
+                self._write(copy)
             yield copy
+
+    def _files_inside(self) -> list[tuple[str, str]]:
+        if not is_url(self.path):
+            return []
+        from stepscope.store.remote import files_inside
+
+        return files_inside(self.path)
+
+    def _write(self, copy: Path) -> None:
+        with copy.open("wb") as out:
+            for piece in self:
+                out.write(piece)
 
     @contextlib.contextmanager
     def _stream(self) -> Iterator[tuple[BinaryIO, int]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import io
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,12 +14,20 @@ from math import isfinite
 from typing import Any, BinaryIO, Final, cast
 
 from stepscope.errors import StoreError
+from stepscope.store.heads import Heads
 from stepscope.store.ranges import RangedFile, fetch
-from stepscope.store.tree import Entry, EntryKind
+from stepscope.store.tree import Answer, Entry, EntryKind
 from stepscope.urls import file_system
 
 # A folder with this many folders or more is listed with all below it at once.
 _MANY_FOLDERS: Final = 16
+_HEADS_AT_ONCE: Final = 32
+_HEADS: Final = Heads()
+#: What stores call the version of an object's bytes, or the time when they were written.
+VERSIONS: Final = (
+    "etag", "ETag", "generation", "md5Hash", "mtime", "LastModified", "last_modified", "updated",
+    "created",
+)  # fmt: skip
 
 
 @contextmanager
@@ -83,16 +92,27 @@ class RemoteTree:
         path = self.system.unstrip_protocol(_name(info))
         kind: EntryKind = "folder" if info.get("type") == "directory" else "file"
         name = posixpath.basename(_name(info).rstrip("/"))
-        return Entry(path, name, kind, _size(info), _modified(info))
+        return Entry(path, name, kind, _size(info), _modified(info), version=_version(info))
 
-    def head(self, path: str, size: int) -> bytes:
+    def head(self, entry: Entry, size: int) -> bytes:
         """The first ``size`` bytes of a file; ``OSError`` for whatever the back end raises."""
+        known = _HEADS.get(entry, size)
+        if known is not None:
+            return known
         try:
-            return fetch(self.system, self.system._strip_protocol(path), 0, size)
+            found = fetch(self.system, self.system._strip_protocol(entry.path), 0, size)
         except OSError:
             raise
         except Exception as error:
             raise OSError(errno.EIO, _words(error)) from error
+        found = found[:size]  # a server may not know ranges
+        _HEADS.keep(entry, size, found)
+        return found
+
+    def of_each(self, look: Callable[[Entry], Answer], entries: Iterable[Entry]) -> list[Answer]:
+        """What ``look`` says of each file, in order; each waits for the store, so side by side."""
+        with ThreadPoolExecutor(_HEADS_AT_ONCE, "stepscope-head") as pool:
+            return list(pool.map(look, entries))
 
 
 def _by_folder(files: dict[str, dict[str, Any]], root: str) -> dict[str, list[dict[str, Any]]]:
@@ -122,6 +142,12 @@ def _size(info: dict[str, Any]) -> int:
     return size if isinstance(size, int) and size > 0 else 0
 
 
+def _version(info: dict[str, Any]) -> str:
+    """What a store says of an object that is another after each change; "" where it says none."""
+    said = [str(info[key]) for key in VERSIONS if info.get(key)]
+    return " ".join(said)
+
+
 def _modified(info: dict[str, Any]) -> float:
     for key in ("mtime", "LastModified", "updated", "last_modified", "created"):
         value = info.get(key)
@@ -147,7 +173,22 @@ def open_tree(url: str) -> tuple[RemoteTree, str, Entry | None]:
         if info.get("type") == "directory":
             return tree, root, None
         name = posixpath.basename(path)
-        return tree, root, Entry(root, name, "file", _size(info), _modified(info))
+        entry = Entry(root, name, "file", _size(info), _modified(info), version=_version(info))
+        return tree, root, entry
+
+
+def files_inside(url: str) -> list[tuple[str, str]]:
+    """Names and URLs of the files right in a folder; none where the URL is a file.
+
+    Raises:
+        StoreError: It does not answer.
+    """
+    tree, root, one_file = open_tree(url)
+    if one_file is not None:
+        return []
+    with reading(url):
+        entries = [one for one in tree.scan(root) if one.kind == "file" and "\\" not in one.name]
+    return [(one.name, one.path) for one in entries]
 
 
 def open_binary(url: str) -> tuple[BinaryIO, int]:

@@ -5,19 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from stepscope.errors import StoreError
-from stepscope.store.remote import reading
+from stepscope.store.remote import VERSIONS, reading
 from stepscope.urls import file_system, is_url
-
-# What object stores call the version of an object's bytes.
-_REMOTE: tuple[str, ...] = (
-    "size",
-    "etag",
-    "ETag",
-    "generation",
-    "mtime",
-    "LastModified",
-    "created",
-)
 
 
 def stamp(path: str) -> tuple[str, ...]:
@@ -31,7 +20,7 @@ def stamp(path: str) -> tuple[str, ...]:
             system, inside = file_system(path, StoreError)
             system.invalidate_cache(inside)
             info = system.info(inside)
-        return tuple(str(info.get(key)) for key in _REMOTE)
+        return tuple(str(info.get(key)) for key in ("size", *VERSIONS))
     try:
         found = Path(path).stat()
     except OSError as error:

@@ -81,8 +81,12 @@ def runs(
     from stepscope.formats.ranks import windows
 
     count = len(entries)
-    known = [(entry, _identity(tree, entry, name, count, format_)) for entry, name in entries]
-    found = windows(known)
+    names = {entry.path: name for entry, name in entries}
+    files = [entry for entry, _ in entries]
+    whose = tree.of_each(
+        lambda entry: _identity(tree, entry, names[entry.path], count, format_), files
+    )
+    found = windows(list(zip(files, whose, strict=True)))
     result = []
     for window in found:
         sources = tuple(
@@ -105,10 +109,10 @@ def _identity(tree: Tree, entry: Entry, name: str, count: int, format_: str) -> 
     """Whose a file is; only where several could belong together its bytes are asked."""
     known = FORMATS[format_]
     whose = known.whose or identity
-    if count == 1 or tree.remote:
+    if count == 1:
         return whose(name, b"")
     try:
-        first = tree.head(entry.path, known.head_bytes)
+        first = tree.head(entry, known.head_bytes)
     except OSError:
         first = b""
     if first.startswith(GZIP_MAGIC):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from stepscope.store.found import Miss
 
 EntryKind = Literal["file", "folder", "other"]
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class Entry:
     Attributes:
         kind: "file", "folder", or "other" (links, sockets: not looked into).
         modified: Seconds since 1970; 0 when unknown.
+        version: Another one after each change of the file; "" when unknown.
         miss: Set where the entry itself is worth a report.
     """
 
@@ -27,6 +29,7 @@ class Entry:
     size_bytes: int = -1
     modified: float = 0.0
     miss: Miss | None = None
+    version: str = ""
 
 
 class Tree(Protocol):
@@ -39,5 +42,8 @@ class Tree(Protocol):
     def scan(self, folder: str) -> Iterable[Entry]:
         """Entries of a folder in name order; ``OSError`` where it cannot be listed."""
 
-    def head(self, path: str, size: int) -> bytes:
+    def head(self, entry: Entry, size: int) -> bytes:
         """The first ``size`` bytes of a file; ``OSError`` where it cannot be read."""
+
+    def of_each(self, look: Callable[[Entry], Answer], entries: Iterable[Entry]) -> list[Answer]:
+        """What ``look`` says of each file, in order; where reading waits, side by side."""
