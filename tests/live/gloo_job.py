@@ -1,13 +1,14 @@
 """One rank of a data-parallel job over gloo, with a fault on one of them.
 
-python -m tests.live.gloo_job RANK WORLD PORT FOLDER FAULT SLOW_RANK
+python -m tests.live.gloo_job RANK WORLD FOLDER FAULT SLOW_RANK
 
-Writes its trace to FOLDER and prints the mean step, ms, without the first steps.
+Writes its trace to FOLDER and prints the mean step, ms, without the first steps. The ranks meet
+through a file in FOLDER, for a port found free may be taken when a rank gets to it. Each stays
+until its standard input ends: a rank that leaves first breaks what the others still wait in.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 
@@ -38,12 +39,11 @@ class Samples:
 
 def main() -> None:
     """Train, if one can call it that."""
-    rank, world, port = (int(text) for text in sys.argv[1:4])
-    folder, fault = sys.argv[4:6]
-    is_slow = rank == int(sys.argv[6])
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    rank, world = (int(text) for text in sys.argv[1:3])
+    folder, fault = sys.argv[3:5]
+    is_slow = rank == int(sys.argv[5])
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=world)
+    dist.init_process_group("gloo", f"file://{folder}/ranks", rank=rank, world_size=world)
     data = Samples(FAULT_S if is_slow and fault == "starved" else 0.0)
     weights, gradients = torch.randn(64, 64), torch.ones(50_000)
     batches = iter(DataLoader(data, batch_size=1))
@@ -70,7 +70,7 @@ def main() -> None:
             times.append(time.perf_counter() - begin)
     recorded.export_chrome_trace(f"{folder}/rank{rank}.pt.trace.json")
     print(sum(times[1:]) / len(times[1:]) * 1e3, flush=True)
-    dist.barrier()
+    sys.stdin.read()
     dist.destroy_process_group()
 
 

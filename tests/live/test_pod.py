@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -26,30 +26,39 @@ pytestmark = [pytest.mark.framework_torch, pytest.mark.measured, pytest.mark.slo
 def job(folder: Path, fault: str) -> float:
     """Run all ranks; the mean step, ms."""
     folder.mkdir()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    ranks = [
-        subprocess.Popen(
-            [
-                *(sys.executable, "-m", "tests.live.gloo_job"),
-                *(str(rank), str(WORLD), str(port), str(folder), fault, str(SLOW)),
-            ],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        for rank in range(WORLD)
-    ]
-    try:
-        said = [rank.communicate(timeout=LONGEST_S)[0] for rank in ranks]
-    finally:
+    ranks, errors = [], [folder / f"rank{number}.stderr" for number in range(WORLD)]
+    for number, error in enumerate(errors):
+        with error.open("w") as stderr:
+            ranks.append(
+                subprocess.Popen(
+                    [
+                        *(sys.executable, "-m", "tests.live.gloo_job"),
+                        *(str(number), str(WORLD), str(folder), fault, str(SLOW)),
+                    ],
+                    cwd=ROOT,
+                    env=os.environ | {"PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=stderr,
+                    text=True,
+                )
+            )
+
+    def kill() -> None:
         for rank in ranks:
             rank.kill()
-    assert all(rank.returncode == 0 for rank in ranks)
-    return max(float(text.split()[0]) for text in said)
+
+    too_long = threading.Timer(LONGEST_S, kill)
+    too_long.start()
+    try:
+        means = [rank.stdout.readline() for rank in ranks if rank.stdout]
+        for rank in ranks:
+            rank.communicate()
+    finally:
+        too_long.cancel()
+        kill()
+    assert all(rank.returncode == 0 for rank in ranks), [error.read_text() for error in errors]
+    return max(float(mean) for mean in means)
 
 
 def pod(folder: Path) -> Pod:

@@ -75,10 +75,12 @@ class MeetingGroup:
 
     Attributes:
         kind, label: What they do, and what the program calls it.
+        size: How many they are; 0 where that is not recorded.
     """
 
     kind: str
     label: str
+    size: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -144,7 +146,7 @@ class Intake:
         self._by_device: list[tuple[I64, F64]] = []
         self._stepping = 0
         self._codes: dict[str, int] = {}
-        self._described: list[tuple[int, str, str, str]] = []
+        self._described: list[tuple[int, str, str, str, int]] = []
         self._op_codes: dict[str, int] = {}
         self._guessed, self._largest = False, 0
 
@@ -169,11 +171,11 @@ class Intake:
         table, who = summary.meetings, summary.who
         place = table["communicator"].to_numpy()
         met = summary.communicators
-        texts = [met[name].to_list() for name in ("key", "kind", "label")]
+        texts = [met[name].to_list() for name in ("key", "kind", "label", "size")]
         codes = np.zeros(met.height, dtype=np.int64)
-        for at, (key, kind, label) in enumerate(zip(*texts, strict=True)):
+        for at, (key, kind, label, size) in enumerate(zip(*texts, strict=True)):
             code = self._codes.setdefault(key, len(self._codes))
-            said = who.rank, who.host, intern(kind), intern(label)
+            said = who.rank, who.host, intern(kind), intern(label), size
             if code == len(self._described):
                 self._described.append(said)
             elif said < self._described[code]:
@@ -260,7 +262,7 @@ class Intake:
         return Gathered(
             who=who,
             rows=rows,
-            communicators=tuple(MeetingGroup(one[2], one[3]) for one in described),
+            communicators=tuple(MeetingGroup(*one[2:]) for one in described),
             steps=steps.astype(np.int64),
             recorded=recorded,
             stepping=self._stepping,

@@ -187,7 +187,7 @@ def join(gathered: Gathered) -> Meetings:
     if kept is not None:
         _keep(rows, kept)
     if len(steps):
-        _keep(rows, np.isin(rows["step"], steps))
+        _keep(rows, _place(steps, rows["step"]) >= 0)
     found = identified(rows)
     _keep(rows, found.kept)
     if found.twice:

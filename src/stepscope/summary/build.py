@@ -10,12 +10,11 @@ import polars as pl
 
 from stepscope.columns import union_spans
 from stepscope.columns.space import I64, Bool
-from stepscope.summary import histogram
+from stepscope.summary.between_slices import SliceMeetings, slice_meetings
+from stepscope.summary.op_totals import op_totals
 from stepscope.summary.summary import (
     COMMUNICATORS,
-    HISTOGRAMS,
     MEETINGS,
-    OPS,
     STEPS,
     Summary,
     Who,
@@ -34,10 +33,9 @@ from stepscope.tables.workers.steps import TRANSFER, WAIT, WorkerSteps, worker_s
 _RANK: Final = re.compile(r"rank(\d{1,7})")
 # Backends of torch.distributed that leave their mark on threads of the host.
 _ON_HOST: Final = re.compile(r"(gloo|mpi|ucc):\w")
+# What the ops of exchanges between slices count as in a step: they hand buffers to the host.
+_OF_SLICES: Final = ("input_ps", "device_to_device_ps")
 _COPIES: Final = (Work.HOST_TO_DEVICE, Work.DEVICE_TO_HOST, Work.DEVICE_TO_DEVICE)
-#: Ops with totals, and of these those with histograms; the others take next to no time.
-_MOST_OPS: Final = 3000
-_MOST_HISTOGRAMS: Final = 250
 
 
 def summarise(host: Host, notes: tuple[str, ...] = (), machine: str = "") -> Summary:
@@ -52,10 +50,17 @@ def summarise(host: Host, notes: tuple[str, ...] = (), machine: str = "") -> Sum
     worked = worker_steps(profile)
     planes = _devices(host, worked)
     steps = _steps(profile, worked)
-    meetings, met = _meetings(host, planes, steps)
+    across = slice_meetings(profile, planes)
+    meetings, met = _meetings(host, planes, steps, across)
     if planes == [-1]:
-        steps = _told_apart(steps, meetings)
-    ops, histograms = _ops(host, planes)
+        start, duration = (meetings[name].to_numpy() for name in ("start_ps", "duration_ps"))
+        steps = _told_apart(steps, 0, start, start + duration, ("other_ps",))
+    end = across.start_ps + across.duration_ps
+    for device in np.unique(across.device).tolist():
+        mine = across.device == device
+        begin = (end - across.exposed_ps)[mine]
+        steps = _told_apart(steps, device, begin, end[mine], _OF_SLICES)
+    ops, histograms = op_totals(host, planes)
     rank = _RANK.fullmatch(host.name)
     found = aligned_steps(profile) if worked is not None else []
     known = {device.plane: device for device in devices(host)}
@@ -105,21 +110,25 @@ def _steps(profile: Profile, worked: WorkerSteps | None) -> pl.DataFrame:
     )
 
 
-def _told_apart(steps: pl.DataFrame, meetings: pl.DataFrame) -> pl.DataFrame:
-    """Steps of a host without devices: waiting in collectives is not its own time."""
-    start = meetings["start_ps"].to_numpy()
+def _told_apart(
+    steps: pl.DataFrame, device: int, start_ps: I64, end_ps: I64, parts: tuple[str, ...]
+) -> pl.DataFrame:
+    """Steps of a device whose waiting in collectives was counted as other parts of them."""
     begin = steps["begin_ps"].to_numpy()
-    met = union_spans(start, start + meetings["duration_ps"].to_numpy())
-    inside = pl.Series(covered(*met, begin, begin + steps["duration_ps"].to_numpy()))
-    moved = pl.min_horizontal(inside, pl.col("other_ps"))
-    return steps.with_columns(
-        (pl.col("collectives_ps") + moved).alias("collectives_ps"),
-        (pl.col("other_ps") - moved).alias("other_ps"),
-    )
+    spans = union_spans(start_ps, end_ps)
+    left = covered(*spans, begin, begin + steps["duration_ps"].to_numpy())
+    left = np.where(steps["device"].to_numpy() == device, left, 0)
+    columns = {name: steps[name].to_numpy() for name in ("collectives_ps", *parts)}
+    for part in parts:
+        moved = np.minimum(left, columns[part])
+        columns["collectives_ps"] = columns["collectives_ps"] + moved
+        columns[part] = columns[part] - moved
+        left = left - moved
+    return steps.with_columns(**{name: pl.Series(column) for name, column in columns.items()})
 
 
 def _meetings(
-    host: Host, planes: list[int], steps: pl.DataFrame
+    host: Host, planes: list[int], steps: pl.DataFrame, across: SliceMeetings
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Collectives in time order, device by device, and their communicators."""
     row, device, start, duration, exposed = _collectives(host, planes)
@@ -130,6 +139,15 @@ def _meetings(
     device, start = device[first], start[first]
     found, place, number = identity.communicators, identity.place[first], identity.number[first]
     op, ops = identity.op[first], identity.ops[first]
+    if len(across.device):
+        none = np.zeros_like(across.device)
+        where = across.communicator + len(found)
+        more = across.device, across.start_ps, across.duration_ps, across.exposed_ps, where
+        columns = device, start, duration, exposed, place, number, op, ops
+        device, start, duration, exposed, place, number, op, ops = map(
+            np.concatenate, zip(columns, (*more, none - 1, none, none + 1), strict=True)
+        )
+        found = [*found, *across.communicators]
     step = _step_of(steps, device, start)
     # A communicator of which the recorder numbered only some is not numbered.
     some = np.zeros(len(found) + 1, dtype=np.bool_)
@@ -226,53 +244,3 @@ def _nth(device: I64, communicator: I64, op: I64, step: I64, start: I64) -> I64:
     within = np.arange(len(order)) - np.repeat(begin, np.diff(np.append(begin, len(order))))
     found[order] = within
     return found
-
-
-def _ops(host: Host, planes: list[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Totals by device and op, and histograms of those that take most time."""
-    space = host.space
-    if planes == [-1]:
-        row = np.flatnonzero(timed_events(host) & space.on_lines(host_thread_rows(host).tolist()))
-        device = np.zeros(len(row), dtype=np.int64)
-        duration = space.length_ps[row]
-    else:
-        found = device_events(host)
-        place = np.full(len(space.planes), -1, dtype=np.int64)
-        place[planes] = np.arange(len(planes))
-        kept = ~found.is_container & (found.work != Work.COLLECTIVE)
-        kept &= place[found.device] >= 0
-        row, device = found.rows[kept], place[found.device[kept]]
-        duration = found.self_ps[kept]
-    entry = space.events.metadata[row].astype(np.int64)
-    every = pl.DataFrame({"device": device, "entry": entry, "duration": duration}).with_columns(
-        bucket=pl.Series(histogram.bucket_of(duration))
-    )
-    names = space.event_metadata.name
-    used = every["entry"].unique().to_list()
-    labels = pl.DataFrame(
-        {"entry": used, "op": [names[one] for one in used]},
-        schema={"entry": pl.Int64, "op": pl.String},
-    )
-    every = every.join(labels, on="entry", how="left")
-    by_op = every.group_by("op").agg(pl.col("duration").sum().alias("all"))
-    largest = by_op.sort("all", "op", descending=[True, False])["op"]
-    ops = (
-        every.filter(pl.col("op").is_in(largest[:_MOST_OPS].implode()))
-        .group_by("device", "op")
-        .agg(
-            pl.len().alias("count"),
-            pl.col("duration").sum().alias("total_ps"),
-            pl.col("duration").min().alias("min_ps"),
-            pl.col("duration").max().alias("max_ps"),
-        )
-        .sort("device", "op")
-        .cast(pl.Schema(OPS))
-    )
-    histograms = (
-        every.filter(pl.col("op").is_in(largest[:_MOST_HISTOGRAMS].implode()))
-        .group_by("op", "bucket")
-        .agg(pl.len().alias("count"))
-        .sort("op", "bucket")
-        .cast(pl.Schema(HISTOGRAMS))
-    )
-    return ops, histograms

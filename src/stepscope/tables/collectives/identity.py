@@ -3,8 +3,9 @@
 PyTorch's kernels carry the process group's name, its ranks and, in newer versions, a sequence
 number. What XLA compiled has its replica groups in the HLO module; of several groups the device's
 is the one with its number, which is known where the recording has all devices, or its process's
-rank. Where a recording has neither, all that did the same in the same step are taken to be one
-communicator, and ``is_guess`` says so.
+rank. A message names the other side: it is one of a pair and a direction, and the how-manieth of
+these, whatever else passed through the process group. Where a recording has neither, all that did
+the same in the same step are taken to be one communicator, and ``is_guess`` says so.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ SYMMETRIC: Final = frozenset({"all_reduce", "all_gather", "reduce_scatter", "bar
 _RANKS: Final = re.compile(r"\d+")
 _CUT: Final = "..."
 _RANK: Final = re.compile(r"rank(\d{1,7})")
+_MOST_DIGITS: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Communicator:
         ranks: The members; empty where not recorded, or cut by the recorder.
         is_guess: Whether all of the job that do this are taken to be one.
         is_compiled: Whether an HLO module says who meets.
+        is_message: Whether it is a sender and a receiver; ``ranks`` are these, in this order.
     """
 
     key: str
@@ -65,6 +68,7 @@ class Communicator:
     ranks: tuple[int, ...]
     is_guess: bool
     is_compiled: bool = False
+    is_message: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -106,13 +110,14 @@ def identities(host: Host, rows: I64) -> CollectiveIdentity:
     if len(hlo_modules(host)):
         keys += [op_names.at(rows), stats.ints(names.PROGRAM_ID).at(rows, 0), _planes(host, rows)]
     used, inverse = np.unique(np.stack(keys), axis=1, return_inverse=True)
-    compiled = _Compiled(host)
+    compiled, rank = _Compiled(host), _RANK.fullmatch(host.name)
+    own = int(rank[1]) if rank else -1
     found: dict[Communicator, int] = {}
     places, ops = [], []
     for row, text, *hlo in used.T.tolist():
         name = host.space.event_metadata.name[row]
         arguments = _arguments(said.texts[text]) if text >= 0 else {}
-        one, op, count = _communicator(name, arguments), 0, 1
+        one, op, count = _communicator(name, arguments, own), 0, 1
         if one.is_guess and hlo:
             told = compiled.of(row, op_names.texts[hlo[0]] if hlo[0] >= 0 else "", *hlo[1:])
             one, op, count = told or (one, op, count)
@@ -121,7 +126,9 @@ def identities(host: Host, rows: I64) -> CollectiveIdentity:
     which = inverse.ravel()
     place = np.asarray(places or [0], dtype=np.int64)[which]
     op_of, count_of = np.asarray(ops or [(0, 1)], dtype=np.int64)[which].T
-    number = stats.ints(names.COLLECTIVE_NUMBER).at(rows, -1)
+    # What recorders number is all that passes through a process group, in each process by itself.
+    is_message = np.asarray([one.is_message for one in found] or [False], dtype=np.bool_)
+    number = np.where(is_message[place], -1, stats.ints(names.COLLECTIVE_NUMBER).at(rows, -1))
     return CollectiveIdentity(list(found), place, number, op_of, count_of)
 
 
@@ -193,7 +200,20 @@ def _arguments(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _communicator(name: str, said: dict[str, Any]) -> Communicator:
+def _pair(said: dict[str, Any], own: int) -> tuple[int, int] | None:
+    """Sender and receiver of a message; None where one of them is not recorded."""
+    source, target = (_rank(said.get(name)) for name in (names.SOURCE_RANK, names.TARGET_RANK))
+    # Each side names the other.
+    pair = (own, target) if source < 0 else (source, own)
+    return pair if min(pair) >= 0 and pair[0] != pair[1] else None
+
+
+def _rank(value: object) -> int:
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else -1
+
+
+def _communicator(name: str, said: dict[str, Any], own: int) -> Communicator:
     kind = kind_of(str(said.get("Collective name") or "") or name)
     label = str(said.get("Process Group Description") or "")
     group = str(said.get("Process Group Name") or "")
@@ -201,6 +221,9 @@ def _communicator(name: str, said: dict[str, Any]) -> Communicator:
     size = said.get("Group size")
     if not group and not text:
         return Communicator(f"all/{kind}", label, kind, 0, (), True)
+    if kind == "send_recv" and (pair := _pair(said, own)):
+        key = f"{group}/{kind}/{pair[0]}>{pair[1]}"
+        return Communicator(key, label, kind, 2, pair, is_guess=False, is_message=True)
     ranks = () if _CUT in text else tuple(map(int, _RANKS.findall(text)))
     count = size if isinstance(size, int) and size > 0 else len(ranks)
     key = f"{group}/{kind}/{count}/{text.replace(' ', '')}"

@@ -4,8 +4,9 @@ A collective begins on a device when the device arrives at it and ends on all de
 So the time a device spends in it is *waiting* until the last one arrives, then *transfer*. Which
 parts are one collective say the communicator and its number where they are recorded; then durations
 tell who waited, whatever the clocks show. Else parts are found by name and order within the step,
-and must overlap. Hosts' clocks differ; because a collective ends everywhere at once, its ends tell
-by how much.
+and must overlap. Of a collective that is started and waited for in two ops, the device arrives
+where the first begins; the second is its part. Hosts' clocks differ; because a collective ends
+everywhere at once, its ends tell by how much.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from stepscope.columns import distinct, median
 from stepscope.columns.space import I64, Bool
+from stepscope.tables.collectives.halves import whole_collectives
 from stepscope.tables.collectives.identity import (
     SYMMETRIC,
     CollectiveIdentity,
@@ -38,7 +40,9 @@ class CollectiveEvents:
         host: Index into ``Profile.hosts``.
         device: Row in the host's ``Space.planes``.
         event: Row in the host's ``DeviceEvents``.
-        group: Which collective (-1: matched with no other device's).
+        group: Which collective (-1: matched with no other device's, or only its start).
+        arrival_ps: When the device arrived: where the part begins or, if it only waits for what
+            another op started, where that one does.
         start_ps, end_ps: On the first host's clock; of parts that end together, at one end.
         wait_ps: Until the last device of the group arrived; 0 where not matched.
         names: Names by group.
@@ -52,6 +56,7 @@ class CollectiveEvents:
     device: I64
     event: I64
     group: I64
+    arrival_ps: I64
     start_ps: I64
     end_ps: I64
     wait_ps: I64
@@ -72,35 +77,41 @@ def collectives(profile: Profile) -> CollectiveEvents:
     if not parts or len(columns[0]) == 0:
         nothing = np.zeros(0, dtype=np.int64)
         shift = np.zeros(len(profile.hosts), dtype=np.int64)
-        return CollectiveEvents(
-            nothing, nothing, nothing, nothing, nothing, nothing, nothing, [], nothing, shift, 0
-        )
-    host, device, event, start, end, step, name, known, number, compiled = columns
+        return CollectiveEvents(*(nothing,) * 8, [], nothing, shift, 0)
+    host, device, event, start, end, arrival, meets, step, name, known, number, compiled = columns
+    whole = np.flatnonzero(meets)
     texts = _names(profile)
-    worker = _codes(host, device)
+    worker = _codes(host, device)[whole]
     # Of a name there are as many collectives as replica groups, where a program says them.
     what = np.where(known > 0, -known, name + compiled * len(texts))
-    group = _groups(worker, step, what, number, start)
-    shift = _clock_shifts(len(profile.hosts), host, group, end)
-    start, end = start + shift[host], end + shift[host]
-    together = known > 0
-    together &= _ends_together(profile)[known]
-    valid = np.where(together, _once(group, worker), _simultaneous(group, worker, start, end))
-    common = np.where(together & valid, _last_of(group, end), end)
-    start, end = start + (common - end), common
+    step = step[whole]
+    group = _groups(worker, step, what[whole], number[whole], arrival[whole])
+    shift = _clock_shifts(len(profile.hosts), host[whole], group, end[whole])
+    start, end, arrival = (times + shift[host] for times in (start, end, arrival))
+    together = known[whole] > 0
+    together &= _ends_together(profile)[known[whole]]
+    met = _simultaneous(group, worker, arrival[whole], end[whole])
+    valid = np.where(together, _once(group, worker), met)
+    common = np.where(together & valid, _last_of(group, end[whole]), end[whole])
+    later = np.zeros(len(end), dtype=np.int64)
+    later[whole] = common - end[whole]
+    start, end, arrival = start + later, end + later, arrival + later
     kept = distinct(group[valid])
-    wait = np.where(valid, _last_of(group, start) - start, 0)
+    place, wait = np.full(len(end), -1), np.zeros(len(end), dtype=np.int64)
+    place[whole] = np.where(valid, np.searchsorted(kept, group), -1)
+    wait[whole] = np.where(valid, _last_of(group, arrival[whole]) - start[whole], 0)
     first = np.unique(group, return_index=True)[1]
     mismatched = int((np.bincount(group) > 1).sum()) - len(kept)
     return CollectiveEvents(
         host=host,
         device=device,
         event=event,
-        group=np.where(valid, np.searchsorted(kept, group), -1),
+        group=place,
+        arrival_ps=arrival,
         start_ps=start,
         end_ps=end,
-        wait_ps=np.minimum(wait, end - start),
-        names=[texts[code] for code in name[first[kept]].tolist()],
+        wait_ps=np.clip(wait, 0, end - start),
+        names=[texts[code] for code in name[whole][first[kept]].tolist()],
         step=step[first[kept]],
         shift_ps=shift,
         mismatched=mismatched,
@@ -110,8 +121,9 @@ def collectives(profile: Profile) -> CollectiveEvents:
 def _of_host(profile: Profile, index: int) -> tuple[I64, ...]:
     """The columns of one host's collectives.
 
-    Host, device, event, start, end, step, code of the name, code of the communicator (0: none
-    recorded), number (-1: none recorded) and code of the replica group (0: none known).
+    Host, device, event, start, end, arrival, whether a meeting ends with it, step of the arrival,
+    code of the name, code of the communicator (0: none recorded), number (-1: none recorded) and
+    code of the replica group (0: none known).
     """
     host = profile.hosts[index]
     found = device_events(host)
@@ -123,13 +135,20 @@ def _of_host(profile: Profile, index: int) -> tuple[I64, ...]:
     used = distinct(meta)
     lut = np.asarray([codes[texts[row]] for row in used.tolist()], dtype=np.int64)
     known, number, compiled = _recorded(profile, index)
+    device = found.device[event].astype(np.int64)
+    rows = found.rows[event].astype(np.int64)
+    first, last = whole_collectives(host, rows, device, start, _identities(host))
+    arrival, meets = start.copy(), np.zeros(len(event), dtype=np.int64)
+    arrival[last], meets[last], number[last] = start[first], 1, number[first]
     return (
         np.full(len(event), index, dtype=np.int64),
-        found.device[event].astype(np.int64),
+        device,
         event,
         start,
         found.end_ps[event],
-        _step_of(profile, index, start),
+        arrival,
+        meets,
+        _step_of(profile, index, arrival),
         lut[np.searchsorted(used, meta)] if len(used) else meta.astype(np.int64),
         known,
         number,

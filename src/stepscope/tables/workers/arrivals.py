@@ -56,9 +56,9 @@ def arrivals_of(found: WorkerSteps, meeting: CollectiveEvents) -> Arrivals:
     step = np.append(meeting.step, -1)[meeting.group]
     event = np.flatnonzero((meeting.group >= 0) & (worker >= 0) & (step >= 0))
     # By group, then arrival: the last row of a group is the last to arrive.
-    order = np.lexsort((meeting.start_ps[event], meeting.group[event]))
+    order = np.lexsort((meeting.arrival_ps[event], meeting.group[event]))
     event = event[order]
-    group, start, end = meeting.group[event], meeting.start_ps[event], meeting.end_ps[event]
+    group, start, end = meeting.group[event], meeting.arrival_ps[event], meeting.end_ps[event]
     begin = np.flatnonzero(np.diff(group, prepend=-1))
     last = np.append(begin[1:], len(group)) - 1 if len(begin) else begin
     before = np.maximum(last - 1, begin)

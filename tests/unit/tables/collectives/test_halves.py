@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from stepscope.formats.xspace import decode
 from stepscope.pod.decoded import pod_of_profile
 from stepscope.summary.build import summarise
+from stepscope.tables.collectives.operations import collectives
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
 from tests.profiles.model import Kind, host, line, plane, space
@@ -132,3 +134,21 @@ def test_who_starts_late_makes_the_others_wait_in_their_done() -> None:
     first = next(pod.suspects.rows())
     assert first["name"] == "rank1"
     assert first["cost_ms"] == pytest.approx(LATE_US / 1e3, rel=0.05)
+
+
+def test_halves_meet_once_and_a_done_waits_only_for_who_started_late() -> None:
+    """Rank 1 starts late; until it does, its peers wait as far as they have nothing else to do."""
+    late = [LATE_US if rank == 1 else 0.0 for rank in range(4)]
+    hosts = [tpu_of_four(rank, own, LATE_US - own) for rank, own in enumerate(late)]
+    found = collectives(Profile("job", tuple(hosts)))
+    assert len(found.names) == 2 * STEPS
+    assert len(found) == 4 * 4 * STEPS, "each half keeps its row"
+    grouped = found.group >= 0
+    assert np.bincount(found.group[grouped]).tolist() == [4] * 2 * STEPS
+    assert not found.wait_ps[~grouped].any()
+    # While its peers work beside the first collective, they do not wait yet.
+    waits = np.bincount(found.host, found.wait_ps / US, minlength=4)
+    begin = LATE_US - BESIDE_US - 1
+    assert waits == pytest.approx([begin * STEPS, 0, begin * STEPS, begin * STEPS])
+    lag = found.arrival_ps - found.start_ps
+    assert (lag[grouped] <= -BESIDE_US * US).all() and not lag[~grouped].any()
