@@ -36,6 +36,7 @@ class GpuModel(NamedTuple):
 
 # The first whose name is in the recorded one counts: variants come before their family.
 MODELS: Final[tuple[GpuModel, ...]] = (
+    GpuModel("V100S", 130, _NONE, _NONE, 16.4, 8.2, 1.134, 80, "NVIDIA V100 data sheet"),
     GpuModel("V100-PCIE", 112, _NONE, _NONE, 14, 7, 0.9, 80, "NVIDIA V100 data sheet"),
     GpuModel("V100", 125, _NONE, _NONE, 15.7, 7.8, 0.9, 80, "NVIDIA V100 data sheet"),
     GpuModel("T4", 65, _NONE, _NONE, 8.1, 0.25, 0.32, 40, "NVIDIA T4 data sheet"),
@@ -44,18 +45,30 @@ MODELS: Final[tuple[GpuModel, ...]] = (
     GpuModel("A100 80GB PCIe", 312, _NONE, 156, 19.5, 19.5, 1.935, 108, "NVIDIA A100 data sheet"),
     GpuModel("A100", 312, _NONE, 156, 19.5, 19.5, 2.039, 108, "NVIDIA A100 data sheet"),
     GpuModel("A10", 125, _NONE, 62.5, 31.2, 0.49, 0.6, 72, "NVIDIA A10 data sheet"),
+    GpuModel("A30", 165, _NONE, 82, 10.3, 10.3, 0.933, 56, "NVIDIA A30 data sheet"),
+    GpuModel("A40", 149.7, _NONE, 74.8, 37.4, 0.58, 0.696, 84, "NVIDIA A40 data sheet"),
     GpuModel("L40S", 362, 733, 183, 91.6, 1.4, 0.864, 142, "NVIDIA L40S data sheet"),
+    GpuModel("L40", 181, 362, 90.5, 90.5, 1.4, 0.864, 142, "NVIDIA L40 data sheet"),
     GpuModel("L4", 121, 242, 60, 30.3, 0.47, 0.3, 58, "NVIDIA L4 data sheet"),
     GpuModel("H100 PCIe", 756, 1513, 378, 51, 51, 2.0, 114, "NVIDIA H100 data sheet"),
     GpuModel("H100 NVL", 835, 1671, 417, 60, 60, 3.9, 132, "NVIDIA H100 NVL data sheet"),
     GpuModel("H100", 989, 1979, 495, 67, 67, 3.35, 132, "NVIDIA H100 data sheet"),
+    GpuModel("H200 NVL", 835, 1671, 417, 60, 60, 4.8, 132, "NVIDIA H200 data sheet"),
     GpuModel("H200", 989, 1979, 495, 67, 67, 4.8, 132, "NVIDIA H200 data sheet"),
+    GpuModel("GH200 144G", 989, 1979, 495, 67, 67, 4.9, 132, "NVIDIA GH200 data sheet"),
+    GpuModel("GH200", 989, 1979, 495, 67, 67, 4.0, 132, "NVIDIA GH200 data sheet"),
     GpuModel("B200", 2250, 4500, 1125, 75, 37, 8.0, 148, "NVIDIA HGX B200 data sheet"),
+    GpuModel("GB200", 2500, 5000, 1250, 80, 40, 8.0, 152, "NVIDIA GB200 data sheet, a GPU"),
+    GpuModel("MI210", 181, _NONE, _NONE, 45.3, 45.3, 1.6, 104, "AMD MI210 data sheet"),
     # One die: ROCm shows the two of a module as two devices.
     GpuModel("MI250X", 191.5, _NONE, _NONE, 47.9, 47.9, 1.6, 110, "AMD MI250X data sheet, a die"),
+    GpuModel("MI250", 181, _NONE, _NONE, 45.3, 45.3, 1.6, 104, "AMD MI250 data sheet, a die"),
+    GpuModel("MI300A", 980.6, 1961.2, 490.3, 122.6, 122.6, 5.3, 228, "AMD MI300A data sheet"),
     GpuModel("MI300X", 1307.4, 2614.9, 653.7, 163.4, 163.4, 5.3, 304, "AMD MI300X data sheet"),
     GpuModel("MI325X", 1307.4, 2614.9, 653.7, 163.4, 163.4, 6.0, 304, "AMD MI325X data sheet"),
     GpuModel("MI355X", 2516.6, 5033.2, _NONE, 157.3, 78.6, 8.0, 256, "AMD MI355X data sheet"),
+    # Behind MI355X: a device that may be either gets the higher limit, never more than its peak.
+    GpuModel("MI350X", 2306.9, 4613.7, _NONE, 144.2, 72.1, 8.0, 256, "AMD MI350X data sheet"),
 )
 
 
