@@ -5,8 +5,10 @@ The shapes are typed dictionaries because the TypeScript types are generated fro
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, TypedDict, get_args
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypedDict, get_args
 
 from stepscope.field_names import label_of
 from stepscope.registry import Option, Tool, Unavailable
@@ -20,6 +22,7 @@ from stepscope.tables.core.profile import TimeBase
 from stepscope.utf8 import shown
 
 OptionType = Literal["bool", "str", "int", "float"]
+NOTHING_CHOSEN: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class RunInfo(TypedDict):
@@ -109,7 +112,8 @@ class ToolInfo(TypedDict):
     """One tool. ``missing`` says what the profile lacks, ``record`` how to record it.
 
     ``labels``: fields of its result and parts of a step, in words. ``times_of``: what ``per`` can
-    make its times of, first what they are of without it.
+    make its times of, first what they are of without it. ``opens``: options to ask with where
+    nobody chose.
     """
 
     id: str
@@ -124,6 +128,7 @@ class ToolInfo(TypedDict):
     tables: dict[str, list[ColumnInfo]]
     labels: dict[str, str]
     times_of: list[TimeBase]
+    opens: dict[str, str]
 
 
 class ToolsInfo(TypedDict):
@@ -310,8 +315,10 @@ def file_info(report: FileReport) -> FileInfo:
     }
 
 
-def tool_info(tool: Tool, unavailable: Unavailable | None) -> ToolInfo:
-    """A tool for JSON, with what the profile lacks for it."""
+def tool_info(
+    tool: Tool, unavailable: Unavailable | None, opens: Mapping[str, str] = NOTHING_CHOSEN
+) -> ToolInfo:
+    """A tool for JSON, with what the profile lacks for it and what its page opens with."""
     return {
         "id": tool.id,
         "short": tool.short,
@@ -325,6 +332,7 @@ def tool_info(tool: Tool, unavailable: Unavailable | None) -> ToolInfo:
         "tables": {name: column_infos(row) for name, row in table_fields(tool.result).items()},
         "labels": field_labels(tool.result),
         "times_of": list(tool.times_of),
+        "opens": dict(opens),
     }
 
 

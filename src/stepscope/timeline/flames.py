@@ -38,6 +38,7 @@ class Flame:
         self_ps: Their self time.
         total_ps: With all nodes below.
         example: Id of the longest of its events, by self time; -1 where it has none of its own.
+        category: What that event is, an index into ``CATEGORIES``; -1 where it has none.
     """
 
     parent: I64
@@ -47,6 +48,7 @@ class Flame:
     self_ps: I64
     total_ps: I64
     example: I64
+    category: I64
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -139,29 +141,40 @@ def inverted(tree: Flame) -> Flame:
     nodes = _Nodes(len(tree.texts))
     size = len(own)
     at, node = own, np.full(size, ROOT, np.int64)
-    weight, counts, example = tree.self_ps[own], tree.count[own], tree.example[own]
-    places, sums, numbers, examples = [node], [weight], [counts], [example]
+    weight, counts, top = tree.self_ps[own], tree.count[own], own
+    places, sums, numbers, tops = [node], [weight], [counts], [top]
     while len(at):
         node = nodes.below(node, tree.label[at])
         places.append(node)
         sums.append(weight)
         numbers.append(counts)
-        examples.append(example)
+        tops.append(top)
         at = tree.parent[at]
         keep = at != ROOT
         at, node, weight = at[keep], node[keep], weight[keep]
-        counts, example = counts[keep], example[keep]
+        counts, top = counts[keep], top[keep]
     place = np.concatenate(places)
     total = _sum_at(place, np.concatenate(sums), nodes.size)
     parent, label = np.concatenate(nodes.parent), np.concatenate(nodes.label)
     below = np.zeros(nodes.size, np.int64)
     np.add.at(below, parent[1:], total[1:])
-    best = np.full(nodes.size, -1, np.int64)
+    # Of each node, the row that most of its time is of.
+    best = np.zeros(nodes.size, np.int64)
     order = np.argsort(np.concatenate(sums), kind="stable")
-    best[place[order]] = np.concatenate(examples)[order]
+    best[place[order]] = np.concatenate(tops)[order]
     count = _sum_at(place, np.concatenate(numbers), nodes.size)
     # A way ends in its outermost caller: what is left of a node's time has no caller.
-    return Flame(parent, label, tree.texts, count, total - below, total, best)
+    example, category = tree.example[best], _categories_of(nodes, tree)
+    return Flame(parent, label, tree.texts, count, total - below, total, example, category)
+
+
+def _categories_of(nodes: _Nodes, tree: Flame) -> I64:
+    """What the nodes of another tree of the same names are: as the longest of that name is."""
+    known = np.full(len(tree.texts) + 1, -1, np.int64)  # the last for the root's label, -1
+    order = np.argsort(tree.self_ps, kind="stable")
+    known[tree.label[order]] = tree.category[order]
+    found: I64 = known[np.concatenate(nodes.label)]
+    return found
 
 
 def _check_groups(by: Sequence[str]) -> None:
@@ -274,11 +287,12 @@ def _summed(nodes: _Nodes, node: I64, found: _Clipped, texts: tuple[str, ...]) -
     for level in reversed(nodes.parent[1:]):
         first -= len(level)
         np.add.at(total, level, total[first : first + len(level)])
-    example = np.full(nodes.size, -1, np.int64)
+    example, category = np.full((2, nodes.size), -1, np.int64)
     order = np.lexsort((-found.event, found.self_ps))  # of equals the first is written last
     example[node[order]] = found.event[order]
+    category[node[order]] = found.category[order]
     count = np.bincount(node, minlength=nodes.size).astype(np.int64)
-    return Flame(parent, label, texts, count, own, total, example)
+    return Flame(parent, label, texts, count, own, total, example, category)
 
 
 def _sum_at(place: I64, values: I64, size: int) -> I64:

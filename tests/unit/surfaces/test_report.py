@@ -145,8 +145,9 @@ def test_pages_that_are_left_out_say_so(tmp_path: Path) -> None:
     tools: dict[str, Any] = {one["id"]: one for one in json.loads(made["tools"])["tools"]}
     assert tools["kernel_stats"]["available"] and tools["overview_page"]["available"]
     assert tools["host_activity"]["missing"] == "This report leaves the page out."
-    assert "tool/kernel_stats" in made and "tool/host_activity" not in made
     assert "tool/kernel_stats?group_by=name" in made  # what the page asks with
+    assert "tool/kernel_stats?group_by=op" in made and "tool/host_activity" not in made
+    assert tools["kernel_stats"]["opens"] == {"group_by": "name"}
     with pytest.raises(UsageError, match="no tool"):
         make_report(session, Choice(pages=("nonsense",)))
 

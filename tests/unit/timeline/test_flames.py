@@ -15,6 +15,7 @@ from stepscope.timeline.belonging import recorded_groups
 from stepscope.timeline.flame_difference import paired
 from stepscope.timeline.flames import Flame, flame, inverted
 from stepscope.timeline.groupings import groupings
+from stepscope.timeline.model import CATEGORIES
 from tests.profiles import Event, gpu, host, line, space, stream
 from tests.unit.analysis.test_module_tree import program as module_program
 from tests.unit.formats.kineto.layout import profile as kineto_profile
@@ -55,6 +56,23 @@ def test_stacks_of_the_same_names_are_one() -> None:
         ("g",): (10, 10, 1),
         ("sgemm",): (40, 40, 1),
     }
+
+
+def test_a_node_is_what_its_longest_event_is() -> None:
+    tree = flame(program(), 0, 200 * US)
+    kinds = {
+        tree.texts[tree.label[row]]: CATEGORIES[tree.category[row]] for row in range(1, len(tree))
+    }
+    assert kinds == {"f": "other", "g": "other", "h": "other", "sgemm": "kernel"}
+    assert tree.category[0] == -1
+    turned = inverted(tree)
+    assert turned.category[0] == -1
+    for row in range(1, len(turned)):
+        assert CATEGORIES[turned.category[row]] == kinds[turned.texts[turned.label[row]]]
+    # A group has no event of its own.
+    by_kind = flame(program(), 0, 200 * US, by=("category", "name"))
+    heads = by_kind.category[by_kind.parent == 0]
+    assert (heads == -1).all() and len(heads) == 2
 
 
 def test_pytorchs_steps_are_one_so_that_two_of_them_can_be_compared() -> None:

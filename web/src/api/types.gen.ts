@@ -104,6 +104,7 @@ export interface ToolInfo {
   readonly tables: Readonly<Record<string, readonly ColumnInfo[]>>;
   readonly labels: Readonly<Record<string, string>>;
   readonly times_of: readonly ("step" | "recording")[];
+  readonly opens: Readonly<Record<string, string>>;
 }
 
 /** All tools, in menu order. */
@@ -1018,6 +1019,8 @@ export interface KernelRow {
 export interface KernelSliceRow {
   /** Kernel. */
   readonly name: readonly (string | null)[];
+  /** Kernels. Distinct names: 1, but for all others. */
+  readonly kernels: readonly (number | null)[];
   /** Total time (µs). */
   readonly total_duration_us: readonly (number | null)[];
   /** Share (%). */
@@ -1128,6 +1131,20 @@ export interface AllocationRow {
   readonly spread_frac: readonly (number | null)[];
 }
 
+/** Columns: Calls into the driver that take far longer than most do, while no device works. */
+export interface SlowCallRow {
+  /** Call. */
+  readonly call: readonly (string | null)[];
+  /** Calls per step. */
+  readonly per_step: readonly (number | null)[];
+  /** Time (ms). Per step, all hosts together. */
+  readonly total_ms: readonly (number | null)[];
+  /** Longest (ms). */
+  readonly longest_ms: readonly (number | null)[];
+  /** Steps with it (%). */
+  readonly steps_frac: readonly (number | null)[];
+}
+
 /** Columns: The copies of one kind in the counted steps. */
 export interface CopyRow {
   /** Direction. */
@@ -1180,6 +1197,8 @@ export interface StepAccountPartRow {
   readonly between: readonly (string | null)[];
   /** Made of. Its largest owners. */
   readonly made_of: readonly (string | null)[];
+  /** Launched from. For most of it, by share. */
+  readonly launched: readonly (string | null)[];
   /** Largest op. */
   readonly op: readonly (string | null)[];
   /** Largest owner. */
@@ -3004,6 +3023,7 @@ export interface DeviceIdle extends ResultBody {
   readonly waits: TableOf<WaitRow>;
   readonly launches: TableOf<LaunchRow>;
   readonly allocations: TableOf<AllocationRow>;
+  readonly slow_calls: TableOf<SlowCallRow>;
   readonly copies: TableOf<CopyRow>;
   readonly gaps: TableOf<GapRow>;
 }

@@ -6,6 +6,8 @@ import { Segments } from "../widgets/segments.tsx";
 
 export interface OptionsProps {
   readonly options: readonly OptionInfo[];
+  /** What is asked with where nobody chose, other than the tool's own defaults. */
+  readonly opens: Readonly<Record<string, string>>;
   readonly params: Readonly<Record<string, string>>;
   /** The value as it goes into the address; "" for the default. */
   readonly onOption: (name: string, value: string) => void;
@@ -23,11 +25,12 @@ export function chosenOptions(
   return chosen;
 }
 
-export function Options({ options, params, onOption }: OptionsProps) {
+export function Options({ options, opens, params, onOption }: OptionsProps) {
   return (
     <form class="options" aria-label="Options" onSubmit={(event) => event.preventDefault()}>
       {options.map((option) => {
-        const fallback = option.default === null ? "" : String(option.default);
+        const fallback =
+          opens[option.name] ?? (option.default === null ? "" : String(option.default));
         const value = params[option.name] ?? fallback;
         const onValue = (next: string) => onOption(option.name, next === fallback ? "" : next);
         return <OptionField key={option.name} option={option} value={value} onValue={onValue} />;

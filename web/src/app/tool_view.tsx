@@ -71,8 +71,8 @@ function askedBase({ times_of: timesOf }: ToolInfo): Params {
 
 function Answer({ tool, tools, run }: ToolViewProps) {
   const { host, params } = route.value;
-  const { Page, Recover, owns = [], asks } = pageOf(tool.id);
-  const options = { ...asks, ...chosenOptions(tool.options, params) };
+  const { Page, Recover, owns = [] } = pageOf(tool.id);
+  const options = { ...tool.opens, ...chosenOptions(tool.options, params) };
   const query: Params = { run: run.id, host, ...askedBase(tool), ...options };
   const key = `${tool.id} ${JSON.stringify(query)}`;
   const answer = useAnswer(key, tool.id + run.id, run.id, (signal) =>
@@ -86,6 +86,7 @@ function Answer({ tool, tools, run }: ToolViewProps) {
       {asked.length > 0 && (
         <Options
           options={asked}
+          opens={tool.opens}
           params={params}
           onOption={(name, value) => setParams({ ...params, [name]: value })}
         />

@@ -162,6 +162,8 @@ export interface FlameAnswer {
   readonly count: readonly number[];
   /** Id of its longest event; -1 where it has none. */
   readonly example: readonly number[];
+  /** What that event is, a place in the categories of the timeline; -1 where it has none. */
+  readonly category: readonly number[];
   /** Nodes too small to be sent. */
   readonly left_out: number;
   /** Of the range it is compared with, where there is one. */

@@ -29,8 +29,6 @@ export interface PageEntry {
   readonly owns?: readonly string[];
   /** What stays where there is no result: the way to another one. */
   readonly Recover?: ComponentType<RecoverProps>;
-  /** Options that the page asks with where nobody chose; the tool's own defaults serve scripts. */
-  readonly asks?: Readonly<Record<string, string>>;
 }
 
 const PAGES: Readonly<Record<string, PageEntry>> = {
@@ -40,11 +38,7 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   device_idle: { Page: DeviceIdle },
   host_activity: { Page: HostActivity },
   framework_op_stats: { Page: OpStats },
-  kernel_stats: {
-    Page: KernelStats,
-    owns: ["group_by", "device"],
-    asks: { group_by: "name" },
-  },
+  kernel_stats: { Page: KernelStats, owns: ["group_by", "device"] },
   roofline_model: { Page: RooflineModel },
   op_profile: { Page: OpProfile },
   inference_profile: { Page: InferenceProfile, owns: ["model"] },

@@ -85,7 +85,9 @@ class Api:
             lacking = Unavailable(error.what, error.hint)
             tools = [tool_info(tool, lacking) for tool in TOOLS]
             return json_answer(request, {"tools": [*tools, self._pods.info(2, 0)]})
-        tools = [tool_info(tool, session.available(tool.id)) for tool in TOOLS]
+        tools = [
+            tool_info(tool, session.available(tool.id), session.opens(tool.id)) for tool in TOOLS
+        ]
         pod = self._pods.info(len(session.hosts), _device_count(session.profile))
         body: ToolsInfo = {"tools": [*tools, pod, self._comparisons.info(session.name)]}
         return json_answer(request, body)

@@ -80,6 +80,7 @@ class Comparisons:
             "tables": {name: column_infos(row) for name, row in table_fields(Comparison).items()},
             "labels": field_labels(Comparison),
             "times_of": ["step"],
+            "opens": {},
         }
 
     def answer(self, request: Request) -> Comparison:

@@ -122,6 +122,7 @@ def _values(tree: Flame, rows: I64, prefix: str) -> dict[str, Any]:
         f"{prefix}self_ps": _at(tree.self_ps, rows).tolist(),
         f"{prefix}count": _at(tree.count, rows).tolist(),
         f"{prefix}example": np.where(rows >= 0, tree.example[rows], -1).tolist(),
+        f"{prefix}category": np.where(rows >= 0, tree.category[rows], -1).tolist(),
     }
 
 

@@ -60,6 +60,7 @@ class Pods:
             "tables": {name: column_infos(row) for name, row in table_fields(Pod).items()},
             "labels": field_labels(Pod),
             "times_of": ["step"],
+            "opens": {},
         }
 
     def answer(self, request: Request) -> Pod:

@@ -63,7 +63,7 @@ def tools_answer(session: Session, pages: tuple[str, ...]) -> dict[str, Any]:
         missing = session.available(tool.id)
         if missing is None and tool.id not in pages:
             missing = LEFT_OUT
-        found.append(tool_info(tool, missing))
+        found.append(tool_info(tool, missing, session.opens(tool.id)))
     return {"tools": found}
 
 
@@ -81,14 +81,15 @@ def tool_answer(
 
 
 def variations(session: Session, pages: tuple[str, ...], rows: int) -> Iterator[ReportAnswer]:
-    """Each page with each choice of one of its options: what a reader can switch to."""
+    """Each page as it opens but for one of its options: what a reader can switch to."""
     for tool in (tool for tool in TOOLS if tool.id in pages and tool.id != TIMELINE):
         if session.available(tool.id) is not None:
             continue
         for option in tool.option_list():
             for choice in option.choices:
                 try:
-                    yield tool_answer(session, tool, {option.name: choice}, rows)
+                    chosen = session.opens(tool.id) | {option.name: choice}
+                    yield tool_answer(session, tool, chosen, rows)
                 except StepscopeError:
                     continue  # this recording has nothing for that choice
 

@@ -148,7 +148,7 @@ class _Writer:
         for rows in _ROWS:
             names, cut = [], 0
             for tool in shown:
-                answer = tool_answer(session, tool, {}, rows)
+                answer = tool_answer(session, tool, session.opens(tool.id), rows)
                 archive.put_json(answer.name, answer.body)
                 names.append(answer.name)
                 cut = max(cut, longest_table(answer.body))

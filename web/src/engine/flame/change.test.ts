@@ -12,6 +12,7 @@ const ALONE: FlameAnswer = {
   self_ps: [0, 600, 399, 1],
   count: [0, 1, 1, 1],
   example: [-1, 1, 2, 3],
+  category: [],
   left_out: 0,
 };
 

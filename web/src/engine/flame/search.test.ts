@@ -12,6 +12,7 @@ const FLAME: FlameAnswer = {
   self_ps: [10, 20, 30, 10, 25, 5],
   count: [0, 1, 1, 1, 1, 1],
   example: [-1, 0, 1, 2, 3, 4],
+  category: [],
   left_out: 0,
   begin_ps: 0,
   end_ps: 100,

@@ -31,6 +31,12 @@ const TABLES = [
     "",
     "No memory is allocated or freed through the driver.",
   ],
+  [
+    "slow_calls",
+    "Calls that start the device",
+    "far longer than most, while no device works",
+    "No call into the driver takes far longer than most do.",
+  ],
 ] as const;
 
 export function DeviceIdle(props: IdleProps) {

@@ -45,9 +45,11 @@ export function OpStats(props: OpStatsProps) {
   return (
     <div class="op-stats">
       <div class="sides">
-        {(["device", "host"] as const).map((side) => (
-          <SideBars key={side} side={side} table={ops.table} byType={byType} {...props} />
-        ))}
+        {(["device", "host"] as const)
+          .filter((side) => isAsked(side, props.query.where))
+          .map((side) => (
+            <SideBars key={side} side={side} table={ops.table} byType={byType} {...props} />
+          ))}
       </div>
       <section>
         <header class="section-head">
@@ -63,6 +65,10 @@ export function OpStats(props: OpStatsProps) {
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
   );
+}
+
+function isAsked(side: Side, where = "both"): boolean {
+  return where === "both" || where === side;
 }
 
 function idleColumns({ host, device }: FrameworkOpStats, where: string): readonly string[] {
@@ -83,7 +89,7 @@ interface SideBarsProps extends OpStatsProps {
   readonly byType: boolean;
 }
 
-function SideBars({ side, table, byType, result, query }: SideBarsProps) {
+function SideBars({ side, table, byType, result }: SideBarsProps) {
   const name =
     side === "host" ? "Host" : `Device${result.device_type ? ` (${result.device_type})` : ""}`;
   const byOp = useMemo(
@@ -99,7 +105,7 @@ function SideBars({ side, table, byType, result, query }: SideBarsProps) {
     return (
       <section class="side absent">
         <h2>{side === "host" ? "Host" : "Device"}</h2>
-        <p class="quiet">{absence(side, query.where)}</p>
+        <p class="quiet">{absence(side)}</p>
       </section>
     );
   }
@@ -148,9 +154,7 @@ function idleShare(busy: number | null, idle: number | null, side: Side): string
   return `${percent(idle / (busy + idle))} of the ${whose}' time`;
 }
 
-function absence(side: Side, where: string | undefined): string {
-  if (where && where !== "both" && where !== side)
-    return `Excluded by the option “where: ${where}”.`;
+function absence(side: Side): string {
   return side === "device"
     ? "No framework op ran on an accelerator in this profile."
     : "No framework op was recorded on the host: host tracing was off, or the whole program is compiled.";

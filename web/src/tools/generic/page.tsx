@@ -19,6 +19,7 @@ const ENVELOPE: ReadonlySet<string> = new Set([
   "times",
   "times_of",
   "headline",
+  "short_names",
 ]);
 
 export function Generic(props: ToolPageProps) {

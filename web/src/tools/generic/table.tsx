@@ -9,6 +9,7 @@ import { type Column, columnOf, type Table } from "../../engine/table/table.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
+import { whyEmpty } from "../sections/diagnostics.tsx";
 import { isStepTable, StepSection } from "../sections/step_section.tsx";
 import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
 
@@ -21,7 +22,7 @@ export interface TableFieldProps extends ToolPageProps {
 }
 
 export function TableField(props: TableFieldProps) {
-  const { field, at, source, tool } = props;
+  const { field, at, source, tool, result } = props;
   const binding = useTable(props, field, source, at);
   const title = fieldLabel(tool.labels, field.slice(field.lastIndexOf(".") + 1));
   // The server exports tables by name; one of several within a list has no name of its own.
@@ -30,7 +31,7 @@ export function TableField(props: TableFieldProps) {
     return (
       <section>
         <h2>{title}</h2>
-        <p class="quiet">No rows for these options.</p>
+        <p class="quiet">{whyEmpty(result, field) ?? "No rows for these options."}</p>
       </section>
     );
   }

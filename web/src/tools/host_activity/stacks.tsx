@@ -1,5 +1,6 @@
 /** Where threads spend the time: their stacks as a flame, of a step or all, alone or against others. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { errorInfo } from "../../api/client.ts";
 import { getFlame, getTimelineMeta, type TimelineScope } from "../../api/timeline.ts";
@@ -29,6 +30,7 @@ const VIEW = "stacks";
 const TITLE = "Stacks";
 const MOST_STEPS = 500;
 const MOST_NAMES = 100;
+const MOST_BESIDE = 8;
 
 export function Stacks(props: StacksProps) {
   const { params, query } = props;
@@ -59,7 +61,16 @@ export function Stacks(props: StacksProps) {
           </div>
         )}
         {problem && <p class="quiet">{problem}</p>}
-        {flame.value && <Flame {...props} answer={flame.value} />}
+        {flame.value && meta.value && question && (
+          <Flame
+            {...props}
+            answer={flame.value}
+            categories={meta.value.categories}
+            beside={(seek) => (
+              <ByName scope={scope} question={question} most={MOST_BESIDE} onName={seek} />
+            )}
+          />
+        )}
       </div>
     </ChartFrame>
   );
@@ -100,10 +111,13 @@ function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Ask
 interface ByNameProps {
   readonly scope: TimelineScope;
   readonly question: Readonly<Record<string, string | number>>;
+  readonly most?: number;
+  /** What a press on a name does. */
+  readonly onName?: (name: string) => void;
 }
 
 /** The same time by name: what took it itself, most first. */
-function ByName({ scope, question }: ByNameProps) {
+function ByName({ scope, question, most = MOST_NAMES, onName }: ByNameProps) {
   const asked = { ...question, by: "name", inverted: "", limit: MOST_NAMES };
   const { value, problem } = useAsked(JSON.stringify([scope, asked]), (signal) =>
     getFlame(scope, asked, signal),
@@ -132,9 +146,11 @@ function ByName({ scope, question }: ByNameProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {rows.slice(0, most).map((row) => (
             <tr key={row}>
-              <th scope="row">{shortName(visible(name[row] ?? "")) || "(no name)"}</th>
+              <th scope="row">
+                <NameCell name={name[row] ?? ""} onName={onName} />
+              </th>
               <td class="numeric">{duration(self[row] ?? 0, "ps")}</td>
               {before && <td class="numeric">{duration(before[row] ?? 0, "ps")}</td>}
               <td class="numeric">{count(events[row] ?? 0)}</td>
@@ -143,6 +159,21 @@ function ByName({ scope, question }: ByNameProps) {
         </tbody>
       </table>
     </section>
+  );
+}
+
+function NameCell({ name, onName }: { name: string; onName: ByNameProps["onName"] }) {
+  const short = shortName(visible(name)) || "(no name)";
+  if (!onName) return <>{short}</>;
+  return (
+    <button
+      type="button"
+      class="link"
+      title={`${visible(name)}: light it in the flame`}
+      onClick={() => onName(name)}
+    >
+      {short}
+    </button>
   );
 }
 
@@ -224,11 +255,19 @@ function Controls({ meta, choice, params, onParams, runs, query }: StacksProps &
   );
 }
 
-function Flame({ answer, pageFor }: StacksProps & { readonly answer: FlameAnswer }) {
+interface FlameProps extends StacksProps {
+  readonly answer: FlameAnswer;
+  readonly categories: readonly string[];
+  readonly beside: (seek: (name: string) => void) => ComponentChildren;
+}
+
+function Flame({ answer, categories, beside, pageFor }: FlameProps) {
   return (
     <FlameChart
       label="Stacks of the threads"
       answer={answer}
+      categories={categories}
+      beside={beside}
       example={(event) => {
         const page = pageFor("trace_viewer", eventIdParams(event, Number.NaN, Number.NaN));
         return (

@@ -78,6 +78,7 @@ export function KernelStats(props: KernelProps) {
           values={result.longest.columns.total_duration_us}
           noun={["kernel", "kernels"]}
           distinct={totals.distinct_kernels}
+          hasRest={(result.longest.columns.kernels.at(-1) ?? 1) > 1}
         />
         <ShareChart
           {...props}
@@ -88,6 +89,7 @@ export function KernelStats(props: KernelProps) {
           values={result.by_class.columns.total_duration_us}
           noun={["class", "classes"]}
           distinct={result.by_class.rows}
+          hasRest={false}
         />
       </div>
       <Devices {...props} />
@@ -176,15 +178,15 @@ interface ShareChartProps extends KernelProps {
   readonly noun: readonly [string, string];
   /** How many there are, those in the rest included. */
   readonly distinct: number;
+  /** Whether the last row sums up what is not listed. */
+  readonly hasRest: boolean;
 }
 
-/** What the server calls the last slice, which sums up the kernels that it does not list. */
-const REST = "all other kernels";
 const MOST_SECTORS = 8;
 
-function sectorsOf({ names, values, distinct }: ShareChartProps): Sectors {
+function sectorsOf({ names, values, distinct, hasRest }: ShareChartProps): Sectors {
   const shares = names.map((label, row) => ({ label, value: values[row] ?? 0 }));
-  const rest = shares.at(-1)?.label === REST ? (shares.pop()?.value ?? 0) : 0;
+  const rest = hasRest ? (shares.pop()?.value ?? 0) : 0;
   const found = largestSectors(shares, MOST_SECTORS);
   return {
     sectors: found.sectors,

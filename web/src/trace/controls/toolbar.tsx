@@ -2,13 +2,13 @@
 
 import { reportNotes } from "../../api/client.ts";
 import { recordingUrl } from "../../api/timeline.ts";
+import { categoryToken } from "../../base/category_tokens.ts";
 import { count } from "../../base/format.ts";
 import { visible } from "../../base/text.ts";
 import { COLOUR_MODES, HANDS } from "../../engine/timeline/address.ts";
 import { zoomed } from "../../engine/timeline/viewport.ts";
 import { Popover } from "../../widgets/overlay/popover.tsx";
 import type { TimelineState } from "../model/state.ts";
-import { categoryToken } from "../paint/palette.ts";
 import type { Timeline } from "../stage/timeline.ts";
 import { MarksMenu } from "./marks_menu.tsx";
 import { SearchBox } from "./search_box.tsx";

@@ -1,35 +1,12 @@
 /** Colours of slices, resolved from the page's tokens for its present theme. */
 
+import { categoryToken } from "../../base/category_tokens.ts";
 import type { Span, TimelineMeta } from "../../base/timeline.ts";
 import type { ColourMode } from "../../engine/timeline/address.ts";
 import { SHADES, type Shading } from "../../engine/timeline/raster.ts";
 import type { Tile } from "../../engine/timeline/tile.ts";
 
 const NAME_COLOURS = 12;
-
-/** Token of each category; those that mean a part of the step have that part's colour. */
-const CATEGORY_TOKENS: Readonly<Record<string, string>> = {
-  step: "--tone-5",
-  module: "--tone-3",
-  kernel: "--part-device",
-  copy: "--part-output",
-  collective: "--part-collectives",
-  op: "--part-device-16",
-  launch: "--part-launch",
-  runtime: "--part-host",
-  input: "--part-input",
-  compile: "--part-compile",
-  python: "--slice-3",
-  annotation: "--tone-6",
-  memory: "--slice-7",
-  scope: "--tone-7",
-  source: "--tone-8",
-};
-
-/** Token of a category's colour. */
-export function categoryToken(name: string): string {
-  return CATEGORY_TOKENS[name] ?? "--tone-other";
-}
 
 type Rgb = readonly [number, number, number];
 

@@ -31,6 +31,7 @@ export function FlamePanel({ state, runs }: FlamePanelProps) {
         <FlameChart
           label="The range by what it contains"
           answer={value}
+          categories={state.meta.categories}
           example={(event) => (
             <button type="button" class="button" onClick={() => void state.goToEvent(event)}>
               Show the longest

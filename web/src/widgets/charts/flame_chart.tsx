@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { categoryToken } from "../../base/category_tokens.ts";
 import { count, duration, percent, plural, signedDuration } from "../../base/format.ts";
 import { shortName } from "../../base/short_name.ts";
 import { visible } from "../../base/text.ts";
@@ -19,11 +20,15 @@ const LONGEST_TITLE = 300;
 interface FlameChartProps {
   readonly label: string;
   readonly answer: FlameAnswer;
+  /** Of the recording: what the categories of the answer stand for. */
+  readonly categories: readonly string[];
+  /** What comes beside the flame; it may look for a name in it. */
+  readonly beside?: (seek: (name: string) => void) => ComponentChildren;
   /** Where the longest event of the node that is looked at leads. */
   readonly example: (event: number) => ComponentChildren;
 }
 
-export function FlameChart({ label, answer, example }: FlameChartProps) {
+export function FlameChart({ label, answer, categories, beside, example }: FlameChartProps) {
   const [focus, setFocus] = useState<{ answer: FlameAnswer; row: number } | null>(null);
   const [sought, setSought] = useState("");
   const tree = useMemo(
@@ -51,6 +56,11 @@ export function FlameChart({ label, answer, example }: FlameChartProps) {
     [change ? changeClass(change, row) : "", hits ? (hits.marks[row] ? "hit" : "dim") : ""].join(
       " ",
     );
+  // Colour says what took more or less where two stretches are compared, and else what runs.
+  const toneOf = (row: number) => {
+    const category = categories[answer.category[row] ?? -1];
+    return change || hits?.marks[row] || !category ? "" : categoryToken(category);
+  };
   const longest = answer.example[root] ?? -1;
   return (
     <div class="flame">
@@ -69,19 +79,24 @@ export function FlameChart({ label, answer, example }: FlameChartProps) {
             : said(answer, change)}
         </span>
       </p>
-      <Icicle
-        label={label}
-        tree={tree}
-        values={values}
-        names={names}
-        fill={NO_FILL}
-        isFaint={() => false}
-        hueOf={hueOf}
-        levels={LEVELS}
-        root={root}
-        onRoot={(row) => setFocus({ answer, row: Math.max(0, row) })}
-        tip={(row) => <NodeTip answer={answer} row={row} change={change} />}
-      />
+      {!change && <CategoryKey answer={answer} categories={categories} />}
+      <div class={beside ? "flame-beside" : undefined}>
+        <Icicle
+          label={label}
+          tree={tree}
+          values={values}
+          names={names}
+          fill={NO_FILL}
+          isFaint={() => false}
+          hueOf={hueOf}
+          toneOf={toneOf}
+          levels={LEVELS}
+          root={root}
+          onRoot={(row) => setFocus({ answer, row: Math.max(0, row) })}
+          tip={(row) => <NodeTip answer={answer} row={row} change={change} />}
+        />
+        {beside?.(setSought)}
+      </div>
       <p class="flame-focus">
         {root > 0 && (
           <>
@@ -96,6 +111,31 @@ export function FlameChart({ label, answer, example }: FlameChartProps) {
         )}
       </p>
     </div>
+  );
+}
+
+/** Names of the colours, in the recording's order. */
+function CategoryKey({ answer, categories }: Pick<FlameChartProps, "answer" | "categories">) {
+  const present = new Set(answer.category);
+  return (
+    <ul class="part-key quiet">
+      {categories.map(
+        (name, category) =>
+          present.has(category) && (
+            <li key={name}>
+              <svg class="swatch" width="12" height="12" aria-hidden="true">
+                <rect
+                  width="12"
+                  height="12"
+                  rx="2"
+                  style={{ fill: `var(${categoryToken(name)})` }}
+                />
+              </svg>
+              {name}
+            </li>
+          ),
+      )}
+    </ul>
   );
 }
 

@@ -20,6 +20,8 @@ export interface IcicleProps {
   readonly isFaint: (row: number) => boolean;
   /** Class of a slice, where colour says something. */
   readonly hueOf?: (row: number) => string;
+  /** Token of a slice's colour, where it has one of its own; "" where it has not. */
+  readonly toneOf?: (row: number) => string;
   /** Levels that are drawn at most. */
   readonly levels?: number;
   readonly root: number;
@@ -117,13 +119,20 @@ function SliceBox(props: SliceBoxProps) {
   const y = level * LEVEL_PX;
   const full = fill[row] as number;
   const name = fitting(names[row] ?? "", span - 10);
+  const tone = props.toneOf?.(row);
   return (
     <g
       class={`slice${marked ? " marked" : ""}${isFaint(row) ? " faint" : ""} ${props.hueOf?.(row) ?? ""}`}
       onPointerEnter={onMark}
       onClick={() => onRoot(row === root ? (tree.parents[row] ?? -1) : row)}
     >
-      <rect x={x} y={y} width={span} height={LEVEL_PX - 2} />
+      <rect
+        x={x}
+        y={y}
+        width={span}
+        height={LEVEL_PX - 2}
+        style={tone ? { fill: `color-mix(in srgb, var(${tone}) 40%, var(--bg))` } : undefined}
+      />
       {full > 0 && (
         <rect
           class="gauge"
