@@ -98,6 +98,8 @@ class Tool:
         needs: What it needs from a profile; all must be met.
         times_of: What its times can be of, first what they are of by itself; empty where nothing
             it says is a sum or a mean.
+        opens: Options that its page opens with, by name; the defaults of ``options`` serve
+            scripts. As quick as a ``Need``: every page asks it.
     """
 
     id: str
@@ -109,6 +111,7 @@ class Tool:
     result: type[Result]
     needs: tuple[Need, ...] = ()
     times_of: tuple[TimeBase, ...] = ()
+    opens: Callable[[Profile], Mapping[str, str]] = lambda _: {}
 
     def __post_init__(self) -> None:
         taken = RESERVED_OPTIONS.intersection(f.name for f in dataclasses.fields(self.options))

@@ -236,7 +236,8 @@ class Diagnostic:
     """Something the reader of a number must know about it.
 
     Attributes:
-        slug: Stable name of the case.
+        slug: Stable name of the case. "empty-<table>" says why a table of the result has no rows;
+            pages show it in the place of the table.
         severity: "info", "warning" or "error".
         message: One sentence, complete in itself.
         where: Host, plane or file concerned; "" for the whole session.

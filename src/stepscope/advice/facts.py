@@ -95,6 +95,7 @@ FACTS = (
         title="The device waits for launches",
         needs=("overview_page",),
         symptom_of=(
+            "start-up",
             "allocation-stalls",
             "tiny-kernels",
             "slow-launches",
@@ -109,7 +110,7 @@ FACTS = (
         title="Kernels shorter than their launch",
         needs=("overview_page", "kernel_stats"),
         optional=("device_idle",),
-        symptom_of=("small-batch", "eager-execution"),
+        symptom_of=("start-up", "small-batch", "eager-execution"),
         parts=("launch", "framework"),
     ),
     RuleFacts(
@@ -117,7 +118,7 @@ FACTS = (
         title="Launches are slow",
         needs=("overview_page", "device_idle"),
         optional=("input_pipeline_analyzer",),
-        symptom_of=("eager-execution",),
+        symptom_of=("start-up", "eager-execution"),
         parts=("launch",),
     ),
     RuleFacts(
@@ -131,7 +132,7 @@ FACTS = (
         "allocation-stalls",
         title="Memory is allocated within the step",
         needs=("overview_page", "device_idle"),
-        symptom_of=("memory-fragmentation", "memory-near-limit"),
+        symptom_of=("start-up", "memory-fragmentation", "memory-near-limit"),
         parts=("allocation",),
     ),
     RuleFacts(
@@ -152,7 +153,9 @@ FACTS = (
         "idle-device",
         title="The device is idle",
         needs=("overview_page", "device_idle"),
+        optional=("step_account",),
         symptom_of=(
+            "start-up",
             "input-bound",
             "launch-bound",
             "tiny-kernels",
@@ -247,6 +250,12 @@ FACTS = (
         title="Memory grows with every step",
         needs=("memory_profile",),
         cause_of=("memory-near-limit",),
+    ),
+    RuleFacts(
+        "memory-at-peak",
+        title="One function holds most of the memory",
+        needs=("memory_profile",),
+        optional=("step_account",),
     ),
     RuleFacts(
         "collective-bound",
@@ -405,6 +414,7 @@ FACTS = (
         title="A few steps are much slower",
         needs=("overview_page",),
         symptom_of=(
+            "start-up",
             "slow-steps",
             "retracing",
             "recompilation",
@@ -418,6 +428,12 @@ FACTS = (
         "incomplete-profile",
         title="The recording is not whole",
         needs=("overview_page",),
+    ),
+    RuleFacts(
+        "start-up",
+        title="The device is only starting",
+        needs=("device_idle",),
+        parts=("launch", "allocation", "framework", "wait"),
     ),
     RuleFacts(
         "growing-steps",

@@ -25,8 +25,8 @@ _LOCATORS = {
 _ONLY_LOCATE = ("python-bound", "dominant-op")
 # The tool whose rows are ops.
 _OPS = "framework_op_stats"
-# Of an incomplete recording, what voids other findings.
-_VOIDING = "incomplete-profile"
+# What voids other findings: a recording that is not whole, or mostly of the start.
+_INCOMPLETE, _START_UP = "incomplete-profile", "start-up"
 
 _SEVERITY: tuple[Severity, ...] = ("info", "low", "medium", "high")
 # Shares of the step that a finding without a saving is ranked by.
@@ -202,9 +202,10 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     return replace(one, place=part.place, evidence=(*one.evidence, *part.evidence[:1]))
 
 
-def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, float, int, str]:
+def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, str]:
     """What comes first: what voids the rest, then by saving; what only informs comes last.
 
+    A remark on the recording, where it voids nothing, comes after all that it was recorded for.
     A part of the step ranks by its size, whether or not it is an alarm: nothing about a small
     part comes before it. What saves no time, such as memory, ranks by its severity.
     """
@@ -215,12 +216,18 @@ def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, float, int, str]:
     elif not is_part:
         saving *= (1 + one.confidence) / 2
     return (
-        not (one.rule == _VOIDING and one.severity != "info"),
+        not (_is_most(one, time) or (one.rule == _INCOMPLETE and one.severity != "info")),
         one.severity == "info" and not is_part,
+        one.severity == "info" and one.rule == _INCOMPLETE,
         -saving,
         -_SEVERITY.index(one.severity),
         one.rule,
     )
+
+
+def _is_most(one: Finding, time: StepTime) -> bool:
+    """Whether a recording is of the start for its larger part."""
+    return one.rule == _START_UP and 2 * (one.saving_ms or 0.0) > (time.step_ms or 0.0)
 
 
 def ordered(

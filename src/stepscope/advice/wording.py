@@ -1,29 +1,23 @@
 """A finding in words, laid out once for every surface: what it saves, where to see it, whose calls.
 
-Nobody reads the calls of a framework that was not recorded. A rule writes what each of them calls
-a thing as a choice, ``[tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile]``, anywhere
-in an action. An action that is nothing but a choice is left out for those that it does not name.
+A rule writes what each framework calls a thing as a choice (``verdicts.sentences``).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
-from typing import Final
 
 from stepscope.advice.results import Results
 from stepscope.field_names import label_of, suffix_of
 from stepscope.result import Finding, Ref, Result, columns_of, tables_of
+from stepscope.verdicts.sentences import chosen, key_of
 
 # A saving whose least is nearer to its most than this is one figure.
 _ONE_FIGURE = 0.9
 _OF_UNITS = " %mµs"
-# What the environment calls a framework, and what choices and code do.
-_KEYS: Final = {"TensorFlow": "tensorflow", "JAX": "jax", "PyTorch": "pytorch"}
-_CHOICE: Final = re.compile(r"\[((?:tensorflow|jax|pytorch): [^]]*)\]")
 
 
 def worded(finding: Finding, whole_ms: float | None) -> Finding:
@@ -75,7 +69,7 @@ def _percent(frac: float) -> str:
 def framework_of(results: Mapping[str, Result]) -> str:
     """The key of the recorded framework; "" where it is unknown, or none of those with keys."""
     overview = Results(results).optional.overview_page
-    return "" if overview is None else _KEYS.get(overview.environment.framework, "")
+    return "" if overview is None else key_of(overview.environment.framework)
 
 
 def in_words_of(framework: str, finding: Finding) -> Finding:
@@ -85,7 +79,7 @@ def in_words_of(framework: str, finding: Finding) -> Finding:
         framework: Its key; "" keeps what is for any.
         finding: As its rule wrote it.
     """
-    spoken = (_chosen(action, framework) for action in finding.actions)
+    spoken = (chosen(action, framework) for action in finding.actions)
     return replace(
         finding,
         actions=tuple(action for action in spoken if action),
@@ -98,16 +92,6 @@ def _own(code: Mapping[str, str], framework: str) -> dict[str, str]:
     if not framework or len(code) == 1:
         return dict(code)
     return {name: lines for name, lines in code.items() if name == framework}
-
-
-def _chosen(action: str, framework: str) -> str:
-    return _CHOICE.sub(lambda found: _said(found.group(1), framework), action).strip()
-
-
-def _said(choice: str, framework: str) -> str:
-    """One alternative, or all of them, each once, where the framework is unknown."""
-    named = dict(one.strip().split(": ", 1) for one in choice.split(" | "))
-    return named.get(framework, "") if framework else ", ".join(dict.fromkeys(named.values()))
 
 
 def named(finding: Finding, results: Mapping[str, Result]) -> Finding:

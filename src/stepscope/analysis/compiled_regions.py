@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import python_lines
 from stepscope.tables.ops.gpu_models import model_peaks
 from stepscope.tables.torch.graph_captures import GraphOps, op_counts, ops_of_graph
 from stepscope.tables.torch.graph_replays import (
@@ -183,9 +184,7 @@ def compiled_regions(profile: Profile, options: Options = Options()) -> Compiled
     graphs = [row for host in profile.hosts for row in _graph_rows(host, whole, told)]
     outside = ms(sum(one.outside_ps for one in found.values()))
     compiles = sum(one.compiles for one in found.values())
-    has_breaks = any(one.breaks for one in found.values())
-    many = any(len(one.regions) > 1 for one in found.values())
-    return CompiledRegions(
+    result = CompiledRegions(
         compiles=compiles,
         compile_ms=ms(sum(one.compile_ps for one in found.values())),
         guard_ms=ms(sum(one.lookup_ps for one in found.values())),
@@ -213,8 +212,8 @@ def compiled_regions(profile: Profile, options: Options = Options()) -> Compiled
         graph_ops=_table(
             GraphOpRow, [row for host in profile.hosts for row in _graph_op_rows(host, told)]
         ),
-        diagnostics=_diagnostics(compiles, has_breaks=has_breaks, many=many),
     )
+    return replace(result, diagnostics=(*_compiling(compiles), *_why_empty(profile, result)))
 
 
 def _recordings(profile: Profile) -> Iterator[Host]:
@@ -334,21 +333,60 @@ def _graph_rows(host: Host, whole_ps: int, told: _Told) -> list[dict[str, Any]]:
     return rows
 
 
-def _diagnostics(compiles: int, *, has_breaks: bool, many: bool) -> tuple[Diagnostic, ...]:
-    found = []
+def _compiling(compiles: int) -> Iterator[Diagnostic]:
     if compiles:
         text = (
             f"{compiles} frames were compiled within the recording. Why, only PyTorch's log tells: "
             "run with TORCH_LOGS=recompiles, or TORCH_TRACE=FOLDER and tlparse."
         )
-        found.append(Diagnostic("compiled-within", "warning", text))
-    if many and not has_breaks:
-        text = (
-            "Where functions break is known from Python's calls only: record with_stack=True. "
-            "Without, several regions may be breaks of one function or functions of their own."
+        yield Diagnostic("compiled-within", "warning", text)
+
+
+def _why_empty(profile: Profile, found: CompiledRegions) -> Iterator[Diagnostic]:
+    """Of each table without rows: whether there is nothing of it, or it was not recorded."""
+    no_graph = "No CUDA or HIP graph was replayed in this recording."
+    if not len(found.regions):
+        yield _empty("regions", _no_regions(found))
+    if not len(found.breaks):
+        yield _no_breaks(profile, found)
+    if not len(found.triton):
+        yield _empty("triton", "No kernel of Triton's ran in this recording.")
+    if not len(found.graphs):
+        yield _empty("graphs", no_graph)
+    if not len(found.graph_ops):
+        untold = (
+            "A replay does not say which ops its kernels come from, and neither a capture of the "
+            "graph nor a run of the same kernels outside of it was recorded: record the capture, "
+            "too, in this file or in one beside it."
         )
-        found.append(Diagnostic("breaks-unknown", "info", text))
-    return tuple(found)
+        yield _empty("graph_ops", untold if len(found.graphs) else no_graph)
+
+
+def _empty(table: str, message: str) -> Diagnostic:
+    return Diagnostic(f"empty-{table}", "info", message)
+
+
+def _no_regions(found: CompiledRegions) -> str:
+    none = "No compiled region was called in this recording."
+    if len(found.graphs):
+        return f"{none} What is replayed from a graph calls none, even if it was compiled."
+    return (
+        f"{none} Older versions of PyTorch do not record the calls." if len(found.triton) else none
+    )
+
+
+def _no_breaks(profile: Profile, found: CompiledRegions) -> Diagnostic:
+    if not len(found.regions):
+        return _empty("breaks", "No compiled region was called, so none broke.")
+    if any(python_lines(host) for host in profile.hosts):
+        return _empty("breaks", "No function broke: none resumed in the recorded calls of Python.")
+    text = (
+        "Where functions break is known from Python's calls only, which were not recorded: "
+        "torch.profiler.profile(with_stack=True)."
+    )
+    if len(found.regions) > 1:
+        text += " Without, several regions may be breaks of one function or functions of their own."
+    return _empty("breaks", text)
 
 
 TOOL = Tool(

@@ -18,6 +18,7 @@ from stepscope.tables.steps.device_allocations import session_allocations
 from stepscope.tables.steps.idle import CAUSES, DeviceGaps, Idle, has_idle, idle
 from stepscope.tables.steps.launches import session_launches
 from stepscope.tables.steps.markers import has_account
+from stepscope.tables.steps.slow_calls import session_slow_calls
 from stepscope.tables.steps.time_base import base_of
 
 LABELS: dict[str, str] = {
@@ -156,6 +157,25 @@ class AllocationRow(Row):
     ]
 
 
+class SlowCallRow(Row):
+    """Calls into the driver that take far longer than most do, while no device works."""
+
+    call: Annotated[str, Column("Call", kind="name")]
+    per_step: Annotated[
+        float, Column("Calls per step", kind="number", whole_label="Calls in the recording")
+    ]
+    total_ms: Annotated[
+        float,
+        Column(
+            "Time", unit="ms", kind="time", sort="desc",
+            help="Per step, all hosts together.",
+            whole_help="In the recording, all hosts together.",
+        ),
+    ]  # fmt: skip
+    longest_ms: Annotated[float, Column("Longest", unit="ms", kind="time")]
+    steps_frac: Annotated[float, Column("Steps with it", unit="%", kind="ratio")]
+
+
 class CopyRow(Row):
     """The copies of one kind in the counted steps."""
 
@@ -211,6 +231,7 @@ class DeviceIdle(Result):
         waits: Calls that wait for the device.
         launches: Calls that launch kernels.
         allocations: Calls that allocate memory from the driver or free it.
+        slow_calls: Calls into the driver that take far longer than most do: they start the device.
         copies: What is copied in a step, to, from and between devices.
         gaps: The gaps, longest first.
     """
@@ -228,6 +249,7 @@ class DeviceIdle(Result):
     waits: Table[WaitRow]
     launches: Table[LaunchRow]
     allocations: Table[AllocationRow]
+    slow_calls: Table[SlowCallRow]
     copies: Table[CopyRow]
     gaps: Table[GapRow]
 
@@ -260,6 +282,7 @@ def device_idle(profile: Profile, options: Options = Options()) -> DeviceIdle:
         waits=_waits(profile, found),
         launches=_launches(profile, found),
         allocations=_allocations(profile, found),
+        slow_calls=_slow_calls(profile, found),
         copies=_copies(profile, found),
         gaps=_gaps(profile, found, options),
     )
@@ -369,6 +392,21 @@ def _allocations(profile: Profile, found: Idle) -> Table[AllocationRow]:
         for call in session_allocations(profile)
     ]
     return _table(AllocationRow, rows)
+
+
+def _slow_calls(profile: Profile, found: Idle) -> Table[SlowCallRow]:
+    count = max(found.step_count, 1)
+    rows = [
+        {
+            "call": call.name,
+            "per_step": call.occurrences / count,
+            "total_ms": ms(call.total_ps) / count,
+            "longest_ms": ms(call.longest_ps),
+            "steps_frac": call.steps / count,
+        }
+        for call in session_slow_calls(profile)
+    ]
+    return _table(SlowCallRow, rows)
 
 
 def _copies(profile: Profile, found: Idle) -> Table[CopyRow]:

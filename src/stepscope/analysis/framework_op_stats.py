@@ -215,6 +215,8 @@ TOOL = Tool(
     options=Options,
     result=FrameworkOpStats,
     times_of=("recording", "step"),
+    # Host and device in one order compare what runs at once; the device's is what a step waits for.
+    opens=lambda profile: {"where": "device"} if any(map(has_device_events, profile.hosts)) else {},
     needs=(
         Need(
             met=lambda profile: any(

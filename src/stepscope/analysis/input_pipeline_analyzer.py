@@ -327,7 +327,9 @@ def _headline(
     largest = max(breakdown, key=lambda one: one.self_time_ms)
     where = ""
     if largest.self_time_frac:
-        where = f" Most of the host's input time ({largest.self_time_frac:.0%}) is " + (
+        share_of_host = f"{largest.self_time_frac:.0%}"
+        whole = "All" if share_of_host == "100%" else f"Most ({share_of_host})"
+        where = f" {whole} of the host's input time is " + (
             f"{largest.category[0].lower()}{largest.category[1:]}."
         )
     return f"{degree} input-bound: {share}.{where}"

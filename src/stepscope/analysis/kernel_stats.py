@@ -89,6 +89,9 @@ class KernelSliceRow(Row):
     """One slice of the pie of the longest kernels; the last one is all others."""
 
     name: Annotated[str, Column("Kernel", kind="name")]
+    kernels: Annotated[
+        int, Column("Kernels", kind="count", help="Distinct names: 1, but for all others.")
+    ]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time")]
     share_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
 
@@ -311,15 +314,21 @@ def _longest(rows: list[DeviceKernel], total_ps: float) -> Table[KernelSliceRow]
     for row in rows:
         by_name[row.kernel.name] = by_name.get(row.kernel.name, 0) + row.times.total_ps
     ordered = sorted(by_name.items(), key=lambda item: (-item[1], item[0]))
-    slices = ordered[:_SLICES]
-    if len(ordered) > _SLICES:
-        slices.append((OTHERS, sum(value for _name, value in ordered[_SLICES:])))
+    # A single one more is shown as itself.
+    shown = _SLICES if len(ordered) > _SLICES + 1 else len(ordered)
+    slices = [(name, 1, value) for name, value in ordered[:shown]]
+    rest = ordered[shown:]
+    if rest:
+        slices.append((OTHERS, len(rest), sum(value for _name, value in rest)))
     return Table(
         KernelSliceRow,
         {
-            "name": [name for name, _value in slices],
-            "total_duration_us": [us(value) for _name, value in slices],
-            "share_frac": [value / total_ps if total_ps else 0.0 for _name, value in slices],
+            "name": [name for name, _count, _value in slices],
+            "kernels": [count for _name, count, _value in slices],
+            "total_duration_us": [us(value) for _name, _count, value in slices],
+            "share_frac": [
+                value / total_ps if total_ps else 0.0 for _name, _count, value in slices
+            ],
         },
     )
 
@@ -402,6 +411,7 @@ TOOL = Tool(
     options=Options,
     result=KernelStats,
     times_of=("recording", "step"),
+    opens=lambda _: {"group_by": "name"},
     needs=(
         Need(
             met=lambda profile: any(map(runs_kernels, profile.hosts)),

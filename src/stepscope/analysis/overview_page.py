@@ -11,7 +11,9 @@ import numpy as np
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Tool
 from stepscope.result import Column, Finding, Result, Row, Table, ms
+from stepscope.schema import names
 from stepscope.tables.core.devices import Device, devices
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile, build_together
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible
 from stepscope.tables.device.usage import DeviceUsage, device_usage
@@ -223,7 +225,9 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         is_window=stats.source == WINDOW,
         has_host="host" in evidence,
         low_precision_frac=_low_precision_frac(precision),
+        is_memory_alone=all(_is_memory_alone(host) for host in profile.hosts),
     )
+    around = _environment(profile)
     return OverviewPage(
         headline=headline(verdict),
         bound_by=bound,
@@ -236,15 +240,21 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         device=device,
         precision=precision,
         op_shares=OpShares(*op_shares(profile)),
-        environment=_environment(profile),
+        environment=around,
         completeness=_completeness(profile),
-        next_steps=next_steps(verdict),
+        next_steps=next_steps(verdict, around.framework),
         recorded=evidence,
         top_ops=_top_ops(profile),
         step_table=_step_table(found),
         window=Window(tuple(one for host in profile.hosts for one in device_usage(host))),
         diagnostics=tuple(one for host in profile.hosts for one in completeness(host).diagnostics),
     )
+
+
+def _is_memory_alone(host: Host) -> bool:
+    """Whether a host's allocations were recorded and nothing that takes time, as in a snapshot."""
+    allocates = entries_named(host, names.MEMORY_EVENTS.__contains__).any()
+    return bool(allocates) and not host.space.length_ps.any()
 
 
 def _breakdown(found: SessionSteps | None) -> tuple[dict[str, float], dict[str, float]]:

@@ -13,7 +13,8 @@ from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.instructions import CompiledOp, compiled_from
-from stepscope.tables.account.made_of import made_of
+from stepscope.tables.account.launch_sites import at_launches
+from stepscope.tables.account.made_of import launched_from, made_of
 from stepscope.tables.account.op_families import PRODUCTS, family_of
 from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part, parts
@@ -44,6 +45,7 @@ class PartRow(Row):
     caller: Annotated[str, Column("Called from", kind="name")]
     between: Annotated[str, Column("Where", kind="text", help="The op or calls around most of it.")]
     made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
+    launched: Annotated[str, Column("Launched from", kind="text", help="For most of it, by share.")]
     op: Annotated[str, Column("Largest op", kind="name", hidden=True)]
     first: Annotated[str, Column("Largest owner", kind="name", hidden=True)]
     first_kind: Annotated[str, Column("Its kind", kind="category", hidden=True)]
@@ -240,7 +242,8 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     host, longest = max(found, key=lambda pair: _mean_ps(pair[1]))
     steps = longest.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
-    made = with_programs(host, parts(longest))
+    listed = at_launches(host, longest, owners(longest))
+    made = with_programs(host, parts(longest, listed))
     played = what_if(longest, made, host_cores(host))
     step_ps = _mean_ps(longest)
     recorder = sum(one.total_ps for one in made if one.kind == "recorder")
@@ -257,7 +260,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         growth=_growth(longest),
         unused_gradients=_unused(host, longest, len(start)),
         parts=_part_table(host, made, played, step_ps, len(start)),
-        owners=_owner_table(owners(longest), len(start), step_ps),
+        owners=_owner_table(listed, len(start), step_ps),
         rivals=_rival_table(host, longest),
     )
 
@@ -366,17 +369,19 @@ def _saving(without: WhatIf) -> dict[str, object]:
 def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, object]:
     first, told = one.first, series(one.time_ps)
     known = compiled_from(host, first.event)
-    place = _place(one, known)
-    op = next((owner.name for owner in one.owners if owner.kind == "op"), "")
+    owner = _located(one, is_launched=bool(launched := launched_from(one)))
+    place = _place(one, owner, known)
+    op = next((each.name for each in one.owners if each.kind == "op"), "")
     return {
         "kind": one.kind,
         "name": one.name,
         "function": place[0],
         "file": place[1],
         "line": place[2],
-        "caller": _caller(one, known),
+        "caller": _caller(one, owner, known),
         "between": _between(one),
         "made_of": made_of(one),
+        "launched": launched,
         "op": op,
         "first": first.name,
         "first_kind": first.kind,
@@ -408,24 +413,29 @@ def _type_of_model(host: Host, one: Part) -> str:
     return _TYPES.get(environment(host).settings.get(names.PARAMETERS, ""), "")
 
 
-def _caller(one: Part, known: CompiledOp) -> str:
+def _located(one: Part, *, is_launched: bool) -> Owner:
+    """The largest owner with a place; the loop's, unless most of the part was launched."""
+    mine = [each for each in one.owners if each.is_launched == is_launched] or one.owners
+    return next((each for each in mine if each.file), mine[0])
+
+
+def _caller(one: Part, owner: Owner, known: CompiledOp) -> str:
     if one.kind == "function" and one.first.under is not None:
         return one.first.under.caller
     if one.kind == "program":
         return ""
-    return known.caller if known.function else one.first.caller
+    return known.caller if known.function else owner.caller
 
 
-def _place(one: Part, known: CompiledOp) -> tuple[str, str, int]:
+def _place(one: Part, owner: Owner, known: CompiledOp) -> tuple[str, str, int]:
     """Where in the program a part is: its longest line, or the source of its op."""
     if one.kind == "program":  # where the thread waits meanwhile is not where it comes from
         return "", "", 0
     if one.kind == "function" and (whole := one.first.under) is not None:
         return whole.function, whole.file, whole.line
     if known.line and one.kind not in ("python", "library"):
-        return known.function or one.first.function, known.file, known.line
-    first = next((owner for owner in one.owners if owner.file), one.first)
-    return first.function, first.file, first.line
+        return known.function or owner.function, known.file, known.line
+    return owner.function, owner.file, owner.line
 
 
 def _between(one: Part) -> str:

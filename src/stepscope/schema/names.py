@@ -109,11 +109,18 @@ OUTSIDE_OPS: Final = "Launched outside of any op"
 BEFORE_RECORDING: Final = "Launched before the recording"
 FROM_GRAPH: Final = "Replayed from a graph"
 NO_LAUNCH: Final = "Launch not recorded"
+# What PyTorch's compiler writes, in the folder of its cache or by the name it gives such a file.
+INDUCTOR_FILE: Final = r"torchinductor|[/\\]c[a-z2-7]{50,52}\.py$"
+# What holds memory that was taken before an allocator's history begins; its line is not known.
+ALLOCATED_BEFORE: Final = "Allocated before the recording"
 # What a PyTorch recording says of an event beyond its other stats: a JSON object.
 ARGUMENTS: Final = "args"
 SEQUENCE_NUMBER: Final = "sequence_number"
 # Of a collective in a PyTorch recording: the how-manieth of its communicator.
 COLLECTIVE_NUMBER: Final = "Seq"
+# Of a message, in its arguments: the global rank of the other side.
+SOURCE_RANK: Final = "Src Rank"
+TARGET_RANK: Final = "Dst Rank"
 GRAPH_NODE: Final = "graph_node_id"
 PYTHON_ID: Final = "python_id"
 PYTHON_PARENT_ID: Final = "python_parent_id"

@@ -1,13 +1,37 @@
-"""What sentences with numbers have in common."""
+"""What sentences have in common: large numbers, and whose calls they name.
+
+Nobody reads the calls of a framework that was not recorded. What each of them calls a thing is
+written as a choice, ``[tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile]``, anywhere
+in a sentence. One that is nothing but a choice is left out for those that it does not name.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
+# What the environment calls a framework, and what choices and code do.
+_KEYS: Final = {"TensorFlow": "tensorflow", "JAX": "jax", "PyTorch": "pytorch"}
+_CHOICE: Final = re.compile(r"\[((?:tensorflow|jax|pytorch): [^]]*)\]")
 _SCIENTIFIC: Final = re.compile(r"\b\d(?:\.\d+)?e\+\d\d\b")
 
 
 def written_out(text: str) -> str:
     """A sentence whose large numbers are written out: "1.51e+04 ms" is 15,100 ms."""
     return _SCIENTIFIC.sub(lambda found: f"{float(found[0]):,.0f}", text)
+
+
+def key_of(framework: str) -> str:
+    """The key of a framework by what the environment calls it; "" where it has none."""
+    return _KEYS.get(framework, "")
+
+
+def chosen(sentence: str, framework: str) -> str:
+    """A sentence with what one framework, by its key, calls things; "" names all of them."""
+    return _CHOICE.sub(lambda found: _said(found.group(1), framework), sentence).strip()
+
+
+def _said(choice: str, framework: str) -> str:
+    """One alternative, or all of them, each once, where the framework is unknown."""
+    named = dict(one.strip().split(": ", 1) for one in choice.split(" | "))
+    return named.get(framework, "") if framework else ", ".join(dict.fromkeys(named.values()))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC, LIMITS, BoundBy
-from stepscope.verdicts.sentences import written_out
+from stepscope.verdicts.sentences import chosen, key_of, written_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class StepVerdict:
         is_window: Whether there are no steps, and the recording as a whole counts as one.
         has_host: Whether what a thread of the host did was recorded.
         low_precision_frac: Share of device compute in 16 bits or fewer; NaN where not known.
+        is_memory_alone: Whether allocations were recorded, and nothing that takes time.
     """
 
     bound_by: BoundBy
@@ -37,6 +38,7 @@ class StepVerdict:
     is_window: bool = False
     has_host: bool = True
     low_precision_frac: float = math.nan
+    is_memory_alone: bool = False
 
     @property
     def is_copies(self) -> bool:
@@ -77,6 +79,8 @@ def headline(verdict: StepVerdict) -> str:
 
 
 def _headline(verdict: StepVerdict) -> str:
+    if verdict.is_memory_alone:
+        return "Only memory was recorded: memory_profile says who holds it at its peak."
     if verdict.steps == 0:
         return (
             "No step was found, so it is unknown where a step goes; "
@@ -185,9 +189,9 @@ _NEXT: dict[str, tuple[str, ...]] = {
         "Copy results to the host less often: keep metrics on the device, log every N steps.",
     ),
     "kernel_launch": (
-        "Launch fewer, larger kernels: compile the step (tf.function(jit_compile=True), jax.jit, "
-        "torch.compile).",
-        "If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.",
+        "Launch fewer, larger kernels: compile the step ([tensorflow: "
+        "tf.function(jit_compile=True) | jax: jax.jit | pytorch: torch.compile]).",
+        "[tensorflow: If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.]",
     ),
     "host": (
         "Open framework_op_stats for the host ops with the most self time.",
@@ -216,8 +220,10 @@ _NEXT_FOR_COPIES = (
 )
 
 
-def next_steps(verdict: StepVerdict) -> tuple[str, ...]:
-    """Where to look next, and what usually helps."""
+def next_steps(verdict: StepVerdict, framework: str = "") -> tuple[str, ...]:
+    """Where to look next, and what usually helps, in the words of a framework ("" of all)."""
+    if verdict.is_memory_alone:
+        return ("Open memory_profile: what is in use at the peak, by line, op and module.",)
     advice = list(_NEXT_FOR_COPIES if verdict.is_copies else _NEXT[verdict.bound_by])
     if verdict.bound_by == "device" and verdict.low_precision_frac < _LOW_PRECISION_FRAC:
         advice.append(_LOWER_PRECISION)
@@ -231,4 +237,5 @@ def next_steps(verdict: StepVerdict) -> tuple[str, ...]:
         advice[1] = "This run used no accelerator: the CPU's ops are the device work."
     if verdict.steps and not verdict.is_marked:
         advice.append("Steps were not marked; mark them for exact step times.")
-    return tuple(advice)
+    key = key_of(framework)
+    return tuple(said for one in advice if (said := chosen(one, key)))

@@ -144,6 +144,7 @@ RESTS_ON: dict[str, set[str]] = {
     "memory-near-limit": set(),
     "memory-fragmentation": set(),
     "memory-growth": set(),
+    "memory-at-peak": set(),
     "collective-bound": {"ops"},
     "exposed-collectives": {"ops"},
     "gradient-buckets": {"ops"},
@@ -171,6 +172,7 @@ RESTS_ON: dict[str, set[str]] = {
     "uneven-steps": set(),
     "largest-part": set(),
     "incomplete-profile": set(),
+    "start-up": {"driver"},
 }
 
 

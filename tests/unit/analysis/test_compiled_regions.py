@@ -77,9 +77,39 @@ def test_a_break_is_told_by_the_function_that_resumes(tmp_path: Path) -> None:
 
 def test_without_stacks_breaks_are_not_known(tmp_path: Path) -> None:
     events = [one for one in program() if one["cat"] != "python_function"]
-    found = compiled_regions(profile(tmp_path, events))
-    assert len(found.breaks) == 0
-    assert "breaks-unknown" in {one.slug for one in found.diagnostics}
+    said = why_empty(compiled_regions(profile(tmp_path, events)))
+    assert "with_stack=True" in said["breaks"] and "several regions" in said["breaks"]
+
+
+def why_empty(found: CompiledRegions) -> dict[str, str]:
+    """The reasons, by table; exactly the tables without rows have one."""
+    said = {one.slug: one.message for one in found.diagnostics}
+    tables = {
+        name: len(getattr(found, name))
+        for name in ("regions", "breaks", "triton", "graphs", "graph_ops")
+    }
+    assert {f"empty-{name}" for name, rows in tables.items() if not rows} == {
+        slug for slug in said if slug.startswith("empty-")
+    }
+    return {slug.removeprefix("empty-"): text for slug, text in said.items()}
+
+
+def test_a_table_without_rows_says_whether_it_was_not_recorded_or_did_not_happen(
+    tmp_path: Path,
+) -> None:
+    whole = [one for one in program() if one["name"] != RESUMED]
+    whole.append(x("python_function", "train.py(3): forward", 0, 70))
+    said = why_empty(compiled_regions(profile(tmp_path, whole)))
+    assert said["breaks"].startswith("No function broke")
+    assert said["graphs"] == said["graph_ops"] and "graph was replayed" in said["graphs"]
+    said = why_empty(compiled_regions(profile(tmp_path, replay(1, 0, 100, "abc"))))
+    assert "replayed from a graph calls none" in said["regions"]
+    assert said["breaks"] == "No compiled region was called, so none broke."
+    assert "capture" in said["graph_ops"] and "Triton" in said["triton"]
+    said = why_empty(
+        compiled_regions(profile(tmp_path, kernel(1, 2, 9, 4, "triton_poi_fused_add_0")))
+    )
+    assert "Older versions" in said["regions"]
 
 
 def test_kernels_of_triton_have_bytes_and_arguments(tmp_path: Path) -> None:

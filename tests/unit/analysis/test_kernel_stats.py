@@ -128,6 +128,7 @@ def test_the_pie_ends_with_all_others() -> None:
     found = stats(many)
     assert len(found.longest) == 11
     assert found.longest["name"][-1] == OTHERS
+    assert sum(found.longest["kernels"]) == found.totals.distinct_kernels
     assert sum(found.longest["share_frac"]) == pytest.approx(1)
 
 

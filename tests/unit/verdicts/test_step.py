@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import get_args
 
+import pytest
+
 from stepscope.tables.steps.attribution import PARTS
 from stepscope.tables.steps.bottleneck import BoundBy
 from stepscope.verdicts.step import StepVerdict, headline, next_steps
@@ -118,3 +120,21 @@ def test_idle_devices_without_a_host_are_not_blamed_on_python() -> None:
 def test_long_times_are_written_out() -> None:
     long = replace(INPUT, step_ms=15122.0, breakdown_ms=dict.fromkeys(PARTS, 0.0))
     assert "of each 15,100 ms step" in headline(long)
+
+
+@pytest.mark.parametrize(
+    ("framework", "own", "others"),
+    [
+        ("PyTorch", "torch.compile", ("jit_compile", "jax.jit", "TF_GPU_THREAD_MODE")),
+        ("JAX", "jax.jit", ("jit_compile", "torch.compile", "TF_GPU_THREAD_MODE")),
+        ("TensorFlow", "jit_compile", ("jax.jit", "torch.compile")),
+    ],
+)
+def test_each_framework_reads_its_own_calls(
+    framework: str, own: str, others: tuple[str, ...]
+) -> None:
+    launching = replace(INPUT, bound_by="kernel_launch")
+    said = " ".join(next_steps(launching, framework))
+    assert own in said and not any(other in said for other in others)
+    # Where it is unknown, each is named.
+    assert all(one in " ".join(next_steps(launching)) for one in (own, *others))

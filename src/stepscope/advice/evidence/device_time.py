@@ -114,11 +114,18 @@ def kernels_per_step(kernels: KernelStats, overview: OverviewPage) -> float:
 
 
 def launch_calls(idle: DeviceIdle) -> tuple[float, float]:
-    """Calls per step that launch kernels, and their mean time in µs (NaN without any)."""
-    rows = list(idle.launches.records())
-    calls = float(sum(row.per_step for row in rows))
-    total = sum(row.per_step * row.mean_us for row in rows)
-    return calls, total / calls if calls else float("nan")
+    """Calls per step that launch kernels, and their mean time in µs (NaN without any).
+
+    Those that start the device, of which there are few, say nothing about the others.
+    """
+    slow = {row.call: row for row in idle.slow_calls.records()}
+    calls, total_us = 0.0, 0.0
+    for row in idle.launches.records():
+        first = slow.get(row.call)
+        calls += row.per_step - (first.per_step if first else 0.0)
+        total_us += row.per_step * row.mean_us - (first.total_ms * 1e3 if first else 0.0)
+    # Slow calls need not launch a kernel of the recording, so that less than nothing may be left.
+    return (calls, total_us / calls) if calls > 0 and total_us > 0 else (0.0, float("nan"))
 
 
 def said_name(name: str, length: int = 60) -> str:

@@ -158,6 +158,8 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
             if part.is_source
             else f" Meanwhile the loop's thread is mostly at {part.file}:{part.line}."
         )
+    if part.launched:
+        source = f" The program launches it at {part.launched}."
     if part.is_program:
         what, largest = f"Runs of the compiled function {part.first}", ""
         source = f"{source} {_WHOLE}"

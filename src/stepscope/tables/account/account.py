@@ -35,8 +35,9 @@ _UNPLACED = (
 # Ops, and what hands them over.
 _OF_OPS = (of_native.OP, of_native.DISPATCH, of_native.FRAME, FRAMEWORK_CALL)
 _LONG_WAIT_PS = 200_000_000
-# Columns of this many moments are large.
-_MANY = 1 << 17
+# Columns of this many events are large. Those of so many more are worth the time that returning
+# them takes after every stage.
+_MANY, _VERY_MANY = 1 << 17, 1 << 20
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -127,9 +128,9 @@ def account(host: Host) -> Account | None:
     line = found.markers.thread
     said = native(host, line, found.markers)
     calls = frames(host, line, begin_ps, end_ps)
-    work = compute(host, line, begin_ps, end_ps)
-    if len(host.space.events) > _MANY:
-        give_back()  # what these were made from: the next needs as much
+    _make_room(host, _VERY_MANY)
+    work = compute(host, line, begin_ps, end_ps, with_rows=calls is not None)
+    _make_room(host)
     moments = _moments(start, end, said, calls, work)
     under = np.full(len(moments.kind), -1, dtype=np.int32)
     if calls is not None:
@@ -145,9 +146,21 @@ def account(host: Host) -> Account | None:
         moments.place[:] = np.where(free & (code >= 0), first - code, moments.place)
     named, grows = None if said is None else said.named, growth(said, found)
     del said  # the sums take as much
-    if len(moments.kind) > _MANY:
+    _make_room(host)
+    summed = _summed(moments, under, found, line, named, calls, work, around, grows)
+    _make_room(host, _VERY_MANY)
+    return summed
+
+
+def _make_room(host: Host, least: int = _MANY) -> None:
+    """Return what the last columns were made from, since the next need as much.
+
+    Args:
+        host: What is small frees little.
+        least: Only with more events than this.
+    """
+    if len(host.space.events) > least:
         give_back()
-    return _summed(moments, under, found, line, named, calls, work, around, grows)
 
 
 def _at_forward(moments: _Moments, calls: Frames, host: Host, line: int) -> None:
@@ -192,6 +205,8 @@ def _moments(
     begin, until, of_step = _cut(start, end, work, parted)
     event, call = (_at(one, begin) for one in parted)
     del events, parted  # as large as all that is found of the moments
+    if len(begin) > _MANY:
+        give_back()
     if said is not None and calls is not None and calls.is_sampled:
         place_by_looks(said, calls, event, begin, until, call)
     kind, item, place, waits = _owners(said, calls, event, call)

@@ -45,6 +45,11 @@ _KINDS = {
 }
 
 
+# Start, end, code and event row of spans; there may be as many of them as events.
+_Spans = tuple[I64, I64, I32, I32]
+_NO_TIMES, _NO_ROWS = np.empty(0, np.int64), np.empty(0, np.int32)
+
+
 class _Fact(NamedTuple):
     """What a code stands for."""
 
@@ -80,6 +85,7 @@ class Compute:
     Attributes:
         start_ps, end_ps: By start; they overlap as they like.
         label: Of each, from 1: which of ``things``. Where they overlap the larger has the time.
+        row: Event row of each; empty unless asked for.
         things: What the labels stand for, from 1 on; the last is the rest.
         busy_start_ps, busy_end_ps: When any of them ran; disjoint, ascending.
         has_device: Whether any ran on a device.
@@ -88,25 +94,26 @@ class Compute:
     start_ps: I64
     end_ps: I64
     label: U8
+    row: I32
     things: tuple[Computed, ...]
     busy_start_ps: I64
     busy_end_ps: I64
     has_device: bool
 
 
-def compute(host: Host, line: int, begin_ps: int, end_ps: int) -> Compute:
+def compute(
+    host: Host, line: int, begin_ps: int, end_ps: int, *, with_rows: bool = False
+) -> Compute:
     """The work of pools and devices between two times, less that of the loop's own thread."""
-    start, end, code, row, facts = _spans(host, line)
-    touches = (end > begin_ps) & (start < end_ps)
-    rows = np.flatnonzero(touches)
-    rows = rows[np.argsort(start[rows], kind="stable")]
-    start, end, code, row = start[rows], end[rows], code[rows], row[rows]
+    parts, facts = _spans(host, line)
+    start, end, code, row = _joined(parts, begin_ps, end_ps)
     label, things = _labelled(start, end, code, row, facts)
     things = tuple(_with_opcode(host, one) for one in things)
     makes_input = np.asarray([False, *(one.kind == "input" for one in things)])[label]
     busy = union_spans(start[~makes_input], end[~makes_input])
     has_device = any(one.on_device for one in things)
-    return Compute(start, end, label, things, *busy, has_device)
+    of_event = row if with_rows and has_device else _NO_ROWS
+    return Compute(start, end, label, of_event, things, *busy, has_device)
 
 
 # So many stretches at a time: a sweep needs several times what it finds.
@@ -140,13 +147,13 @@ def _with_opcode(host: Host, one: Computed) -> Computed:
 
 
 def _labelled(
-    start: I64, end: I64, code: I64, row: I64, facts: list[_Fact]
+    start: I64, end: I64, code: I32, row: I32, facts: list[_Fact]
 ) -> tuple[U8, tuple[Computed, ...]]:
     """Labels of the spans: of ops, or of families of ops where there are more than labels."""
     if np.count_nonzero(np.bincount(code)) > CLASSES - 2:
         code, facts = _by_family(code, facts)
     length = end - start
-    sums = sum_labels(code.astype(np.int32), length, length, len(facts))
+    sums = sum_labels(code, length, length, len(facts))
     total = sums.total_ps
     used = np.flatnonzero(total > 0)
     # Where spans overlap, devices come before hosts, ops before the runtime around them, and the
@@ -179,24 +186,42 @@ def _competes(facts: list[_Fact], total: I64) -> Bool:
     return found
 
 
-def _by_family(code: I64, facts: list[_Fact]) -> tuple[I64, list[_Fact]]:
+def _by_family(code: I32, facts: list[_Fact]) -> tuple[I32, list[_Fact]]:
     """The same with one code for each family of ops."""
     index: dict[tuple[str, str, bool], int] = {}
     merged: list[_Fact] = []
     place = []
     for one in facts:
-        key = (one.kind, family_of(one.op.type or one.op.name), one.on_device)
+        is_typed = one.op.type not in ("", "Unknown")
+        key = (one.kind, family_of(one.op.type if is_typed else one.op.name), one.on_device)
         if key not in index:
             index[key] = len(merged)
             merged.append(one)
         place.append(index[key])
-    return np.asarray(place, dtype=np.int64)[code], merged
+    return np.asarray(place, dtype=np.int32)[code], merged
 
 
-def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[_Fact]]:
-    """Start, end, code and event row of each span; kind, op and side of each code."""
+def _joined(parts: list[_Spans], begin_ps: int, end_ps: int) -> _Spans:
+    """The spans that touch the time between, by start; empties the list of their parts."""
+    near: list[_Spans] = [(_NO_TIMES, _NO_TIMES, _NO_ROWS, _NO_ROWS)]
+    while parts:
+        start, end, code, row = parts.pop(0)
+        touches = (end > begin_ps) & (start < end_ps)
+        if not touches.all():
+            start, end, code, row = start[touches], end[touches], code[touches], row[touches]
+        near.append((start, end, code, row))
+    start, end, code, row = (np.concatenate(column) for column in zip(*near, strict=True))
+    del near
+    if not (start[1:] >= start[:-1]).all():
+        order = np.argsort(start, kind="stable")
+        start, end, code, row = start[order], end[order], code[order], row[order]
+    return start, end, code, row
+
+
+def _spans(host: Host, line: int) -> tuple[list[_Spans], list[_Fact]]:
+    """Start, end, code and event row of spans, part by part; what each code stands for."""
     facts: list[_Fact] = []
-    parts: list[tuple[I64, I64, I64, I64]] = []
+    parts: list[_Spans] = []
     ops = host_ops(host)
     facts += [_Fact("op", op, False) for op in ops.ops]
     begins = np.searchsorted(ops.rows, host.space.line_begin)
@@ -213,13 +238,10 @@ def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[_Fact]]:
     if len(found):
         own = np.flatnonzero(~found.is_container)
         code, of_device = _device_facts(host, found, own)
-        parts.append((found.start_ps[own], found.end_ps[own], len(facts) + code, found.rows[own]))
+        codes, row = (len(facts) + code).astype(np.int32), found.rows[own].astype(np.int32)
+        parts.append((found.start_ps[own], found.end_ps[own], codes, row))
         facts += of_device
-    if not parts:
-        nothing = np.empty(0, dtype=np.int64)
-        return nothing, nothing, nothing, nothing, facts
-    start, end, code, row = (np.concatenate([part[at] for part in parts]) for at in range(4))
-    return start, end, code, row, facts
+    return parts, facts
 
 
 # A kernel's own name in its signature: without what it returns, its namespaces and templates.
@@ -236,11 +258,11 @@ _MODEL_OPS = {
 def _device_facts(host: Host, found: DeviceEvents, own: I64) -> tuple[I64, list[_Fact]]:
     """A code of each of these device events, and what the codes stand for.
 
-    That is its op. Where only words say why there is none ("Replayed from a graph"), the kernels
-    are distinguished by their names.
+    That is its op. Where only words say why there is none ("Replayed from a graph"), or the op is
+    all of a region that PyTorch compiled, the kernels are distinguished by their names.
     """
     count = max(len(found.ops), 1)
-    wordy = np.asarray([op.type == "Unknown" and " " in op.name for op in found.ops] or [False])
+    wordy = np.asarray([_is_many(op) for op in found.ops] or [False])
     op, meta = found.op[own].astype(np.int64), host.space.events.metadata[found.rows[own]]
     thing = np.where(wordy[op], count + meta.astype(np.int64), op)
     things = count + len(host.space.event_metadata.name)
@@ -253,31 +275,41 @@ def _device_facts(host: Host, found: DeviceEvents, own: I64) -> tuple[I64, list[
     return code.astype(np.int64), facts
 
 
+# Of PyTorch's compiler, as ops: a whole region of the program each, and its gradients.
+_REGION = re.compile(r"(?:autograd/|torch/)?(?:Torch-Compiled Region|Compiled(?:Function|FxGraph))")
+
+
+def _is_many(op: OpName) -> bool:
+    """Whether what is recorded as an op stands for whatever was launched."""
+    return (op.type == "Unknown" and " " in op.name) or _REGION.match(op.name) is not None
+
+
 def _kernel(name: str) -> OpName:
     told = _KERNEL.match(name)
     short = (told.group(1) if told else name)[:_LONG_NAME]
     return OpName(OpCategory.UNKNOWN, short, _MODEL_OPS.get(kernel_class(name), "Unknown"))
 
 
-def _op_spans(host: Host, ops: HostOps, inside: slice) -> tuple[I64, I64, I64, I64]:
+def _op_spans(host: Host, ops: HostOps, inside: slice) -> _Spans:
     """Start, end, op and event row of what ran on one line."""
     own = inside.start + np.flatnonzero(ops.is_execution[inside])
     events = ops.rows[own]
     moments = innermost(host.space.events.start_ps[events], host.space.length_ps[events])
-    op = ops.op[own][moments.owner].astype(np.int64)
-    return moments.start_ps, moments.end_ps, op, events[moments.owner]
+    own = own[moments.owner]
+    row = ops.rows[own].astype(np.int32)
+    return moments.start_ps, moments.end_ps, ops.op[own], row
 
 
-def _as_input(code: I64, ops: HostOps, facts: list[_Fact]) -> I64:
+def _as_input(code: I32, ops: HostOps, facts: list[_Fact]) -> I32:
     """What a thread of tf.data's makes: by the op of its function, else by its iterator."""
-    first, place = distinct_keys(code)
+    first, place = distinct_keys(code.astype(np.int64))
     listed = code[first].tolist()
     base = len(facts)
     facts += [_Fact("input", ops.ops[at], False) for at in listed]
-    return base + place
+    return (base + place).astype(np.int32)
 
 
-def _runtime_spans(host: Host, line: int, facts: list[_Fact]) -> list[tuple[I64, I64, I64, I64]]:
+def _runtime_spans(host: Host, line: int, facts: list[_Fact]) -> list[_Spans]:
     """What threads of the runtimes' pools do around and between ops, and what they compile."""
     space, by_name = host.space, host_names(host)
     runs = entries_named(host, lambda name: _PROGRAM.search(name) is not None)
@@ -304,6 +336,6 @@ def _runtime_spans(host: Host, line: int, facts: list[_Fact]) -> list[tuple[I64,
                 facts.append(_Fact(kind, OpName(OpCategory.UNKNOWN, name, ""), False))
             listed.append(codes[name])
         start = space.events.start_ps[own]
-        code = np.asarray(listed, dtype=np.int64)[place]
-        found.append((start, start + space.length_ps[own], code, own))
+        code = np.asarray(listed, dtype=np.int32)[place]
+        found.append((start, start + space.length_ps[own], code, own.astype(np.int32)))
     return found

@@ -8,7 +8,7 @@ and our tracer on planes of their own, with the file's path.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,7 +39,10 @@ _C_CALL = re.compile(r"\$(\S+) (.+)$", re.S)
 # modules ("nn.Module: Linear_0").
 _BUILT_IN = re.compile(r"\$<built-in (?:method|function) ([^ >]*)(?: of (\S+) object at .*)?>$")
 _MODULE = re.compile(r"\$nn\.Module: (.*?)(?:_\d+)?$")
+# Stands for the file of a module's call.
+_A_MODULE = "nn.Module"
 _OF_FRAMEWORK = re.compile(r"torch\b|Tensor$|Parameter$|type$|pybind11_")
+_GENERATED = re.compile(names.INDUCTOR_FILE)
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
 _STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
 _PACKAGES = "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
@@ -275,7 +278,7 @@ def _without_file(text: str) -> Name:
     """Of a module of PyTorch's, or a call into C."""
     public = ""
     if (module := _MODULE.match(text)) is not None:
-        function, kind = module.group(1), FRAMEWORK
+        return Name(module.group(1), _A_MODULE, 0, FRAMEWORK, module.group(1), *_waits(""))
     elif (called := _BUILT_IN.match(text)) is not None:
         function = called.group(1)
         kind = FRAMEWORK if _OF_FRAMEWORK.match(called.group(2) or "") else BUILT_IN
@@ -308,6 +311,8 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
     Files may be recorded with the folders of their packages: one of no framework and no library
     is then the program's.
     """
+    if _GENERATED.search(path or file):
+        return FRAMEWORK, "torch"
     installed, standard = _INSTALLED.search(path), _STANDARD.search(path)
     if installed is not None:
         inside = installed.group(1).replace("\\", "/")
@@ -331,6 +336,36 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
     if stem in LIBRARY_FILES or stem == "__init__" or file.startswith("<frozen"):
         return LIBRARY, stem if stem != "__init__" else ""
     return UNSAID, ""
+
+
+# Between a module's call and its function lie this many calls of PyTorch's at most.
+_BELOW_MODULE = 4
+
+
+def _with_classes(known: dict[int, Name], meta: I64, parent: I64) -> dict[int, Name]:
+    """The names with the classes of modules, whose functions PyTorch records without them.
+
+    What modules of several classes have in common keeps its own name alone.
+    """
+    module = {row: one.function for row, one in known.items() if one.file == _A_MODULE}
+    bare = [
+        row for row, one in known.items() if one.function == "forward" and one.kind != FRAMEWORK
+    ]
+    if not module or not bare:
+        return known
+    found = dict(known)
+    modules = np.asarray(list(module), dtype=np.int64)
+    for row in bare:
+        at, classes = np.flatnonzero(meta == row), set[str]()
+        for _level in range(_BELOW_MODULE):
+            at = parent[at]
+            at = at[at >= 0]
+            is_module = np.isin(meta[at], modules)
+            classes |= {module[one] for one in distinct(meta[at[is_module]]).tolist()}
+            at = at[~is_module]
+        if len(classes) == 1:
+            found[row] = replace(known[row], function=f"{classes.pop()}.forward")
+    return found
 
 
 def _linked(
@@ -377,6 +412,7 @@ def _linked(
         call[here] = np.where(begins, here, inside)
         passive[here] = is_wait[here] | (has & passive[up] & (kind[here] != OWN))
     moments = innermost(start, length)
+    known = _with_classes(known, meta, parent)
     return Frames(
         rows, start, length, _without_gaps(moments) if is_sampled else moments, meta, kind, own,
         line, caller, call, passive, known, is_sampled, moments.start_ps,

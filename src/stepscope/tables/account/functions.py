@@ -58,14 +58,17 @@ def _function_spans(calls: Frames) -> Iterator[tuple[Name, tuple[I64, I64]]]:
             yield calls.names[int(calls.name[group[0]])], union_spans(starts, ends)
 
 
-def standing_for(calls: Frames, steps: HostSteps, place: I64, time_ps: I64) -> I64:
+def standing_for(
+    calls: Frames, steps: HostSteps, place: I64, time_ps: I64, *, on_device: bool = False
+) -> I64:
     """The function that stands for each place where ops are run, as a row of ``calls``; -1 none.
 
     Args:
         calls: Python's calls.
         steps: Their steps.
-        place: Rows of ``calls`` at which ops ran; -1 unknown.
+        place: Rows of ``calls`` at which ops ran, or were launched; -1 unknown.
         time_ps: For how long.
+        on_device: Whether a device ran them, so that their functions may be over long before.
     """
     found = np.full(len(place), -1, dtype=np.int64)
     own = np.where(place >= 0, calls.own[np.maximum(place, 0)], -1)
@@ -74,13 +77,20 @@ def standing_for(calls: Frames, steps: HostSteps, place: I64, time_ps: I64) -> I
         return found
     first, at = distinct_keys(own[known])
     tree = _tree(calls, own[known][first], sum_by_key(at, time_ps[known], len(first)))
-    chosen = _chosen(tree, _around(tree, calls, steps), _SOME_FRAC * _whole_ps(steps))
+    whole = _with_most(tree, time_ps[known]) if on_device else _around(tree, calls, steps)
+    chosen = _chosen(tree, whole, _SOME_FRAC * _whole_ps(steps))
     found[known] = _outermost(tree, chosen)[tree.chain][at]
     return found
 
 
 def _whole_ps(steps: HostSteps) -> float:
     return float(steps.duration_ps[steps.kept].sum())
+
+
+def _with_most(tree: _Tree, time_ps: I64) -> frozenset[int]:
+    """Functions that launch nearly all there is: the step, and the model that it runs."""
+    least = _STEP_FRAC * int(time_ps.sum())
+    return frozenset(code for code, time in tree.time_ps.items() if time >= least)
 
 
 def _around(tree: _Tree, calls: Frames, steps: HostSteps) -> frozenset[int]:

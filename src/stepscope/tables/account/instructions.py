@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import pivot
 from stepscope.schema import names
 from stepscope.tables.account.frames import is_installed
 from stepscope.tables.core.profile import Host
@@ -90,12 +91,11 @@ def _source(module: HloModule, instruction: Instruction) -> tuple[SourceFrame, s
 
 def _argument_type(host: Host, event: int) -> str:
     """The type of the first operand that has one, where PyTorch recorded the types; "" unknown."""
-    said = event_stats(host).texts(names.ARGUMENTS)
-    code = int(said.at(np.asarray([event]))[0])
-    if code < 0:
+    said = dict(pivot.event_stats(host.space, event)).get(names.ARGUMENTS)
+    if not isinstance(said, str):
         return ""
     try:
-        arguments = json.loads(said.texts[code])
+        arguments = json.loads(said)
     except ValueError:
         return ""
     types = arguments.get("Input type") if isinstance(arguments, dict) else None

@@ -37,7 +37,23 @@ def _places_of_ops(one: Part) -> str:
     )
 
 
+def launched_from(one: Part) -> str:
+    """Where the program launches most of a part, with shares of it; "" where that is unknown."""
+    total: dict[str, int] = {}
+    for owner in one.owners:
+        if owner.is_launched and owner.file:
+            at = f"{owner.file}:{owner.line}" if owner.line else owner.file
+            where = f"{owner.function} ({at})" if owner.function else at
+            total[where] = total.get(where, 0) + owner.total_ps
+    listed = sorted(total.items(), key=lambda item: -item[1])[:_SITES]
+    if sum(total.values()) <= one.total_ps / 2:
+        return ""
+    return ", ".join(f"{where} {time / max(one.total_ps, 1):.0%}" for where, time in listed)
+
+
 _FAMILIES = 4
+# So many places that launch a part are named.
+_SITES = 3
 # Ops by which a program only makes its numbers and shapes tensors.
 _BOOKKEEPING = (
     "_EagerConst",

@@ -233,7 +233,7 @@ def _by_stats(host: Host, rows: I64, kind: U8, markers: Markers) -> None:
     stats = event_stats(host)
     work_rows, work = host_work(host)
     found = look_up(work_rows, work.astype(np.int64), rows, Work.NOTHING)
-    kind[(found == Work.LAUNCH) & (kind != OP)] = LAUNCH
+    kind[(found == Work.LAUNCH) & ~np.isin(kind, (OP, WAIT, ALLOCATE))] = LAUNCH
     kind[found == Work.INPUT_WAIT] = INPUT
     marks = among(stats.rows(names.ROOT_LEVEL), rows) | among(stats.rows(names.STEP_NUM), rows)
     start, end = host.space.events.start_ps[rows], host.space.events.start_ps[rows]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,12 +47,14 @@ class CallSite:
     Attributes:
         function, file, line: Its function, and the line there, or where the function begins.
         caller: ``file:line function`` of the program that calls it; "" unknown.
+        begins: Where the function begins; 0 unknown.
     """
 
     function: str
     file: str
     line: int
     caller: str
+    begins: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,6 +69,7 @@ class Owner:
         file: Of that function.
         line: The line it is at, else where it begins; 0 unknown.
         caller: ``file:line function`` of the program that calls that function; "" unknown.
+        begins: The line where that function begins: several may have one name; 0 unknown.
         under: File, name, line and caller of the function that stands for what it calls, of an
             op; None where none does.
         between: The op or the calls around it, where no line is known; "" unknown.
@@ -74,7 +78,9 @@ class Owner:
         is_inline: Whether it is an op that ran on the loop's thread.
         time_ps: Per kept step.
         stretches: Into how many its time falls: what interrupts it parts it.
-        row: Of the account.
+        rows: Of the account.
+        share: Of the time of these rows that it has; less than 1 where others have the rest.
+        is_launched: Whether its place is where it was launched.
     """
 
     kind: str
@@ -84,6 +90,7 @@ class Owner:
     file: str
     line: int
     caller: str
+    begins: int
     under: CallSite | None
     between: str
     event: int
@@ -91,7 +98,9 @@ class Owner:
     is_inline: bool
     time_ps: I64
     stretches: int
-    row: int
+    rows: tuple[int, ...]
+    share: float = 1.0
+    is_launched: bool = False
 
     @property
     def total_ps(self) -> int:
@@ -112,13 +121,32 @@ class Owner:
 def owners(found: Account) -> list[Owner]:
     """Every owner of the account, the largest first."""
     order = np.argsort(-found.time_ps.sum(axis=1), kind="stable")
-    return [_owner(found, row) for row in order.tolist() if found.time_ps[row].any()]
+    listed = [_owner(found, row) for row in order.tolist() if found.time_ps[row].any()]
+    if found.frames is not None or not any(one.name.startswith("aten/") for one in listed):
+        return listed
+    return [_as_unrecorded(one) if _is_region(one) else one for one in listed]
+
+
+# What PyTorch and the drivers mark themselves; anything else is a region that the program marks.
+_MARKED = re.compile(
+    r"Optimizer\.|autograd|DistributedDataParallel|FullyShardedDataParallel|FSDP|[Tt]orch|AOT|"
+    r"Compiled|Inductor|nn\.Module|enumerate\(|cuda|hip|cu[A-Z]|nccl|c10d|aten|\["
+)
+
+
+def _is_region(one: Owner) -> bool:
+    """Whether nothing but a region that a program of PyTorch's marks was recorded."""
+    return one.kind == "annotated" and _MARKED.match(one.name) is None
+
+
+def _as_unrecorded(one: Owner) -> Owner:
+    return replace(one, kind="unrecorded", name="unrecorded", between=f"within {one.name.strip()}")
 
 
 def _owner(found: Account, row: int) -> Owner:
     code, item = int(found.kind[row]), int(found.item[row])
     place = int(found.place[row])
-    function, file, line, caller = _place(found.frames, place)
+    function, file, line, caller, begins = _place(found.frames, place)
     around = found.around(place)
     kind, name, type_, event, on_device = _KINDS.get(code, "op"), "", "", -1, False
     if code == COMPUTED:
@@ -141,9 +169,9 @@ def _owner(found: Account, row: int) -> Owner:
         name, type_ = found.native.labels[item]
         event = int(found.native.longest[item]) if code == of_native.OP else -1
     return Owner(
-        kind, name, type_, function, file, line, caller, _standing(found, row), around, event,
-        on_device,
-        code == of_native.OP, found.time_ps[row], int(found.stretches[row]), row,
+        kind, name, type_, function, file, line, caller, begins, _standing(found, row), around,
+        event, on_device, code == of_native.OP, found.time_ps[row], int(found.stretches[row]),
+        (row,),
     )  # fmt: skip
 
 
@@ -157,19 +185,20 @@ def site_of(calls: Frames, row: int) -> CallSite:
     return CallSite(*_place(calls, row))
 
 
-def _place(calls: Frames | None, place: int) -> tuple[str, str, int, str]:
-    """Function, file, line and caller of a place in the program."""
+def _place(calls: Frames | None, place: int) -> tuple[str, str, int, str, int]:
+    """Function, file, line and caller of a place in the program, and where the function begins."""
     if calls is None or place < 0:
-        return "", "", 0, ""
+        return "", "", 0, "", 0
     at, own = name_at(calls, place), int(calls.own[place])
-    function = name_at(calls, own).function if own >= 0 else ""
+    named = name_at(calls, own) if own >= 0 else None
+    function, begins = (named.function, named.line) if named is not None else ("", 0)
     around = int(calls.caller[own]) if own >= 0 else -1
     caller = ""
     if around >= 0:
         outer, outer_own = name_at(calls, around), int(calls.own[around])
         outer_function = name_at(calls, outer_own).function if outer_own >= 0 else ""
         caller = f"{outer.file}:{outer.line} {outer_function}".strip()
-    return function, at.file, at.line, caller
+    return function, at.file, at.line, caller, begins
 
 
 def name_at(calls: Frames, at: int) -> Name:

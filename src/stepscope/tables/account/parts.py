@@ -62,12 +62,17 @@ class Part:
         return self.owners[0]
 
 
-def parts(found: Account) -> list[Part]:
-    """What makes up the steps, the largest first."""
+def parts(found: Account, listed: list[Owner] | None = None) -> list[Part]:
+    """What makes up the steps, the largest first.
+
+    Args:
+        found: The account.
+        listed: Its owners, where they are already known, or placed more exactly.
+    """
+    listed = owners(found) if listed is None else listed
     groups: dict[tuple[str, ...], list[Owner]] = {}
     calls = found.frames
     loops = frozenset[tuple[str, str]]() if calls is None else loop_functions(calls, found.found)
-    listed = owners(found)
     whole = _of_functions(listed, sum(one.total_ps for one in listed))
     in_graph = graph_loop(listed)
     nameless = frozenset(one.name for one in listed if is_dispatched(one) and "/" not in one.name)
@@ -94,7 +99,8 @@ def _of_functions(listed: list[Owner], steps_ps: int) -> dict[int, tuple[str, ..
     for one in listed:
         is_op = one.kind == "op" and one.family not in UNUSUAL and not is_update(one.family)
         if one.under is not None and (is_op or one.kind == "framework"):
-            groups.setdefault(("function", one.under.file, one.under.function), []).append(one)
+            place = one.under.file, one.under.function, str(one.under.begins)
+            groups.setdefault(("function", *place), []).append(one)
     found: dict[int, tuple[str, ...]] = {}
     for key, group in groups.items():
         families: dict[str, int] = {}
@@ -131,7 +137,7 @@ def _key(one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:
     if one.kind in _HOST and one.function:
         return _host_key(one, loops)
     if one.kind == "library":  # called from a function that began before the recording
-        return ("host", "", one.name, "")
+        return ("host", "", one.name)
     if one.kind in ("framework", "annotated"):
         return ("framework", "")
     return (one.kind, "")
@@ -139,7 +145,7 @@ def _key(one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:
 
 def _host_key(one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:
     is_loop = (one.file, one.function) in loops
-    return ("host", one.file, one.function, str(one.line) if is_loop else "")
+    return ("host", one.file, one.function, str(one.line) if is_loop else "", str(one.begins))
 
 
 def _part(key: tuple[str, ...], group: list[Owner], is_eager: bool) -> Part:

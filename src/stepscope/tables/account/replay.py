@@ -93,7 +93,8 @@ def _gaps(start: I64, end: I64, begin: I64, until: I64) -> I64:
     inside = (at < len(start)) & (begin > start[0])
     at = at[inside]
     gap[at] = 0
-    return gap + sum_by_key(at, np.maximum(pause[inside], 0), len(start))
+    gap += sum_by_key(at, np.maximum(pause[inside], 0), len(start))
+    return gap
 
 
 def _waits_for(found: Account, works: Bool, makes: Bool) -> U8:
@@ -146,7 +147,7 @@ def saved_ps(
         work_goes: Whether the owners are work, which also goes where nobody waits for it.
     """
     line, is_input = found.timeline, _is_input(found)
-    gone = np.bincount(line.stretch, share[line.owner] * line.spent_ps, len(line.start_ps))
+    gone = _gone(found, share)
     of_input = float(share[is_input].max(initial=0.0))
     lead = np.zeros(len(plan.step_ps), dtype=np.int64)
     slack = np.full_like(plan.slack_ps, -1) if work_goes else plan.slack_ps
@@ -164,6 +165,19 @@ def saved_ps(
         )  # fmt: skip
     saved: F64 = np.diff(lead, prepend=0).astype(np.float64)
     return saved
+
+
+def _gone(found: Account, share: F64) -> F64:
+    """How much of each stretch goes with these shares of the owners."""
+    line = found.timeline
+    gone = np.zeros(len(line.start_ps), dtype=np.float64)
+    for begin in range(0, len(line.owner), _BLOCK):
+        rows = slice(begin, begin + _BLOCK)
+        stretch = line.stretch[rows]  # ascending, but for one that begins again
+        first, last = int(stretch.min()), int(stretch.max())
+        part = share[line.owner[rows]] * line.spent_ps[rows]
+        gone[first : last + 1] += np.bincount(stretch - first, part, last - first + 1)
+    return gone
 
 
 # So many stretches at a time: what is made of them is little beside the account.
@@ -190,7 +204,8 @@ def hidden_ps(found: Account, plan: Dependencies, share: F64) -> F64:
     whole, goes = float(spent.sum()), float((share[line.owner[seen]] * spent).sum())
     del seen, spent
     part = goes / whole if whole else 0.0
-    hidden: F64 = np.where(plan.waits_for == THREAD, part * plan.beside_ps[0], 0.0)
+    hidden: F64 = np.where(plan.waits_for == THREAD, plan.beside_ps[0], 0.0)
+    hidden *= part
     return hidden
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from stepscope.columns import median
 from stepscope.columns.space import F64
+from stepscope.kernels.memory import give_back
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.account.parts import Part
@@ -32,6 +33,8 @@ _SHORT_PS = 50e6
 # All that goes with a part is at most this many times the part: what it leaves cold, what makes its
 # inputs, what reads its outputs each take no longer than itself.
 _REACH = 2.0
+# What is made of so many stretches is worth the time that returning its memory takes.
+_MANY = 1 << 20
 # So many parts are played again, the largest, if they have this share of the steps.
 _MOST_PARTS, _SOME_FRAC = 16, 0.02
 
@@ -102,16 +105,23 @@ def what_if(found: Account, made: list[Part], cores: int = 0) -> list[WhatIf]:
     listed = owners(found)
     least = _SOME_FRAC * float(plan.step_ps.sum())
     large = [part for part in made[:_MOST_PARTS] if part.total_ps >= least]
-    return [_without(found, plan, listed, part) for part in large]
+    played = [_without(found, plan, listed, part) for part in large]
+    del plan
+    if len(found.timeline.step) > _MANY:
+        give_back()
+    return played
 
 
 def _without(found: Account, plan: Dependencies, listed: list[Owner], part: Part) -> WhatIf:
     own = np.zeros(len(found.kind), dtype=np.float64)
-    own[[one.row for one in part.owners]] = 1.0
+    for one in part.owners:
+        own[list(one.rows)] += one.share
+    own = np.minimum(own, 1.0)
     if part.kind in _OF_OPS:
         own = np.maximum(own, _runtime_around(found, listed, part))
     best = np.maximum(own, _goes_with(found, listed, part))
-    relief = shared_ps(found, plan, own > 0) / plan.sharing
+    relief = shared_ps(found, plan, own > 0)
+    relief /= plan.sharing  # in place, here and below: there may be as many stretches as events
     relief += hidden_ps(found, plan, best)
     is_work = part.kind in _OF_OPS
     alone = saved_ps(found, plan, own, work_goes=is_work)
@@ -143,7 +153,7 @@ def _runtime_around(found: Account, listed: list[Owner], part: Part) -> F64:
     whole = sum(one.total_ps for one in listed if one.kind == "op")
     for one in listed:
         if one.kind == "runtime" and whole:
-            share[one.row] = min(part.total_ps / whole, 1.0)
+            share[list(one.rows)] = min(part.total_ps / whole, 1.0)
     return share
 
 
@@ -153,10 +163,10 @@ def _goes_with(found: Account, listed: list[Owner], part: Part) -> F64:
     share = np.zeros(len(found.kind), dtype=np.float64)
     for one in listed:
         if one.kind in _AROUND:
-            share[one.row] = consequence.around
+            share[list(one.rows)] = consequence.around
         elif one.kind == "op" and not one.on_device:
             is_short = one.total_ps < _SHORT_PS * one.stretches
-            share[one.row] = consequence.short_ops if is_short else consequence.ops
+            share[list(one.rows)] = consequence.short_ops if is_short else consequence.ops
         elif one.kind == "op":
-            share[one.row] = consequence.ops if part.kind in _OF_OPS else 0.0
+            share[list(one.rows)] = consequence.ops if part.kind in _OF_OPS else 0.0
     return share

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 
 from stepscope.columns import StatColumn, look_up, metadata_stats_by_name, stats_by_name
-from stepscope.columns.space import I32, I64
+from stepscope.columns.space import I32, I64, Space
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
 
-# Every per-event stat any table reads. One list, so that the stats are walked once.
+# The per-event stats that tables read, but those below. One list: the stats are walked once.
 WANTED = (
     names.STEP_NUM,
     names.ROOT_LEVEL,
@@ -29,7 +30,6 @@ WANTED = (
     names.PROGRAM_ID,
     names.RUN_ID,
     names.XLA_OP_NAME,
-    names.SHAPE,
     names.KERNEL_DETAILS,
     names.MEMCPY_DETAILS,
     names.DEVICE_OFFSET_PS,
@@ -41,32 +41,53 @@ WANTED = (
     names.DMA_STALL_PS,
     names.SOURCE,
     names.LAUNCH_ORIGIN,
-    names.ARGUMENTS,
     names.SEQUENCE_NUMBER,
     names.COLLECTIVE_NUMBER,
     names.GRAPH_NODE,
 )
+# Nearly every op of PyTorch's has these, and few tables ask for them: each is looked for by itself
+# when one does, and until then takes no memory.
+WANTED_LATER = (names.SHAPE, names.ARGUMENTS)
 
 
 class EventStats:
     """Per-event stats by name; converted when first asked for."""
 
-    def __init__(self, columns: dict[str, StatColumn]) -> None:
-        self._columns = columns
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._columns = stats_by_name(space, WANTED)
+        self._looking = Lock()
 
     def rows(self, name: str) -> I64:
         """The event rows that have the stat, ascending; converts nothing."""
-        return self._columns[name].rows
+        return self._column(name).rows
 
     def ints(self, name: str) -> Ints:
         """The stat's values as integers."""
-        column = self._columns[name]
+        column = self._column(name)
         return Ints(column.rows, column.ints)
 
     def texts(self, name: str) -> StatTexts:
         """The stat's values as text."""
-        column = self._columns[name].texts
-        return StatTexts(column.rows, column.codes, column.values)
+        return _texts(self._column(name))
+
+    def texts_between(self, name: str, first: int, last: int) -> StatTexts:
+        """The values as text of two events and those between them; keeps nothing."""
+        if name in self._columns:
+            return self.texts(name)
+        return _texts(stats_by_name(self._space, (name,), first, last + 1)[name])
+
+    def _column(self, name: str) -> StatColumn:
+        if name not in self._columns:
+            with self._looking:
+                if name not in self._columns:
+                    self._columns |= stats_by_name(self._space, (name,))
+        return self._columns[name]
+
+
+def _texts(column: StatColumn) -> StatTexts:
+    said = column.texts
+    return StatTexts(said.rows, said.codes, said.values)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -96,8 +117,8 @@ class StatTexts:
 
 @derived
 def event_stats(host: Host) -> EventStats:
-    """All stats in ``WANTED`` of this host's events."""
-    return EventStats(stats_by_name(host.space, WANTED))
+    """All stats in ``WANTED`` and ``WANTED_LATER`` of this host's events."""
+    return EventStats(host.space)
 
 
 def metadata_texts(host: Host, name: str) -> dict[int, str]:

@@ -47,3 +47,10 @@ def allocating_names(host: Host) -> Bool:
     """Mask over ``Space.event_metadata``: names of calls that allocate."""
     names = host.space.event_metadata.name
     return np.asarray([is_device_allocation(name) for name in names] or [False], dtype=bool)
+
+
+@derived
+def waiting_names(host: Host) -> Bool:
+    """Mask over ``Space.event_metadata``: names of calls that wait for a device."""
+    names = host.space.event_metadata.name
+    return np.asarray([is_wait_for_device(name) for name in names] or [False], dtype=bool)

@@ -259,8 +259,10 @@ def _self_times(host: Host, rows: I64, duration: I64) -> I64:
 def _sources(host: Host, rows: I64, correlation: I64) -> tuple[list[_Source], I64]:
     """The distinct sources of the rows, and which one each row has."""
     space, stats, kinds = host.space, event_stats(host), planes(host).plane_kind
-    text_names = (names.TF_OP, names.ANNOTATION, names.HLO_OP, names.XLA_OP_NAME, names.SHAPE)
-    texts = [stats.texts(name) for name in text_names]
+    text_names = (names.TF_OP, names.ANNOTATION, names.HLO_OP, names.XLA_OP_NAME)
+    # Shapes of what ran on devices only: ops of hosts have more of them.
+    shapes = stats.texts_between(names.SHAPE, int(rows[0]), int(rows[-1]))
+    texts = [*(stats.texts(name) for name in text_names), shapes]
     launch_names, launch_of = _launches(host, correlation)
     keys = (
         space.events.metadata[rows].astype(np.int64),

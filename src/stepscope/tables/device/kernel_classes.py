@@ -129,10 +129,17 @@ RULES: Final = (
         r"dynamic_update_slice|triton_poi_fused_cat",
         "__amd_rocclr_copyBuffer.kd",
     ),
+    # What Inductor fuses only reads through a transposition, unless there is nothing else in it.
     KernelRule(
         "layout",
-        r"transpose|nchwto|nhwcto|to_?nhwc|to_?nchw|swapdimension|shuffle|permute|pad_|tile_kernel|"
-        r"subtensoropwith(cast|scalar)",
+        r"^triton_poi_fused_(?:_?(?:clone|copy|_to_copy|transpose|permute|view|reshape|unsqueeze|"
+        r"squeeze|t))+_?\d*$",
+        "triton_poi_fused_clone_transpose_3",
+    ),
+    KernelRule(
+        "layout",
+        r"^(?!triton_\w+_fused_).*(?:transpose|nchwto|nhwcto|to_?nhwc|to_?nchw|swapdimension|"
+        r"shuffle|permute|pad_|tile_kernel|subtensoropwith(cast|scalar))",
         "void cudnn::engines_precompiled::nchwToNhwcKernel<float, float, float, true>",
     ),
     KernelRule(

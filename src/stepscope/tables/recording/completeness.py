@@ -18,7 +18,7 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import timed_events
 from stepscope.tables.recording.damage import damage_of
-from stepscope.tables.recording.environment import recorded_at
+from stepscope.tables.recording.environment import environment, recorded_at
 from stepscope.tables.steps.attribution import steps
 
 CompletenessVerdict = Literal["complete", "partial", "damaged"]
@@ -191,14 +191,28 @@ def _clock(host: Host) -> list[Diagnostic]:
     return said
 
 
+# How a program marks a step, by framework.
+_STEP_MARKS = {
+    "TensorFlow": "tf.profiler.experimental.Trace('train', step_num=i, _r=1)",
+    "JAX": "jax.profiler.StepTraceAnnotation('train', step_num=i)",
+    "PyTorch": "profiler.step()",
+}
+
+
+def _marks(framework: str) -> str:
+    """The call of the recorded framework; of each, where it is not known."""
+    *others, last = _STEP_MARKS.values()
+    return _STEP_MARKS.get(framework) or f"{', '.join(others)} or {last}"
+
+
 def _steps(host: Host) -> list[Diagnostic]:
+    if not host.space.length_ps.any():  # a snapshot of memory: nothing ran that has steps
+        return []
     found = steps(host)
     if found is None or found.markers.is_window:
         text = (
             "No step was marked and none could be inferred, so numbers are of the recording as a "
-            "whole, not of a step. Mark "
-            "steps with tf.profiler.experimental.Trace('train', step_num=i, _r=1), "
-            "jax.profiler.StepTraceAnnotation('train', step_num=i) or profiler.step()."
+            f"whole, not of a step. Mark steps with {_marks(environment(host).framework)}."
         )
         return [Diagnostic("no-steps", "info", text, host.name)]
     said = []

@@ -22,7 +22,7 @@ from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
-from stepscope.tables.device.driver_calls import allocating_names
+from stepscope.tables.device.driver_calls import allocating_names, waiting_names
 from stepscope.tables.device.events import DeviceEvents, device_events
 from stepscope.tables.host.events import (
     Work,
@@ -247,8 +247,9 @@ def host_work(host: Host) -> tuple[I64, U8]:
         found[inside] = work[metadata[inside]] * (duration[inside] > 0)
     if PlaneKind.GPU in planes(host).plane_kind:
         calls = stats.rows(names.CORRELATION_ID)
-        # Recorders number calls for memory, too, but they launch nothing.
-        launches = calls[~allocating_names(host)[metadata[calls]]] if len(calls) else calls
+        # Recorders number all calls of the driver, but those for memory, and waits, launch nothing.
+        idle = allocating_names(host) | waiting_names(host)
+        launches = calls[~idle[metadata[calls]]] if len(calls) else calls
         _say(found, launches, Work.LAUNCH, host, reach)
     _say(found, stats.rows(names.INPUT_STAGE_NAME), Work.INPUT_WAIT, host, reach)
     timed = timed_events(host)

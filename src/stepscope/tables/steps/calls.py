@@ -39,6 +39,8 @@ _XLA_OPS = frozenset(
 # Names of NumPy's that people give to functions of their own.
 _NO_OPS = frozenset({"test", "gradient", "trace", "info", "save", "load", "average"})
 _OP_WEIGHT = 0.3
+# PyTorch's ops, as our readers name them ("aten/mm:mm") and as PyTorch itself does.
+_ATEN = ("aten/", "aten::")
 # PjRt's call that starts a program, whatever the runtime's class was called in that version.
 _EXECUTES = re.compile(r"Executable::Execute(Helper\w*)?$")
 
@@ -126,7 +128,7 @@ def eager_ops(host: Host) -> list[Calls]:
     space = host.space
 
     def is_op(name: str) -> bool:
-        return name.startswith((names.EAGER_LOCAL_EXECUTE, "aten::", *names.PYTORCH_OPTIMIZER))
+        return name.startswith((names.EAGER_LOCAL_EXECUTE, *_ATEN, *names.PYTORCH_OPTIMIZER))
 
     rows = _on_program_threads(host, rows_of(space.events.metadata, entries_named(host, is_op)))
     rows = outermost(host, rows)

@@ -130,9 +130,11 @@ def find_cycle(
 
 
 def _shares(calls: Sequence[Calls]) -> list[float]:
-    """What each name counts: half by its weight, half by its time; they sum to 1."""
+    """What each name counts: half by its weight, half by its time if any has one; they sum to 1."""
     weight = sum(one.weight for one in calls) or 1.0
-    time = sum(one.time_ps for one in calls) or 1
+    time = sum(one.time_ps for one in calls)
+    if not time:
+        return [one.weight / weight for one in calls]
     return [0.5 * one.weight / weight + 0.5 * one.time_ps / time for one in calls]
 
 

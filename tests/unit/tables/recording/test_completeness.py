@@ -1,5 +1,7 @@
 """A planted fault is reported; a whole profile is called whole."""
 
+import pytest
+
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.completeness import HostCompleteness, completeness
@@ -93,3 +95,20 @@ def test_events_days_away_are_a_wrong_clock() -> None:
     day_us = 86_400 * 1e6
     data = space(host(line("p", ("a", 0, 1)), line("q", ("b", 60 * day_us, 1))))
     assert "clock-skew" in check(data)[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "unsaid"),
+    [
+        ("aten::mm", "profiler.step()", "tf.profiler"),
+        ("PyClient::Defragment", "jax.profiler.StepTraceAnnotation", "profiler.step()"),
+        ("work", "tf.profiler.experimental.Trace", ""),
+    ],
+)
+def test_steps_are_to_be_marked_by_the_recorded_framework(
+    name: str, said: str, unsaid: str
+) -> None:
+    found, slugs = check(space(host(line("python", Event(name, 0, 5)))))
+    assert "no-steps" in slugs
+    text = next(one.message for one in found.diagnostics if one.slug == "no-steps")
+    assert said in text and (not unsaid or unsaid not in text)

@@ -219,6 +219,17 @@ def test_kernels_that_repeat_tell_the_round_where_nothing_else_does() -> None:
     assert found.markers.source == "inferred"
 
 
+def test_layers_that_share_a_kernel_are_not_steps() -> None:
+    """One step of a model: each layer ends with the same kernel, and has kernels of its own."""
+    kernels = [
+        Event(name, at + 200 * place, 190)
+        for layer, at in enumerate(every(1000, 12))
+        for place, name in enumerate((f"a{layer}", f"b{layer}", f"c{layer}", f"d{layer}", "relu"))
+    ]
+    found = steps_of(space(gpu(0, stream(7, *kernels))))
+    assert found.markers.is_window
+
+
 def test_sources_that_disagree_make_the_count_uncertain() -> None:
     """Three batches are fetched for two calls of the function."""
     calls = tf_function("accumulate", every(3_000, 12), 1_000)

@@ -16,14 +16,18 @@ from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
-from stepscope.result import Finding, Ref
+from stepscope.result import Finding, Place, Ref
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.step_account import PartRow
 
 SOME_FRAC = 0.10
 # Causes below this share of the step are not worth a word.
 _NAMED_FRAC = 0.01
+# What the host does by itself: a part with this share of the idle time is what devices wait for.
+_HOST = ("python", "library", "framework", "eager", "compile", "input")
+_MOST_FRAC = 0.5
 _ADVICE = {
     "input": "Overlap the input pipeline with the step (input_pipeline_analyzer says which stage).",
     "copy": "Copy the next batch while this one computes, from pinned memory.",
@@ -54,6 +58,7 @@ def idle_device(results: Results) -> Iterator[Answer]:
     has_host = "host" in overview.recorded
     gap = next(iter(idle.gaps.records()), None)
     begin = None if gap is None else float(gap.start_ms)
+    meanwhile = _meanwhile(results, idle.idle_ms)
     yield Finding(
         rule=RULE.id,
         severity=severity_of(idle.idle_ms, step),
@@ -64,7 +69,9 @@ def idle_device(results: Results) -> Iterator[Answer]:
         + (f"In that time: {said}" if has_host else "The host was not recorded")
         + (late if idle.after_wait_ms >= _NAMED_FRAC * step else "")
         + _beside(overview, step)
-        + ".",
+        + "."
+        + ("" if meanwhile is None else _in_words(meanwhile)),
+        place=None if meanwhile is None else _place(meanwhile),
         measured={
             "idle_ms": idle.idle_ms,
             "idle_frac": idle.idle_frac,
@@ -85,6 +92,41 @@ def idle_device(results: Results) -> Iterator[Answer]:
     )
 
 
+def _meanwhile(results: Results, idle_ms: float) -> PartRow | None:
+    """The part of the step that the host spends most of the idle time on; None where none is.
+
+    An op is the host's where the recording tells the line that launched the others.
+    """
+    account = results.optional.step_account
+    parts = [] if account is None else list(account.parts.records())
+    is_told = any(one.launched for one in parts)
+    own = [
+        one
+        for one in parts
+        if one.kind in _HOST or (one.kind == "op" and is_told and not one.launched)
+    ]
+    largest = max(own, key=lambda one: one.time_ms, default=None)
+    return largest if largest and largest.time_ms >= _MOST_FRAC * idle_ms else None
+
+
+def _in_words(part: PartRow) -> str:
+    what = f"{part.name} ops on the host" if part.kind == "op" else part.name or part.function
+    at = f" at {part.file}:{part.line}" if part.file and part.line else ""
+    return f" Most of it is {what}{at}, {part.time_ms:.3g} ms."
+
+
+def _place(part: PartRow) -> Place:
+    is_op = part.kind == "op"
+    return Place(
+        function=part.function,
+        file=part.file,
+        line=part.line,
+        caller=part.caller,
+        op=part.op if is_op else "",
+        family=part.name if is_op else "",
+    )
+
+
 def _beside(overview: OverviewPage, step: float) -> str:
     """What else devices do, apart from compute and from what compute hides."""
     parts = overview.breakdown_ms
@@ -100,6 +142,7 @@ RULE = Rule(
     id="idle-device",
     check=idle_device,
     needs=("overview_page", "device_idle"),
+    optional=("step_account",),
     evidence=("device",),
     doc=__doc__ or "",
     change=OVERLAPPED,
@@ -107,6 +150,7 @@ RULE = Rule(
     threshold="a device is idle ≥ 10 % of the step",
     # Everything that names why; this finding only says how much there is to explain.
     symptom_of=(
+        "start-up",
         "input-bound",
         "launch-bound",
         "tiny-kernels",

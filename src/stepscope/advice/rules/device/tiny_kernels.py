@@ -114,5 +114,5 @@ RULE = Rule(
     change=BATCHED,
     title="Kernels shorter than their launch",
     threshold="waiting for launches ≥ 3 % of the step and half of the kernels < 10 µs",
-    symptom_of=("small-batch", "eager-execution"),
+    symptom_of=("start-up", "small-batch", "eager-execution"),
 )

@@ -82,5 +82,5 @@ RULE = Rule(
     change=ONCE,
     title="Memory is allocated within the step",
     threshold="idle devices while memory is allocated ≥ 3 % of the step",
-    symptom_of=("memory-fragmentation", "memory-near-limit"),
+    symptom_of=("start-up", "memory-fragmentation", "memory-near-limit"),
 )

@@ -66,6 +66,7 @@ RULE = Rule(
     title="The device waits for launches",
     threshold="launching with an idle device ≥ 3 % of the step",
     symptom_of=(
+        "start-up",
         "allocation-stalls",
         "tiny-kernels",
         "slow-launches",

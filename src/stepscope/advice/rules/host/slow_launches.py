@@ -106,5 +106,8 @@ RULE = Rule(
     change=BATCHED,
     title="Launches are slow",
     threshold="waiting for launches ≥ 3 % of the step and a launch ≥ 25 µs",
-    symptom_of=("eager-execution",),
+    symptom_of=(
+        "start-up",
+        "eager-execution",
+    ),
 )

@@ -72,6 +72,7 @@ RULE = Rule(
     title="A few steps are much slower",
     threshold="steps beyond twice the median cost ≥ 3 % of all step time",
     symptom_of=(
+        "start-up",
         "slow-steps",
         "retracing",
         "recompilation",

@@ -1,0 +1,99 @@
+"""Calls into a device's driver that take far longer than calls usually do, while devices idle.
+
+The first call of a process makes the device's context, the first launch of a kernel loads it: that
+takes milliseconds to minutes where later calls take microseconds, and does not come again.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import distinct, median, union_spans
+from stepscope.columns.space import I64
+from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.device.driver_calls import is_wait_for_device
+from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import timed_rows
+from stepscope.tables.steps.session import aligned_steps
+
+# CUDA's and HIP's, of the runtime and of the driver.
+_DRIVER: Final = re.compile(r"^(?:cuda|hip|cu|hsa_)[A-Z]|^hsa_")
+# Copies from memory that the device cannot read by itself take as long as what was queued before.
+_COPIES: Final = re.compile(r"Memcpy|Memset|MemPrefetch")
+# A call is slow from this time on, if it takes so many times as long as calls usually do, and no
+# device works for nearly all of it: else it may only wait for a place in a full queue.
+_LEAST_PS: Final = 1_000_000_000
+_TIMES: Final = 50
+_IDLE_FRAC: Final = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCalls:
+    """Slow calls of one name in counted steps.
+
+    Attributes:
+        name: As recorded.
+        occurrences: How many.
+        total_ps: Their time.
+        longest_ps: The longest of them.
+        steps: Into how many of the counted steps they fall.
+    """
+
+    name: str
+    occurrences: int
+    total_ps: int
+    longest_ps: int
+    steps: int
+
+
+@derived
+def session_slow_calls(profile: Profile) -> tuple[SlowCalls, ...]:
+    """The slow calls of all hosts that take part in the steps, the longest total first."""
+    aligned = aligned_steps(profile)
+    kept = np.all([one.steps.kept[one.rows] for one in aligned], axis=0) if aligned else None
+    found: dict[str, list[tuple[I64, I64]]] = {}
+    for one in aligned:
+        host, chosen = profile.hosts[one.host], one.rows[kept]
+        rows, step = _slow(host, one.steps.start_ps[chosen], one.steps.end_ps[chosen])
+        meta = host.space.events.metadata[rows]
+        for entry in distinct(meta).tolist():
+            name = host.space.event_metadata.name[entry]
+            own = meta == entry
+            found.setdefault(name, []).append((host.space.length_ps[rows[own]], step[own]))
+    listed = []
+    for name, calls in found.items():
+        length, step = (np.concatenate(each) for each in zip(*calls, strict=True))
+        total, longest = int(length.sum()), int(length.max())
+        listed.append(SlowCalls(name, len(length), total, longest, len(distinct(step))))
+    return tuple(sorted(listed, key=lambda call: (-call.total_ps, call.name)))
+
+
+def _slow(host: Host, start: I64, end: I64) -> tuple[I64, I64]:
+    """Rows of slow calls that begin in one of these disjoint ascending intervals, and in which."""
+    nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    if not len(host.space.events) or not len(start):
+        return nothing
+    rows = timed_rows(host, entries_named(host, _is_call))
+    if not len(rows):
+        return nothing
+    length, begin = host.space.length_ps[rows], host.space.events.start_ps[rows]
+    place = np.maximum(np.searchsorted(start, begin, side="right") - 1, 0)
+    slow = (length >= max(_LEAST_PS, _TIMES * median(length))) & (begin >= start[place])
+    slow &= begin < end[place]
+    rows, begin, length, place = rows[slow], begin[slow], length[slow], place[slow]
+    devices = device_events(host)
+    busy = covered(*union_spans(devices.start_ps, devices.end_ps), begin, begin + length)
+    alone = busy <= (1 - _IDLE_FRAC) * length
+    return rows[alone], place[alone].astype(np.int64)
+
+
+def _is_call(name: str) -> bool:
+    """Whether a host event is a call into a driver that waits for no device."""
+    is_call = _DRIVER.match(name) is not None and _COPIES.search(name) is None
+    return is_call and not is_wait_for_device(name)

@@ -1,0 +1,101 @@
+"""A recording of the first steps is distinguished from one of any others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.analysis.device_idle import device_idle
+from stepscope.registry import Silence
+from tests.unit.advice.asking import Asked
+from tests.unit.formats.kineto.layout import PID, profile, x
+
+LAUNCH = "cudaLaunchKernel"
+
+
+def steps(
+    first_us: float, call: str = LAUNCH, busy: bool = False, count: int = 3
+) -> list[dict[str, Any]]:
+    """Steps of 10 ms and eight launches each, the first of which takes as long as given."""
+    events: list[dict[str, Any]] = []
+    for at in range(count):
+        begin = 10_000 * at
+        events.append(x("user_annotation", f"ProfilerStep#{at + 5}", begin, 10_000))
+        for number in range(8):
+            ts = begin + 100 + number * 20 + (first_us if at or number else 0)
+            number += 10 * at + 1
+            events.append(x("cpu_op", "aten::mm", ts - 2, 12))
+            events.append(x("cuda_runtime", LAUNCH, ts, 6, PID, PID, correlation=number))
+            events.append(
+                x("kernel", "gemm", ts + 5, 10, 0, 7, device=0, stream=7, correlation=number)
+            )
+    events.append(x("cuda_runtime", call, 20, first_us, PID, PID, correlation=90))
+    if call == LAUNCH:
+        events.append(
+            x("kernel", "gemm", 40 + first_us, 5, 0, 7, device=0, stream=7, correlation=90)
+        )
+    if busy:
+        events.append(x("kernel", "gemm", 15, first_us, 0, 8, device=0, stream=8, correlation=91))
+    return events
+
+
+def asked(folder: Path, events: list[dict[str, Any]]) -> Asked:
+    return Asked(profile(folder, events))
+
+
+def test_a_first_launch_that_loads_kernels_is_the_start(tmp_path: Path) -> None:
+    one = asked(tmp_path, steps(9000))
+    found = one.finding("start-up")
+    assert found.measured["call"] == LAUNCH
+    assert found.measured["longest_ms"] == pytest.approx(9.0)
+    assert found.measured["start_up_ms"] == pytest.approx(3.0)
+    assert "30%" not in found.message and "3 ms of each 10 ms step" in found.message
+
+
+def test_the_same_calls_later_on_are_no_start(tmp_path: Path) -> None:
+    assert asked(tmp_path, steps(40)).reason("start-up", Silence)
+
+
+def test_a_call_that_waits_for_a_full_queue_is_no_start(tmp_path: Path) -> None:
+    assert asked(tmp_path, steps(9000, busy=True)).reason("start-up", Silence)
+
+
+@pytest.mark.parametrize("call", ["cudaMalloc", "cudaDeviceSynchronize", "hipMemcpyWithStream"])
+def test_memory_waits_and_copies_are_no_start(tmp_path: Path, call: str) -> None:
+    assert asked(tmp_path, steps(9000, call)).reason("start-up", Silence)
+
+
+def test_slow_calls_are_listed_with_their_times(tmp_path: Path) -> None:
+    rows = list(device_idle(profile(tmp_path, steps(9000))).slow_calls.records())
+    (row,) = rows
+    assert row.call == LAUNCH
+    assert row.per_step == pytest.approx(1 / 3)
+    assert row.total_ms == pytest.approx(3.0)
+    assert row.longest_ms == pytest.approx(9.0)
+
+
+def test_one_slow_launch_does_not_make_all_launches_slow(tmp_path: Path) -> None:
+    one = asked(tmp_path, steps(9000))
+    assert one.reason("slow-launches", Silence) == "A launch takes 6 µs, which is usual."
+
+
+def test_a_recording_that_is_mostly_the_start_says_so_first(tmp_path: Path) -> None:
+    (first, *_) = asked(tmp_path, steps(9000, count=1)).advice()
+    assert first.rule == "start-up"
+
+
+def test_calls_that_a_busy_machine_keeps_waiting_again_do_not_start_it(
+    tmp_path: Path,
+) -> None:
+    """In each of four steps one launch takes 4 ms, because its thread had no processor."""
+    events = steps(40, count=4)
+    for at in range(4):
+        begin = 10_000 * at + 5000
+        events.append(x("cuda_runtime", LAUNCH, begin, 4000, PID, PID, correlation=900 + at))
+        events.append(
+            x("kernel", "gemm", begin + 4010, 10, 0, 7, device=0, stream=7, correlation=900 + at)
+        )
+    reason = asked(tmp_path, events).reason("start-up", Silence)
+    assert reason == "Slow calls into the driver come again in 100% of the steps."

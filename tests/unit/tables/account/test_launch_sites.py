@@ -1,0 +1,214 @@
+"""What devices run is located where the program launched it, not where its thread has come to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.analysis.step_account import PartRow, StepAccount, step_account
+from tests.unit.formats.kineto.layout import PID, profile, x
+
+AUTOGRAD = 777
+
+
+def call(name: str, ts: float, dur: float) -> dict[str, Any]:
+    return x("python_function", name, ts, dur)
+
+
+def op(name: str, ts: float, number: int, **args: Any) -> list[dict[str, Any]]:
+    """An op that launches a kernel."""
+    return [
+        x("cpu_op", name, ts, 6, **args),
+        x("cuda_runtime", "cudaLaunchKernel", ts + 2, 2, PID, PID, correlation=number),
+    ]
+
+
+def kernel(ts: float, dur: float, number: int) -> dict[str, Any]:
+    return x("kernel", "gemm", ts, dur, 0, 7, device=0, stream=7, correlation=number)
+
+
+def step(at: float, number: int) -> list[dict[str, Any]]:
+    """Two layers launch a product each; both run while the loop waits for them."""
+    return [
+        x("user_annotation", f"ProfilerStep#{number}", at, 1000),
+        call("train.py(40): train", at, 1000),
+        call("nn.Module: Encoder_0", at + 10, 30),
+        call("torch/nn/modules/module.py(1500): _call_impl", at + 11, 28),
+        call("model.py(12): forward", at + 12, 26),
+        *op("aten::mm", at + 20, 10 * number + 1),
+        call("nn.Module: Decoder_0", at + 50, 30),
+        call("torch/nn/modules/module.py(1500): _call_impl", at + 51, 28),
+        call("model.py(30): forward", at + 52, 26),
+        *op("aten::mm", at + 60, 10 * number + 2, Sequence_number=10 * number),
+        call("torch/cuda/__init__.py(600): synchronize", at + 100, 800),
+        x("cuda_runtime", "cudaDeviceSynchronize", at + 105, 790, PID, PID),
+        kernel(at + 110, 200, 10 * number + 1),
+        kernel(at + 310, 600, 10 * number + 2),
+    ]  # fmt: skip
+
+
+def opened(folder: Path, events: list[dict[str, Any]]) -> StepAccount:
+    return step_account(profile(folder, events))
+
+
+def products(found: StepAccount) -> PartRow:
+    return next(one for one in found.parts.records() if one.kind in ("op", "function"))
+
+
+def on_device(found: StepAccount) -> dict[str, float]:
+    """Time of the kernels by the function they are of: an op's own time is but a few µs."""
+    total: dict[str, float] = {}
+    for one in found.owners.records():
+        if one.kind == "op" and one.time_ms > 0.05:
+            total[one.function] = total.get(one.function, 0.0) + one.time_ms
+    return total
+
+
+def test_a_kernel_is_of_the_line_that_launched_it(tmp_path: Path) -> None:
+    found = opened(tmp_path, [*step(0, 1), *step(1000, 2), *step(2000, 3)])
+    part = products(found)
+    assert part.name == "matmul"
+    assert (part.function, part.file) == ("Decoder.forward", "model.py")
+    assert part.launched == ("Decoder.forward (model.py:30) 74%, Encoder.forward (model.py:12) 25%")
+    # Every moment keeps one owner.
+    whole = pytest.approx(found.step_time_ms)
+    assert sum(one.time_ms for one in found.parts.records()) == whole
+    assert sum(one.time_ms for one in found.owners.records()) == whole
+    assert on_device(found) == {
+        "Decoder.forward": pytest.approx(0.6),
+        "Encoder.forward": pytest.approx(0.2),
+    }
+
+
+def test_a_gradient_is_of_the_line_that_ran_the_op_it_is_of(tmp_path: Path) -> None:
+    node = "autograd::engine::evaluate_function: MmBackward0"
+
+    def backward(at: float, number: int) -> list[dict[str, Any]]:
+        return [
+            x("cpu_op", node, at + 90, 8, PID, AUTOGRAD, Sequence_number=10 * number,
+              Fwd_thread_id=1),
+            x("cuda_runtime", "cudaLaunchKernel", at + 92, 2, PID, AUTOGRAD,
+              correlation=10 * number + 3),
+            kernel(at + 910, 80, 10 * number + 3),
+        ]  # fmt: skip
+
+    steps = [step(1000 * at, at + 1) + backward(1000 * at, at + 1) for at in range(3)]
+    found = opened(tmp_path, [one for events in steps for one in events])
+    assert on_device(found)["Decoder.forward"] == pytest.approx(0.6 + 0.08)
+
+
+def test_what_no_recorded_call_launched_stays_where_the_loop_is(tmp_path: Path) -> None:
+    """Of each step's kernels one was launched before the recording."""
+    events = [*step(0, 1), *step(1000, 2), *step(2000, 3)]
+    gone = [one for one in events if one.get("args", {}).get("correlation") in (12, 22, 32)]
+    lost = [one for one in events if one not in gone or one["cat"] == "kernel"]
+    found = opened(tmp_path, lost)
+    part = products(found)
+    assert (part.function, part.launched) == ("train", "")
+    assert on_device(found)["Encoder.forward"] == pytest.approx(0.2)
+    assert sum(on_device(found).values()) == pytest.approx(0.8)
+    total = sum(one.time_ms for one in found.owners.records())
+    assert total == pytest.approx(found.step_time_ms)
+
+
+def test_functions_of_one_name_in_one_file_are_parts_of_their_own(tmp_path: Path) -> None:
+    """Two layers' forward take time in Python, and what tells them apart is where they begin."""
+
+    def python(at: float, number: int) -> list[dict[str, Any]]:
+        return [
+            x("user_annotation", f"ProfilerStep#{number}", at, 1000),
+            call("train.py(40): train", at, 1000),
+            call("model.py(12): forward", at + 10, 300),
+            call("model.py(30): forward", at + 400, 500),
+            call("torch/nn/functional.py(5): relu", at + 950, 10),
+        ]
+
+    found = opened(tmp_path, [*python(0, 1), *python(1000, 2), *python(2000, 3)])
+    made = {(one.function, one.line): one.time_ms for one in found.parts.records()}
+    assert made["forward", 12] == pytest.approx(0.3)
+    assert made["forward", 30] == pytest.approx(0.5)
+
+
+def test_a_compiled_region_is_its_kernels(tmp_path: Path) -> None:
+    """PyTorch records a whole region as one op; what it generates is its own code."""
+    generated = f"/tmp/cache/dn/c{'d' * 51}.py(900): call"
+
+    def compiled(at: float, number: int) -> list[dict[str, Any]]:
+        launches = [(20, 1), (40, 2)]
+        return [
+            x("user_annotation", f"ProfilerStep#{number}", at, 1000),
+            call("train.py(40): train", at, 1000),
+            call(generated, at + 10, 60),
+            x("cpu_op", "Torch-Compiled Region: 0/0", at + 12, 56),
+            *[
+                x("cuda_runtime", "cudaLaunchKernel", at + begin, 2, PID, PID,
+                  correlation=10 * number + one)
+                for begin, one in launches
+            ],
+            call("torch/cuda/__init__.py(600): synchronize", at + 100, 800),
+            x("kernel", "Cijk_Ailk_Bjlk", at + 110, 500, 0, 7, device=0, stream=7,
+              correlation=10 * number + 1),
+            x("kernel", "triton_poi_fused_gelu_3", at + 610, 200, 0, 7, device=0, stream=7,
+              correlation=10 * number + 2),
+        ]  # fmt: skip
+
+    found = opened(tmp_path, [*compiled(0, 1), *compiled(1000, 2), *compiled(2000, 3)])
+    made = {one.name: one for one in found.parts.records() if one.kind == "op"}
+    assert made["matmul"].time_ms == pytest.approx(0.5)
+    assert made["triton_poi_fused_gelu"].time_ms == pytest.approx(0.2)
+    assert made["matmul"].function == "train"
+
+
+def test_a_region_that_the_program_marks_says_where_nothing_was_recorded(tmp_path: Path) -> None:
+    def marked(at: float, number: int) -> list[dict[str, Any]]:
+        return [
+            x("user_annotation", f"ProfilerStep#{number}", at, 1000),
+            x("user_annotation", "## augment ##", at + 10, 700),
+            x("cpu_op", "aten::mm", at + 720, 200),
+        ]
+
+    found = opened(tmp_path, [*marked(0, 1), *marked(1000, 2), *marked(2000, 3)])
+    first = next(found.parts.records())
+    assert (first.kind, first.between) == ("unrecorded", "within ## augment")
+
+
+def test_many_kinds_of_kernels_keep_their_names(tmp_path: Path) -> None:
+    """More than there are labels: those without an op are merged by family, not all into one."""
+    events = [
+        x("user_annotation", "ProfilerStep#1", 0, 100_000),
+        x("cpu_op", "Torch-Compiled Region: 0/0", 1, 600),
+    ]
+    for number in range(300):
+        names = ("triton_poi_fused_gelu", "triton_red_fused_mean", f"kernel_{'x' * number}y")
+        events.append(x("cuda_runtime", "cudaLaunchKernel", 2 + number, 1, PID, PID,
+                        correlation=number + 1))  # fmt: skip
+        events.append(
+            x("kernel", f"{names[min(number % 3, 2)]}_{number}", 1000 + 300 * number,
+              250 if number % 3 == 1 else 40, 0, 7, device=0, stream=7, correlation=number + 1)
+        )  # fmt: skip
+    found = opened(tmp_path, events)
+    made = {one.name: one.time_ms for one in found.parts.records() if one.kind == "op"}
+    assert made["triton_red_fused_mean"] == pytest.approx(25.0)
+    assert made["triton_poi_fused_gelu"] == pytest.approx(4.0)
+
+
+def test_what_is_mostly_not_launched_is_where_the_loop_is(tmp_path: Path) -> None:
+    """Three products, of which the largest alone has its launch: less than half of the time."""
+
+    def lossy(at: float, number: int) -> list[dict[str, Any]]:
+        launched, lost, after = (10 * number + one for one in range(3))
+        return [
+            x("user_annotation", f"ProfilerStep#{number}", at, 1000),
+            call("train.py(40): train", at, 1000),
+            call("model.py(12): forward", at + 12, 26),
+            *op("aten::mm", at + 20, launched),
+            call("log.py(5): log", at + 400, 230),
+            kernel(at + 110, 300, launched), kernel(at + 410, 200, lost),
+            kernel(at + 640, 200, after),
+        ]  # fmt: skip
+
+    found = opened(tmp_path, [*lossy(0, 1), *lossy(1000, 2), *lossy(2000, 3)])
+    part = products(found)
+    assert (part.launched, part.function) in {("", "train"), ("", "log")}

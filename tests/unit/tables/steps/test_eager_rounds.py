@@ -1,0 +1,33 @@
+"""Eager loops that mark nothing: rounds of their ops are steps, layers of a model are not."""
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host
+from stepscope.tables.steps.found import Markers
+from stepscope.tables.steps.markers import step_markers
+from tests.profiles.model import Event, host, line, space
+
+LAYERS = ("conv2d", "batch_norm", "relu_") * 6
+
+
+def forward(at: float) -> list[Event]:
+    """A model of six blocks between a pooling and a head; 10 µs an op."""
+    ops = ("max_pool2d", *LAYERS, "flatten", "linear")
+    return [Event(f"aten/{op}:{op}", at + 10 * i, 9) for i, op in enumerate(ops)]
+
+
+def found(calls: int) -> Markers:
+    events = [one for call in range(calls) for one in forward(300.0 * call)]
+    markers = step_markers(Host("h", decode(space(host(line("python", *events))))))
+    assert markers is not None
+    return markers
+
+
+def test_a_model_called_again_and_again_has_a_step_for_each_call() -> None:
+    markers = found(10)
+    assert (markers.source, len(markers)) == ("inferred", 10)
+    assert markers.certainty == "likely"
+
+
+def test_layers_of_a_model_called_once_or_twice_are_no_steps() -> None:
+    assert found(1).is_window
+    assert found(2).is_window
