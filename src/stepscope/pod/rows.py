@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64
 
-_PIECE: Final = 1 << 18
+_PIECE: Final = 1 << 16
 
 
 def pieces(count: int) -> Iterator[slice]:
@@ -47,7 +47,15 @@ def runs(*columns: NDArray[Any]) -> I64:
     return np.flatnonzero(differ)
 
 
-def offsets(values: I32, size: int) -> I32:
+class Numbers(Protocol):
+    """A column that is there, or made a piece at a time."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, piece: slice, /) -> I32: ...
+
+
+def offsets(values: Numbers, size: int) -> I32:
     """Where each value from 0 on begins if they are sorted, and the end of the last."""
     found = np.zeros(size + 1, dtype=np.int32)
     for piece in pieces(len(values)):
@@ -56,7 +64,7 @@ def offsets(values: I32, size: int) -> I32:
     return np.cumsum(found, dtype=np.int32, out=found)
 
 
-def grouped(values: I32, begin: I32) -> I32:
+def grouped(values: Numbers, begin: I32) -> I32:
     """Rows by their values (those from 0 on), in order among equal ones.
 
     Args:

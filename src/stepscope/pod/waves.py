@@ -37,39 +37,60 @@ class Waves:
         return self.rows[self.begin[wave] : self.begin[wave + 1]]
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _CameFrom:
+    """By row, the meeting that its unit came from, or -1; made a piece at a time."""
+
+    found: Meetings
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, piece: slice) -> I32:
+        before = self.found.before[piece]
+        meeting: I32 = np.where(before >= 0, self.found.node[before], np.int32(-1))
+        return meeting
+
+
 def waves_of(found: Meetings) -> Waves:
     """Put the meetings in waves: one is ready when all that its members came from are visited.
 
     Members end a meeting together, and come to the next one after that: true matches cannot wait
     for one another in a circle, whatever streams they are on.
     """
-    count = len(found)
+    waves, lost = _waves_of_nodes(found)
     node_at = offsets(found.node, len(found.size))
     by_node = grouped(found.node, node_at)
+    rows = np.empty(len(found) - lost, dtype=np.int32)
+    begin = [0]
+    for nodes in waves:
+        wave = by_node[_ranges(node_at[nodes], node_at[nodes + 1])]
+        begin.append(begin[-1] + len(wave))
+        rows[begin[-2] : begin[-1]] = wave
+    return Waves(rows, np.asarray(begin, dtype=np.int64), lost)
+
+
+def _waves_of_nodes(found: Meetings) -> tuple[list[I32], int]:
+    """Meetings by wave, and how many rows are in none; the graph is forgotten with this call."""
     # Meetings that came from each, once for each member that did.
-    source = np.full(count, -1, dtype=np.int32)
-    for piece in pieces(count):
-        before = found.before[piece]
-        source[piece] = np.where(before >= 0, found.node[before], -1)
-    after_at = offsets(source, len(found.size))
-    after = grouped(source, after_at)
-    del source
+    came_from = _CameFrom(found)
+    after_at = offsets(came_from, len(found.size))
+    after = grouped(came_from, after_at)
     missing = np.zeros(len(found.size), dtype=np.int32)
     for piece in pieces(len(after)):
         after[piece] = found.node[after[piece]]
         np.add.at(missing, after[piece], 1)
-    ready = np.flatnonzero(missing == 0)
-    rows = np.empty(count, dtype=np.int32)
-    begin = [0]
+    ready = np.flatnonzero(missing == 0).astype(np.int32)
+    waves: list[I32] = []
+    visited = 0
     while len(ready):
-        wave = by_node[_ranges(node_at[ready], node_at[ready + 1])]
-        begin.append(begin[-1] + len(wave))
-        rows[begin[-2] : begin[-1]] = wave
+        waves.append(ready)
+        visited += int(found.size[ready].sum())
         following = after[_ranges(after_at[ready], after_at[ready + 1])]
         nodes, came = np.unique(following, return_counts=True)
         missing[nodes] -= came.astype(np.int32)
         ready = nodes[missing[nodes] == 0]
-    return Waves(rows[: begin[-1]], np.asarray(begin, dtype=np.int64), count - begin[-1])
+    return waves, len(found) - visited
 
 
 def _ranges(low: I32, high: I32) -> I64:
