@@ -40,6 +40,8 @@ _SURE_CAUSE = 0.4
 _MOSTLY_FRAC = 0.5
 # A rule explains a part if it accounts for this share of it.
 _SAME_FRAC = 0.4
+# Parts that only rules of their own know how to shorten: what is left of them is still the answer.
+_ON_DEVICE = ("copy", "collective")
 # A rule says more than a part if it accounts for more than this many times its time.
 _MORE = 1.01
 # What a rule itself hardly believes is not an alarm.
@@ -199,7 +201,12 @@ def _with_place(one: Finding, part: Finding) -> Finding:
             threshold=one.threshold,
             wrong_when=one.wrong_when,
         )
-    return replace(one, place=part.place, evidence=(*one.evidence, *part.evidence[:1]))
+    measured = dict(one.measured)
+    if part.measured["kind"] in _ON_DEVICE:
+        # It is about all of the part, whatever its own change saves of it, and ranks as the part.
+        measured["worth_ms"] = part.measured["worth_ms"]
+    evidence = (*one.evidence, *part.evidence[:1])
+    return replace(one, place=part.place, evidence=evidence, measured=measured)
 
 
 def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, str]:

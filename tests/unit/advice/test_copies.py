@@ -25,6 +25,21 @@ def test_a_copy_that_nothing_hides_costs_its_time_and_says_why() -> None:
     assert "pin_memory" in found.code["pytorch"]
 
 
+def test_copies_from_pinned_memory_are_not_told_to_be_pinned() -> None:
+    pinned = copy_to_device(800, 8 << 20)
+    found = ask(replace(GOOD, kernels=[pinned, *layers()], wait=WAIT)).finding("host-copies")
+    assert "pin" not in " ".join((*found.actions, *found.code.values()))
+
+
+def test_copies_that_have_most_of_the_step_come_first_whatever_hides_them() -> None:
+    """Little compute can run beside them: it is still where the step goes."""
+    loop = replace(GOOD, kernels=[copy_to_device(90_000, 64 << 20, memory="pageable"), *layers()])
+    found = ask(loop).advice()
+    assert found[0].rule == "host-copies"
+    assert found[0].saving_ms is not None
+    assert found[0].saving_ms < 3.0
+
+
 def test_results_fetched_each_step_are_copies_to_the_host() -> None:
     found = ask(replace(GOOD, kernels=[*layers(), copy_to_host(600, 1 << 20)])).finding(
         "host-copies"

@@ -48,6 +48,8 @@ _DISPATCH = re.compile(
 _COMPILE = re.compile(
     r"graph_building|trace_to_jaxpr|^Trace |tracing|Autograph|_Compile\b|Lowering"
 )
+# The driver's calls that copy. Where a device was recorded, they are launches of what it copies.
+_COPY = re.compile(r"^(?:cu|cuda|hip)Memcpy")
 _WAIT = re.compile(
     r"wait for completion|::Await|^Wait for |Synchroniz|\bAwait\b|BlockUntil|BlockHost"
 )
@@ -259,6 +261,8 @@ def _of_name(name: str, work: Work) -> tuple[int, str]:
         return WAIT, name
     if is_device_allocation(name):
         return ALLOCATE, name
+    if _COPY.search(name):
+        return COPY, name
     if work == Work.COMPILE or _COMPILE.search(name):
         return COMPILE, name
     if _FRAME.search(name):

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import median
 from stepscope.columns.space import F64
 from stepscope.kernels.memory import give_back
 from stepscope.tables.account.account import Account
@@ -142,9 +141,18 @@ def _within_reach(alone: float, most: float) -> float:
 
 
 def _typical(saved: F64, plan: Dependencies) -> float:
-    """The saving of the mean step if its share were that of the middle one."""
-    share = saved / np.maximum(plan.step_ps, 1)
-    return float(np.clip(median(share), 0.0, 1.0)) * float(plan.step_ps.mean())
+    """The saving of the mean step if its share were that of the middle of all time.
+
+    A short step beside a long one says little, however large its share.
+    """
+    length = np.maximum(plan.step_ps, 1)
+    share = saved / length
+    order = np.argsort(share, kind="stable")
+    upto = np.cumsum(length[order])
+    low, high = (
+        share[order[np.searchsorted(upto, upto[-1] / 2, side=side)]] for side in ("left", "right")
+    )
+    return float(np.clip((low + high) / 2, 0.0, 1.0)) * float(plan.step_ps.mean())
 
 
 def _runtime_around(found: Account, listed: list[Owner], part: Part) -> F64:

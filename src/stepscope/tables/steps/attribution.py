@@ -58,6 +58,8 @@ EDGE_LIMIT = 5
 _LONG_STEPS = 2.0
 # A last round that ends this much earlier than the others was not recorded to its end.
 _SHORT_STEPS = 0.8
+# Nothing ran in a step of which this share is accounted for by nothing.
+_IDLE_FRAC = 0.95
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -164,6 +166,9 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
     if markers.is_last_cut and kept[-1]:
         kept[-1] = False
         said.append("The last step, within which the recording ended.")
+    if kept[-1] and is_short and _is_mark_alone(length, other_ps):
+        kept[-1] = False
+        said.append("The last step, in which nothing ran: the loop was over, or the recording.")
     if count > EDGE_LIMIT:
         if kept[0]:
             said.append("The first step, which may be cut off or warming up.")
@@ -176,6 +181,15 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
     if not kept.any():
         kept = ~when.is_cut if not when.is_cut.all() else np.ones(count, dtype=bool)
     return kept, said
+
+
+def _is_mark_alone(length: I64, other_ps: I64) -> bool:
+    """Whether nothing ran in the last step, as in no other.
+
+    A profiler that is told of the end of each step marks one more, in which the loop ends.
+    """
+    idle = other_ps / np.maximum(length, 1)
+    return bool(len(length) > 1 and idle[-1] > _IDLE_FRAC >= idle[:-1].max())
 
 
 def _pauses(markers: Markers) -> list[str]:

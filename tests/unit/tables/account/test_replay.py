@@ -124,6 +124,21 @@ def test_a_burst_of_one_step_is_no_part_of_the_typical_one() -> None:
     assert without(found, "framework").typical_ps == 0
 
 
+def test_a_short_step_says_little_however_large_its_share() -> None:
+    """All of the function is 400 of 2,000 µs; of the short step it has the whole, 200 of 200."""
+    found = drawn(
+        """
+        /host:CPU
+          python   S-----------------S-
+          "        PPFFFFFFFFFFFFFFFFPP
+        """,
+        P=PREPARE, F=CALL,
+    )  # fmt: skip
+    saved = without(found, "prepare")
+    assert saved.alone_ps / MS == pytest.approx(0.2)
+    assert saved.typical_ps / MS == pytest.approx(2 / 18 * 1.0)
+
+
 def test_what_is_as_it_was_saves_nothing() -> None:
     found = drawn(
         """

@@ -156,6 +156,28 @@ def test_pytorch_steps() -> None:
     assert found.markers.source == "markers"
 
 
+@pytest.mark.parametrize("before", [1, 2, 4])
+def test_a_mark_in_which_nothing_ran_is_no_step(before: int) -> None:
+    """A loop that ends before the profiler's schedule leaves the mark of a step that never was."""
+    marks = [Event(f"ProfilerStep#{i}", 100 * i, 95) for i in range(before)]
+    ops = [Event("aten::mm", 100 * i + 5, 80) for i in range(before)]
+    stub = Event(f"ProfilerStep#{before}", 100 * before, 9)
+    found = steps_of(space(host(line("python", *marks, stub, *ops))))
+    assert found.kept.tolist() == [True] * before + [False]
+    assert "nothing ran" in found.left_out[-1]
+
+
+def test_a_short_last_step_with_work_is_a_step() -> None:
+    marks = [Event("ProfilerStep#0", 0, 95), Event("ProfilerStep#1", 100, 30)]
+    ops = [Event("aten::mm", 5, 80), Event("aten::mm", 105, 20)]
+    assert steps_of(space(host(line("python", *marks, *ops)))).kept.all()
+
+
+def test_where_nothing_is_recorded_in_any_step_the_last_one_counts() -> None:
+    marks = [Event("ProfilerStep#0", 0, 95), Event("ProfilerStep#1", 100, 30)]
+    assert steps_of(space(host(line("python", *marks)))).kept.all()
+
+
 def test_steps_are_taken_from_jit_calls_when_none_is_marked() -> None:
     calls = [Event("PjitFunction(step)", 100 * i, 20) for i in range(5)]
     others = [Event("PjitFunction(norm)", 100 * i + 30, 5) for i in range(5)]

@@ -50,6 +50,7 @@ def host_copies(results: Results) -> Iterator[Answer]:
         return
     way = max(exposed, key=lambda name: exposed[name])
     copies = [row for row in idle.copies.records() if row.direction == _WAYS[way]]
+    pinned = way == "host_to_device" and {row.host_memory for row in copies} == {"pinned"}
     place, line = place_of(results.optional.step_account, "copy")
     offloaded, ops = host_memory_ops(results.optional.hlo_stats)
     room = _free_bytes(results.optional.memory_profile) if offloaded else None
@@ -80,8 +81,8 @@ def host_copies(results: Results) -> Iterator[Answer]:
             if ops
             else Ref("device_idle", "copies", rows=(_WAYS[way],)),
         ),
-        actions=OFFLOAD_ACTIONS if offloaded else _ACTIONS[way],
-        code=OFFLOAD_CODE if offloaded else _CODE[way],
+        actions=OFFLOAD_ACTIONS if offloaded else _ACTIONS[way if not pinned else "pinned"],
+        code=OFFLOAD_CODE if offloaded else _CODE[way if not pinned else "pinned"],
     )
 
 
@@ -115,6 +116,11 @@ _ACTIONS = {
         "Keep the batch in pinned memory, and copy it asynchronously.",
         "Send uint8 and convert on the device; send one large tensor and not many small ones.",
     ),
+    "pinned": (
+        "Copy the next batch while this one computes, on a stream of its own.",
+        "Keep on the device what several steps use.",
+        "Send uint8 and convert on the device; send one large tensor and not many small ones.",
+    ),
     "output": (
         "Fetch results every n steps; reduce them on the device first.",
         "Copy to pinned memory, asynchronously, and read it later.",
@@ -125,6 +131,12 @@ _CODE = {
         "tensorflow": "ds = ds.apply(tf.data.experimental.prefetch_to_device('/GPU:0', 2))",
         "jax": "batches = flax.jax_utils.prefetch_to_device(batches, size=2)",
         "pytorch": "DataLoader(..., pin_memory=True)\nx = x.to('cuda', non_blocking=True)",
+    },
+    "pinned": {
+        "tensorflow": "ds = ds.apply(tf.data.experimental.prefetch_to_device('/GPU:0', 2))",
+        "jax": "batches = flax.jax_utils.prefetch_to_device(batches, size=2)",
+        "pytorch": "with torch.cuda.stream(copying):\n    following = following.to('cuda', "
+        "non_blocking=True)",
     },
     "output": {
         "tensorflow": "if step % 50 == 0: logs = {k: float(v) for k, v in metrics.items()}",
