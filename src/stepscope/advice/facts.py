@@ -368,14 +368,14 @@ FACTS = (
         "retracing",
         title="Functions are traced again",
         needs=("host_activity",),
-        parts=("compile", "framework", "python", "library", "unrecorded"),
+        parts=("compile", "framework", "python", "library", "unrecorded", "region"),
     ),
     RuleFacts(
         "recompilation",
         title="Programs are compiled again",
         needs=("overview_page", "host_activity"),
         symptom_of=("retracing",),
-        parts=("compile", "framework", "python", "library", "unrecorded"),
+        parts=("compile", "framework", "python", "library", "unrecorded", "region"),
     ),
     RuleFacts(
         "graph-breaks",
@@ -389,7 +389,7 @@ FACTS = (
         title="Python delays the step",
         needs=("overview_page", "host_activity"),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
-        parts=("python", "library", "unrecorded"),
+        parts=("python", "library", "unrecorded", "region"),
     ),
     RuleFacts(
         "print-every-step",

@@ -18,7 +18,7 @@ from stepscope.tables.account.op_families import DOUBLE
 LOCATED = "largest-part"
 # Rules that locate time by one table alone: the account is more exact.
 _LOCATORS = {
-    "python-bound": ("python", "library", "unrecorded"),
+    "python-bound": ("python", "library", "unrecorded", "region"),
     "dominant-op": ("op",),
     "eager-execution": ("framework",),
 }

@@ -326,6 +326,7 @@ _WORDS = {
     "function": "The ops that {name} runs",
     "program": "Running the compiled function {name}",
     "framework": "The framework's own work on the loop's thread ({name})",
+    "region": "A range that the program marks, with nothing else recorded in it",
     "unrecorded": "Time in which nothing was recorded on the loop's thread",
     "input": "Waiting for input ({name})",
     "compile": "Compiling and tracing ({name})",

@@ -18,8 +18,8 @@ arraysetops arrayterator arrow as asarray ascii asin asinh asked assert assign a
 at atan atanh aten atomic att attention attn attributes audio auto autograd autograph autotun
 available average avg avx await awaiting axis backend backprop backward baddbmm balanced ball
 bandwidth banks barrier base basearray baseline bat batch batchdecode batches batching
-batchprefill bb bbs bcall bdot be before began begin begun below bernoulli between bf bfloat bfnrt
-bh bias biasadd biasnhwc big bin binary binaryop bincount bit bitcast bitmatrix bitonic bits
+batchprefill bb bbs bcall bcopy bdot be before began begin begun below bernoulli between bf bfloat
+bfnrt bh bias biasadd biasnhwc big bin binary binaryop bincount bit bitcast bitmatrix bitonic bits
 bitwise blackwell bljk block blocked blocks bmm bn bname bnorm board body bof bool boosted both
 bottleneck bound bpad bprop bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting
 broken bs bscalar bsend buffer build builder building builtins busy but bw bwd by byte bytes bzip
@@ -109,17 +109,17 @@ pprof pragma precision pred predict prefetch prefill prefix prelu preprocessing 
 primitive prims print printer printing printoptions priority private privateuse prng process
 processes processing prod produce produced product products prof profile profiled profiler
 profiles profiling progbar program programs prop properties property proto protocol provenance ps
-pt ptds pto ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow pybind pydicom python pyx qib
-qint qr quant quantization query queue queued queues quint radix ragged ran random randomuniform
-range rank ranks rasterio rate ratio ravel raw rb rbg rccl rd read reader readers reading ready
-real rearranging reason rebatch receive recfunctions reciprocal record recorded recorder recording
-recordings records recur recurrent recurs recv red redispatch reduce reduction reductions ref
-reference regex region registers registry regs regular relative release relu rem remainder remat
-rematted remote removed rendezvous repeat replace replayed replica replicated repr req requested
-reserved reshape resolve resource resources resp rest restore result resume return reverse
-rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc rocclr rocdecode rocjpeg rocpd
-rocprof rocprofiler rocprofv rocrand roctracer roctx roll root rope rotary rotate round routing
-rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime same sample sampler samples
+pt ptds pto ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow pybind pydicom python pyw pyx
+qib qint qr quant quantization query queue queued queues quint radix ragged ran random
+randomuniform range rank ranks rasterio rate ratio ravel raw rb rbg rccl rd read reader readers
+reading ready real rearranging reason rebatch receive recfunctions reciprocal record recorded
+recorder recording recordings records recur recurrent recurs recv red redispatch reduce reduction
+reductions ref reference regex region registers registry regs regular relative release relu rem
+remainder remat rematted remote removed rendezvous repeat replace replayed replica replicated repr
+req requested reserved reshape resolve resource resources resp rest restore result resume return
+reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc rocclr rocdecode rocjpeg
+rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx roll root rope rotary rotate round
+routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime same sample sampler samples
 sampling save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan
 scankernel scanner scatter sched schema scimath scope scr scratch script scs sct sctc sctd scudnn
 sdca sdcz sdk sdpa second seconds section seed segment segmented segments select selector self

@@ -330,6 +330,21 @@ def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+def _region(part: PartRow, account: StepAccount) -> PartWords:
+    """A range that the program marks, with nothing of a framework in it."""
+    record = "Record with stepscope record to see function and line of what runs there."
+    message = (
+        f"{part.name}, a range that the program marks, takes {_share(part, account)}, and nothing "
+        f"else was recorded in it. {' '.join(_unusual(part))}"
+    ).strip()
+    return PartWords(
+        f"{part.name} takes {part.step_frac:.0%} of the step",
+        message,
+        (f"Leave {part.name} out for some steps, and time the loop.", record),
+        part.name,
+    )
+
+
 def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
     what = f"{_KINDS.get(part.kind, part.kind)} {about}".strip()
     name = f" ({part.name})" if part.name and part.name != part.kind else ""
@@ -383,4 +398,5 @@ _TELLS = {
     "program": _program,
     "framework": _framework,
     "unrecorded": _unrecorded,
+    "region": _region,
 }

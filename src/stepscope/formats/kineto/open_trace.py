@@ -8,6 +8,7 @@ from typing import Final
 from stepscope.columns.space import Space
 from stepscope.errors import DecodeError
 from stepscope.formats.kineto.categories import ARROWS_TO_BACKWARD, ARROWS_TO_DEVICES, CATEGORIES
+from stepscope.formats.kineto.kinds_by_name import is_untold
 from stepscope.formats.kineto.planes import planes_of
 from stepscope.formats.kineto.read import Trace, read_pieces
 from stepscope.formats.kineto.steps import StepCount
@@ -51,7 +52,8 @@ def open_trace(pieces: Iterable[bytes], *, file: str = "") -> Space:
             file=file,
             hint="Let the profiled program run past wait and warm-up, with one profiler at a time.",
         )
-    planes, notes = planes_of(trace, count=StepCount()), list(warnings(trace))
+    notes = list(warnings(trace))
+    planes = planes_of(trace, count=StepCount())
     is_cut, lost = trace.damage.is_cut, trace.lost
     del trace  # its columns are as large as those to come
     give_back()
@@ -115,6 +117,8 @@ def warnings(trace: Trace) -> Iterator[str]:
             "its events and without its programs. Open the .xplane.pb, if there is one."
         )
         return
+    if is_untold(trace):
+        return  # their names say what they are
     unknown = {name: count for name, count in trace.categories.items() if name not in _KNOWN}
     if unknown:
         listed = ", ".join(f"{name} ({count:,})" for name, count in list(unknown.items())[:12])

@@ -12,6 +12,7 @@ from typing import Final
 
 from stepscope.formats.kineto.device_planes import device_planes
 from stepscope.formats.kineto.host_plane import host_plane
+from stepscope.formats.kineto.kinds_by_name import TOLD_BY_NAME, tell_kinds
 from stepscope.formats.kineto.links import links
 from stepscope.formats.kineto.names import frame_name
 from stepscope.formats.kineto.other_planes import other_planes
@@ -61,7 +62,10 @@ def planes_of(
     slices = Slices(trace)
     if is_from_viewer(trace):
         return list(viewer_planes(trace, slices))
+    is_told = tell_kinds(trace, slices)
     host = host_plane(trace, slices, ops=ops, count=count, marks=marks)
+    if is_told:
+        host.stat(names.IMPORTED, TOLD_BY_NAME)
     give_back()
     found = links(slices)
     give_back()

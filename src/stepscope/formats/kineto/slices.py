@@ -22,7 +22,7 @@ from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 
 I32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
-_OF_THE_PROCESS: Final = ("op", "annotation", "runtime")
+_OF_THE_PROCESS: Final = ("op", "annotation", "runtime", "python")
 #: Numbers that planes tell in stats of their own, in names or by order.
 _READ_ELSEWHERE: Final = frozenset(
     {
@@ -129,7 +129,7 @@ class Slices:
         self.external, self.correlation = columns["external"], columns["correlation"]
         self._thread_names = trace.thread_names
         self._others: list[tuple[str, RowNumbers]] | None = None
-        self.process = self._main_process()
+        self.process = self.main_process()
 
     def __len__(self) -> int:
         return len(self.name)
@@ -205,7 +205,8 @@ class Slices:
             ]
         return [stat for key, numbers in self._others for stat in numbers.stat(key, rows)]
 
-    def _main_process(self) -> int:
+    def main_process(self) -> int:
+        """The pid of the first thread whose calls were recorded; 0 without any."""
         for place in np.unique(self.place[self.rows(*_OF_THE_PROCESS)]).tolist():
             pid = self.places[place][0]
             if isinstance(pid, int) and pid > 0:

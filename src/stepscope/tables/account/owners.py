@@ -122,9 +122,18 @@ def owners(found: Account) -> list[Owner]:
     """Every owner of the account, the largest first."""
     order = np.argsort(-found.time_ps.sum(axis=1), kind="stable")
     listed = [_owner(found, row) for row in order.tolist() if found.time_ps[row].any()]
-    if found.frames is not None or not any(one.name.startswith("aten/") for one in listed):
+    if found.frames is not None or not _marks_regions(listed):
         return listed
-    return [_as_unrecorded(one) if _is_region(one) else one for one in listed]
+    return [
+        replace(one, kind="region", name=one.name.strip()) if _is_region(one) else one
+        for one in listed
+    ]
+
+
+def _marks_regions(listed: list[Owner]) -> bool:
+    """Whether ranges are the program's: PyTorch marks few itself, a tracer of one's own none."""
+    is_torch = any(one.name.startswith("aten/") for one in listed)
+    return is_torch or not any(one.kind in ("op", "framework") for one in listed)
 
 
 # What PyTorch and the drivers mark themselves; anything else is a region that the program marks.
@@ -135,12 +144,8 @@ _MARKED = re.compile(
 
 
 def _is_region(one: Owner) -> bool:
-    """Whether nothing but a region that a program of PyTorch's marks was recorded."""
+    """Whether nothing was recorded but a region that the program marks."""
     return one.kind == "annotated" and _MARKED.match(one.name) is None
-
-
-def _as_unrecorded(one: Owner) -> Owner:
-    return replace(one, kind="unrecorded", name="unrecorded", between=f"within {one.name.strip()}")
 
 
 def _owner(found: Account, row: int) -> Owner:

@@ -140,7 +140,7 @@ def _key(one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:
         return ("host", "", one.name)
     if one.kind in ("framework", "annotated"):
         return ("framework", "")
-    return (one.kind, "")
+    return (one.kind, one.name if one.kind == "region" else "")
 
 
 def _host_key(one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:

@@ -25,7 +25,8 @@ from stepscope.tables.account.replay import (
 
 # Kinds of what the host does around the work itself.
 _AROUND = (
-    "framework", "annotated", "unrecorded", "runtime", "allocation", "launch", "recorder",
+    "framework", "annotated", "unrecorded", "region", "runtime", "allocation", "launch",
+    "recorder",
 )  # fmt: skip
 # A run of an op that is shorter costs its hand-over, not what it computes.
 _SHORT_PS = 50e6
@@ -64,6 +65,7 @@ _CONSEQUENCES = {
     "python": _REMOVE,
     "library": _REMOVE,
     "unrecorded": _REMOVE,
+    "region": _REMOVE,
     "compile": _REMOVE,
     "framework": _BATCH,
     "eager": _BATCH,

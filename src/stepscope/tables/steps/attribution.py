@@ -186,7 +186,7 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
 def _is_mark_alone(length: I64, other_ps: I64) -> bool:
     """Whether nothing ran in the last step, as in no other.
 
-    A profiler that is told of the end of each step marks one more, in which the loop ends.
+    A profiler that learns of the end of each step marks one more, in which the loop ends.
     """
     idle = other_ps / np.maximum(length, 1)
     return bool(len(length) > 1 and idle[-1] > _IDLE_FRAC >= idle[:-1].max())

@@ -6,6 +6,7 @@ One list of calls per thread or device, for ``cycle`` to find the rounds of the 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from stepscope.tables.host.events import (
     is_pool_thread,
     is_tf_data_thread,
 )
+from stepscope.tables.host.ops import host_ops
 from stepscope.tables.steps.cycle import Calls
 from stepscope.tables.steps.program_runs import program_runs
 
@@ -41,6 +43,8 @@ _NO_OPS = frozenset({"test", "gradient", "trace", "info", "save", "load", "avera
 _OP_WEIGHT = 0.3
 # PyTorch's ops, as our readers name them ("aten/mm:mm") and as PyTorch itself does.
 _ATEN = ("aten/", "aten::")
+# How deep a loop's rounds may lie within other ranges.
+_MOST_LEVELS = 8
 # PjRt's call that starts a program, whatever the runtime's class was called in that version.
 _EXECUTES = re.compile(r"Executable::Execute(Helper\w*)?$")
 
@@ -137,6 +141,28 @@ def eager_ops(host: Host) -> list[Calls]:
     line = _main_line(host, rows)
     rows = rows[space.lines_of(rows) == line]
     return _by_name(host, rows, "op", line) + fetches(host)
+
+
+def ranges(host: Host) -> Iterator[list[Calls]]:
+    """Ranges of the thread on which most of their time is, the outermost first, then those within.
+
+    None where ops or devices were recorded: what these do again and again tells more.
+    """
+    rows = host_thread_rows(host)
+    if len(rows) == 0 or len(host_ops(host).rows) or len(device_rows(host)):
+        return
+    space = host.space
+    lines = [space.lines[row] for row in rows.tolist()]
+    every = np.concatenate([np.arange(one.begin, one.end, dtype=np.int64) for one in lines])
+    every = _on_program_threads(host, every[space.length_ps[every] > 0])
+    if len(every) == 0:
+        return
+    line = _main_line(host, every)
+    every = every[space.lines_of(every) == line]
+    start, length = space.events.start_ps[every], space.length_ps[every]
+    depth = nest(start, length, np.asarray([0, len(every)], dtype=np.int64)).depth
+    for level in range(min(int(depth.max()) + 1, _MOST_LEVELS)):
+        yield _by_name(host, every[depth == level], "range", line)
 
 
 def runs(host: Host) -> list[Calls]:

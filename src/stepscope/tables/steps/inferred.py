@@ -74,6 +74,15 @@ def rounds_of_kernels(host: Host) -> Markers | None:
     return _markers(host, cycle, found)
 
 
+def rounds_of_ranges(host: Host) -> Markers | None:
+    """Ranges that the program marks, where nothing but ranges was recorded: the outermost loop."""
+    for found in lists.ranges(host):
+        cycle = find_cycle(found, several=1.0)
+        if cycle is not None and len(cycle) >= _FEWEST and cycle.explained >= _WHOLE:
+            return _markers(host, cycle, found)
+    return None
+
+
 def single_calls(host: Host) -> Markers | None:
     """One or two calls of a function, where they are a good part of what was recorded: a batch."""
     called = [one for one in lists.function_calls(host) if one.kind == "call"]
@@ -118,7 +127,7 @@ def _markers(host: Host, cycle: Cycle | None, called: Sequence[Calls]) -> Marker
     count = len(cycle)
     end = np.concatenate([cycle.start_ps[1:], cycle.end_ps[-1:]])
     return Markers(
-        source="inferred" if cycle.anchor.kind in ("kernel", "op") else "framework",
+        source="inferred" if cycle.anchor.kind in ("kernel", "op", "range") else "framework",
         confidence=_CONFIDENCE[certainty],
         explanation=f"{count} steps taken from {_in_words(cycle)}, start to start; "
         "none was marked.",
@@ -142,6 +151,7 @@ _WORDS = {
     "op": "runs of the op {}",
     "run": "runs of the program {}",
     "kernel": "runs of the kernel {}",
+    "range": "the range {}",
 }
 
 
@@ -210,6 +220,7 @@ def _listed(kinds: set[str]) -> str:
         "op": "ops",
         "run": "runs of compiled programs",
         "kernel": "kernels",
+        "range": "ranges",
     }
     return " and ".join(sorted(words[kind] for kind in kinds))
 

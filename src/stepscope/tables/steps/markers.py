@@ -47,6 +47,7 @@ _FINDERS: tuple[Callable[[Host], Markers | None], ...] = (
     inferred.rounds_of_ops,
     inferred.single_calls,
     inferred.rounds_of_kernels,
+    inferred.rounds_of_ranges,
 )
 
 

@@ -161,7 +161,9 @@ def test_a_compiled_region_is_its_kernels(tmp_path: Path) -> None:
     assert made["matmul"].function == "train"
 
 
-def test_a_region_that_the_program_marks_says_where_nothing_was_recorded(tmp_path: Path) -> None:
+def test_a_region_with_nothing_else_in_it_is_a_part_with_its_name(
+    tmp_path: Path,
+) -> None:
     def marked(at: float, number: int) -> list[dict[str, Any]]:
         return [
             x("user_annotation", f"ProfilerStep#{number}", at, 1000),
@@ -171,7 +173,7 @@ def test_a_region_that_the_program_marks_says_where_nothing_was_recorded(tmp_pat
 
     found = opened(tmp_path, [*marked(0, 1), *marked(1000, 2), *marked(2000, 3)])
     first = next(found.parts.records())
-    assert (first.kind, first.between) == ("unrecorded", "within ## augment")
+    assert (first.kind, first.name) == ("region", "## augment")
 
 
 def test_many_kinds_of_kernels_keep_their_names(tmp_path: Path) -> None:

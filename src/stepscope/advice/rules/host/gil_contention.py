@@ -26,7 +26,7 @@ _SOME_FRAC: Final = 0.20
 _LEAST: Final = 0.3
 _EXPECTED: Final = 0.75
 # Kinds of parts of the step in which the loop's thread needs the lock.
-_NEEDS_LOCK: Final = ("python", "library", "framework", "unrecorded")
+_NEEDS_LOCK: Final = ("python", "library", "framework", "unrecorded", "region")
 
 
 def gil_contention(results: Results) -> Iterator[Answer]:

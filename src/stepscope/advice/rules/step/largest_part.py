@@ -45,7 +45,7 @@ _CODE = ("python", "library")
 # What a line of the program runs, where lines were recorded.
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
 # What needs the interpreter's lock.
-_LOCKED = ("python", "framework", "eager", "unrecorded")
+_LOCKED = ("python", "framework", "eager", "unrecorded", "region")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,7 @@ _HOPES = {
     "collective": _Hope(changes.OVERLAPPED, 0.6, 0.5, 0.5, False),
     "framework": _Hope(changes.BATCHED, 0.8, 0.35, 0.6, False),
     "unrecorded": _Hope(changes.UNSEEN, 0.8, 0.6, 0.5, False),
+    "region": _Hope(changes.UNSEEN, 0.8, 0.6, 0.6, False),
     "eager": _Hope(changes.VECTORISED, 0.85, 0.75, 0.7, False),
     "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
     "program": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),

@@ -1,0 +1,113 @@
+"""Traces whose categories nobody knows: what their events are, by their names.
+
+Tracers of one's own, viztracer and engines write Chrome traces without Kineto's categories. A
+thread on which nearly all is kernels and copies is a stream of a device; ``f (a.py:1)`` is a call
+of Python; anything else is a range that the program named.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.formats.kineto.categories import KIND, OTHER
+from stepscope.formats.kineto.names import has_direction
+from stepscope.formats.kineto.read import Trace
+from stepscope.formats.kineto.slices import Slices
+
+#: What a reader of numbers must know of such a trace.
+TOLD_BY_NAME: Final = (
+    "No category of this trace says what its events are: kernels, copies and calls of Python were "
+    "recognised by their names, all others are ranges of the program."
+)
+# viztracer's "f (/a/b.py:12)" and "f (/a/b.py:12:3)".
+_CALL: Final = re.compile(r"(?P<function>[^()]+) \((?P<file>.+\.pyw?|<[^>]*>):(?P<line>\d+)\)")
+# A function of C, beside such calls: "builtins.sum", "time.sleep", "list.append".
+_BUILT_IN: Final = re.compile(r"(?P<owner>[\w.]+)\.(?P<function>\w+)")
+_COPY: Final = re.compile(r"mem_?cpy|mem ?copy|\bcopy\b", re.IGNORECASE)
+_SET: Final = re.compile(r"\[?mem_?set\b", re.IGNORECASE)
+# Demangled or mangled C++, and the libraries' own names.
+_KERNEL: Final = re.compile(
+    r"void [\w:~]+.*\(.*\)|[\w:]+<.*>\(.*\)|_Z\w+|nccl(?:Dev)?Kernel.*|"
+    r"(?:ampere|volta|turing|hopper|sm\d{2,3}|cutlass|cudnn|nccl|triton)_\w+",
+    re.DOTALL,
+)
+_ON_DEVICE: Final = tuple(KIND[kind] for kind in ("kernel", "copy", "set"))
+# A stream's events are what devices run, but for a few that somebody added.
+_STREAM_FRAC: Final = 0.9
+
+
+def tell_kinds(trace: Trace, slices: Slices) -> bool:
+    """Give the slices kinds by their names, where no category does.
+
+    Args:
+        trace: The recording.
+        slices: Its slices; names, places and kinds change.
+
+    Returns:
+        Whether they have some now that they had not before.
+    """
+    if not is_untold(trace):
+        return False
+    kinds = np.asarray([_kind(name) for name in slices.names], np.uint8)
+    kind = kinds[slices.name]
+    on_device = np.isin(kind, _ON_DEVICE)
+    count = np.bincount(slices.place, minlength=len(slices.places))
+    streams = np.bincount(slices.place, on_device, len(slices.places)) >= _STREAM_FRAC * count
+    streams &= count > 0
+    kind[on_device & ~streams[slices.place]] = KIND["annotation"]
+    kind[~on_device & streams[slices.place]] = KIND[OTHER]
+    _tell_calls(trace, slices, kind)
+    slices.kind[:] = kind
+    _number_devices(slices, streams)
+    slices.process = slices.main_process()
+    return True
+
+
+def is_untold(trace: Trace) -> bool:
+    """Whether there are slices, and no category says what one of them is."""
+    kind = trace.slices["kind"]
+    return len(kind) > 0 and not trace.has_planes and not (kind != KIND[OTHER]).any()
+
+
+def _kind(name: str) -> int:
+    if _CALL.fullmatch(name):
+        return KIND["python"]
+    if _COPY.search(name) and has_direction(name):
+        return KIND["copy"]
+    if _SET.match(name):
+        return KIND["set"]
+    return KIND["kernel" if _KERNEL.fullmatch(name) else "annotation"]
+
+
+def _tell_calls(trace: Trace, slices: Slices, kind: NDArray[np.uint8]) -> None:
+    """Write Python's calls as PyTorch does, and functions of C of the same category beside them."""
+    calls = kind == KIND["python"]
+    if not calls.any():
+        return
+    category = trace.slices["category"]
+    both = np.isin(category, np.unique(category[calls]))
+    names = list(slices.names)
+    for code in np.unique(slices.name[calls]).tolist():
+        found = _CALL.fullmatch(names[code])
+        if found is not None:
+            names[code] = f"{found['file']}({found['line']}): {found['function']}"
+    for code in np.unique(slices.name[both & ~calls]).tolist():
+        found = _BUILT_IN.fullmatch(names[code])
+        if found is not None:
+            names[code] = f"{found['owner']} {found['function']}"
+            kind[slices.name == code] = KIND["python"]
+    slices.names = names
+
+
+def _number_devices(slices: Slices, streams: NDArray[np.bool_]) -> None:
+    """Count processes with streams as devices: their own numbers are of processes."""
+    number: dict[Any, int] = {}
+    places = list(slices.places)
+    for place in np.flatnonzero(streams).tolist():
+        pid, tid = places[place]
+        places[place] = (number.setdefault(pid, len(number)), tid)
+    slices.places = places

@@ -1,0 +1,124 @@
+"""Traces of tracers of one's own: no category is Kineto's, and the answer is there all the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stepscope
+from stepscope.formats.kineto.open_trace import open_trace
+from stepscope.result import Finding
+
+Events = list[dict[str, Any]]
+KERNEL = "void at::native::vectorized_elementwise_kernel<4, float>(int, float)"
+
+
+def x(
+    name: str, at: float, lasts: float, tid: Any = 1, pid: Any = 1, **more: Any
+) -> dict[str, Any]:
+    return {"ph": "X", "name": name, "ts": at, "dur": lasts, "pid": pid, "tid": tid, **more}
+
+
+def saved(folder: Path, events: Events) -> Path:
+    path = folder / "own.json"
+    path.write_text(json.dumps(events))
+    return path
+
+
+def first(path: Path) -> Finding:
+    with stepscope.open(path) as session:
+        return session.advice().findings[0]
+
+
+def test_ranges_of_a_loop_are_its_steps_and_the_largest_is_named(tmp_path: Path) -> None:
+    events = [
+        event
+        for at in range(0, 24_000, 1000)
+        for event in (
+            x("iteration", at, 990),
+            x("tokenise", at + 10, 700),
+            x("model", at + 720, 200),
+        )
+    ]
+    path = saved(tmp_path, events)
+    with stepscope.open(path) as session:
+        overview = session.overview_page()
+    assert overview.steps.count in range(22, 25)
+    assert overview.steps.time_ms.mean == pytest.approx(1.0, rel=0.01)
+    assert first(path).title == "tokenise takes 70% of the step"
+
+
+def test_calls_of_python_have_their_place(tmp_path: Path) -> None:
+    """As viztracer writes them: functions with file and line, those of C without."""
+    events = [
+        event
+        for at in range(0, 20_000, 1000)
+        for event in (
+            x("train (/a/train.py:8)", at, 990, cat="fee"),
+            x("load (/a/data.py:3)", at + 10, 900, cat="fee"),
+            x("time.sleep", at + 20, 880, cat="fee"),
+        )
+    ]
+    found = first(saved(tmp_path, events))
+    assert found.place is not None
+    assert (found.place.function, found.place.file, found.place.line) == ("load", "/a/data.py", 3)
+    assert "time.sleep" in found.title
+
+
+def test_a_list_of_kernels_and_copies_is_a_device(tmp_path: Path) -> None:
+    events = [
+        event
+        for at in range(0, 24_000, 1000)
+        for event in (
+            x("[MEMCPY] HtoD", at, 100, 7, 4711),
+            x(KERNEL, at + 150, 50, 7, 4711),
+            x("[MEMCPY] DtoH", at + 250, 700, 7, 4711),
+        )
+    ]
+    path = saved(tmp_path, events)
+    with stepscope.open(path) as session:
+        (device,) = session.overview_page().window.devices
+        parts = {row.kind: row.time_ms for row in session.step_account().parts.records()}
+    assert device.copy_ns == 24 * 800_000
+    assert device.compute_ns == 24 * 50_000
+    assert parts["copy"] == pytest.approx(0.8)
+    assert first(path).rule == "host-copies"
+
+
+def test_processes_with_streams_are_counted_as_devices(tmp_path: Path) -> None:
+    events = [x(KERNEL, at, 50, 7, pid) for pid in (31_337, 31_338) for at in range(0, 2000, 100)]
+    with stepscope.open(saved(tmp_path, events)) as session:
+        names = [plane.name for plane in session.profile.hosts[0].space.planes]
+    assert [name for name in names if "GPU" in name] == ["/device:GPU:0", "/device:GPU:1"]
+
+
+def test_a_thread_with_few_kernels_is_a_thread(tmp_path: Path) -> None:
+    events = [x("decode", 100 * at, 90) for at in range(20)] + [x(KERNEL, 2000, 90)]
+    with stepscope.open(saved(tmp_path, events)) as session:
+        names = [plane.name for plane in session.profile.hosts[0].space.planes]
+    assert not any("GPU" in name for name in names)
+
+
+def test_one_known_category_means_that_categories_say_it() -> None:
+    events = [x("aten::mm", 0, 50, cat="cpu_op"), x("load (/a/data.py:3)", 60, 50, cat="mine")]
+    space = open_trace([json.dumps(events).encode()])
+    assert any("unknown categories" in text and "mine" in text for text in space.warnings)
+
+
+def test_that_names_tell_is_said_and_spoils_nothing(tmp_path: Path) -> None:
+    with stepscope.open(saved(tmp_path, [x("decode", 100 * at, 90) for at in range(9)])) as session:
+        said = session.overview_page().diagnostics
+    assert [one.severity for one in said if "recognised by their names" in one.message] == ["info"]
+
+
+LONG = "9" * 400
+NAMES = ["", "(:1)", "void (", "f (" * 200, "a" * 5000 + "(b.py:1)", "<<<>>>()", f"x (y.py:{LONG})"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_may_be_anything(tmp_path: Path, name: str) -> None:
+    with stepscope.open(saved(tmp_path, [x(name, 100 * at, 90) for at in range(9)])) as session:
+        assert session.advice() is not None
