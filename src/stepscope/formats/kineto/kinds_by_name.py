@@ -16,10 +16,14 @@ from numpy.typing import NDArray
 from stepscope.formats.kineto.categories import KIND, OTHER
 from stepscope.formats.kineto.names import has_direction
 from stepscope.formats.kineto.read import Trace
+from stepscope.formats.kineto.session_timeline import (
+    OF_ONE_RUN,
+    is_session_timeline,
+    tell_timeline,
+)
 from stepscope.formats.kineto.slices import Slices
 
-#: What a reader of numbers must know of such a trace.
-TOLD_BY_NAME: Final = (
+_TOLD_BY_NAME: Final = (
     "No category of this trace says what its events are: kernels, copies and calls of Python were "
     "recognised by their names, all others are ranges of the program."
 )
@@ -40,7 +44,7 @@ _ON_DEVICE: Final = tuple(KIND[kind] for kind in ("kernel", "copy", "set"))
 _STREAM_FRAC: Final = 0.9
 
 
-def tell_kinds(trace: Trace, slices: Slices) -> bool:
+def tell_kinds(trace: Trace, slices: Slices) -> str:
     """Give the slices kinds by their names, where no category does.
 
     Args:
@@ -48,10 +52,13 @@ def tell_kinds(trace: Trace, slices: Slices) -> bool:
         slices: Its slices; names, places and kinds change.
 
     Returns:
-        Whether they have some now that they had not before.
+        What a reader of numbers must know of it; "" where categories say all.
     """
     if not is_untold(trace):
-        return False
+        return ""
+    if is_session_timeline(trace):
+        tell_timeline(trace, slices)
+        return OF_ONE_RUN
     kinds = np.asarray([_kind(name) for name in slices.names], np.uint8)
     kind = kinds[slices.name]
     on_device = np.isin(kind, _ON_DEVICE)
@@ -64,7 +71,7 @@ def tell_kinds(trace: Trace, slices: Slices) -> bool:
     slices.kind[:] = kind
     _number_devices(slices, streams)
     slices.process = slices.main_process()
-    return True
+    return _TOLD_BY_NAME
 
 
 def is_untold(trace: Trace) -> bool:

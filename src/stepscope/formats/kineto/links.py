@@ -64,10 +64,19 @@ class Links:
     origin: I64
 
 
-def links(slices: Slices) -> Links:
-    """The links of a trace."""
+def links(slices: Slices, *, of_ops: bool = False) -> Links:
+    """The links of a trace.
+
+    Args:
+        slices: Its slices.
+        of_ops: Whether device events are named by their ops.
+    """
     rows = slices.rows("kernel", "copy", "set")
     call = _calls(slices, rows)
+    if of_ops:
+        is_op = slices.is_kind("kernel")[rows]
+        origin = np.where(is_op, Origin.OP, Origin.OUTSIDE).astype(np.int64)
+        return Links(rows, call, np.where(is_op, rows, NONE), origin)
     op = np.full(len(rows), NONE, np.int64)
     called = np.flatnonzero(call >= 0)
     op[called] = around(slices, slices.rows("op"), slices.place[call[called]],
@@ -120,13 +129,14 @@ def _is_early(slices: Slices, rows: I64, call: I64) -> Bool:
     A stream runs in order: what runs before the first event with a recorded call was launched
     before it, too.
     """
+    if not (call >= 0).any():
+        return np.zeros(len(rows), bool)  # no call of the runtime was recorded at all
     stream = slices.place[rows]
     start = slices.start_ns[rows]
     first = np.full(len(slices.places) or 1, np.iinfo(np.int64).max)
     np.minimum.at(first, stream[call >= 0], start[call >= 0])
-    if (call >= 0).any():
-        # Of a stream without any recorded launch the device's first tells.
-        first = np.where(first == np.iinfo(np.int64).max, int(start[call >= 0].min()), first)
+    # Of a stream without any recorded launch the device's first tells.
+    first = np.where(first == np.iinfo(np.int64).max, int(start[call >= 0].min()), first)
     found: Bool = start < first[stream]
     return found
 

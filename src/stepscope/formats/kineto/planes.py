@@ -12,11 +12,12 @@ from typing import Final
 
 from stepscope.formats.kineto.device_planes import device_planes
 from stepscope.formats.kineto.host_plane import host_plane
-from stepscope.formats.kineto.kinds_by_name import TOLD_BY_NAME, tell_kinds
+from stepscope.formats.kineto.kinds_by_name import tell_kinds
 from stepscope.formats.kineto.links import links
 from stepscope.formats.kineto.names import frame_name
 from stepscope.formats.kineto.other_planes import other_planes
 from stepscope.formats.kineto.read import Trace
+from stepscope.formats.kineto.session_timeline import OF_ONE_RUN
 from stepscope.formats.kineto.slices import Slices, row_numbers
 from stepscope.formats.kineto.steps import StepCount, StepMark
 from stepscope.formats.kineto.viewer_planes import is_from_viewer, viewer_planes
@@ -62,12 +63,12 @@ def planes_of(
     slices = Slices(trace)
     if is_from_viewer(trace):
         return list(viewer_planes(trace, slices))
-    is_told = tell_kinds(trace, slices)
+    note = tell_kinds(trace, slices)
     host = host_plane(trace, slices, ops=ops, count=count, marks=marks)
-    if is_told:
-        host.stat(names.IMPORTED, TOLD_BY_NAME)
+    if note:
+        host.stat(names.IMPORTED, note)
     give_back()
-    found = links(slices)
+    found = links(slices, of_ops=note == OF_ONE_RUN)
     give_back()
     devices = device_planes(trace, slices, found, clock_rate_khz or {})
     return [host, *devices, *_python(slices), *other_planes(trace, slices)]

@@ -42,6 +42,8 @@ _PHASE: Final = b'"ph": "'
 _RANGE: Final = b'"ph": "X"'
 _NAMED: Final = re.compile(rb'"name": ("(?:[^"\\]|\\.)*")')
 _PLANES: Final = ("/device:", "/host:")
+# Processes of TensorFlow 1's timelines are devices, and no planes.
+_OF_SESSION: Final = (" Compute", " Tensors")
 _NAMES: Final = 5
 _MEMORY: Final = "[memory]"
 _PLAIN_NUMBER: Final = re.compile(r"-?\d{1,18}")
@@ -109,7 +111,8 @@ class Trace:
     @property
     def has_planes(self) -> bool:
         """Whether processes are called like planes: a viewer derived the trace from an XSpace."""
-        return any(name.startswith(_PLANES) for name in self.process_names.values())
+        listed = self.process_names.values()
+        return any(one.startswith(_PLANES) and not one.endswith(_OF_SESSION) for one in listed)
 
 
 def unfinished(path: Path) -> tuple[str, ...]:
