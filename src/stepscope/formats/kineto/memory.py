@@ -10,8 +10,8 @@ import numpy as np
 from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.links import around
 from stepscope.formats.kineto.names import op_name
-from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.slices import Slices
+from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import LineParts, by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat

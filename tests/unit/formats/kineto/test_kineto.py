@@ -21,8 +21,9 @@ from stepscope.formats.kineto import read as reading
 from stepscope.formats.kineto.annotations import encoded
 from stepscope.formats.kineto.names import copy_ends, copy_name, frame_name, op_name
 from stepscope.formats.kineto.planes import to_xspace
-from stepscope.formats.kineto.read import read, unfinished
+from stepscope.formats.kineto.read import read
 from stepscope.formats.kineto.steps import StepCount
+from stepscope.formats.kineto.unfinished import unfinished
 from stepscope.tables.core.devices import devices
 from stepscope.tables.recording.environment import environment
 from stepscope.tables.steps.attribution import steps
