@@ -267,7 +267,6 @@ class _Reader:
             "address": args.numbers("Addr"),
             "bytes": size,
             "allocated": args.numbers("Total Allocated"),
-            "reserved": args.numbers("Total Reserved"),
             "device": args.numbers("Device Id"),
             "device_type": np.where(device_type == NONE, 0, device_type),
         }

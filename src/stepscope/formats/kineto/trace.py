@@ -30,8 +30,8 @@ class Trace:
             duration_rest_ps), external, correlation (-1: none). In order of time, containers
             before their contents.
         args: Arguments of the slices.
-        memory: place, start_ns, address, bytes (negative: freed), allocated, reserved (-1: not
-            said), device, device_type.
+        memory: place, start_ns, address, bytes (negative: freed), allocated (-1: not said),
+            device, device_type.
         flows: place, start_ns, id, is_end of forward-backward arrows.
         counters: place, name, start_ns, and a series and value each.
         thread_names, process_names: By place, and by pid.
