@@ -69,7 +69,7 @@ def _allocators(device: I64, kind: I64, plane: PlaneWriter) -> tuple[I64, I64]:
 def _free(head: Mapping[str, Any], device: I64, kind: I64, allocated: I64) -> I64:
     """What each event leaves of its device's memory; -1 where that is not known.
 
-    What the caching allocator has reserved so far is no limit: it asks for more while there is any.
+    What the caching allocator has reserved so far does not limit it: it asks for more.
     """
     listed = head.get("deviceProperties")
     free = np.full(len(device), NONE, np.int64)
