@@ -37,7 +37,8 @@ class TorchLoop:
         dtype: Of the matrices.
         gpu: It runs on, as ``deviceProperties`` lists it.
         reads: How often the loop reads a number of the device at the end of the step (``.item()``).
-        copy_us: Copying the batch from pageable memory, before the products.
+        copy_us: Copying the batch to the device, before the products.
+        copied: Memory it is copied from, as CUPTI says.
         retries: How often the allocator frees its cache and asks the driver again.
         collection_us: Collecting garbage at the end of the step.
         updates: Parameters that the optimizer updates one by one.
@@ -59,6 +60,7 @@ class TorchLoop:
     gpu: dict[str, object] = field(default_factory=lambda: V100)
     reads: int = 0
     copy_us: float = 0.0
+    copied: str = "Pageable"
     retries: int = 0
     collection_us: float = 0.0
     updates: int = 0
@@ -99,7 +101,8 @@ def _step(loop: TorchLoop, step: int, begin: float) -> list[dict[str, object]]:
         at += loop.recompile_us
     if loop.copy_us:
         events.append(x("python_function", "train.py(8): to_device", at, loop.copy_us))
-        events += _copy(1000 * (step + 1) + 900, "HtoD (Pageable -> Device)", at, loop.copy_us)
+        way = f"HtoD ({loop.copied} -> Device)"
+        events += _copy(1000 * (step + 1) + 900, way, at, loop.copy_us)
         at += loop.copy_us
     first = at
     number = 1000 * (step + 1)

@@ -16,6 +16,7 @@ FACTS = (
         "loader-workers",
         title="The DataLoader has no workers",
         needs=("overview_page", "input_pipeline_analyzer"),
+        optional=("device_idle",),
         cause_of=("input-bound", "idle-device", "python-bound"),
         parts=("input",),
     ),
@@ -196,6 +197,7 @@ FACTS = (
         "roofline-gap",
         title="Ops far below their roofline",
         needs=("overview_page", "roofline_model"),
+        optional=("step_account",),
         symptom_of=(
             "full-precision",
             "tensor-cores-unused",

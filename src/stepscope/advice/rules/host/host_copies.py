@@ -20,6 +20,7 @@ from stepscope.advice.evidence.device_memory import device_memories, gib
 from stepscope.advice.evidence.device_time import compute_ms
 from stepscope.advice.evidence.lines import place_of
 from stepscope.advice.evidence.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
+from stepscope.advice.evidence.pinning import comes_from
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
@@ -53,6 +54,7 @@ def host_copies(results: Results) -> Iterator[Answer]:
     place, line = place_of(results.optional.step_account, "copy")
     offloaded, ops = host_memory_ops(results.optional.hlo_stats)
     room = _free_bytes(results.optional.memory_profile) if offloaded else None
+    is_pinned = way == "host_to_device" and comes_from(idle) == "pinned"
     # What compute can hide, it hides once the next copy runs beside it; what is offloaded need
     # not be copied at all where there is room.
     expected = max(min(total, compute_ms(overview)), _ROOM * total if offloaded else 0.0)
@@ -80,9 +82,13 @@ def host_copies(results: Results) -> Iterator[Answer]:
             if ops
             else Ref("device_idle", "copies", rows=(_WAYS[way],)),
         ),
-        actions=OFFLOAD_ACTIONS if offloaded else _ACTIONS[way],
-        code=OFFLOAD_CODE if offloaded else _CODE[way],
+        actions=OFFLOAD_ACTIONS if offloaded else _actions(way, is_pinned),
+        code=OFFLOAD_CODE if offloaded else _PINNED_CODE if is_pinned else _CODE[way],
     )
+
+
+def _actions(way: str, is_pinned: bool) -> tuple[str, ...]:
+    return tuple(one for one in _ACTIONS[way] if not (is_pinned and one == _PIN))
 
 
 def _free_bytes(profile: MemoryProfile | None) -> int | None:
@@ -109,10 +115,11 @@ def _facts(copies: list[CopyRow], offloaded: float, room: int | None) -> Iterato
             yield f"{count:.0f} copies of {mean / 1024:.3g} KiB on average"
 
 
+_PIN = "Keep the batch in pinned memory, and copy it asynchronously."
 _ACTIONS = {
     "host_to_device": (
         "Copy the next batch while this one computes.",
-        "Keep the batch in pinned memory, and copy it asynchronously.",
+        _PIN,
         "Send uint8 and convert on the device; send one large tensor and not many small ones.",
     ),
     "output": (
@@ -131,6 +138,13 @@ _CODE = {
         "jax": "metrics = jax.tree.map(jnp.mean, metrics)  # fetch with jax.device_get rarely",
         "pytorch": "out = out.to('cpu', non_blocking=True)  # into a pinned tensor",
     },
+}
+# What is pinned already lacks a stream of its own to be copied on.
+_PINNED_CODE = {
+    name: text for name, text in _CODE["host_to_device"].items() if name != "pytorch"
+} | {
+    "pytorch": "with torch.cuda.stream(copying):  # the next batch, while this one computes\n"
+    "    upcoming = batch.to('cuda', non_blocking=True)"
 }
 
 
