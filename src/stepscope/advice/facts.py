@@ -115,6 +115,12 @@ FACTS = (
         parts=("launch", "framework"),
     ),
     RuleFacts(
+        "unfused-ops",
+        title="Elementwise ops are not fused",
+        needs=("overview_page", "kernel_stats"),
+        cause_of=("roofline-gap",),
+    ),
+    RuleFacts(
         "slow-launches",
         title="Launches are slow",
         needs=("overview_page", "device_idle"),
