@@ -64,12 +64,20 @@ class DecodeError(StepscopeError):
         path: Message path there, e.g. ``XSpace.planes[2].lines[0].events[17]``.
         file: File the bytes came from, if any.
         hint: What the person can do.
+        kind: What the file should have been.
     """
 
     slug: ClassVar[str] = "malformed-xspace"
 
     def __init__(
-        self, reason: str, *, offset_bytes: int, path: str, file: str = "", hint: str = ""
+        self,
+        reason: str,
+        *,
+        offset_bytes: int,
+        path: str,
+        file: str = "",
+        hint: str = "",
+        kind: str = "XSpace",
     ) -> None:
         self.reason = reason
         self.offset_bytes = offset_bytes
@@ -77,7 +85,7 @@ class DecodeError(StepscopeError):
         self.file = file
         place = f"byte {offset_bytes} ({path})"
         super().__init__(
-            "This file is not a readable XSpace.",
+            f"This file is not a readable {kind}.",
             where=f"{file}, {place}" if file else place,
             why=reason,
             hint=hint

@@ -42,7 +42,7 @@ _CLAIMED: Final = """
     memory-fragmentation memory-near-limit missing-prefetch no-cache no-interleave no-xla
     print-every-step python-in-pipeline recompilation retracing roofline-gap serial-map
     slow-launches slow-steps small-batch straggler tensor-cores-unused tiny-kernels
-    unbalanced-devices uneven-steps unused-gradients worker-skew
+    unbalanced-devices uneven-steps unfused-ops unused-gradients worker-skew
 """
 CAUSES: Final = frozenset(_CLAIMED.split())
 # What may be said where neither function nor op was recorded.

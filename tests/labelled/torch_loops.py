@@ -17,6 +17,7 @@ COLLECTED = TorchLoop(collection_us=400)
 ONE_BY_ONE = TorchLoop(updates=150)
 PLAIN_FLOAT = TorchLoop(kernel=PLAIN, dtype="float", gpu=A100)
 TINY = TorchLoop(products=300, product_us=5)
+UNFUSED = TorchLoop(unfused=4, unfused_us=30)
 LARGE = TorchLoop(reductions=(25 << 20,), reduction_us=60)
 
 
@@ -37,6 +38,7 @@ PROFILES = (
     ),
     Labelled("torch: TF32 off", "tensor-cores-unused", _one(PLAIN_FLOAT), ("full-precision",)),
     Labelled("torch: small kernels without a graph", "tiny-kernels", _one(TINY)),
+    Labelled("torch: a chain of elementwise ops", "unfused-ops", _one(UNFUSED)),
     Labelled("torch: healthy", None, _one(TorchLoop())),
     Labelled("torch: healthy, compiled", None, _one(TorchLoop(is_compiled=True))),
     Labelled("torch: healthy, one bucket", None, _one(LARGE)),

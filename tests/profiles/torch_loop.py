@@ -16,6 +16,10 @@ _READ_US, _RETRY_US, _UPDATE_US = 60.0, 300.0, 8.0
 A100 = {"id": 0, "name": "NVIDIA A100-SXM4-80GB", "computeMajor": 8, "computeMinor": 0,
         "numSms": 108, "totalGlobalMem": 80 << 30}  # fmt: skip
 PLAIN = "ampere_sgemm_128x64_nn"
+MULTIPLY = (
+    "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<c10::Half, "
+    "c10::Half, c10::Half, at::native::binary_internal::MulFunctor<float>>>"
+)
 HALF = "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn"
 
 
@@ -33,11 +37,13 @@ class TorchLoop:
         recompile_us: How long it is compiled at the begin of each step.
         reductions: Bytes of each reduction, one after the other at the end of the step.
         reduction_us: How long each takes.
+        unfused: Elementwise ops behind each product, of ``unfused_us`` each.
         kernel: What the products run.
         dtype: Of the matrices.
         gpu: It runs on, as ``deviceProperties`` lists it.
         reads: How often the loop reads a number of the device at the end of the step (``.item()``).
-        copy_us: Copying the batch from pageable memory, before the products.
+        copy_us: Copying the batch to the device, before the products.
+        copied: Memory it is copied from, as CUPTI says.
         retries: How often the allocator frees its cache and asks the driver again.
         collection_us: Collecting garbage at the end of the step.
         updates: Parameters that the optimizer updates one by one.
@@ -54,11 +60,14 @@ class TorchLoop:
     recompile_us: float = 0.0
     reductions: tuple[int, ...] = ()
     reduction_us: float = 12.0
+    unfused: int = 0
+    unfused_us: float = 30.0
     kernel: str = HALF
     dtype: str = "c10::Half"
     gpu: dict[str, object] = field(default_factory=lambda: V100)
     reads: int = 0
     copy_us: float = 0.0
+    copied: str = "Pageable"
     retries: int = 0
     collection_us: float = 0.0
     updates: int = 0
@@ -67,6 +76,7 @@ class TorchLoop:
     def step_us(self) -> float:
         """Length of a step."""
         compute = self.products * self.product_us + self.breaks * self.break_us
+        compute += self.products * self.unfused * self.unfused_us
         compute += self.recompile_us
         rest = self.reads * _READ_US + self.copy_us + self.retries * _RETRY_US
         rest += self.collection_us + self.updates * _UPDATE_US
@@ -99,7 +109,8 @@ def _step(loop: TorchLoop, step: int, begin: float) -> list[dict[str, object]]:
         at += loop.recompile_us
     if loop.copy_us:
         events.append(x("python_function", "train.py(8): to_device", at, loop.copy_us))
-        events += _copy(1000 * (step + 1) + 900, "HtoD (Pageable -> Device)", at, loop.copy_us)
+        way = f"HtoD ({loop.copied} -> Device)"
+        events += _copy(1000 * (step + 1) + 900, way, at, loop.copy_us)
         at += loop.copy_us
     first = at
     number = 1000 * (step + 1)
@@ -110,6 +121,10 @@ def _step(loop: TorchLoop, step: int, begin: float) -> list[dict[str, object]]:
         number += 1
         events += _launch(number, "aten::mm", loop.kernel, at, loop.product_us - 1, **_shapes(loop))
         at += loop.product_us
+        for behind in range(loop.unfused):
+            own = 1_000_000 + 100 * number + behind
+            events += _launch(own, "aten::mul", MULTIPLY, at, loop.unfused_us - 1)
+            at += loop.unfused_us
     if loop.is_compiled:
         events.append(x("cpu_op", "Torch-Compiled Region: 0/0", first, at - first))
         for place in range(loop.breaks):

@@ -40,6 +40,7 @@ RULES = Rules(
         "input.host_input_limit",
         "host.launch_bound",
         "device.tiny_kernels",
+        "device.unfused_ops",
         "host.slow_launches",
         "host.host_waits",
         "host.allocation_stalls",

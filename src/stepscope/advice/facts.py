@@ -16,6 +16,7 @@ FACTS = (
         "loader-workers",
         title="The DataLoader has no workers",
         needs=("overview_page", "input_pipeline_analyzer"),
+        optional=("device_idle",),
         cause_of=("input-bound", "idle-device", "python-bound"),
         parts=("input",),
     ),
@@ -114,6 +115,12 @@ FACTS = (
         parts=("launch", "framework"),
     ),
     RuleFacts(
+        "unfused-ops",
+        title="Elementwise ops are not fused",
+        needs=("overview_page", "kernel_stats"),
+        cause_of=("roofline-gap",),
+    ),
+    RuleFacts(
         "slow-launches",
         title="Launches are slow",
         needs=("overview_page", "device_idle"),
@@ -196,6 +203,7 @@ FACTS = (
         "roofline-gap",
         title="Ops far below their roofline",
         needs=("overview_page", "roofline_model"),
+        optional=("step_account",),
         symptom_of=(
             "full-precision",
             "tensor-cores-unused",

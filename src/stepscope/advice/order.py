@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
-from stepscope.result import Finding, Likelihood, Result, Severity
+from stepscope.result import Finding, Likelihood, Ref, Result, Severity
 from stepscope.tables.account.op_families import DOUBLE
 
 LOCATED = "largest-part"
@@ -191,7 +191,7 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     time = float(part.measured["part_ms"])
     says_more = one.rule not in _ONLY_LOCATE and (one.saving_ms or 0.0) > _MORE * time
     if one.rule in _LOCATORS and not says_more:
-        whole = replace(part, evidence=(*part.evidence, *one.evidence))
+        whole = replace(part, evidence=_both(part.evidence, one.evidence))
         if one.rule not in _ONLY_LOCATE and one.severity == "info":
             return whole  # what only informs of a cause does not claim that it is this part's
         return replace(
@@ -205,8 +205,14 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     if part.measured["kind"] in _ON_DEVICE:
         # It is about all of the part, whatever its own change saves of it, and ranks as the part.
         measured["worth_ms"] = part.measured["worth_ms"]
-    evidence = (*one.evidence, *part.evidence[:1])
+    evidence = _both(one.evidence, part.evidence[:1])
     return replace(one, place=part.place, evidence=evidence, measured=measured)
+
+
+def _both(first: tuple[Ref, ...], second: tuple[Ref, ...]) -> tuple[Ref, ...]:
+    """Evidence of two findings, what both point to once."""
+    said = {(one.tool, one.what) for one in first}
+    return (*first, *(one for one in second if (one.tool, one.what) not in said))
 
 
 def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, str]:

@@ -29,7 +29,10 @@ LABELS: dict[str, str] = {
     "compilation": "Compilation",
     "host_compute": "Host compute",
     "other_device": "Another device works",
-    "other": "Nothing recorded (Python)",
+    "wait": "Waiting for the idle device",
+    "queued": "Launched, not started",
+    "python": "Python",
+    "other": "Nothing recorded",
 }
 
 

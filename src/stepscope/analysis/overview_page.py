@@ -54,7 +54,9 @@ class StepRow(Row):
     device_to_device_ms: Annotated[float, Column("Device to device", unit="ms", kind="time")]
     collectives_ms: Annotated[float, Column("Collectives", unit="ms", kind="time")]
     device_compute_16_ms: Annotated[float, Column("Device compute, 16-bit", unit="ms", kind="time")]
-    device_compute_32_ms: Annotated[float, Column("Device compute, 32-bit", unit="ms", kind="time")]
+    device_compute_32_ms: Annotated[
+        float, Column("Device compute, 32-bit or unknown", unit="ms", kind="time")
+    ]
     other_ms: Annotated[float, Column("All others", unit="ms", kind="time")]
     kept: Annotated[bool, Column("Counted", kind="flag", help="False for steps cut at the edges.")]
 

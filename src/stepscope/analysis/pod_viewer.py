@@ -39,7 +39,7 @@ from stepscope.tables.workers.steps import (
 # What the bars are made of, and how a bottleneck is called.
 LABELS: dict[str, str] = {
     "device_compute_16": "Device compute, 16-bit",
-    "device_compute_32": "Device compute, 32-bit",
+    "device_compute_32": "Device compute, 32-bit or unknown",
     "device_to_device": "Device to device",
     TRANSFER: "Collective transfer",
     WAIT: "Waiting for other workers",
@@ -114,7 +114,9 @@ class PodRow(Row):
     device: Annotated[str, Column("Device", kind="name")]
     step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time")]
     device_compute_16_ms: Annotated[float, Column("Device compute, 16-bit", unit="ms", kind="time")]
-    device_compute_32_ms: Annotated[float, Column("Device compute, 32-bit", unit="ms", kind="time")]
+    device_compute_32_ms: Annotated[
+        float, Column("Device compute, 32-bit or unknown", unit="ms", kind="time")
+    ]
     device_to_device_ms: Annotated[float, Column("Device to device", unit="ms", kind="time")]
     collective_transfer_ms: Annotated[float, Column("Collective transfer", unit="ms", kind="time")]
     collective_wait_ms: Annotated[

@@ -427,8 +427,8 @@ def _diagnostics(type_: str, peaks: Peaks, totals: HloTotals) -> tuple[Diagnosti
                 "cost-unknown",
                 "info",
                 f"FLOPs are unknown for ops that take {missing / totals.op_time_ps:.0%} of the "
-                "op time (kernels outside of XLA, custom calls); the program's rates leave "
-                "them out.",
+                "op time (ops without recorded shapes, custom calls); the program's rates "
+                "leave them out.",
             )
         )
     return tuple(found)

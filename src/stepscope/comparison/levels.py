@@ -17,7 +17,7 @@ Key = tuple[str, ...]
 
 PART_NAMES: Final[dict[str, str]] = {
     "device_compute_16": "Device compute, 16-bit",
-    "device_compute_32": "Device compute, 32-bit",
+    "device_compute_32": "Device compute, 32-bit or unknown",
     "device_to_device": "Copies on and between devices",
     "collectives": "Communication",
     "input": "Waiting for input",

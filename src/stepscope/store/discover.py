@@ -115,7 +115,8 @@ def _absent(local: Path, text: str) -> StoreError:
         "There is no such file or folder.",
         where=text,
         why=f"{parent} exists, {local.relative_to(parent)} in it does not.",
-        hint="Check the spelling; give a log directory, a run directory or an .xplane.pb file.",
+        hint="Check the spelling; give a folder of recordings, or one file: an .xplane.pb, a "
+        "*.pt.trace.json or another profiler's.",
         slug="no-such-path",
     )
 
@@ -409,13 +410,17 @@ def nothing_found(found: Found) -> StoreError:
     looked = f"{found.folders} folder(s) and {found.files} file(s) were looked at below it"
     lines = [line for group in by_reason(found.misses) for line in _group_lines(found.root, group)]
     if not lines:
-        lines = ["none of the files is a recording (<host>.xplane.pb) or looks like part of one"]
+        lines = [
+            "none of the files is a recording (<host>.xplane.pb, *.pt.trace.json …) or looks like "
+            "part of one"
+        ]
     why = f"{looked}:" + "".join(f"\n         {line}" for line in [*lines, *found.notes])
     return StoreError(
         "No recording was found.",
         where=found.root,
         why=why,
-        hint="Give the log directory the profiler was told to write to, or record first: "
-        "tf.profiler.experimental.start(logdir) … stop(), or jax.profiler.trace(logdir).",
+        hint="Give the folder the profiler was told to write to, or record first: "
+        "stepscope record, tf.profiler.experimental.start(logdir) … stop(), "
+        "jax.profiler.trace(logdir), or torch.profiler.profile(…).export_chrome_trace(path).",
         slug="no-recording",
     )

@@ -187,6 +187,15 @@ def _more(head: Callable[[int], bytes], size: int) -> bytes:
 
 
 def _empty(path: str) -> Miss:
+    if path.removesuffix(".gz").endswith(".json"):
+        return Miss(
+            path,
+            "empty-file",
+            "The file has 0 bytes: its program ended before it was written, or the disk is full.",
+            "Check the free space of the disk, and let the profiler end (its with block, or "
+            "stop()) before the program does.",
+            0,
+        )
     return Miss(
         path,
         "empty-file",
@@ -244,6 +253,14 @@ def _unknown(path: str, size_bytes: int, first: bytes, promised: list[str]) -> M
             "A JSON file, but not a trace: it has no traceEvents.",
             "Give a trace that torch.profiler exported (*.pt.trace.json), or a file that "
             "tf.profiler, jax.profiler or the profiler service wrote (<host>.xplane.pb).",
+            size_bytes,
+        )
+    if not first:
+        return Miss(
+            path,
+            "not-an-xspace",
+            f"The gzip stream is cut or damaged: nothing of its {size_bytes:,} bytes inflates.",
+            "Copy the file again; if its program was killed, record again.",
             size_bytes,
         )
     shown = first[:8].hex(" ")

@@ -138,6 +138,7 @@ RESTS_ON: dict[str, set[str]] = {
     "full-precision": {"device"},
     "tensor-cores-unused": {"device"},
     "layout-transposes": {"device"},
+    "unfused-ops": {"device"},
     "roofline-gap": {"ops"},
     "dominant-op": {"ops"},
     "small-batch": {"device"},

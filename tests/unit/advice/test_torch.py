@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -21,9 +22,12 @@ from tests.labelled.torch_loops import (
     RETRIED,
     SMALL,
     TINY,
+    UNFUSED,
 )
 from tests.profiles.torch_loop import HALF, TorchLoop, torch_loop
 from tests.unit.advice.asking import Asked
+from tests.unit.formats.kineto.layout import profile as traced
+from tests.unit.formats.kineto.layout import x
 
 
 def asked(loop: TorchLoop) -> Asked:
@@ -142,3 +146,59 @@ def test_kernels_shorter_than_their_launch_ask_for_a_graph() -> None:
     assert "reduce-overhead" in found.code["pytorch"]
     large = replace(TINY, products=10, product_us=150)
     assert "waits for launches" in asked(large).reason("tiny-kernels", Silence)
+
+
+def test_pageable_copies_of_a_loader_are_told_to_be_pinned() -> None:
+    """Pinned memory is advised where copies come from pageable memory, and only there."""
+    for rule, loop in (("loader-workers", replace(LONELY, copy_us=500)), ("host-copies", PAGEABLE)):
+        found = asked(loop).finding(rule)
+        assert "pin_memory=True" in found.code["pytorch"], rule
+        assert any("inned memory" in one or "pin_memory" in one for one in found.actions), rule
+
+
+def test_pinned_copies_are_not_told_to_be_pinned() -> None:
+    for rule, loop in (("loader-workers", replace(LONELY, copy_us=500)), ("host-copies", PAGEABLE)):
+        found = asked(replace(loop, copied="Pinned")).finding(rule)
+        said = " ".join((*found.actions, *found.code.values()))
+        assert "pin" not in said.replace("pipeline", ""), rule
+
+
+def test_without_copies_nothing_is_said_of_pinning() -> None:
+    found = asked(LONELY).finding("loader-workers")
+    assert "pin" not in " ".join((*found.actions, *found.code.values()))
+
+
+def test_a_step_that_a_graph_replays_is_not_told_to_be_compiled(tmp_path: Path) -> None:
+    """Ops and slow launches around a replay are few and far from most of the step's work."""
+    events = []
+    for step in range(6):
+        at, number = 5000.0 * step, 100 * step + 1
+        events.append(x("user_annotation", f"ProfilerStep#{step}", at, 4990.0))
+        events += [x("cpu_op", "aten::copy_", at + 5 + op * 30, 20.0) for op in range(40)]
+        events.append(x("cuda_runtime", "cudaGraphLaunch", at + 1300, 900.0, correlation=number))
+        for kernel in range(50):
+            begin = at + 2200 + kernel * 50
+            events.append(
+                x("kernel", "gemm", begin, 49.0, 0, 7, device=0, stream=7, correlation=number)
+            )
+    found = Asked(traced(tmp_path, events))
+    assert "replayed from graphs" in found.reason("eager-execution", Silence)
+    assert "replayed from graphs" in found.reason("slow-launches", Silence)
+    launching = found.finding("launch-bound")
+    assert not launching.code and "Compile" not in " ".join(launching.actions)
+
+
+def test_chains_of_elementwise_kernels_are_told_to_be_fused() -> None:
+    found = asked(UNFUSED).finding("unfused-ops")
+    # Of each 2.7 ms step 40 kernels of 29 µs; fusing leaves some of what they move.
+    assert found.measured["unfused_ms"] == pytest.approx(40 * 0.029, rel=0.02)
+    assert found.saving_ms == pytest.approx(0.4 * 40 * 0.029, rel=0.02)
+    assert "torch.compile" in found.code["pytorch"]
+
+
+def test_few_or_short_elementwise_kernels_are_no_fault() -> None:
+    few = replace(UNFUSED, unfused=1, unfused_us=15)
+    assert "of the step" in asked(few).reason("unfused-ops", Silence)
+    # Kernels this short cost their launches, which other rules count.
+    short = replace(UNFUSED, unfused=10, unfused_us=6)
+    assert "0.0% of the step" in asked(short).reason("unfused-ops", Silence)

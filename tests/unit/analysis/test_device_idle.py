@@ -61,14 +61,47 @@ def test_idle_time_is_explained_by_what_the_host_did() -> None:
         {
             "input": 0.2,
             "kernel_launch": 0.1,
-            "host_compute": 0.1,
+            "host_compute": 0.0,
+            "wait": 0.1,
             "other": 0.3,
             "copy": 0.0,
             "allocation": 0.0,
             "compilation": 0.0,
             "other_device": 0.0,
+            "queued": 0.0,
+            "python": 0.0,
         }
     )
+
+
+def test_work_that_is_launched_but_does_not_start_is_not_blamed_on_python() -> None:
+    """Python runs all the time; the kernel is launched at 200 µs and begins at 600."""
+    found = device_idle(
+        profile(
+            space(
+                *draw(
+                    """
+                    /host:CPU
+                      python      S---------S---------
+                      "           .L........L.........
+                    /device:GPU:0
+                      Stream #7   ......K---......K---
+                    /device:CUSTOM:Python calls
+                      python      P-------------------
+                    """,
+                    unit_us=100,
+                    S=event("train", step_num=nth, _r=1),
+                    L=event("cuLaunchKernel", correlation_id=nth + 100),
+                    K=event("sgemm", correlation_id=nth + 100),
+                    P=event("$train.py:3 loop"),
+                )
+            )
+        )
+    )
+    causes = {one.cause: one.idle_ms for one in found.causes.records() if one.idle_ms}
+    # Of 600 idle µs in the first step: 100 before the launch, 100 launching, 400 until it starts.
+    # The second step launches at its begin, so it has 500 until the start.
+    assert causes == pytest.approx({"queued": 0.45, "kernel_launch": 0.1, "python": 0.05})
 
 
 def test_gaps_that_open_in_a_wait_are_told_apart() -> None:

@@ -16,6 +16,12 @@ from tests.profiles import HOSTILE_NAMES, hostile_names, no_events, worked_examp
 # name, content → slug of the reason
 NEAR_MISSES: dict[str, tuple[str, bytes, str]] = {
     "the silent 2 GB failure": ("host.xplane.pb", b"", "empty-file"),
+    "a trace whose program ended": ("host.pt.trace.json", b"", "empty-file"),
+    "a trace cut within its first bytes": (
+        "host.pt.trace.json.gz",
+        gzip.compress(b"{}")[:9],
+        "not-an-xspace",
+    ),
     "a writer at work": ("host.xplane.pb.tmp", b"\x0a\x02", "temporary-file"),
     "a browser at work": ("host.xplane.pb.crdownload", b"\x0a\x02", "temporary-file"),
     "the newer container": ("host.xplane.riegeli", b"\x83\xaf\x70\xd1", "riegeli"),
@@ -65,6 +71,17 @@ def test_a_name_that_promises_another_format_is_taken_at_its_word(tmp_path: Path
     with pytest.raises(StoreError, match="may be: Nsight Systems export") as caught:
         find(path)
     assert "tf.profiler" not in caught.value.hint
+
+
+def test_a_trace_that_is_empty_or_cut_is_not_blamed_on_other_profilers(tmp_path: Path) -> None:
+    for name, content, why in (
+        ("a.pt.trace.json", b"", "its program ended before it was written"),
+        ("b.json.gz", gzip.compress(b"{}")[:9], "nothing of its 9 bytes inflates"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(StoreError, match=why) as caught:
+            find(tmp_path / name)
+        assert "TensorFlow" not in str(caught.value) and "First bytes ()" not in str(caught.value)
 
 
 def test_reasons_are_distinct_per_kind() -> None:

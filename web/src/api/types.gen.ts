@@ -689,7 +689,7 @@ export interface OverviewPageStepRow {
   readonly collectives_ms: readonly (number | null)[];
   /** Device compute, 16-bit (ms). */
   readonly device_compute_16_ms: readonly (number | null)[];
-  /** Device compute, 32-bit (ms). */
+  /** Device compute, 32-bit or unknown (ms). */
   readonly device_compute_32_ms: readonly (number | null)[];
   /** All others (ms). */
   readonly other_ms: readonly (number | null)[];
@@ -2133,7 +2133,7 @@ export interface PodRow {
   readonly step_time_ms: readonly (number | null)[];
   /** Device compute, 16-bit (ms). */
   readonly device_compute_16_ms: readonly (number | null)[];
-  /** Device compute, 32-bit (ms). */
+  /** Device compute, 32-bit or unknown (ms). */
   readonly device_compute_32_ms: readonly (number | null)[];
   /** Device to device (ms). */
   readonly device_to_device_ms: readonly (number | null)[];

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.part_words import at
@@ -16,9 +18,21 @@ def place_of(account: StepAccount | None, kind: str) -> tuple[Place | None, str]
 
     Returns: None and "" where no call of Python's around it was recorded.
     """
+    return _most(account, lambda one: one.kind == kind)
+
+
+def place_of_op(account: StepAccount | None, op: str) -> Place | None:
+    """Where most of an op's time is called from; the op alone where no such call was recorded."""
+    place, _ = _most(account, lambda one: one.name == op)
+    return Place(op=op) if place is None else replace(place, op=op)
+
+
+def _most(
+    account: StepAccount | None, wanted: Callable[[OwnerRow], bool]
+) -> tuple[Place | None, str]:
     if account is None:
         return None, ""
-    rows = [one for one in account.owners.records() if one.kind == kind and one.function]
+    rows = [one for one in account.owners.records() if one.function and wanted(one)]
     if not rows:
         return None, ""
     most: OwnerRow = max(rows, key=lambda one: one.time_ms)

@@ -147,7 +147,8 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
     why = UNUSUAL.get(part.name, "")
     what = f"{part.name} ops" + (f" ({why})" if why else "")
     typed = f" in {part.data_type}" if part.data_type in DOUBLE else ""
-    many = part.stretches >= MANY_STRETCHES
+    # A device's work falls into as many pieces as the host's thread moves on: no count of runs.
+    many = part.stretches >= MANY_STRETCHES and not part.launched
     stretches = f" in {part.stretches:.0f} stretches" if many else ""
     largest = f"; most in {part.made_of}" if part.made_of and part.made_of != part.name else ""
     source = ""

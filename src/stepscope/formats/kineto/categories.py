@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 #: By category; those that are not here are shown on the timeline and counted, no more.
@@ -27,7 +28,7 @@ CATEGORIES: Final = {
     "kernel": "kernel",
     "Kernel": "kernel",
     "concurrent_kernel": "kernel",
-    "mtia_ccp_events": "kernel",
+    "mtia_ccp_events": "kernel",  # waits and records among them
     "gpu_memcpy": "copy",
     "Memcpy": "copy",
     "gpu_memset": "set",
@@ -48,3 +49,21 @@ ARROWS_TO_DEVICES: Final = frozenset({"ac2g", "async", "async_cpu_to_gpu", "asyn
 ARROWS_TO_BACKWARD: Final = frozenset({"fwdbwd", "forward_backward"})
 #: Names of annotations that 2021's files have among the ops.
 ANNOTATIONS: Final = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)", "[param|")
+#: The category in which MTIA has all that a device does.
+MTIA: Final = "mtia_ccp_events"
+_MTIA_WAIT: Final = re.compile(
+    r"(event|stream|queue|device)[ _]?(wait|sync)|wait[ _]?(for[ _]?)?(event|stream)"
+    r"|(?<![a-z])sync(hroni[sz]e)?(?![a-z])",
+    re.IGNORECASE,
+)
+_MTIA_RECORD: Final = re.compile(r"event[ _]?record|record[ _]?event", re.IGNORECASE)
+_COLLECTIVE: Final = re.compile(r"[hn]ccl|all_?reduce|all_?gather|reduce_?scatter", re.IGNORECASE)
+
+
+def mtia_kind(name: str) -> str:
+    """What an event on an MTIA is: waiting is not computing."""
+    if _COLLECTIVE.search(name):
+        return "kernel"
+    if _MTIA_WAIT.search(name):
+        return "sync"
+    return "record" if _MTIA_RECORD.search(name) else "kernel"

@@ -19,7 +19,6 @@ from stepscope.formats.kineto.launches import (
 )
 from stepscope.formats.kineto.links import LABELS, Links, Origin
 from stepscope.formats.kineto.names import copy_name, has_direction, op_name
-from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.slices import (
     CodedIds,
     Slices,
@@ -28,6 +27,7 @@ from stepscope.formats.kineto.slices import (
     unsigned,
     whole,
 )
+from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -52,7 +52,7 @@ _AMD_KEYS: Final = (
 _SAID_ELSEWHERE: Final = frozenset(
     {"device", "stream", "kind", *LAUNCH_KEYS}
 )  # fmt: skip
-_COLLECTIVE: Final = re.compile(r"nccl|rccl|oneccl|all_?reduce|all_?gather|reduce_?scatter", re.I)
+_COLLECTIVE: Final = re.compile(r"[hnr]ccl|oneccl|all_?reduce|all_?gather|reduce_?scatter", re.I)
 # AMD's extended launches count the grid in threads, all others in blocks.
 _COUNTS_THREADS: Final = re.compile(r"hipExt(Module)?Launch")
 

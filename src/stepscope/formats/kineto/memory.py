@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import numpy as np
 
 from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.links import around
 from stepscope.formats.kineto.names import op_name
-from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.slices import Slices
+from stepscope.formats.kineto.texts import whole
+from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import LineParts, by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -40,9 +41,9 @@ def add_instants(
         return
     code = np.where(size >= 0, *plane.names(names.MEMORY_EVENTS))
     allocator, label = _allocators(found["device"], found["device_type"], plane)
-    allocated, reserved = found["allocated"], found["reserved"]
+    allocated = found["allocated"]
     peak = _peaks(allocator, start, allocated)
-    free = np.where((reserved > 0) & (allocated >= 0), reserved - allocated, NONE)
+    free = _free(trace.head, found["device"], found["device_type"], allocated)
     op = _op_texts(slices, plane, place, start)
     for where, mine in by_place(place, np.arange(len(size))):
         every = np.ones(len(mine), bool)
@@ -63,6 +64,22 @@ def _allocators(device: I64, kind: I64, plane: PlaneWriter) -> tuple[I64, I64]:
     distinct, number = np.unique(np.where(is_cpu, NONE, device), return_inverse=True)
     text = [f"torch_gpu_{one}" if one >= 0 else "torch_cpu" for one in distinct.tolist()]
     return number, plane.texts(text)[number]
+
+
+def _free(head: Mapping[str, Any], device: I64, kind: I64, allocated: I64) -> I64:
+    """What each event leaves of its device's memory; -1 where that is not known.
+
+    What the caching allocator has reserved so far does not limit it: it asks for more.
+    """
+    listed = head.get("deviceProperties")
+    free = np.full(len(device), NONE, np.int64)
+    for one in listed if isinstance(listed, list) else ():
+        if not isinstance(one, dict):
+            continue
+        number, size = whole(one.get("id"), NONE), whole(one.get("totalGlobalMem"), 0)
+        mine = (device == number) & (kind != _CPU) & (allocated >= 0) & (allocated <= size)
+        free[mine] = size - allocated[mine]
+    return free
 
 
 def _peaks(allocator: I64, start: I64, allocated: I64) -> I64:

@@ -10,8 +10,9 @@ from stepscope.errors import DecodeError
 from stepscope.formats.kineto.categories import ARROWS_TO_BACKWARD, ARROWS_TO_DEVICES, CATEGORIES
 from stepscope.formats.kineto.kinds_by_name import is_untold
 from stepscope.formats.kineto.planes import planes_of
-from stepscope.formats.kineto.read import Trace, read_pieces
+from stepscope.formats.kineto.read import read_pieces
 from stepscope.formats.kineto.steps import StepCount
+from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.kineto.viewer_planes import is_from_viewer
 from stepscope.formats.xspace.written import space_of
 from stepscope.kernels.memory import give_back
@@ -40,6 +41,7 @@ def open_trace(pieces: Iterable[bytes], *, file: str = "") -> Space:
             offset_bytes=counted.size,
             path="traceEvents",
             file=file,
+            kind="trace",
             hint="Give a file that torch.profiler exported (*.pt.trace.json, *.json.gz).",
         ) from error
     events = sum(trace.categories.values())
@@ -50,6 +52,7 @@ def open_trace(pieces: Iterable[bytes], *, file: str = "") -> Space:
             offset_bytes=counted.size,
             path="traceEvents",
             file=file,
+            kind="trace",
             hint="Let the profiled program run past wait and warm-up, with one profiler at a time.",
         )
     notes = list(warnings(trace))
@@ -66,6 +69,7 @@ def open_trace(pieces: Iterable[bytes], *, file: str = "") -> Space:
             offset_bytes=counted.size,
             path=f"traceEvents[{events + lost}]",
             file=file,
+            kind="trace",
             hint="Copy the file again; if its program was killed, this is all there is.",
         )
         object.__setattr__(space, "damage", damage)
@@ -89,23 +93,20 @@ def warnings(trace: Trace) -> Iterator[str]:
     """What a reader of numbers must know: repairs, and what is not understood, each counted."""
     damage, repairs = trace.damage, trace.texts.repairs
     for count, text in (
-        (trace.lost, "{} events are not JSON, or lack a name, phase or time; they are left out."),
-        (damage.repaired, "{} events hold quotes or backslashes that are not escaped; they were "
-         "repaired."),
-        (damage.words, "{} values are words that JSON does not know (inf, N/A …); they count as "
-         "unknown."),
-        (damage.times - damage.words, "{} times are not numbers or out of range."),
-        (damage.garbage, "{} places between events hold other bytes."),
-        (damage.head, "{} entries beside the events cannot be read."),
-        (repairs["bytes"], "{} distinct texts hold bytes that are not UTF-8."),
-        (repairs["escapes"], "{} distinct texts hold backslashes that escape nothing."),
-        (repairs["controls"], "{} distinct texts hold control characters."),
-        (repairs["values"], "{} distinct values cannot be read."),
-        (trace.untimed, "{} events have the time 0: the recorder did not take it; they are left "
-         "out."),
-        (trace.unpaired, "{} begins or ends of ranges lack the other; they are left out."),
-        (trace.negative, "{} events end before they begin; they are shown as instants."),
-    ):  # fmt: skip
+        (trace.lost, "Events left out, as they are not JSON or lack a name, phase or time: {}."),
+        (damage.repaired, "Events with quotes or backslashes that are not escaped, repaired: {}."),
+        (damage.words, "Values that JSON does not know (inf, N/A …), taken as unknown: {}."),
+        (damage.times - damage.words, "Times that are not numbers or out of range: {}."),
+        (damage.garbage, "Places between events with other bytes: {}."),
+        (damage.head, "Entries beside the events that cannot be read: {}."),
+        (repairs["bytes"], "Distinct texts with bytes that are not UTF-8: {}."),
+        (repairs["escapes"], "Distinct texts with backslashes that escape nothing: {}."),
+        (repairs["controls"], "Distinct texts with control characters: {}."),
+        (repairs["values"], "Distinct values that cannot be read: {}."),
+        (trace.untimed, "Events left out, as the recorder did not take their time (it is 0): {}."),
+        (trace.unpaired, "Begins or ends of ranges left out, as they lack the other: {}."),
+        (trace.negative, "Events shown as instants, as they end before they begin: {}."),
+    ):
         if count > 0:
             yield text.format(f"{count:,}")
     if trace.unshown:

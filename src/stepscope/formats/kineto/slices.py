@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from stepscope.columns import distinct_codes
 from stepscope.formats.kineto.categories import KIND
-from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.texts import whole as whole_of
+from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.packed import narrow
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import stat_of

@@ -37,7 +37,7 @@ class KernelRule:
 
 RULES: Final = (
     # Communication (NCCL, RCCL, the custom all-reduces of vLLM, SGLang and TensorRT-LLM).
-    KernelRule("collective", r"nccl|rccl|msccl", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"),
+    KernelRule("collective", r"[hnr]ccl|msccl", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"),
     KernelRule(
         "collective",
         rf"cross_device_reduce|(one|two)_?shot_?all|{ALL}_?reduce(?!d)|{ALL}_?gather|"

@@ -14,7 +14,7 @@ from typing import Final
 # A word begins after no letter, or with a capital: "small_reduce" is not "all_reduce".
 ALL: Final = r"(?-i:(?<![A-Za-z])all|All|(?<![A-Za-z])ALL)"
 _COLLECTIVE: Final = (
-    rf"(?i)nccl|rccl|{ALL}[-_]?reduce(?!d)|{ALL}[-_]?gather|reduce[-_]?scatter|{ALL}[-_]?to[-_]?all|"
+    rf"(?i)[hnr]ccl|{ALL}[-_]?reduce(?!d)|{ALL}[-_]?gather|reduce[-_]?scatter|{ALL}[-_]?to[-_]?all|"
     r"collective[-_]?permute|cross_device_reduce|(?-i:(?<![A-Za-z])(one|two)|One|Two)_?shot|"
     r"collective-broadcast"
 )

@@ -25,7 +25,7 @@ from stepscope.tables.device.events import DeviceEvents, device_events
 from stepscope.tables.host.events import Work
 
 _PS_PER_NS = 1000
-_EXCHANGE = re.compile(r"nccl|rccl", re.IGNORECASE)
+_EXCHANGE = re.compile(r"[hnr]ccl", re.IGNORECASE)
 _SET = re.compile(r"mem_?set", re.IGNORECASE)
 _COPY = re.compile(r"mem_?cpy|copy(host|device)to", re.IGNORECASE)
 _COPIES = (Work.HOST_TO_DEVICE, Work.DEVICE_TO_HOST, Work.DEVICE_TO_DEVICE)

@@ -2,7 +2,8 @@
 
 A gap is a stretch of a counted step in which nothing runs on a device. Its time is explained by
 what the host's threads do in it, else by another device of the host still being at work, else by
-nothing that was recorded (Python between ops). A gap that opens while the host sits in a call
+the next event's having been launched without starting, else by Python's calls on the loop's thread,
+else by nothing that was recorded. A gap that opens while the host sits in a call
 that waits for the device is one that running ahead would have hidden: the host could not launch
 the next work before, because it waited.
 """
@@ -19,6 +20,7 @@ from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import Stretch, any_stretch, entries_named
+from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.driver_calls import allocating_names, is_wait_for_device
 from stepscope.tables.device.events import (
@@ -31,6 +33,7 @@ from stepscope.tables.host.events import Work, host_thread_rows, is_pool_thread,
 from stepscope.tables.steps.attribution import host_work
 from stepscope.tables.steps.found import Markers
 from stepscope.tables.steps.markers import has_account, has_steps, step_markers
+from stepscope.tables.steps.python_calls import python_spans
 from stepscope.tables.steps.session import AlignedSteps, aligned_steps, taking_part
 
 # Why a device has nothing to do, and the work of the host that says so. The order is that of
@@ -42,15 +45,27 @@ CAUSES: Final[dict[str, tuple[Work, ...]]] = {
     "allocation": (),
     "compilation": (Work.COMPILE,),
     "host_compute": (Work.HOST_COMPUTE,),
+    "wait": (),
     "other_device": (),
+    "queued": (),
+    "python": (),
     "other": (Work.NOTHING,),
 }
-# Classes of the sweep: two for each ``Work``, so that the causes without a work of their own have
-# their places: another device above nothing at all, allocating above launching.
-_OTHER_DEVICE: Final = 2 * Work.NOTHING + 1
-_ALLOCATION: Final = 2 * Work.LAUNCH + 1
+# Classes of the sweep: some for each ``Work``, so that the causes without a work of their own have
+# their places: Python, what is launched and another device above nothing at all, waiting for idle
+# devices above what else the host does, allocating above launching.
+_CLASSES: Final = 4
+_PYTHON, _QUEUED, _OTHER_DEVICE = (_CLASSES * Work.NOTHING + at for at in (1, 2, 3))
+_WAIT: Final = _CLASSES * Work.HOST_COMPUTE + 1
+_ALLOCATION: Final = _CLASSES * Work.LAUNCH + 1
 _NOT_IDLE: Final = 63
-_OWN_CLASS: Final = {"other_device": _OTHER_DEVICE, "allocation": _ALLOCATION}
+_OWN_CLASS: Final = {
+    "other_device": _OTHER_DEVICE,
+    "wait": _WAIT,
+    "queued": _QUEUED,
+    "python": _PYTHON,
+    "allocation": _ALLOCATION,
+}
 # Device times are brought to the host's clock with an error of some microseconds: a call may seem
 # to return just before the kernel it waits for ends.
 _CLOCK_SLACK_PS: Final = 5_000_000
@@ -213,7 +228,8 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
     rows, work = host_work(host)
     start, end = _spans_of(host, rows)
     allocates = allocating_names(host)[host.space.events.metadata[rows]]
-    kinds = np.where(allocates, _ALLOCATION, 2 * work).astype(np.uint8)
+    kinds = np.where(allocates, _ALLOCATION, _CLASSES * work).astype(np.uint8)
+    python = python_spans(host)
     waiting = union_spans(*_spans_of(host, calls))
     anything = _busy_spans(host)
     result = []
@@ -224,10 +240,14 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
             continue
         busy = _busy_spans(host, device)
         gaps = _gaps(busy, steps, waiting)
-        spans = (
-            np.concatenate([start, anything[0]]),
-            np.concatenate([end, anything[1]]),
-            np.concatenate([kinds, np.full(len(anything[0]), _OTHER_DEVICE, dtype=np.uint8)]),
+        spans = _with_classes(
+            (start, end, kinds),
+            {
+                _WAIT: waiting,
+                _OTHER_DEVICE: anything,
+                _QUEUED: _queued(host, device),
+                _PYTHON: python,
+            },
         )
         late = gaps.start_ps[~gaps.after_wait], gaps.end_ps[~gaps.after_wait]
         result.append(
@@ -240,6 +260,36 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
             )
         )
     return result
+
+
+def _with_classes(
+    spans: tuple[I64, I64, U8], more: dict[int, tuple[I64, I64]]
+) -> tuple[I64, I64, U8]:
+    """Spans with their classes, and others with one class each."""
+    starts, ends, classes = ([one] for one in spans)
+    for code, (start, end) in more.items():
+        starts.append(start)
+        ends.append(end)
+        classes.append(np.full(len(start), code, np.uint8))
+    return np.concatenate(starts), np.concatenate(ends), np.concatenate(classes)
+
+
+def _queued(host: Host, device: int) -> tuple[I64, I64]:
+    """From the end of each launching call to the begin of the first thing it launched."""
+    found, calls = device_events(host), launch_ids(host)
+    mine = np.flatnonzero((found.device == device) & (found.correlation >= 0))
+    order = np.lexsort((found.start_ps[mine], found.correlation[mine]))
+    mine = mine[order]
+    ids = found.correlation[mine]
+    mine = mine[np.append(True, ids[1:] != ids[:-1])[: len(ids)]]
+    by_id = np.argsort(calls.values, kind="stable")
+    known = calls.values[by_id]
+    at = np.searchsorted(known, found.correlation[mine])
+    has = at < len(known)
+    has[has] = known[at[has]] == found.correlation[mine[has]]
+    begin = _spans_of(host, calls.rows[by_id[at[has]]])[1]
+    end = found.start_ps[mine[has]]
+    return union_spans(begin[begin < end], end[begin < end])
 
 
 def _gaps(busy: _Steps, steps: _Steps, waiting: _Steps) -> IdleGaps:
@@ -278,7 +328,7 @@ def _by_cause(spans: tuple[I64, I64, U8], covers: list[_Steps], steps: _Steps) -
     ).sum(axis=0)
     result = {}
     for cause, works in CAUSES.items():
-        classes = [2 * int(work) for work in works] or [_OWN_CLASS[cause]]
+        classes = [_CLASSES * int(work) for work in works] or [_OWN_CLASS[cause]]
         result[cause] = int(time[classes].sum())
     return result
 

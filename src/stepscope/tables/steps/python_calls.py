@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import metadata_stats_by_name, nest, rows_of
+from stepscope.columns import metadata_stats_by_name, nest, rows_of, union_spans
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
@@ -109,6 +109,16 @@ def python_functions(host: Host) -> tuple[PythonFunction, ...]:
         if count
     ]
     return tuple(sorted(found, key=lambda one: (-one.self_ps, one.file, one.line)))
+
+
+def python_spans(host: Host) -> tuple[I64, I64]:
+    """When the step's thread was in a recorded Python call: disjoint and ascending."""
+    time = host_time(host)
+    rows = None if time is None else _rows(host, time)
+    if rows is None:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    start = host.space.events.start_ps[rows]
+    return union_spans(start, start + host.space.length_ps[rows])
 
 
 def _function(name: str, calls: int, self_ps: int, total_ps: int, is_wait: bool) -> PythonFunction:

@@ -85,3 +85,28 @@ def test_what_an_event_says_of_itself_is_kept(tmp_path: Path) -> None:
     (other,) = found["/device:CUSTOM:Other events", f"mystery {PID}"]
     assert (other["name"], other["cores"], other["load"]) == ("new", 7, 0.5)
     assert json.loads(other["args"]) == {"why": "who knows"}
+
+
+def test_waits_of_an_mtia_are_not_computing(tmp_path: Path) -> None:
+    """MTIA has one category for all that a device does; its collectives stay kernels."""
+    device = {"device": 0, "stream": 7}
+    events = [
+        x("cpu_op", "aten::mm", 0, 20, External_id=5),
+        x("mtia_runtime", "runFunction - job_prep_and_submit_for_execution", 2, 4, correlation=1),
+        x("mtia_ccp_events", "fused_mm_kernel", 10, 30, 0, 7, **device, correlation=1),
+        x("mtia_ccp_events", "event_wait", 40, 50, 0, 7, **device),
+        x("mtia_ccp_events", "Stream Synchronize", 90, 60, 0, 7, **device),
+        x("mtia_ccp_events", "async_copy_kernel", 150, 5, 0, 7, **device),
+        x("mtia_ccp_events", "hccl::all_reduce_sync", 160, 20, 0, 7, **device),
+    ]
+    found = lines(xspace(tmp_path, events))
+    work = found["/device:GPU:0", "Stream #7(Compute)"]
+    assert [one["name"] for one in work] == [
+        "fused_mm_kernel", "async_copy_kernel", "hccl::all_reduce_sync",
+    ]  # fmt: skip
+    waits = found["/device:GPU:0", "Synchronization #7"]
+    assert [(one["name"], one["length"]) for one in waits] == [
+        ("event_wait", 50), ("Stream Synchronize", 60),
+    ]  # fmt: skip
+    (gpu,) = overview_page(profile(tmp_path, events)).window.devices
+    assert (gpu.busy_ns, gpu.communication_ns) == (55_000, 20_000)

@@ -21,8 +21,9 @@ from stepscope.formats.kineto import read as reading
 from stepscope.formats.kineto.annotations import encoded
 from stepscope.formats.kineto.names import copy_ends, copy_name, frame_name, op_name
 from stepscope.formats.kineto.planes import to_xspace
-from stepscope.formats.kineto.read import read, unfinished
+from stepscope.formats.kineto.read import read
 from stepscope.formats.kineto.steps import StepCount
+from stepscope.formats.kineto.unfinished import unfinished
 from stepscope.tables.core.devices import devices
 from stepscope.tables.recording.environment import environment
 from stepscope.tables.steps.attribution import steps
@@ -276,6 +277,7 @@ def test_any_annotation_comes_through(tmp_path: Path, text_: str) -> None:
 
 def test_allocations_say_who_took_what_and_what_that_left(tmp_path: Path) -> None:
     gpu = {"Device_Type": 1, "Device_Id": 0, "Total_Reserved": 5000}
+    other = gpu | {"Device_Id": 1}
     events = [
         x("cpu_op", "aten::linear", 0, 100),
         x("cpu_op", "aten::empty", 10, 20),
@@ -283,16 +285,20 @@ def test_allocations_say_who_took_what_and_what_that_left(tmp_path: Path) -> Non
         allocation(50, 500, 1500, addr=2**64 - 64),
         allocation(60, -1000, 500),
         allocation(150, 2000, 3000, **gpu),
+        allocation(160, 2000, 3000, **other),
     ]
-    found = {one["begin"]: one for one in lines(xspace(tmp_path, events))[MAIN] if "addr" in one}
-    first, second, freed, on_gpu = (found[time] for time in (15, 50, 60, 150))
+    planes = lines(xspace(tmp_path, events, **V100))
+    found = {one["begin"]: one for one in planes[MAIN] if "addr" in one}
+    first, second, freed, on_gpu, unlisted = (found[time] for time in (15, 50, 60, 150, 160))
     assert first["name"] == second["name"] == "MemoryAllocation"
     assert (first["tf_op"], second["tf_op"]) == ("aten/empty:empty", "aten/linear:linear")
     assert (freed["name"], freed["allocation_bytes"]) == ("MemoryDeallocation", 1000)
     assert (freed["bytes_allocated"], freed["peak_bytes_in_use"]) == (500, 1500)
     assert second["addr"] == -64
     assert "bytes_available" not in first  # the CPU's allocator keeps nothing in reserve
-    assert (on_gpu["allocator_name"], on_gpu["bytes_available"]) == ("torch_gpu_0", 2000)
+    # What is free is the device's, whatever the allocator has reserved so far.
+    assert (on_gpu["allocator_name"], on_gpu["bytes_available"]) == ("torch_gpu_0", 2**34 - 3000)
+    assert unlisted["allocator_name"] == "torch_gpu_1" and "bytes_available" not in unlisted
     assert "tf_op" not in on_gpu
     memories = {one.id: one for one in memory_profile(profile(tmp_path, events)).memories}
     assert memories["torch_cpu"].peak_bytes == 1500

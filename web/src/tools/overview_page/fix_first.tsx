@@ -30,7 +30,9 @@ function Card({ finding, ...props }: FixFirstProps & { readonly finding: Finding
   return (
     <>
       <div class="fix-first-text">
-        <p class="quiet fix-first-label">Fix first</p>
+        <p class="quiet fix-first-label">
+          {finding.severity === "info" ? "Look here first" : "Fix first"}
+        </p>
         <h2>{finding.title || finding.message}</h2>
         <p class="finding-saving">{savingText(finding)}</p>
         {place && (

@@ -76,6 +76,9 @@ function shareFacts({ precision, op_shares: shares }: OverviewPage): Fact[] {
       ...(precision.bits_16_frac === null ? { note: "no device compute recorded" } : {}),
     },
     { label: "Device compute in 32-bit", value: show(precision.bits_32_frac) },
+    ...(precision.unknown_frac
+      ? [{ label: "Its precision unknown", value: show(precision.unknown_frac) }]
+      : []),
     ...SHARE_LABELS.map(([key, label]) => ({ label, value: show(shares[key]) })),
   ];
 }

@@ -36,8 +36,15 @@ _ADVICE = {
     "compilation": "Keep shapes and Python arguments constant, so that nothing compiles again.",
     "host_compute": "Move ops of the step from the host to the device, or out of the step.",
     "other_device": "Give the devices equal work.",
-    "other": "Nothing is recorded on the host: that is Python between the ops. Record with the "
-    "Python tracer, or move the code out of the loop.",
+    "wait": "See in device_idle which call waits: what it waits for is not on the device, so look "
+    "at copies, at other processes, and at what began before the recording.",
+    "queued": "Look in the timeline for what the launched work waits for: another stream, another "
+    "process on the device, or work that began before the recording.",
+    "python": "Move Python out of the loop, or to another thread or process: host_activity lists "
+    "its functions.",
+    "other": "Nothing is recorded on the host: mostly Python between the ops. Record it "
+    "([tensorflow: python_tracer_level=1 | jax: python_tracer_level=1 | pytorch: with_stack=True]) "
+    "or move it out of the loop.",
 }
 _RECORD = "Record the host, too: what launches work shows why the device waits."
 
@@ -52,9 +59,10 @@ def idle_device(results: Results) -> Iterator[Answer]:
     if idle.idle_frac < SOME_FRAC:
         yield Silence(f"Devices idle {idle.idle_frac:.1%} of the step, below {SOME_FRAC:.0%}.")
         return
-    causes = [row for row in idle.causes.records() if row.step_frac >= _NAMED_FRAC]
+    # Of the step that all findings speak of; that of a worker may be shorter than the slowest's.
+    causes = [row for row in idle.causes.records() if row.idle_ms >= _NAMED_FRAC * step]
     late = f" ({idle.after_wait_ms:.3g} ms of it after the host waited for the device)"
-    said = ", ".join(f"{row.label.lower()} {row.step_frac:.0%}" for row in causes)
+    said = ", ".join(f"{row.label.lower()} {row.idle_ms / step:.0%}" for row in causes)
     has_host = "host" in overview.recorded
     gap = next(iter(idle.gaps.records()), None)
     begin = None if gap is None else float(gap.start_ms)
@@ -65,8 +73,8 @@ def idle_device(results: Results) -> Iterator[Answer]:
         saving_ms=idle.idle_ms,
         confidence=round(0.5 * overview.steps.confidence, 2),
         message=f"Devices are idle for {idle.idle_ms:.3g} ms of each {step:.3g} ms step "
-        f"({idle.idle_frac:.0%}). "
-        + (f"In that time: {said}" if has_host else "The host was not recorded")
+        f"({idle.idle_ms / step:.0%}). "
+        + (f"Meanwhile, of the step: {said}" if has_host else "The host was not recorded")
         + (late if idle.after_wait_ms >= _NAMED_FRAC * step else "")
         + _beside(overview, step)
         + "."

@@ -11,11 +11,13 @@ something else (an asynchronous copy).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import TUNED
 from stepscope.advice.evidence.device_time import compute_ms, said_name
+from stepscope.advice.evidence.lines import place_of_op
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
@@ -69,7 +71,16 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
             "step."
         )
         return
-    yield _finding(overview, low, scale, expected)
+    low.sort(key=lambda row: -row.self_time_us * (1 - row.roofline_efficiency_frac))
+    found = _finding(overview, low, scale, expected)
+    if found.actions == _MEMORY and "AMD" not in roofline.device.device_type:
+        found = replace(found, actions=(*_MEMORY, _L2))
+    # Where an op runs PyTorch says; of what XLA compiled the account knows more.
+    op, sign, rest = low[0].operation.partition("::")
+    if sign:
+        name = f"{op}/{rest.split(' ')[0]}"
+        found = replace(found, place=place_of_op(results.optional.step_account, name))
+    yield found
 
 
 def _waits(row: RooflineRow) -> bool:
@@ -82,10 +93,12 @@ def _is_judged(row: RooflineRow) -> bool:
 
 
 def _finding(
-    overview: OverviewPage, low: list[RooflineRow], scale: float, expected: float
+    overview: OverviewPage,
+    low: list[RooflineRow],
+    scale: float,
+    expected: float,
 ) -> Finding:
     step = overview.steps.time_ms.mean
-    low.sort(key=lambda row: -row.self_time_us * (1 - row.roofline_efficiency_frac))
     first = low[0]
     own = sum(scale * row.self_time_us for row in low)
     most = sum(scale * row.self_time_us * (1 - row.roofline_efficiency_frac) for row in low)
@@ -121,8 +134,10 @@ _MEMORY = (
     "Fuse the op with its neighbours, so that data is read once.",
     "Store what it reads in 16 bits; make the innermost dimension contiguous and a multiple of 128 "
     "bytes.",
+)
+_L2 = (
     "On NVIDIA GPUs, where rows of 128 bytes or more are read at random, let the L2 cache fetch "
-    "them whole: cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, 128).",
+    "them whole: cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, 128)."
 )
 _COMPUTE = (
     "Make the product larger (batch, units) and its dimensions multiples of 128 (TPU) or 64 (GPU).",
@@ -134,6 +149,7 @@ RULE = Rule(
     id="roofline-gap",
     check=roofline_gap,
     needs=("overview_page", "roofline_model"),
+    optional=("step_account",),
     parts=("op",),
     doc=__doc__ or "",
     change=TUNED,

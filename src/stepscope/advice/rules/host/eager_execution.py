@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.dispatches import MANY, dispatched
+from stepscope.advice.evidence.replays import MOSTLY, replayed_frac
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -36,6 +37,12 @@ _CODE = {
     "tensorflow": "@tf.function\ndef train_step(batch): ...",
     "jax": "train_step = jax.jit(train_step)",
     "pytorch": "train_step = torch.compile(train_step)",
+}
+# What is compiled where nothing is trained.
+_SERVED = _CODE | {
+    "tensorflow": "@tf.function\ndef predict(batch): ...",
+    "jax": "predict = jax.jit(predict)",
+    "pytorch": "model = torch.compile(model)",
 }
 _ACTIONS = (
     "Compile the whole step as one function: "
@@ -79,7 +86,12 @@ def _by_steps(
             f"{saving / step:.0%} of it."
         )
         return
+    replayed = replayed_frac(overview)
+    if replayed >= MOSTLY:
+        yield Silence(f"{replayed:.0%} of the devices' time is replayed from graphs already.")
+        return
     what = "ops" if host.eager_ops >= calls else "jitted functions"
+    is_served = overview is not None and overview.environment.task_type == "Inference"
     # PyTorch runs op by op by default: that alone is not an alarm.
     is_usual = framework == "PyTorch"
     again = ("" if account is None else _again(account)) or _often(rows)
@@ -100,7 +112,7 @@ def _by_steps(
         },
         evidence=(Ref("host_activity", "idle_ms"), Ref("framework_op_stats", "eager")),
         actions=_ACTIONS,
-        code=_CODE,
+        code=_SERVED if is_served else _CODE,
     )
 
 

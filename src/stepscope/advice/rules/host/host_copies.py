@@ -20,6 +20,7 @@ from stepscope.advice.evidence.device_memory import device_memories, gib
 from stepscope.advice.evidence.device_time import compute_ms
 from stepscope.advice.evidence.lines import place_of
 from stepscope.advice.evidence.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
+from stepscope.advice.evidence.pinning import comes_from
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
@@ -50,10 +51,11 @@ def host_copies(results: Results) -> Iterator[Answer]:
         return
     way = max(exposed, key=lambda name: exposed[name])
     copies = [row for row in idle.copies.records() if row.direction == _WAYS[way]]
-    pinned = way == "host_to_device" and {row.host_memory for row in copies} == {"pinned"}
     place, line = place_of(results.optional.step_account, "copy")
     offloaded, ops = host_memory_ops(results.optional.hlo_stats)
     room = _free_bytes(results.optional.memory_profile) if offloaded else None
+    is_pinned = way == "host_to_device" and comes_from(idle) == "pinned"
+    told = "pinned" if is_pinned else way
     # What compute can hide, it hides once the next copy runs beside it; what is offloaded need
     # not be copied at all where there is room.
     expected = max(min(total, compute_ms(overview)), _ROOM * total if offloaded else 0.0)
@@ -81,8 +83,8 @@ def host_copies(results: Results) -> Iterator[Answer]:
             if ops
             else Ref("device_idle", "copies", rows=(_WAYS[way],)),
         ),
-        actions=OFFLOAD_ACTIONS if offloaded else _ACTIONS[way if not pinned else "pinned"],
-        code=OFFLOAD_CODE if offloaded else _CODE[way if not pinned else "pinned"],
+        actions=OFFLOAD_ACTIONS if offloaded else _ACTIONS[told],
+        code=OFFLOAD_CODE if offloaded else _CODE[told],
     )
 
 
@@ -135,8 +137,8 @@ _CODE = {
     "pinned": {
         "tensorflow": "ds = ds.apply(tf.data.experimental.prefetch_to_device('/GPU:0', 2))",
         "jax": "batches = flax.jax_utils.prefetch_to_device(batches, size=2)",
-        "pytorch": "with torch.cuda.stream(copying):\n    following = following.to('cuda', "
-        "non_blocking=True)",
+        "pytorch": "with torch.cuda.stream(copying):  # the next batch, while this one computes\n"
+        "    upcoming = batch.to('cuda', non_blocking=True)",
     },
     "output": {
         "tensorflow": "if step % 50 == 0: logs = {k: float(v) for k, v in metrics.items()}",

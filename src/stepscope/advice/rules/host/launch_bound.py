@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.advice.evidence.changes import BATCHED
+from stepscope.advice.evidence.replays import MOSTLY, replayed_frac
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
@@ -32,6 +33,7 @@ def launch_bound(results: Results) -> Iterator[Answer]:
         yield Silence(f"Launching costs {launching / step:.1%} of the step, below {SOME_FRAC:.0%}.")
         return
     share = launching / step
+    is_replayed = replayed_frac(overview) >= MOSTLY
     yield Finding(
         rule=RULE.id,
         severity="high" if share >= HIGH_FRAC else "low",
@@ -41,18 +43,25 @@ def launch_bound(results: Results) -> Iterator[Answer]:
         "while the host launches kernels.",
         measured={"kernel_launch_ms": launching, "kernel_launch_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.kernel_launch"), Ref("kernel_stats")),
-        actions=(
-            "Compile the step, so that one launch does the work of many.",
-            "Use a larger batch, so that each launch does more.",
-            "[tensorflow: If tf.data competes for CPU threads, set "
-            "TF_GPU_THREAD_MODE=gpu_private.]",
-        ),
-        code={
-            "tensorflow": "@tf.function(jit_compile=True)\ndef train_step(batch): ...",
-            "jax": "@jax.jit\ndef train_step(state, batch): ...",
-            "pytorch": 'model = torch.compile(model, mode="reduce-overhead")',
-        },
+        actions=_ON_GRAPHS if is_replayed else _ACTIONS,
+        code={} if is_replayed else _CODE,
     )
+
+
+_ACTIONS = (
+    "Compile the step, so that one launch does the work of many.",
+    "Use a larger batch, so that each launch does more.",
+    "[tensorflow: If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.]",
+)
+_ON_GRAPHS = (
+    "Prepare and launch the next step while this one runs: its graph then waits on the device.",
+    "Put into the graph what is launched before and after it.",
+)
+_CODE = {
+    "tensorflow": "@tf.function(jit_compile=True)\ndef train_step(batch): ...",
+    "jax": "@jax.jit\ndef train_step(state, batch): ...",
+    "pytorch": 'model = torch.compile(model, mode="reduce-overhead")',
+}
 
 
 RULE = Rule(

@@ -80,11 +80,17 @@ def optimizer_per_variable(results: Results) -> Iterator[Answer]:
             "Compile the update together with the step.",
         ),
         code={
-            "pytorch": "optimizer = torch.optim.AdamW(model.parameters(), fused=True)",
+            "pytorch": f"optimizer = torch.optim.{_class(worst.optimizer)}(model.parameters(), …, "
+            "foreach=True)  # or fused=True, where it has it",
             "tensorflow": "model.compile(optimizer, loss, jit_compile=True)",
             "jax": "update = jax.jit(optimizer.update)  # with the step, not leaf by leaf",
         },
     )
+
+
+def _class(optimizer: str) -> str:
+    """What torch.optim calls an optimizer, as far as its recorded name says so."""
+    return optimizer if optimizer.isidentifier() and optimizer[:1].isupper() else "AdamW"
 
 
 RULE = Rule(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_time import SLOW_LAUNCH_US, launch_calls
+from stepscope.advice.evidence.replays import MOSTLY, replayed_frac
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
@@ -44,6 +45,13 @@ def slow_launches(results: Results) -> Iterator[Answer]:
         return
     if cost < SLOW_LAUNCH_US:
         yield Silence(f"A launch takes {cost:.3g} µs, which is usual.")
+        return
+    replayed = replayed_frac(overview)
+    if replayed >= MOSTLY:
+        yield Silence(
+            f"{replayed:.0%} of the devices' time is replayed from graphs, of which each launch "
+            "starts many kernels."
+        )
         return
     work = _tf_data_ms(results.optional.input_pipeline_analyzer)
     expected = launching * (1 - _NORMAL_US / cost)

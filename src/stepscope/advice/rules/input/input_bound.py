@@ -36,7 +36,7 @@ _CODE: Final = {
     ".batch(size).prefetch(tf.data.AUTOTUNE)",
     "jax": "loader = grain.DataLoader(data_source=source, sampler=sampler, operations=operations,\n"
     "                          worker_count=4)  # processes that work ahead",
-    "pytorch": "loader = DataLoader(dataset, num_workers=4, pin_memory=True, "
+    "pytorch": "loader = DataLoader(dataset, num_workers=4, prefetch_factor=4, "
     "persistent_workers=True)",
 }
 

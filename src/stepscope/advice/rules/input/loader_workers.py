@@ -4,7 +4,7 @@ What it checks: whether the loader that the step waits for is the one without wo
 which PyTorch names in the recording.
 Why it matters: such a loader does nothing until it is asked, and the device waits for the whole
 batch; workers make the next ones while the device computes.
-What to do: give the loader workers, and pinned memory, so that copies run beside compute, too.
+What to do: give the loader workers; where copies come from pageable memory, pinned memory, too.
 When it is wrong: the data is in memory already, so that a worker's sending it costs more than
 making it; or a worker process cannot have what the dataset holds (an open file, a device).
 """
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from stepscope.advice.evidence.changes import SUPPLIED
+from stepscope.advice.evidence.pinning import comes_from
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
@@ -22,6 +23,14 @@ from stepscope.result import Finding, Ref
 from stepscope.schema import names
 
 _LOADER: Final = "DataLoader"
+_PIN: Final = (
+    "Set pin_memory=True and copy with non_blocking=True: batches are copied from pageable memory."
+)
+_CODE: Final = "loader = DataLoader(dataset, num_workers=4, persistent_workers=True)"
+_PINNED: Final = (
+    "loader = DataLoader(dataset, num_workers=4, pin_memory=True,\n"
+    "                    persistent_workers=True)"
+)
 
 
 def loader_workers(results: Results) -> Iterator[Answer]:
@@ -48,6 +57,7 @@ def loader_workers(results: Results) -> Iterator[Answer]:
         yield Silence(f"The loader without workers costs {saving / step:.1%} of the step.")
         return
     rest = step - saving
+    is_pageable = comes_from(results.optional.device_idle) == "pageable"
     yield Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
@@ -69,12 +79,9 @@ def loader_workers(results: Results) -> Iterator[Answer]:
         actions=(
             f"Set num_workers: about {max(round(saving / max(rest, 1e-9)) + 1, 2)} processes keep "
             "up with the rest of the step; keep them between epochs with persistent_workers.",
-            "Set pin_memory, and copy with non_blocking=True.",
+            *((_PIN,) if is_pageable else ()),
         ),
-        code={
-            "pytorch": "loader = DataLoader(dataset, num_workers=4, pin_memory=True,\n"
-            "                    persistent_workers=True)"
-        },
+        code={"pytorch": _PINNED if is_pageable else _CODE},
     )
 
 
@@ -82,6 +89,7 @@ RULE = Rule(
     id="loader-workers",
     check=loader_workers,
     needs=("overview_page", "input_pipeline_analyzer"),
+    optional=("device_idle",),
     evidence=("input",),
     change=SUPPLIED,
     parts=("input",),

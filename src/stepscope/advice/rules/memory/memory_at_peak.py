@@ -74,7 +74,7 @@ def _finding(memory: MemorySystem, others: int) -> Finding:
         else ""
     )
     more = f" {others} more memories are less full." if others else ""
-    of = f" of {gib(memory.capacity_bytes)} reserved" if memory.capacity_bytes else ""
+    of = f" of {gib(memory.capacity_bytes)}" if memory.capacity_bytes else ""
     line = max(most.lines, key=most.lines.__getitem__, default=0)
     return Finding(
         rule=RULE.id,

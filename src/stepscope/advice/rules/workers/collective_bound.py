@@ -56,7 +56,9 @@ def collective_bound(results: Results) -> Iterator[Answer]:
         saving_ms=expected,
         saving_high_ms=time.exposed_ms,
         confidence=round(0.7 * time.confidence * overview.steps.confidence, 2),
-        message=f"Collectives transfer for {time.transfer_ms:.3g} ms of each {step:.3g} ms step, "
+        title="" if time.is_matched else "Communication takes longer than compute could hide",
+        message=f"Collectives {'transfer for' if time.is_matched else 'take'} "
+        f"{time.transfer_ms:.3g} ms of each {step:.3g} ms step, "
         f"the devices work {time.work_ms:.3g} ms: {stays:.3g} ms cannot be hidden even by perfect "
         "overlap" + time.doubt + _small(time) + ".",
         measured={
@@ -81,6 +83,12 @@ def collective_bound(results: Results) -> Iterator[Answer]:
     )
 
 
+_RECORD_ALL = (
+    "Record all ranks in the same steps: waiting for a late rank looks like transferring, and less "
+    "data shortens no wait."
+)
+
+
 def _is_small(time: CollectiveTime) -> bool:
     return time.per_step >= _MANY and time.transfer_us < _SHORT_US
 
@@ -97,6 +105,8 @@ def _actions(time: CollectiveTime) -> tuple[str, ...]:
         "Accumulate gradients over several batches before they are summed.",
         "Put the axis that communicates most on the fastest links (NVLink, one host, one ring).",
     )
+    if not time.is_matched:
+        return (_RECORD_ALL, *less)
     if _is_small(time):
         return ("Join small tensors into buckets of some megabytes before they are sent.", *less)
     return less

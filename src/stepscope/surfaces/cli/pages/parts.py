@@ -17,8 +17,9 @@ def title_line(page: Page, title: str, result: Result) -> None:
 
 
 def diagnostics(page: Page, found: tuple[Diagnostic, ...]) -> None:
-    """What to know before believing the numbers."""
-    for diagnostic in found:
+    """What to know before believing the numbers; none twice."""
+    said = {(one.message, one.where): one for one in reversed(found)}
+    for diagnostic in reversed(said.values()):
         where = f" [{clean(diagnostic.where)}]" if diagnostic.where else ""
         page.text(
             f"{clean(diagnostic.message)}{where}",
