@@ -13,7 +13,6 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from stepscope.store.found import Miss
-from stepscope.store.identify import ARCHIVE_NAME
 from stepscope.utf8 import shown
 
 #: How much of an archive is looked at for the names of what it holds.
@@ -39,18 +38,19 @@ _OTHERS: Final = {
 }
 
 
-def archive(path: str, size_bytes: int, first: bytes, inner: bytes) -> Miss | None:
+def archive(path: str, stem: str, size_bytes: int, first: bytes, inner: bytes) -> Miss | None:
     """What to do with an archive; None where these are not the bytes of one.
 
     Args:
         path: Where it is.
+        stem: Its name without the endings of archives.
         size_bytes: As stored.
         first: Its first bytes.
         inner: The same, inflated where they are gzip's.
     """
     name = PurePosixPath(path.replace("\\", "/")).name
     quoted = shlex.quote(shown(name))
-    folder = shlex.quote(shown(ARCHIVE_NAME.sub("", name) or "unpacked"))
+    folder = shlex.quote(shown(stem or "unpacked"))
     packed, command = next(
         (said for magic, said in _OTHERS.items() if first.startswith(magic)), ("", "")
     )

@@ -142,13 +142,13 @@ def examine(
     if promises_xspace(name):
         if size_bytes == 0:
             return _empty(path)
-        return _wrapped(path, size_bytes, head(HEAD_BYTES)) or XSPACE
+        return _wrapped(path, name, size_bytes, head(HEAD_BYTES)) or XSPACE
     by_name = next((kind for kind in BY_NAME if re.search(kind.name, name)), None)
     if by_name is not None:
         return Miss(path, by_name.slug, by_name.reason, by_name.hint, size_bytes)
     promised = [one for one in FORMATS.values() if one.promises(name)]
     if ARCHIVE_NAME.search(name):
-        return _archive(path, size_bytes, head, named=named)
+        return _archive(path, name, size_bytes, head, named=named)
     if re.search(_UNRELATED, name) and not named and not promised:
         return ""
     like = bool(re.search(_PROFILE_LIKE, name)) or named
@@ -166,7 +166,7 @@ def examine(
     if not like:
         return ""
     titles = [one.title for one in promised]
-    return _wrapped(path, size_bytes, first) or _unknown(path, size_bytes, inner, titles)
+    return _wrapped(path, name, size_bytes, first) or _unknown(path, size_bytes, inner, titles)
 
 
 def _known(formats: list[Format], inner: bytes, head: Callable[[int], bytes]) -> str:
@@ -226,7 +226,7 @@ _CONTENT: tuple[tuple[str, tuple[bytes, ...], str, str], ...] = (
 
 
 def _archive(
-    path: str, size_bytes: int, head: Callable[[int], bytes], *, named: bool
+    path: str, name: str, size_bytes: int, head: Callable[[int], bytes], *, named: bool
 ) -> Miss | str:
     """An archive, by its name: of interest where it was asked for, or holds recordings."""
     from stepscope.store import archives
@@ -237,11 +237,11 @@ def _archive(
         return _empty(path)
     if not named and not archives.recordings(inner):
         return ""
-    found = archives.archive(path, size_bytes, first, inner)
+    found = archives.archive(path, ARCHIVE_NAME.sub("", name), size_bytes, first, inner)
     return found or _unknown(path, size_bytes, inner, [])
 
 
-def _wrapped(path: str, size_bytes: int, first: bytes) -> Miss | None:
+def _wrapped(path: str, name: str, size_bytes: int, first: bytes) -> Miss | None:
     """A file whose first bytes name another format, whatever it is called."""
     for slug, magics, reason, hint in _CONTENT:
         if first.startswith(magics):
@@ -251,7 +251,7 @@ def _wrapped(path: str, size_bytes: int, first: bytes) -> Miss | None:
         return None
     from stepscope.store.archives import archive
 
-    return archive(path, size_bytes, first, inner)
+    return archive(path, ARCHIVE_NAME.sub("", name), size_bytes, first, inner)
 
 
 def _unknown(path: str, size_bytes: int, first: bytes, promised: list[str]) -> Miss:

@@ -1,7 +1,7 @@
 """Who wrote an XSpace, from the planes that say so; no event is decoded.
 
 JAX notes its version on the plane of programs, our recorder its own and those of the frameworks
-that were loaded on the plane of the task. TensorFlow's profiler notes none, so nothing is said.
+that were loaded on the plane of the task. TensorFlow's profiler notes none.
 """
 
 from __future__ import annotations
