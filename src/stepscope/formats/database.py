@@ -62,6 +62,12 @@ class TraceDatabase:
     damage: str = ""
     odd_cells: int = 0
 
+    def first_pages(self, tables: str) -> list[tuple[int, int]]:
+        """Where the first page of each table whose name begins so lies: begin and end."""
+        size = 0 if self._pages is None else self._pages.page_bytes
+        found = [one.root for name, one in self._plain.items() if name.startswith(tables)]
+        return [((root - 1) * size, root * size) for root in found if root > 0 and size]
+
     def has(self, table: str, *columns: str) -> bool:
         """Whether there is such a table with such columns."""
         return set(columns) <= set(self.tables.get(table, ())) and table in self.tables

@@ -24,6 +24,26 @@ class Input(Protocol):
         """
 
 
+class Peek(Protocol):
+    """Parts of a file, inflated, wherever it is: what a quick look may ask for."""
+
+    def at(self, begin: int, size: int) -> bytes:
+        """Bytes from a place on; fewer where the file ends, or looking there costs too much."""
+
+    def tail(self, size: int) -> bytes:
+        """The last bytes; none of a compressed file."""
+
+    def on_disk(self, tables: str) -> AbstractContextManager[Path]:
+        """The file on this machine.
+
+        Of a database that is large and far away, or compressed, its begin and the first pages of
+        tables whose names begin with ``tables``, in a file of its size.
+
+        Raises:
+            StepscopeError: It is far away or compressed, and no database.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Whose recording a file is, as far as name and first bytes tell.
@@ -73,6 +93,6 @@ class Format:
     promises: Callable[[str], bool]
     starts: Callable[[bytes], bool]
     open: Callable[[Input, str], Space]
-    writer: Callable[[Input], str] = lambda _: ""
+    writer: Callable[[Peek], str] = lambda _: ""
     whose: Callable[[str, bytes], Identity] | None = None
     is_table: Callable[[str], bool] | None = None

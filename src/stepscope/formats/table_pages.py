@@ -61,23 +61,26 @@ class TablePages:
 
     Args:
         file: Stays open as long as this is used.
+
+    Attributes:
+        page_bytes: Size of each.
     """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         head = self._bytes(0, _HEADER_BYTES)
         size = int.from_bytes(head[16:18], "big")
-        self._page_bytes = 65536 if size == 1 else max(size, 512)
-        self._usable = self._page_bytes - head[20]
+        self.page_bytes = 65536 if size == 1 else max(size, 512)
+        self._usable = self.page_bytes - head[20]
         self._is_utf8 = int.from_bytes(head[56:60], "big") == _UTF8
-        self._count = file.seek(0, 2) // self._page_bytes
+        self._count = file.seek(0, 2) // self.page_bytes
 
     def _bytes(self, begin: int, count: int) -> bytes:
         self._file.seek(begin)
         return self._file.read(count)
 
     def _page(self, page: int, count: int = 1) -> bytes:
-        return self._bytes((page - 1) * self._page_bytes, count * self._page_bytes)
+        return self._bytes((page - 1) * self.page_bytes, count * self.page_bytes)
 
     def read(
         self,
@@ -152,7 +155,7 @@ class TablePages:
         """The pages below an interior page; none where it is not one."""
         none = np.zeros(0, np.int64)
         bytes_ = self._page(page)
-        if len(bytes_) < self._page_bytes or bytes_[0] != _INTERIOR:
+        if len(bytes_) < self.page_bytes or bytes_[0] != _INTERIOR:
             return none
         cells = int.from_bytes(bytes_[3:5], "big")
         if 12 + 2 * cells > self._usable:
@@ -169,16 +172,16 @@ class TablePages:
         self, leaves: NDArray[np.int64]
     ) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
         """The bytes of some pages at a time, and where each begins in them."""
-        at_once = max(_READ_BYTES // self._page_bytes, 1)
+        at_once = max(_READ_BYTES // self.page_bytes, 1)
         for begin in range(0, len(leaves), at_once):
             some = leaves[begin : begin + at_once]
             cuts = np.flatnonzero(np.diff(some) != 1) + 1
             runs = np.split(some, cuts)
             joined = b"".join(self._page(int(run[0]), len(run)) for run in runs)
             pages = np.frombuffer(joined, np.uint8)
-            if len(pages) < len(some) * self._page_bytes:
-                pages = np.zeros(len(some) * self._page_bytes, np.uint8)  # the file became shorter
-            yield pages, np.arange(len(some), dtype=np.int64) * self._page_bytes
+            if len(pages) < len(some) * self.page_bytes:
+                pages = np.zeros(len(some) * self.page_bytes, np.uint8)  # the file became shorter
+            yield pages, np.arange(len(some), dtype=np.int64) * self.page_bytes
 
 
 class _TextsRead:

@@ -1,7 +1,7 @@
 """Bytes ⇄ files: finding recordings in any layout, reading them, writing safely."""
 
 from stepscope.store.atomic import write_atomic
-from stepscope.store.described import described
+from stepscope.store.described import described, described_all
 from stepscope.store.discover import by_reason, find, nothing_found, search
 from stepscope.store.found import Found, Miss, Run, Source
 from stepscope.store.read import Contents, Pieces, read, read_pieces
@@ -15,6 +15,7 @@ __all__ = [
     "Source",
     "by_reason",
     "described",
+    "described_all",
     "find",
     "nothing_found",
     "read",

@@ -25,6 +25,8 @@ GZIP_MAGIC = b"\x1f\x8b"
 XSPACE = "xspace"
 
 _XPLANE_NAME = re.compile(r"\.xplane\.pb(\.gz)?$", re.IGNORECASE)
+ARCHIVE_NAME = re.compile(r"\.(zip|tar|tgz|tar\.(gz|bz2|xz|zst))$", re.IGNORECASE)
+_PACKED = (b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00", b"7z\xbc\xaf")
 _SUFFIX = re.compile(r"(\.xplane)?(\.pb)?(\.gz)?$", re.IGNORECASE)
 
 
@@ -140,11 +142,13 @@ def examine(
     if promises_xspace(name):
         if size_bytes == 0:
             return _empty(path)
-        return _wrapped(path, size_bytes, head(HEAD_BYTES)) or XSPACE
+        return _wrapped(path, name, size_bytes, head(HEAD_BYTES)) or XSPACE
     by_name = next((kind for kind in BY_NAME if re.search(kind.name, name)), None)
     if by_name is not None:
         return Miss(path, by_name.slug, by_name.reason, by_name.hint, size_bytes)
     promised = [one for one in FORMATS.values() if one.promises(name)]
+    if ARCHIVE_NAME.search(name):
+        return _archive(path, name, size_bytes, head, named=named)
     if re.search(_UNRELATED, name) and not named and not promised:
         return ""
     like = bool(re.search(_PROFILE_LIKE, name)) or named
@@ -162,7 +166,7 @@ def examine(
     if not like:
         return ""
     titles = [one.title for one in promised]
-    return _wrapped(path, size_bytes, first) or _unknown(path, size_bytes, inner, titles)
+    return _wrapped(path, name, size_bytes, first) or _unknown(path, size_bytes, inner, titles)
 
 
 def _known(formats: list[Format], inner: bytes, head: Callable[[int], bytes]) -> str:
@@ -216,12 +220,6 @@ _CONTENT: tuple[tuple[str, tuple[bytes, ...], str, str], ...] = (
         "Run `git lfs pull` in that repository.",
     ),
     (
-        "archive",
-        (b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00", b"7z\xbc\xaf"),
-        "A compressed archive.",
-        "Unpack it and open the folder; only .gz is read as it is.",
-    ),
-    (
         "html-page",
         (b"<!DOCTYPE", b"<!doctype", b"<html", b"<HTML"),
         "A web page saved under this name, as a download behind a login gives.",
@@ -236,12 +234,33 @@ _CONTENT: tuple[tuple[str, tuple[bytes, ...], str, str], ...] = (
 )
 
 
-def _wrapped(path: str, size_bytes: int, first: bytes) -> Miss | None:
+def _archive(
+    path: str, name: str, size_bytes: int, head: Callable[[int], bytes], *, named: bool
+) -> Miss | str:
+    """An archive, by its name: of interest where it was asked for, or holds recordings."""
+    from stepscope.store import archives
+
+    inner = _more(head, archives.HEAD_BYTES) if size_bytes else b""
+    first = head(HEAD_BYTES) if size_bytes else b""
+    if named and not size_bytes:
+        return _empty(path)
+    if not named and not archives.recordings(inner):
+        return ""
+    found = archives.archive(path, ARCHIVE_NAME.sub("", name), size_bytes, first, inner)
+    return found or _unknown(path, size_bytes, inner, [])
+
+
+def _wrapped(path: str, name: str, size_bytes: int, first: bytes) -> Miss | None:
     """A file whose first bytes name another format, whatever it is called."""
     for slug, magics, reason, hint in _CONTENT:
         if first.startswith(magics):
             return Miss(path, slug, reason, hint, size_bytes)
-    return None
+    inner = inflate_head(first) if first.startswith(GZIP_MAGIC) else first
+    if not first.startswith(_PACKED) and inner[257:262] != b"ustar":
+        return None
+    from stepscope.store.archives import archive
+
+    return archive(path, ARCHIVE_NAME.sub("", name), size_bytes, first, inner)
 
 
 def _unknown(path: str, size_bytes: int, first: bytes, promised: list[str]) -> Miss:

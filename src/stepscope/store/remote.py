@@ -203,3 +203,14 @@ def open_binary(url: str) -> tuple[BinaryIO, int]:
         if not size:  # not known, so that there is nothing to divide
             return cast(BinaryIO, system.open(path, "rb")), 0
         return cast(BinaryIO, io.BufferedReader(RangedFile(system, path, size), 1 << 20)), size
+
+
+def part_of(url: str, begin: int, end: int) -> bytes:
+    """The bytes of a remote file from ``begin`` to ``end``, fewer where it ends.
+
+    Raises:
+        StoreError: It does not answer.
+    """
+    with reading(url):
+        system, path = file_system(url, StoreError)
+        return fetch(system, path, begin, end)[: end - begin]  # a server may not know ranges

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from stepscope.formats.format import Format, Input
+from stepscope.formats.format import Format, Peek
 from stepscope.formats.kineto.recognise import HEAD_BYTES, identity, promises_trace, starts_trace
 
 if TYPE_CHECKING:
     from stepscope.columns.space import Space
 
 
-def _writer(pieces: Input) -> str:
+def _writer(file: Peek) -> str:
     from stepscope.formats.kineto.recognise import writer
 
-    return writer(next(iter(pieces), b""))
+    return writer(file.at(0, HEAD_BYTES))
 
 
 def _open(pieces: Iterable[bytes], file: str) -> Space:

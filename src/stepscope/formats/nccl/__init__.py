@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from stepscope.formats.format import Format, Identity, Input
+from stepscope.formats.format import Format, Identity, Input, Peek
 from stepscope.formats.kineto.recognise import identity, starts_trace
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ def _open_dump(pieces: Input, file: str) -> Space:
     return open_dump(pieces, file=file)
 
 
-def _dump_writer(pieces: Input) -> str:
+def _dump_writer(file: Peek) -> str:
     from stepscope.formats.nccl.flight import writer_of
 
-    return writer_of(next(iter(pieces), b""))
+    return writer_of(file.at(0, _HEAD_BYTES))
 
 
 def _whose_dump(name: str, first: bytes) -> Identity:
@@ -84,10 +84,10 @@ def _open_log(pieces: Input, file: str) -> Space:
     return open_log(pieces, file=file)
 
 
-def _log_writer(pieces: Input) -> str:
+def _log_writer(file: Peek) -> str:
     from stepscope.formats.nccl.inspector import writer_of
 
-    return writer_of(next(iter(pieces), b""))
+    return writer_of(file.at(0, _HEAD_BYTES))
 
 
 def _whose_log(name: str, first: bytes) -> Identity:

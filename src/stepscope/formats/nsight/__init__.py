@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from stepscope.formats.format import Format, Input
+from stepscope.formats.format import Format, Input, Peek
 
 if TYPE_CHECKING:
     from stepscope.columns.space import Space
@@ -42,7 +42,7 @@ def _open(pieces: Input, file: str) -> Space:
     return open_export(pieces, file=file)
 
 
-def _writer(pieces: Input) -> str:
+def _writer(pieces: Peek) -> str:
     from stepscope.formats.nsight.read import writer_of
 
     return writer_of(pieces)
@@ -58,7 +58,7 @@ def _open_folder(pieces: Input, file: str) -> Space:
     return open_folder(pieces, file=file)
 
 
-def _writer_of_folder(pieces: Input) -> str:
+def _writer_of_folder(pieces: Peek) -> str:
     from stepscope.formats.nsight.read import writer_of_folder
 
     return writer_of_folder(pieces)

@@ -12,7 +12,7 @@ from stepscope.columns import coded, coded_rows
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.database import opened
-from stepscope.formats.format import Input
+from stepscope.formats.format import Input, Peek
 from stepscope.formats.launched import Counter, LaunchedRecording, MemoryEvents, to_space
 from stepscope.formats.launched.recorded import launch_numbers
 from stepscope.formats.nsight.devices import Devices, facts, versions
@@ -83,23 +83,23 @@ def open_folder(pieces: Input, *, file: str) -> Space:
     return to_space(recorded, file=file)
 
 
-def writer_of(pieces: Input) -> str:
+def writer_of(pieces: Peek) -> str:
     """Which version of Nsight Systems wrote an export.
 
     Raises:
         FormatError: It does not open.
     """
-    with pieces.on_disk() as path, opened(path, title=TITLE, file="") as database:
+    with pieces.on_disk("META_DATA_EXPORT") as path, opened(path, title=TITLE, file="") as database:
         return f"Nsight Systems{_of_version(database)}"
 
 
-def writer_of_folder(pieces: Input) -> str:
+def writer_of_folder(pieces: Peek) -> str:
     """The same, of an export that is a folder.
 
     Raises:
         FormatError: It does not open.
     """
-    with pieces.on_disk() as path:
+    with pieces.on_disk("") as path:
         tables = TableFolder(path, title=FOLDER_TITLE, file="")
         return f"Nsight Systems{_of_version(tables)}"
 

@@ -10,7 +10,7 @@ import contextlib
 import re
 from typing import TYPE_CHECKING, Final
 
-from stepscope.formats.format import Format, Input
+from stepscope.formats.format import Format, Input, Peek
 from stepscope.schema.xspace import Wire
 from stepscope.wire.read import Field, fields
 
@@ -24,6 +24,8 @@ _PACKET: Final = 1
 _OF_PACKETS: Final = {8: Wire.VARINT, 10: Wire.VARINT, 13: Wire.VARINT, 36: Wire.LEN, 60: Wire.LEN}
 
 
+# How far from the begin the service may say its version.
+_WRITER_BYTES: Final = 1 << 20
 _SYSTEM_INFO: Final = 45
 _SERVICE_VERSION: Final = 4
 # "Perfetto v47.0-10adfd0 (10adfd0…)": the rest differs by build.
@@ -48,9 +50,9 @@ def _starts(first: bytes) -> bool:
     return False
 
 
-def _writer(pieces: Input) -> str:
+def _writer(file: Peek) -> str:
     """The version of the service that wrote a trace, which one of its first packets may say."""
-    view = memoryview(next(iter(pieces), b""))
+    view = memoryview(file.at(0, _WRITER_BYTES))
     with contextlib.suppress(ValueError):  # the first bytes end inside a packet
         for packet in fields(view):
             for one in fields(view, packet.payload, packet.end):

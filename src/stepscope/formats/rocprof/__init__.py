@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from stepscope.formats.format import Format, Input
+from stepscope.formats.format import Format, Input, Peek
 
 if TYPE_CHECKING:
     from stepscope.columns.space import Space
@@ -55,7 +55,7 @@ def _open_database(pieces: Input, file: str) -> Space:
     return open_database(pieces, file=file)
 
 
-def _writer(pieces: Input) -> str:
+def _writer(pieces: Peek) -> str:
     from stepscope.formats.rocprof.rocpd import writer_of
 
     return writer_of(pieces)

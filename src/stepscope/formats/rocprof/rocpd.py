@@ -15,7 +15,7 @@ from stepscope.columns import coded
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.database import TraceDatabase, opened
-from stepscope.formats.format import Input
+from stepscope.formats.format import Input, Peek
 from stepscope.formats.launched import Counter, LaunchedRecording, to_space
 from stepscope.formats.launched.recorded import I64, NONE, HostThread
 from stepscope.formats.packed import NULL
@@ -62,13 +62,13 @@ def open_database(pieces: Input, *, file: str) -> Space:
     return to_space(recorded, file=file)
 
 
-def writer_of(pieces: Input) -> str:
+def writer_of(pieces: Peek) -> str:
     """Which generation of rocpd's schema a database has.
 
     Raises:
         FormatError: It does not open.
     """
-    with pieces.on_disk() as path, opened(path, title=TITLE, file="") as database:
+    with pieces.on_disk("rocpd_metadata") as path, opened(path, title=TITLE, file="") as database:
         found = [one for suffix in _suffixes(database) for one in _version(database, suffix)]
     return f"rocprofv3 (schema {found[0]})" if found else "rocprofv3"
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from stepscope.formats.format import Format, Input
+from stepscope.formats.format import Format, Input, Peek
 
 if TYPE_CHECKING:
     from stepscope.columns.space import Space
@@ -90,23 +90,20 @@ def _is_tachyon(first: bytes) -> bool:
     return first[:4] in (b"HCAT", b"TACH") and len(version) == 4 and version.count(0) == 3
 
 
-def _writer_of_tachyon(pieces: Input) -> str:
+def _writer_of_tachyon(file: Peek) -> str:
     from stepscope.formats.stacks.tachyon import writer_of
 
-    return writer_of(pieces)
+    return writer_of(file)
 
 
-def _said_by(pattern: bytes, *, with_tail: bool = False) -> Callable[[Input], str]:
+def _said_by(pattern: bytes, *, with_tail: bool = False) -> Callable[[Peek], str]:
     """Who wrote a file by what it says of that near its begin, or its end."""
     wanted = re.compile(pattern)
 
-    def writer(pieces: Input) -> str:
-        with pieces.on_disk() as path, path.open("rb") as file:
-            text = file.read(_HEAD_BYTES)
-            if with_tail:
-                size = file.seek(0, 2)
-                file.seek(max(size - _HEAD_BYTES, 0))
-                text += file.read()
+    def writer(file: Peek) -> str:
+        text = file.at(0, _HEAD_BYTES)
+        if with_tail:
+            text += file.tail(_HEAD_BYTES)
         found = wanted.search(text)
         said = [one.decode("utf-8", "replace") for one in found.groups() if one] if found else []
         return " ".join(said)
@@ -114,7 +111,7 @@ def _said_by(pattern: bytes, *, with_tail: bool = False) -> Callable[[Input], st
     return writer
 
 
-def _nobody(_: Input) -> str:
+def _nobody(_: Peek) -> str:
     return ""
 
 
@@ -123,7 +120,7 @@ def _format(
     title: str,
     names: str,
     starts: Callable[[bytes], bool],
-    writer: Callable[[Input], str] = _nobody,
+    writer: Callable[[Peek], str] = _nobody,
 ) -> Format:
     return Format(
         id=module.replace("_", "-"),

@@ -18,7 +18,7 @@ import numpy as np
 
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
-from stepscope.formats.format import Input
+from stepscope.formats.format import Input, Peek
 from stepscope.formats.stacks.samples import (
     ROOT,
     SampledThread,
@@ -83,14 +83,9 @@ def open_file(pieces: Input, *, file: str) -> Space:
     return to_space(stacks, file=file)
 
 
-def writer_of(pieces: Input) -> str:
+def writer_of(file: Peek) -> str:
     """Which Python wrote a file; "" where its header is cut."""
-    data = b""
-    for piece in pieces:
-        data += piece
-        if len(data) >= HEADER_BYTES:
-            break
-    header = Header.of(data[:HEADER_BYTES])
+    header = Header.of(file.at(0, HEADER_BYTES))
     return "" if header is None else f"Python {header.python} (profiling.sampling)"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from stepscope.formats.format import Format, Input
+from stepscope.formats.format import Format, Input, Peek
 
 if TYPE_CHECKING:
     from stepscope.columns.space import Space
@@ -33,8 +33,8 @@ def _open(pieces: Input, file: str) -> Space:
     return open_snapshot(pieces, file=file)
 
 
-def _writer(pieces: Input) -> str:
-    first = next(iter(pieces), b"")
+def _writer(file: Peek) -> str:
+    first = file.at(0, 2)
     return f"PyTorch (pickle protocol {first[1]})" if len(first) > 1 else ""
 
 

@@ -12,7 +12,7 @@ import click
 
 from stepscope.errors import StepscopeError
 from stepscope.session import FileReport, Workspace
-from stepscope.store import Found, by_reason, described, find
+from stepscope.store import Found, Source, by_reason, described_all, find
 from stepscope.store.notes import NO_NOTE, read_notes
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.pages.page import Page, terminal_width
@@ -51,6 +51,7 @@ def _checked(workspace: Workspace) -> tuple[FileReport, ...]:
 def listing(found: Found, reports: tuple[FileReport, ...]) -> dict[str, Any]:
     """The listing as JSON-ready values."""
     notes = read_notes(found.root)
+    formats = _formats(found)
     return {
         "root": shown(found.root),
         "folders": found.folders,
@@ -59,12 +60,25 @@ def listing(found: Found, reports: tuple[FileReport, ...]) -> dict[str, Any]:
         "runs": [
             {
                 **run_info(run, notes.get(run.id, NO_NOTE)),
-                "formats": [described(source) for source in run.sources],
+                "formats": [formats[source.path] for source in run.sources],
             }
             for run in found.runs
         ],
         "files": [file_info(report) for report in reports],
     }
+
+
+def _formats(found: Found) -> dict[str, str]:
+    """What each file is and who wrote it, by its path; those beside others, too."""
+    sources = [
+        one for run in found.runs for source in run.sources for one in _with_those_beside(source)
+    ]
+    return {one.path: text for one, text in zip(sources, described_all(sources), strict=True)}
+
+
+def _with_those_beside(source: Source) -> tuple[Source, ...]:
+    """A file and those that lie beside it."""
+    return (source, *source.companions)
 
 
 def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
@@ -82,6 +96,7 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
     by_path = {report.path: report for report in reports}
     longest = max(width(clean(source.host)) for run in found.runs for source in run.sources)
     notes = read_notes(found.root)
+    formats = _formats(found)
     for run in found.runs:
         when = datetime.fromtimestamp(run.recorded).strftime("%Y-%m-%d %H:%M")
         page.blank()
@@ -96,11 +111,11 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
             page.line(
                 f"  {pad(clean(source.host), longest)}  "
                 f"{pad(size(source.size_bytes), 10, right=True)}  ",
-                (" · ".join(one for one in (clean(described(source)), state) if one), "dim"),
+                (" · ".join(one for one in (clean(formats[source.path]), state) if one), "dim"),
             )
             _reason(page, report.reason, report.hint)
             for one in source.companions:
-                text = f"beside it: {clean(one.host)}, {described(one)}"
+                text = f"beside it: {clean(one.host)}, {clean(formats[one.path])}"
                 page.text(clean(text), indent=4, style="dim")
     skipped = [report for report in reports if report.state == "skipped"]
     if skipped:
