@@ -1651,6 +1651,16 @@ export interface RoofPoint {
   readonly flop_rate_gflops: readonly (number | null)[];
 }
 
+/** Columns: The most that one device computes in a type of number. */
+export interface FlopPeak {
+  /** Type. "16-bit" is bf16 or fp16, where nothing says which. */
+  readonly data_type: readonly (string | null)[];
+  /** Peak (GFLOP/s). */
+  readonly flop_rate_gflops: readonly (number | null)[];
+  /** Share of compute (%). Of the device time whose type is known. */
+  readonly compute_time_frac: readonly (number | null)[];
+}
+
 /** Columns: One op, or the whole program, on the roofline. */
 export interface RooflineRow {
   /** Step. "Total", "Average" or a step number. */
@@ -1696,7 +1706,7 @@ export interface RooflineRow {
   /** Bottleneck intensity (FLOP/B). FLOPs per byte of the memory that bounds the op: its place on the chart. */
   readonly bottleneck_operational_intensity: readonly (number | null)[];
   /** Bound by. */
-  readonly bound_by: readonly (string | null)[];
+  readonly bound_by: readonly ("Compute" | "HBM" | "On-chip read" | "On-chip write" | "Unknown" | null)[];
   /** Optimal FLOP rate (GFLOP/s). The rate at which the bounding resource would be used fully. */
   readonly optimal_flop_rate_gflops: readonly (number | null)[];
   /** Roofline efficiency (%). */
@@ -3111,8 +3121,10 @@ export interface HloStats extends ResultBody {
 /** How close each op, and the whole program, comes to the device's roofline. */
 export interface RooflineModel extends ResultBody {
   readonly tool: "roofline_model";
+  readonly headline: string;
   readonly device: RooflineDevice;
   readonly roofs: TableOf<RoofPoint>;
+  readonly flop_peaks: TableOf<FlopPeak>;
   readonly programs: TableOf<RooflineRow>;
   readonly ops: TableOf<RooflineRow>;
 }
