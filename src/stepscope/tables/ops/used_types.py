@@ -34,7 +34,7 @@ def type_times(host: Host) -> dict[str, int]:
     """Picoseconds of device compute by type: "bf16", "tf32", "fp32" …, ``HALF`` where either.
 
     PyTorch's products tell their type; of other kernels the name and the shapes tell the bits.
-    Kernels of which nothing tells even these are left out.
+    Kernels whose bits are not recorded are left out.
     """
     events = device_events(host)
     if len(events) == 0:
