@@ -1527,6 +1527,10 @@ export interface OpProfileNodeRow {
   readonly utilisation_frac: readonly (number | null)[];
   /** FLOP rate / peak (%). */
   readonly uncapped_utilisation_frac: readonly (number | null)[];
+  /** Limited by. */
+  readonly bound_by: readonly ("Compute" | "HBM" | "On-chip read" | "On-chip write" | "Unknown" | null)[];
+  /** Utilisation (%). Of what limits it, the FLOP rate or the bandwidth of a memory. */
+  readonly roofline_efficiency_frac: readonly (number | null)[];
   /** Wasted time (µs). Time beyond what its FLOPs would take at the device's peak. */
   readonly wasted_us: readonly (number | null)[];
   /** Wasted (%). Of the root. */
@@ -3098,6 +3102,7 @@ export interface CompiledRegions extends ResultBody {
 /** Where the device's time goes as a tree, and how well each part uses the device. */
 export interface OpProfile extends ResultBody {
   readonly tool: "op_profile";
+  readonly headline: string;
   readonly nodes: TableOf<OpProfileNodeRow>;
   readonly total_time_us: number | null;
   readonly idle_time_us: number | null;

@@ -11,7 +11,6 @@ import { treeOf } from "../../engine/table/tree.ts";
 import { Icicle } from "./icicle.tsx";
 import { TipFacts } from "./tip_facts.tsx";
 
-const NO_FILL = new Float64Array(0);
 const LONGEST_TITLE = 300;
 
 export interface FlameTreeProps {
@@ -51,9 +50,9 @@ export function FlameTree(props: FlameTreeProps) {
   const hueOf = (row: number) =>
     [change ? changeClass(change, row) : "", marks ? (marks[row] ? "hit" : "dim") : ""].join(" ");
   // Colour says what took more or less where two stretches are compared, and else what runs.
-  const toneOf = (row: number) => {
+  const colourOf = (row: number) => {
     const category = categories[answer.category[row] ?? -1];
-    return change || marks?.[row] || !category ? "" : categoryToken(category);
+    return change || marks?.[row] || !category ? "" : `var(${categoryToken(category)})`;
   };
   return (
     <Icicle
@@ -61,10 +60,9 @@ export function FlameTree(props: FlameTreeProps) {
       tree={tree}
       values={values}
       names={names}
-      fill={NO_FILL}
       isFaint={() => false}
       hueOf={hueOf}
-      toneOf={toneOf}
+      colourOf={colourOf}
       levels={levels}
       root={root}
       onRoot={onRoot}
