@@ -1003,6 +1003,10 @@ export interface KernelRow {
   readonly total_duration_us: readonly (number | null)[];
   /** Average time (µs). */
   readonly avg_duration_us: readonly (number | null)[];
+  /** Median (µs). */
+  readonly median_duration_us: readonly (number | null)[];
+  /** Standard deviation (µs). Of the lengths of its runs; empty for a single run. */
+  readonly std_duration_us: readonly (number | null)[];
   /** Shortest (µs). */
   readonly min_duration_us: readonly (number | null)[];
   /** Longest (µs). */
