@@ -561,6 +561,8 @@ export interface MemorySystem {
   readonly begin_bytes: number | null;
   readonly end_bytes: number | null;
   readonly before_recording_bytes: number | null;
+  readonly changes_from_ms: number | null;
+  readonly changes_to_ms: number | null;
   readonly moment_ms: number | null;
   readonly moment_bytes: number;
   readonly kinds: readonly string[];
