@@ -173,7 +173,7 @@ class MemorySystem:
         lifetime_peak_bytes: Highest use since the program started, also before the recording.
         begin_bytes, end_bytes: Use after the first and after the last event.
         before_recording_bytes: Bytes at the peak that were allocated before the recording.
-        changes_from_ms, changes_to_ms: Where the use changes; None without times.
+        changes: Where the use changes; None without times.
         moment_ms, moment_bytes: When ``breakdown`` and ``holders`` are of, and what was in use: the
             peak, or the last event up to ``at_ms``.
         kinds: What ``by`` can tell apart here; empty without allocator events.
@@ -200,8 +200,7 @@ class MemorySystem:
     begin_bytes: int | None = None
     end_bytes: int | None = None
     before_recording_bytes: int | None = None
-    changes_from_ms: float | None = None
-    changes_to_ms: float | None = None
+    changes: course.Changes | None = None
     moment_ms: float | None = None
     moment_bytes: int
     kinds: tuple[str, ...] = ()
@@ -356,7 +355,7 @@ class _AllocatorMemory:
             begin_bytes=int(events.in_use_bytes[own[0]]),
             end_bytes=int(events.in_use_bytes[own[-1]]),
             before_recording_bytes=sum(h.allocated_bytes for h in held if h.origin == BEFORE),
-            **course.changes_ms(events.time_ps[own], events.in_use_bytes[own]),
+            changes=course.changes(events.time_ps[own], events.in_use_bytes[own]),
             moment_ms=ms(int(events.time_ps[moment])),
             moment_bytes=int(events.in_use_bytes[moment]),
             kinds=tuple(recorded_kinds(self.host, events)),
@@ -407,7 +406,7 @@ class _SampledMemory:
             peak_time_ms=ms(int(self.samples.time_ps[peak])),
             begin_bytes=int(use[0]),
             end_bytes=int(use[-1]),
-            **course.changes_ms(self.samples.time_ps, use),
+            changes=course.changes(self.samples.time_ps, use),
             moment_ms=ms(int(self.samples.time_ps[peak])),
             moment_bytes=int(use[peak]),
             breakdown=Table.empty(MemoryHoldingRow),

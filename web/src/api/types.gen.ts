@@ -561,8 +561,7 @@ export interface MemorySystem {
   readonly begin_bytes: number | null;
   readonly end_bytes: number | null;
   readonly before_recording_bytes: number | null;
-  readonly changes_from_ms: number | null;
-  readonly changes_to_ms: number | null;
+  readonly changes: Changes | null;
   readonly moment_ms: number | null;
   readonly moment_bytes: number;
   readonly kinds: readonly string[];
@@ -574,6 +573,12 @@ export interface MemorySystem {
 export interface BatchRoom {
   readonly at_least: number | null;
   readonly at_most: number | null;
+}
+
+/** Begin and end of ``changing``, as results have them. */
+export interface Changes {
+  readonly from_ms: number | null;
+  readonly to_ms: number | null;
 }
 
 /** The worker the others wait for. */

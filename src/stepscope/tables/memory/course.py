@@ -48,17 +48,25 @@ def changing(time_ps: I64, use_bytes: I64) -> tuple[int, int]:
         return first, last
     peak = int(time_ps[::-1][use_bytes[::-1].argmax()])
     begin = min(int(time_ps[left[0]]), peak)
-    # It stays until the event behind the last that is far from the end.
+    # It stays until the event after the last one that is far from the end.
     end = max(int(time_ps[min(settling[-1] + 1, len(time_ps) - 1)]), peak)
     margin = int(max(_MARGIN * (end - begin), _LEAST_MARGIN * (last - first)))
     begin, end = max(first, begin - margin), min(last, end + margin)
     return (begin, end) if 2 * (end - begin) < last - first else (first, last)
 
 
-def changes_ms(time_ps: I64, use_bytes: I64) -> dict[str, float]:
-    """``changing`` as a result has it."""
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Begin and end of ``changing``, as results have them."""
+
+    from_ms: float
+    to_ms: float
+
+
+def changes(time_ps: I64, use_bytes: I64) -> Changes:
+    """When the use changes."""
     begin, end = changing(time_ps, use_bytes)
-    return {"changes_from_ms": begin / 1e9, "changes_to_ms": end / 1e9}
+    return Changes(begin / 1e9, end / 1e9)
 
 
 def shown(

@@ -18,8 +18,8 @@ export function spanSetter({ params, onParams }: MemoryProps): OnSpan {
 
 /** The stretch of the address; where it has none, that in which the memory's use changes. */
 export function spanOf({ params }: MemoryProps, memory: MemorySystem): readonly [number, number] {
-  const first = Number(params.from_ms || (memory.changes_from_ms ?? 0));
-  const last = Number(params.to_ms || (memory.changes_to_ms ?? 1));
+  const first = Number(params.from_ms || (memory.changes?.from_ms ?? 0));
+  const last = Number(params.to_ms || (memory.changes?.to_ms ?? 1));
   return last > first ? [first, last] : [first, first + 1];
 }
 
@@ -30,7 +30,7 @@ export function wider(
   xs: Float64Array,
 ): { readonly label: string; readonly onClick: () => void } | null {
   const { params } = props;
-  const { changes_from_ms: begin, changes_to_ms: end } = memory;
+  const [begin, end] = [memory.changes?.from_ms ?? null, memory.changes?.to_ms ?? null];
   const [first = 0, last = 0] = [xs[0], xs[xs.length - 1]];
   const onSpan = spanSetter(props);
   if (params.from_ms || params.to_ms) {
