@@ -88,6 +88,9 @@ export interface ColumnInfo {
   readonly hidden: boolean;
   readonly whole_label: string;
   readonly whole_help: string;
+  readonly adds_up: boolean;
+  readonly is_share: boolean;
+  readonly is_cumulative: boolean;
 }
 
 /** One tool. ``missing`` says what the profile lacks, ``record`` how to record it. */
@@ -103,6 +106,7 @@ export interface ToolInfo {
   readonly options: readonly OptionInfo[];
   readonly tables: Readonly<Record<string, readonly ColumnInfo[]>>;
   readonly labels: Readonly<Record<string, string>>;
+  readonly words: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly times_of: readonly ("step" | "recording")[];
   readonly opens: Readonly<Record<string, string>>;
 }
@@ -235,6 +239,7 @@ export interface Checked {
   readonly outcome: "fired" | "silent" | "unknown" | "failed";
   readonly reason: string;
   readonly subject: string;
+  readonly said: string;
 }
 
 /** The steps the numbers are over. */
@@ -3192,7 +3197,9 @@ export interface MemoryViewer extends ResultBody {
   readonly program_id: string;
   readonly memory_space: number;
   readonly memory_spaces: readonly number[];
+  readonly memory_space_names: readonly string[];
   readonly source: string;
+  readonly source_text: string;
   readonly peak_bytes: number;
   readonly peak_unpadded_bytes: number;
   readonly peak_step: number;

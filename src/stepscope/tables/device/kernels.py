@@ -93,7 +93,7 @@ class DeviceKernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class RunSpread:
     """How the runs of kernels differ in length.
 
     Attributes:
@@ -105,12 +105,12 @@ class Spread:
     std_ps: float
 
 
-def spread_of(rows: Sequence[DeviceKernel]) -> Spread:
+def spread_of(rows: Sequence[DeviceKernel]) -> RunSpread:
     """The spread of all runs of some rows together."""
     every = np.concatenate([row.durations_ps for row in rows])
     if len(every) < 2:
-        return Spread(float(every[0]), math.nan)
-    return Spread(median(every), float(np.std(every, ddof=1)))
+        return RunSpread(float(every[0]), math.nan)
+    return RunSpread(median(every), float(np.std(every, ddof=1)))
 
 
 def host_kernels(host: Host, spans: TimeSpans | None = None) -> tuple[DeviceKernel, ...]:
