@@ -7,6 +7,7 @@ itself.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 _UNITS: Final = {
@@ -66,3 +67,35 @@ def suffix_of(name: str) -> str:
 def unit_of(name: str) -> str:
     """The unit of a field by its suffix, "" for none."""
     return _UNITS.get(suffix_of(name), "")
+
+
+# What a row has an amount of, by the kind of its column: added up over rows it says something.
+_AMOUNTS: Final = {
+    "count": re.compile(r"(occurrences|executions|events|count|kernels|steps|samples)$"),
+    "time": re.compile(
+        r"(step|self|total|busy|idle|wasted|delta|before|after)_|total|"
+        r".*(_wait_|_compute_|_launch_|_device_)"
+    ),
+    "bytes": re.compile(r"(allocation|requested)_bytes$"),
+    "ratio": re.compile(r"(.*_)?(self_time|total_time|time)_frac$"),
+}
+# Total times hold those of the ops within: added up they count time twice.
+_LEVELS: Final = re.compile(
+    r"(^|_)(avg|average|mean|median|min|max|p\d+|cumulative)(_|$)|^total_time_"
+)
+
+
+def adds_up(name: str, kind: str) -> bool:
+    """Whether a sum over rows of a column means something: of amounts, not of levels and means."""
+    amounts = _AMOUNTS.get(kind)
+    return bool(amounts and amounts.match(name)) and not _LEVELS.search(name)
+
+
+def is_cumulative(label: str) -> bool:
+    """Whether each row of a column of this label holds the sum of all rows before it."""
+    return "cumulative" in label.lower()
+
+
+def is_share(label: str, kind: str) -> bool:
+    """Whether the ratios of a column are shares of one whole, to be compared with each other."""
+    return kind == "ratio" and "share" in label.lower() and not is_cumulative(label)

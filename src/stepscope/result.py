@@ -363,8 +363,8 @@ class Checked:
     Attributes:
         rule: Id of the rule.
         title: The problem it looks for, in a few words.
-        outcome: "fired", "silent" (the problem is not there), "unknown" (the recording does not
-            say) or "failed" (the rule itself broke).
+        outcome, said: "fired", "silent" (the problem is not there), "unknown" (the recording does
+            not say) or "failed" (the rule itself broke); the same in words.
         reason: Why it is silent or cannot know; "" when it fired.
         subject: What it is about: "input", "host", "device", "memory", "workers", "step" or
             "recording"; "" for a rule of another package.
@@ -375,6 +375,7 @@ class Checked:
     outcome: Outcome
     reason: str = ""
     subject: str = ""
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)

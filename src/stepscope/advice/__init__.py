@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Final
 
 from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.window import of_the_recording
@@ -19,9 +20,16 @@ from stepscope.advice.results import Results
 from stepscope.advice.savings import ranged
 from stepscope.advice.wording import framework_of, in_words_of, named, worded
 from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
-from stepscope.result import Advice, Checked, Finding, Result
+from stepscope.result import Advice, Checked, Finding, Outcome, Result
 from stepscope.verdicts.sentences import written_out
 
+# Outcomes of rules in words.
+_OUTCOMES: Final[Mapping[Outcome, str]] = {
+    "fired": "found",
+    "silent": "not found",
+    "unknown": "not enough data",
+    "failed": "the rule failed",
+}
 # A rule is a file of this folder with a RULE, imported when it is first asked for.
 RULES = Rules(
     f"{__name__}.rules",
@@ -123,7 +131,10 @@ def advise(
         findings += found
         checked.append(_outcome(rule, found, quiet))
     subjects = RULES.subjects
-    checked = [replace(one, subject=subjects.get(one.rule, "")) for one in checked]
+    checked = [
+        replace(one, subject=subjects.get(one.rule, ""), said=_OUTCOMES[one.outcome])
+        for one in checked
+    ]
     placed = ordered(refined(findings, facts), ran, time)
     complete = (named(ranged(one, facts[one.rule], results), results) for one in placed)
     framework = framework_of(results)

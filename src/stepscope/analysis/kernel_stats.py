@@ -19,6 +19,7 @@ from stepscope.tables.device.kernels import (
     Times,
     has_kernels,
     runs_kernels,
+    spread_of,
 )
 from stepscope.tables.sums.kernels import session_kernels
 
@@ -74,6 +75,16 @@ class KernelRow(Row):
     occurrences: Annotated[float, Column("Occurrences", kind="count")]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time", sort="desc")]
     avg_duration_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
+    median_duration_us: Annotated[float, Column("Median", unit="µs", kind="time")]
+    std_duration_us: Annotated[
+        float,
+        Column(
+            "Standard deviation",
+            unit="µs",
+            kind="time",
+            help="Of the lengths of its runs; empty for a single run.",
+        ),
+    ]
     min_duration_us: Annotated[float, Column("Shortest", unit="µs", kind="time")]
     max_duration_us: Annotated[float, Column("Longest", unit="µs", kind="time")]
     share_frac: Annotated[
@@ -259,7 +270,7 @@ def _row(
 ) -> dict[str, Any]:
     """One row: values all members share, None (or "") where they differ; times added up."""
     kernels = list(dict.fromkeys(member.kernel for member in members))
-    times = _sum(members)
+    times, spread = _sum(members), spread_of(members)
     launches = {
         f.name: _shared([getattr(kernel.launch, f.name) for kernel in kernels])
         for f in fields(kernels[0].launch)
@@ -287,6 +298,8 @@ def _row(
         "occurrences": times.occurrences,
         "total_duration_us": us(times.total_ps),
         "avg_duration_us": us(times.total_ps) / times.occurrences,
+        "median_duration_us": us(spread.median_ps),
+        "std_duration_us": us(spread.std_ps),
         "min_duration_us": us(times.min_ps),
         "max_duration_us": us(times.max_ps),
         "devices": ", ".join(places),

@@ -13,6 +13,7 @@ from stepscope.columns.space import I64
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.memory import course
 from stepscope.tables.memory.allocations import (
     UNKNOWN,
     Allocations,
@@ -22,7 +23,6 @@ from stepscope.tables.memory.allocations import (
     peak_event,
 )
 from stepscope.tables.memory.breakdown import BEFORE, Holding, holding_columns, holdings
-from stepscope.tables.memory.course import holder_columns, holders, layers, thinned
 from stepscope.tables.memory.device_names import device_of
 from stepscope.tables.memory.places import HolderKind, holder_labels, recorded_kinds
 from stepscope.tables.memory.programs import ProgramMemory, has_program_memory, program_memories
@@ -32,7 +32,6 @@ from stepscope.tables.memory.samples import MemorySamples, has_memory_samples, m
 ALLOCATOR = "allocator events"
 COMPILED = "HLO buffer assignment"
 SAMPLES = "sampled counter"
-_FAR_PS = 1 << 62
 _Columns = dict[str, list[Any]]
 # What the layers of a memory show: moments, and how many holders have a layer of their own.
 _LAYER_POINTS, _LAYERS = 320, 6
@@ -136,7 +135,7 @@ class Options:
     memory: Annotated[str, Help("Only this memory (its id); empty for all.")] = ""
     points: Annotated[
         int,
-        Help("Points of the timeline per memory: of each interval highest and last; 0: all."),
+        Help("Points per memory, most where its use changes: highest and last of each; 0: all."),
     ] = 2000
     from_ms: Annotated[float | None, Help("Begin of the timeline; the first event if absent.")] = (
         None
@@ -174,6 +173,7 @@ class MemorySystem:
         lifetime_peak_bytes: Highest use since the program started, also before the recording.
         begin_bytes, end_bytes: Use after the first and after the last event.
         before_recording_bytes: Bytes at the peak that were allocated before the recording.
+        changes: Where the use changes; None without times.
         moment_ms, moment_bytes: When ``breakdown`` and ``holders`` are of, and what was in use: the
             peak, or the last event up to ``at_ms``.
         kinds: What ``by`` can tell apart here; empty without allocator events.
@@ -200,6 +200,7 @@ class MemorySystem:
     begin_bytes: int | None = None
     end_bytes: int | None = None
     before_recording_bytes: int | None = None
+    changes: course.Changes | None = None
     moment_ms: float | None = None
     moment_bytes: int
     kinds: tuple[str, ...] = ()
@@ -319,7 +320,9 @@ class _AllocatorMemory:
         if options.at_ms is None:
             return peak_event(self.events, self.memory)
         own = self.own
-        until = int(np.searchsorted(self.events.time_ps[own], _ps(options.at_ms), side="right"))
+        until = int(
+            np.searchsorted(self.events.time_ps[own], course.moment_ps(options.at_ms), side="right")
+        )
         return int(own[max(until - 1, 0)])
 
     def summary(self, options: Options) -> MemorySystem:
@@ -352,6 +355,7 @@ class _AllocatorMemory:
             begin_bytes=int(events.in_use_bytes[own[0]]),
             end_bytes=int(events.in_use_bytes[own[-1]]),
             before_recording_bytes=sum(h.allocated_bytes for h in held if h.origin == BEFORE),
+            changes=course.changes(events.time_ps[own], events.in_use_bytes[own]),
             moment_ms=ms(int(events.time_ps[moment])),
             moment_bytes=int(events.in_use_bytes[moment]),
             kinds=tuple(recorded_kinds(self.host, events)),
@@ -362,20 +366,20 @@ class _AllocatorMemory:
         """Columns of holders at the moment, and of layers; which holders those tell apart."""
         events, moment = self.events, self.moment(options)
         labels = holder_labels(self.host, events, options.by)
-        live = holders(events, self.memory, moment, labels)
+        live = course.holders(events, self.memory, moment, labels)
         chosen, _count = self.thinned(replace(options, points=_LAYER_POINTS))
-        course = layers(events, self.memory, chosen, labels, _LAYERS)
-        at_once = holder_columns(live, int(events.in_use_bytes[moment]))
-        over_time = course.columns(events.time_ps[chosen])
+        laid = course.layers(events, self.memory, chosen, labels, _LAYERS)
+        at_once = course.holder_columns(live, int(events.in_use_bytes[moment]))
+        over_time = laid.columns(events.time_ps[chosen])
         return (
             {"memory": [self.id] * len(live)} | at_once,
-            {"memory": [self.id] * course.held_bytes.size} | over_time,
-            tuple(course.names),
+            {"memory": [self.id] * laid.held_bytes.size} | over_time,
+            tuple(laid.names),
         )
 
     def thinned(self, options: Options) -> tuple[I64, int]:
         own = self.own
-        kept, count = _thinned(self.events.time_ps[own], self.events.in_use_bytes[own], options)
+        kept, count = _shown(self.events.time_ps[own], self.events.in_use_bytes[own], options)
         return own[kept], count
 
     def rows(self, chosen: I64) -> dict[str, list[Any]]:
@@ -402,13 +406,14 @@ class _SampledMemory:
             peak_time_ms=ms(int(self.samples.time_ps[peak])),
             begin_bytes=int(use[0]),
             end_bytes=int(use[-1]),
+            changes=course.changes(self.samples.time_ps, use),
             moment_ms=ms(int(self.samples.time_ps[peak])),
             moment_bytes=int(use[peak]),
             breakdown=Table.empty(MemoryHoldingRow),
         )
 
     def thinned(self, options: Options) -> tuple[I64, int]:
-        return _thinned(self.samples.time_ps, self.samples.in_use_bytes, options)
+        return _shown(self.samples.time_ps, self.samples.in_use_bytes, options)
 
     def rows(self, chosen: I64) -> dict[str, list[Any]]:
         count = len(chosen)
@@ -459,15 +464,8 @@ def _breakdown(memory: str, held: list[Holding], in_use_bytes: int) -> Table[Mem
     return Table(MemoryHoldingRow, {"memory": [memory] * len(held)} | columns)
 
 
-def _thinned(time: I64, use: I64, options: Options) -> tuple[I64, int]:
-    begin = int(time[0]) if options.from_ms is None else _ps(options.from_ms)
-    end = int(time[-1]) if options.to_ms is None else _ps(options.to_ms)
-    return thinned(time, use, begin, end, options.points)
-
-
-def _ps(time_ms: float) -> int:
-    """Milliseconds as ps; what lies beyond every recording as a time that does, too."""
-    return int(min(max(time_ms * 1e9, -_FAR_PS), _FAR_PS))
+def _shown(time: I64, use: I64, options: Options) -> tuple[I64, int]:
+    return course.shown(time, use, options.from_ms, options.to_ms, options.points)
 
 
 def _known(value: Any) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import numpy as np
 
@@ -24,6 +24,24 @@ from stepscope.tables.hlo.programs import (
     planned_programs,
 )
 from stepscope.tables.hlo.source import source_line
+
+# XLA's memory spaces ("colors") that have a meaning.
+_SPACES: Final = {
+    0: "device memory",
+    1: "on-chip memory",
+    2: "scalar and semaphore memory",
+    5: "host memory",
+}
+_SOURCES: Final = {
+    "heap trace": "as the compiler recorded it",
+    "lifetimes": "derived from the values' lifetimes",
+    "none": "no value is freed: all memory is held while the program runs",
+}
+
+
+def space_name(space: int) -> str:
+    """A memory space in words."""
+    return _SPACES.get(space, f"memory space {space}")
 
 
 class ProgramRow(Row):
@@ -104,8 +122,10 @@ class MemoryViewer(Result):
         programs: The programs to choose from.
         program, memory_space: What is shown.
         memory_spaces: Memory spaces the program uses.
+        memory_space_names: What each of these is, in words.
         source: "heap trace" (recorded by the compiler), "lifetimes" (worked out from the
             program) or "none" (it has no temporary buffers).
+        source_text: How it is known what is held when, in words.
         peak_bytes, peak_unpadded_bytes: The most in use at once, with and without padding.
         peak_step, peak_instruction: The row of ``timeline``, and the instruction that led to it.
         parameter_bytes, constant_bytes, output_bytes, thread_local_bytes: Held for the whole run.
@@ -122,7 +142,9 @@ class MemoryViewer(Result):
     program_id: str
     memory_space: int
     memory_spaces: tuple[int, ...]
+    memory_space_names: tuple[str, ...]
     source: str
+    source_text: str
     peak_bytes: int
     peak_unpadded_bytes: int
     peak_step: int
@@ -162,7 +184,9 @@ def memory_viewer(profile: Profile, options: Options = Options()) -> MemoryViewe
         program_id=str(chosen.program_id),
         memory_space=space,
         memory_spaces=plan.colors,
+        memory_space_names=tuple(map(space_name, plan.colors)),
         source=heap.source,
+        source_text=_SOURCES[heap.source],
         peak_bytes=heap.peak_bytes + held_bytes,
         peak_unpadded_bytes=heap.peak_unpadded_bytes + held_bare,
         peak_step=heap.peak_step,

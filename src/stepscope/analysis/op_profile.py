@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 
@@ -18,12 +19,14 @@ from stepscope.tables.hlo.category import NO_WORK, category
 from stepscope.tables.hlo.cost import CostAnalysis
 from stepscope.tables.hlo.text import expression
 from stepscope.tables.ops.device_peaks import Peaks, active_peaks
-from stepscope.tables.ops.hlo_ops import HloOp
+from stepscope.tables.ops.hlo_ops import UNATTRIBUTED, HloOp
 from stepscope.tables.ops.hlo_presence import has_device_ops
 from stepscope.tables.ops.hlo_totals import COST_FIELDS
-from stepscope.tables.ops.op_tree import Node, op_tree
-from stepscope.tables.ops.roofline import OpRates, rates
+from stepscope.tables.ops.op_tree import OUTSIDE, Node, op_tree
+from stepscope.tables.ops.roofline import Bound, OpRates, rates
 from stepscope.tables.sums.hlo_ops import profile_totals
+
+_PROGRAM_NUMBER: Final = re.compile(r"\(\d+\)$", re.ASCII)
 
 
 class NodeRow(Row):
@@ -52,6 +55,16 @@ class NodeRow(Row):
     ]
     uncapped_utilisation_frac: Annotated[
         float, Column("FLOP rate / peak", unit="%", kind="ratio", hidden=True)
+    ]
+    bound_by: Annotated[Bound, Column("Limited by", kind="category")]
+    roofline_efficiency_frac: Annotated[
+        float,
+        Column(
+            "Utilisation",
+            unit="%",
+            kind="ratio",
+            help="Of what limits it, the FLOP rate or the bandwidth of a memory.",
+        ),
     ]
     wasted_us: Annotated[
         float,
@@ -102,6 +115,7 @@ class OpProfile(Result):
     """Where the device's time goes as a tree, and how well each part uses the device.
 
     Attributes:
+        headline: What takes most of the time, in one sentence.
         nodes: The tree, parents first, children by time. No cap.
         total_time_us: Time of the root.
         idle_time_us: Time without any op, summed over devices, counted or not.
@@ -110,6 +124,7 @@ class OpProfile(Result):
     """
 
     tool = "op_profile"
+    headline: str
     nodes: Table[NodeRow]
     total_time_us: float
     idle_time_us: float
@@ -133,6 +148,7 @@ def op_profile(profile: Profile, options: Options = Options()) -> OpProfile:
         _add_fused(profile, root)
     active = active_peaks(profile)
     return OpProfile(
+        headline=_headline(root, totals.idle_ps, include_idle=options.include_idle),
         nodes=Table(NodeRow, _columns(list(_placed(root)), root.time_ps, active.peaks)),
         total_time_us=us(root.time_ps),
         idle_time_us=us(totals.idle_ps),
@@ -140,6 +156,34 @@ def op_profile(profile: Profile, options: Options = Options()) -> OpProfile:
         peak_gflops=active.peaks.flops / 1e9,
         peak_hbm_bw_gibps=active.peaks.hbm_bytes / (1 << 30),
     )
+
+
+def _headline(root: Node, idle_ps: int, *, include_idle: bool) -> str:
+    first = _largest(root)
+    # That XLA did not compile it says little; its largest category says more.
+    if first is not None and first.name == OUTSIDE:
+        first = _largest(first) or first
+    if first is None or not root.time_ps:
+        return "No op ran on a device."
+    share = f"{first.time_ps / root.time_ps:.1%}"
+    idle = f"{idle_ps / root.time_ps:.1%}"
+    if not include_idle or not idle_ps:
+        return f"{share} of the time goes to {_said(first)}."
+    if idle_ps > first.time_ps:
+        return f"Devices are idle for {idle} of the time; {share} goes to {_said(first)}."
+    return f"{share} of the time goes to {_said(first)}; devices are idle for {idle}."
+
+
+def _largest(node: Node) -> Node | None:
+    ran = [child for child in node.children if child.kind != "idle"]
+    return max(ran, key=lambda child: child.time_ps, default=None)
+
+
+def _said(node: Node) -> str:
+    """A node's name for people: a program's without its number, which is a hash on TPUs."""
+    if node.name == UNATTRIBUTED:
+        return "kernels of unknown ops"
+    return _PROGRAM_NUMBER.sub("", node.name) if node.kind == "program" else node.name
 
 
 def _placed(root: Node) -> Iterator[_Placed]:
@@ -174,6 +218,8 @@ def _columns(placed: list[_Placed], whole_ps: int, peaks: Peaks) -> dict[str, An
         "avg_time_us": np.where(runs > 0, time_us / np.where(runs > 0, runs, 1), nan),
         "utilisation_frac": used,
         "uncapped_utilisation_frac": found.flop_frac,
+        "bound_by": found.bound_by,
+        "roofline_efficiency_frac": found.efficiency_frac,
         "wasted_us": time_us * (1 - used),
         "wasted_frac": share * (1 - used),
         "flop_rate_gflops": found.gflops,

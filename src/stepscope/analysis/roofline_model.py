@@ -12,15 +12,26 @@ from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
-from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
+from stepscope.result import Column, Result, Row, Table, columns_of, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.ops.device_peaks import Peaks, active_peaks
 from stepscope.tables.ops.hlo_ops import HloOp, HloOpEvents, hlo_op_events
 from stepscope.tables.ops.hlo_presence import has_compiled_ops, has_known_flops
 from stepscope.tables.ops.hlo_totals import COST_FIELDS, HloTotals
-from stepscope.tables.ops.roofline import F64, GIB, UNKNOWN, OpRates, rates, rates_of, ridge
+from stepscope.tables.ops.roofline import (
+    F64,
+    GIB,
+    UNKNOWN,
+    Bound,
+    OpRates,
+    rates,
+    rates_of,
+    ridge,
+)
+from stepscope.tables.ops.used_types import used_peaks
 from stepscope.tables.steps.attribution import HostSteps, found_steps
 from stepscope.tables.sums.hlo_ops import profile_totals
+from stepscope.verdicts.roofline import headline, unknown_limits
 
 PROGRAM = "Program"
 _FEEDS = ("infeed", "outfeed")
@@ -75,7 +86,7 @@ class RooflineRow(Row):
             help="FLOPs per byte of the memory that bounds the op: its place on the chart.",
         ),
     ]
-    bound_by: Annotated[str, Column("Bound by", kind="category")]
+    bound_by: Annotated[Bound, Column("Bound by", kind="category")]
     optimal_flop_rate_gflops: Annotated[
         float,
         Column(
@@ -99,6 +110,25 @@ class RoofPoint(Row):
     memory: Annotated[str, Column("Memory", kind="category")]
     operational_intensity: Annotated[float, Column("Intensity", unit="FLOP/B", kind="rate")]
     flop_rate_gflops: Annotated[float, Column("FLOP rate", unit="GFLOP/s", kind="rate")]
+
+
+class FlopPeak(Row):
+    """The most that one device computes in a type of number."""
+
+    data_type: Annotated[
+        str,
+        Column("Type", kind="category", help='"16-bit" is bf16 or fp16, where nothing says which.'),
+    ]
+    flop_rate_gflops: Annotated[float, Column("Peak", unit="GFLOP/s", kind="rate")]
+    compute_time_frac: Annotated[
+        float,
+        Column(
+            "Share of compute",
+            unit="%",
+            kind="ratio",
+            help="Of the device time whose type is known.",
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +172,20 @@ class RooflineModel(Result):
     """How close each op, and the whole program, comes to the device's roofline.
 
     Attributes:
+        headline: What limits the program, in one sentence.
         device: The limits.
         roofs: Corners of the roof of each memory, for a chart.
+        flop_peaks: The peak of each type that the devices compute in, the fastest first; empty
+            where the type or its peak is not known.
         programs: The whole program: in total, in the average step, in each step.
         ops: The ops, by self time. No cap.
     """
 
     tool = "roofline_model"
+    headline: str
     device: RooflineDevice
     roofs: Table[RoofPoint]
+    flop_peaks: Table[FlopPeak]
     programs: Table[RooflineRow]
     ops: Table[RooflineRow]
 
@@ -166,11 +201,13 @@ def roofline_model(profile: Profile, options: Options = Options()) -> RooflineMo
     hosts = [host for host in profile.hosts if hlo_op_events(host).on_device == totals.on_device]
     rows = _total_row(totals, whole_ps, peaks, options) + _step_rows(hosts, peaks, options)
     return RooflineModel(
+        headline=headline(rows[0], active.device_type),
         device=_device(active.device_type, totals.device_count, peaks),
         roofs=_roofs(peaks),
+        flop_peaks=_flop_peaks(hosts, peaks),
         programs=Table(RooflineRow, {name: [row[name] for row in rows] for name in rows[0]}),
         ops=_ops(totals, whole_ps, peaks, options),
-        diagnostics=_diagnostics(active.device_type, peaks, totals),
+        diagnostics=unknown_limits(active.device_type, peaks, totals),
     )
 
 
@@ -182,7 +219,8 @@ def _stated(peaks: Peaks, options: Options) -> Peaks:
             what = f"roofline_model: {name} cannot be {value:g}."
             raise UsageError(what, hint="Give more than 0.")
     if options.peak_gflops:
-        peaks = replace(peaks, flops=options.peak_gflops * 1e9, source="given by hand")
+        flops = options.peak_gflops * 1e9
+        peaks = replace(peaks, flops=flops, source="given by hand", flops_by_type=())
     if options.peak_hbm_gbps:
         peaks = replace(peaks, hbm_bytes=options.peak_hbm_gbps * 1e9)
     return peaks
@@ -225,6 +263,19 @@ def _roofs(peaks: Peaks) -> Table[RoofPoint]:
             found["operational_intensity"].append(top * left)
             found["flop_rate_gflops"].append(rate / 1e9)
     return Table(RoofPoint, found)
+
+
+def _flop_peaks(hosts: list[Host], peaks: Peaks) -> Table[FlopPeak]:
+    found = used_peaks(hosts, peaks)
+    whole = sum(time for _, _, time in found)
+    return Table(
+        FlopPeak,
+        {
+            "data_type": [name for name, _, _ in found],
+            "flop_rate_gflops": [rate / 1e9 for _, rate, _ in found],
+            "compute_time_frac": [time / whole for _, _, time in found],
+        },
+    )
 
 
 def _program_rows(
@@ -398,40 +449,6 @@ def _ops(totals: HloTotals, whole_ps: int, peaks: Peaks, options: Options) -> Ta
         "source": [op.source for op in ops],
     }
     return Table(RooflineRow, columns)
-
-
-def _diagnostics(type_: str, peaks: Peaks, totals: HloTotals) -> tuple[Diagnostic, ...]:
-    found = []
-    if math.isnan(peaks.flops):
-        found.append(
-            Diagnostic(
-                "peak-unknown",
-                "warning",
-                f"The peak FLOP rate of {type_ or 'this device'} is not known, so utilisation is "
-                "left out; give it with peak_gflops.",
-            )
-        )
-    if not math.isfinite(peaks.hbm_bytes):
-        found.append(
-            Diagnostic(
-                "bandwidth-unknown",
-                "warning",
-                f"The memory bandwidth of {type_ or 'this device'} is not known; give it with "
-                "peak_hbm_gbps.",
-            )
-        )
-    missing = int(totals.self_ps[np.isnan(totals.flops)].sum()) if len(totals) else 0
-    if totals.op_time_ps and missing / totals.op_time_ps > 0.05:
-        found.append(
-            Diagnostic(
-                "cost-unknown",
-                "info",
-                f"FLOPs are unknown for ops that take {missing / totals.op_time_ps:.0%} of the "
-                "op time (ops without recorded shapes, custom calls); the program's rates "
-                "leave them out.",
-            )
-        )
-    return tuple(found)
 
 
 TOOL = Tool(

@@ -348,7 +348,7 @@ class ToolMethods(ABC):
 
         Args:
             memory: Only this memory (its id); empty for all.
-            points: Points of the timeline per memory: of each interval highest and last; 0: all.
+            points: Points per memory, most where its use changes: highest and last of each; 0: all.
             from_ms: Begin of the timeline; the first event if absent.
             to_ms: End of the timeline; the last event if absent.
             at_ms: List what was held at this moment instead of at the peak.

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypedDict, get_args
+from typing import Any, Final, Literal, TypedDict, get_args, get_origin
 
-from stepscope.field_names import label_of
+from stepscope.field_names import adds_up, is_cumulative, is_share, label_of
 from stepscope.registry import Option, Tool, Unavailable
 from stepscope.result import Checked, Finding, Result, columns_of, tables_of
 from stepscope.session import FileReport
 from stepscope.store import Run
 from stepscope.store.notes import NO_NOTE, RunNote
 from stepscope.surfaces.brought_names import bringing, names_of
-from stepscope.surfaces.fields import field_names, table_fields
+from stepscope.surfaces.fields import field_names, own_fields, records_in, table_fields
 from stepscope.tables.core.profile import TimeBase
 from stepscope.utf8 import shown
 
@@ -95,7 +95,11 @@ class OptionInfo(TypedDict):
 
 
 class ColumnInfo(TypedDict):
-    """One column of a table; ``whole_…``: the same where times are of the whole recording."""
+    """One column of a table; ``whole_…``: the same where times are of the whole recording.
+
+    ``adds_up``: a sum over rows means something. ``is_share``: its ratios are of one whole.
+    ``is_cumulative``: a row holds the sum of those before it.
+    """
 
     name: str
     label: str
@@ -106,12 +110,16 @@ class ColumnInfo(TypedDict):
     hidden: bool
     whole_label: str
     whole_help: str
+    adds_up: bool
+    is_share: bool
+    is_cumulative: bool
 
 
 class ToolInfo(TypedDict):
     """One tool. ``missing`` says what the profile lacks, ``record`` how to record it.
 
-    ``labels``: fields of its result and parts of a step, in words. ``times_of``: what ``per`` can
+    ``labels``: fields of its result and parts of a step, in words. ``words``: of fields that are
+    one of a few values, these in words. ``times_of``: what ``per`` can
     make its times of, first what they are of without it. ``opens``: options to ask with where
     nobody chose.
     """
@@ -127,6 +135,7 @@ class ToolInfo(TypedDict):
     options: list[OptionInfo]
     tables: dict[str, list[ColumnInfo]]
     labels: dict[str, str]
+    words: dict[str, dict[str, str]]
     times_of: list[TimeBase]
     opens: dict[str, str]
 
@@ -331,6 +340,7 @@ def tool_info(
         "options": [option_info(option) for option in tool.option_list()],
         "tables": {name: column_infos(row) for name, row in table_fields(tool.result).items()},
         "labels": field_labels(tool.result),
+        "words": field_words(tool.result),
         "times_of": list(tool.times_of),
         "opens": dict(opens),
     }
@@ -346,6 +356,17 @@ def field_labels(result: type[Result]) -> dict[str, str]:
         if name.endswith("_ms")
     }
     return parts | {name: label_of(name) for name in field_names(result)}
+
+
+def field_words(result: type) -> dict[str, dict[str, str]]:
+    """``{field: {value: words}}`` of the fields, at any depth, that are one of a few texts."""
+    found: dict[str, dict[str, str]] = {}
+    for name, hint in own_fields(result).items():
+        if get_origin(hint) is Literal:
+            found[name] = {str(one): str(one).replace("_", " ") for one in get_args(hint)}
+        for record in records_in(hint):
+            found |= field_words(record)
+    return found
 
 
 def option_info(option: Option) -> OptionInfo:
@@ -380,6 +401,9 @@ def column_infos(row: type) -> list[ColumnInfo]:
             "hidden": column.hidden,
             "whole_label": column.whole_label or column.label,
             "whole_help": column.whole_help or column.help,
+            "adds_up": adds_up(name, column.kind),
+            "is_share": is_share(column.label, column.kind),
+            "is_cumulative": is_cumulative(column.label),
         }
         for name, (_, column) in columns_of(row).items()
     ]

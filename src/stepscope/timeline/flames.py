@@ -55,7 +55,7 @@ class Flame:
 
 
 @dataclass
-class _Nodes:
+class Nodes:
     """Nodes as they grow, level by level."""
 
     labels: int
@@ -121,7 +121,7 @@ def flame(
         if group not in ("stack", "name")
     }
     stacked = _without_step_numbers(found.name, texts) if "stack" in by else found.name
-    nodes = _Nodes(len(texts))
+    nodes = Nodes(len(texts))
     node = np.full(len(found.event), ROOT, np.int64)
     for group in by:
         if group == "stack":
@@ -138,10 +138,14 @@ def inverted(tree: Flame) -> Flame:
     """
     own = np.flatnonzero(tree.self_ps > 0)
     own = own[own != ROOT]
-    nodes = _Nodes(len(tree.texts))
-    size = len(own)
-    at, node = own, np.full(size, ROOT, np.int64)
-    weight, counts, top = tree.self_ps[own], tree.count[own], own
+    return upwards(tree, own, tree.self_ps[own])
+
+
+def upwards(tree: Flame, rows: I64, weight: I64) -> Flame:
+    """The tree of the ways up from some nodes: these first, their callers below."""
+    nodes = Nodes(len(tree.texts))
+    at, node = rows, np.full(len(rows), ROOT, np.int64)
+    counts, top = tree.count[rows], rows
     places, sums, numbers, tops = [node], [weight], [counts], [top]
     while len(at):
         node = nodes.below(node, tree.label[at])
@@ -154,7 +158,7 @@ def inverted(tree: Flame) -> Flame:
         at, node, weight = at[keep], node[keep], weight[keep]
         counts, top = counts[keep], top[keep]
     place = np.concatenate(places)
-    total = _sum_at(place, np.concatenate(sums), nodes.size)
+    total = sum_at(place, np.concatenate(sums), nodes.size)
     parent, label = np.concatenate(nodes.parent), np.concatenate(nodes.label)
     below = np.zeros(nodes.size, np.int64)
     np.add.at(below, parent[1:], total[1:])
@@ -162,13 +166,13 @@ def inverted(tree: Flame) -> Flame:
     best = np.zeros(nodes.size, np.int64)
     order = np.argsort(np.concatenate(sums), kind="stable")
     best[place[order]] = np.concatenate(tops)[order]
-    count = _sum_at(place, np.concatenate(numbers), nodes.size)
+    count = sum_at(place, np.concatenate(numbers), nodes.size)
     # A way ends in its outermost caller: what is left of a node's time has no caller.
-    example, category = tree.example[best], _categories_of(nodes, tree)
+    example, category = tree.example[best], categories_of(nodes, tree)
     return Flame(parent, label, tree.texts, count, total - below, total, example, category)
 
 
-def _categories_of(nodes: _Nodes, tree: Flame) -> I64:
+def categories_of(nodes: Nodes, tree: Flame) -> I64:
     """What the nodes of another tree of the same names are: as the longest of that name is."""
     known = np.full(len(tree.texts) + 1, -1, np.int64)  # the last for the root's label, -1
     order = np.argsort(tree.self_ps, kind="stable")
@@ -264,7 +268,7 @@ def _without_step_numbers(name: I64, texts: list[str]) -> I64:
     return merged
 
 
-def _stacks(nodes: _Nodes, within: I64, found: _Clipped, name: I64) -> I64:
+def _stacks(nodes: Nodes, within: I64, found: _Clipped, name: I64) -> I64:
     """The node of each event: that of its parent's, and its name; level by level."""
     node = within.copy()
     order = np.argsort(found.depth, kind="stable")
@@ -278,8 +282,8 @@ def _stacks(nodes: _Nodes, within: I64, found: _Clipped, name: I64) -> I64:
     return node
 
 
-def _summed(nodes: _Nodes, node: I64, found: _Clipped, texts: tuple[str, ...]) -> Flame:
-    own = _sum_at(node, found.self_ps, nodes.size)
+def _summed(nodes: Nodes, node: I64, found: _Clipped, texts: tuple[str, ...]) -> Flame:
+    own = sum_at(node, found.self_ps, nodes.size)
     parent, label = np.concatenate(nodes.parent), np.concatenate(nodes.label)
     total = own.copy()
     # Children are behind their parents: the levels from the last on are complete when added up.
@@ -295,7 +299,8 @@ def _summed(nodes: _Nodes, node: I64, found: _Clipped, texts: tuple[str, ...]) -
     return Flame(parent, label, texts, count, own, total, example, category)
 
 
-def _sum_at(place: I64, values: I64, size: int) -> I64:
+def sum_at(place: I64, values: I64, size: int) -> I64:
+    """Σ of values by place."""
     total = np.zeros(size, np.int64)
     np.add.at(total, place, values)
     return total

@@ -66,3 +66,17 @@ def test_stacks_are_inverted_read_by_keys_and_a_table(open_page: Opener) -> None
     stacks(page).get_by_role("button", name="Show as table").click()
     expect(stacks(page).locator("tbody tr").first).to_be_visible()
     assert violations(page) == []
+
+
+def test_a_name_opens_between_its_callers_and_callees(open_page: Opener) -> None:
+    page = open_page("#/host?run=gpu")
+    stacks(page).locator(".host-names button").first.click()
+    sandwich = page.get_by_label("Callers and callees")
+    expect(sandwich).to_contain_text("of all")
+    expect(sandwich.locator(".sandwich-title")).to_have_text(["Callers", "Callees"])
+    page.wait_for_function("() => location.hash.includes('stacks.of=')")
+    page.reload()
+    expect(sandwich).to_contain_text("of its own")
+    assert violations(page) == []
+    sandwich.get_by_role("button", name="All stacks").click()
+    expect(page.get_by_label("Stacks of the threads")).to_be_visible()

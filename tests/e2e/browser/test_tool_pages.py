@@ -213,6 +213,7 @@ def test_memory_is_chosen_and_kept_in_the_address(open_page: Opener) -> None:
 
 def test_the_course_of_memory_is_read_by_keys(open_page: Opener) -> None:
     page = opened(open_page, "memory_profile")
+    page.get_by_text("Events", exact=True).click()
     course = page.get_by_role("group", name="Use of GPU_0_bfc")
     course.focus()
     page.keyboard.press("Home")
@@ -241,7 +242,7 @@ def test_a_drag_over_memory_asks_for_that_stretch(open_page: Opener) -> None:
     page.mouse.move(box["x"] + box["width"] * 0.5, middle, steps=4)
     page.mouse.up()
     page.wait_for_function("() => location.hash.includes('from_ms=')")
-    page.get_by_role("button", name="Whole recording").click()
+    page.get_by_role("button", name="Zoom out").click()
     page.wait_for_function("() => !location.hash.includes('from_ms=')")
 
 

@@ -54,6 +54,8 @@ def test_every_rule_answers_on_any_profile(name: str) -> None:
     assert [one for one in advice.checked if one.outcome == "failed"] == []
     assert len(advice.checked) == len(RULES)
     assert all(one.reason for one in advice.checked if one.outcome != "fired")
+    words = {"fired": "found", "silent": "not found", "unknown": "not enough data"}
+    assert all(one.said == words[one.outcome] for one in advice.checked)
 
 
 def test_every_rule_answers_on_hosts_that_have_nothing_in_common() -> None:

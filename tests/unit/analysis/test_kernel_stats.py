@@ -52,6 +52,21 @@ def two_streams() -> bytes:
     )
 
 
+def test_median_and_deviation_are_of_all_runs_of_a_row() -> None:
+    (gemm, relu) = stats(two_streams(), group_by="name").kernels.rows()
+    # 10, 20, 30 and 50: the mean is 27.5, the squares of the distances sum to 875.
+    assert gemm["median_duration_us"] == 25
+    assert gemm["std_duration_us"] == pytest.approx((875 / 3) ** 0.5)
+    assert (relu["median_duration_us"], relu["std_duration_us"]) == (5, None)
+
+
+def test_the_runs_of_all_hosts_have_one_median() -> None:
+    short = space(gpu(0, stream(1, kernel("k", 0, 1), kernel("k", 10, 2))))
+    long = space(gpu(0, stream(1, kernel("k", 0, 60))))
+    (row,) = stats(short, long).kernels.rows()
+    assert (row["median_duration_us"], row["avg_duration_us"]) == (2, 21)
+
+
 def test_a_row_is_a_kernel_as_launched_for_an_op() -> None:
     rows = list(stats(two_streams()).kernels.rows())
     found = [(r["name"], r["op_name"], r["grid_dim"], r["occurrences"]) for r in rows]

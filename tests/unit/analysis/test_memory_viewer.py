@@ -27,3 +27,12 @@ def test_wrong_programs_and_spaces_are_usage_errors() -> None:
         memory_viewer.memory_viewer(on_gpu(), memory_viewer.Options(program="g"))
     with pytest.raises(UsageError, match="no memory space 5"):
         memory_viewer.memory_viewer(on_gpu(), memory_viewer.Options(memory_space=5))
+
+
+def test_spaces_and_sources_are_in_words() -> None:
+    found = memory_viewer.memory_viewer(on_gpu())
+    assert (found.memory_spaces, found.memory_space_names) == ((0,), ("device memory",))
+    assert found.source_text == "as the compiler recorded it"
+    assert [memory_viewer.space_name(space) for space in (1, 5, 9)] == [
+        "on-chip memory", "host memory", "memory space 9",
+    ]  # fmt: skip

@@ -46,3 +46,23 @@ def test_idle_time_is_wasted() -> None:
     nodes = list(op_profile.op_profile(on_gpu()).nodes.rows())
     (idle,) = (row for row in nodes if row["kind"] == "idle")
     assert (idle["time_us"], idle["wasted_us"], idle["utilisation_frac"]) == (10, 10, 0)
+
+
+def test_utilisation_is_of_what_limits_a_part() -> None:
+    nodes = list(op_profile.op_profile(on_gpu()).nodes.rows())
+    add = next(row for row in nodes if row["name"] == "add.1")
+    # 3 · 64² floats in 20 µs: 0.16 % of 1,555 GB/s, more than of the FLOP peak.
+    assert add["bound_by"] == "HBM"
+    assert add["roofline_efficiency_frac"] == add["hbm_bw_frac"] > add["utilisation_frac"]
+    made = Profile("s", (Host("h", decode(worked_example(gpu=True))),))
+    ran = [row for row in op_profile.op_profile(made).nodes.rows() if row["kind"] != "idle"]
+    assert {row["bound_by"] for row in ran} == {"Unknown"}
+
+
+def test_the_headline_names_the_largest_part_without_the_programs_number() -> None:
+    found = op_profile.op_profile(on_gpu())
+    assert found.headline == "75.0% of the time goes to jit_f; devices are idle for 25.0%."
+    options = op_profile.Options(include_idle=False)
+    assert op_profile.op_profile(on_gpu(), options).headline == "100.0% of the time goes to jit_f."
+    by_category = op_profile.op_profile(on_gpu(), op_profile.Options(group_by="category"))
+    assert by_category.headline.startswith("50.0% of the time goes to non-fusion elementwise;")

@@ -29,6 +29,30 @@ def test_the_roofline_of_a_program_counts_all_device_time() -> None:
     assert corners[1]["operational_intensity"] == found.device.hbm_ridge_flop_per_byte
 
 
+def test_the_types_that_are_computed_in_have_roofs_of_their_own() -> None:
+    found = roofline_model.roofline_model(on_gpu())
+    (only,) = found.flop_peaks.rows()
+    # The program computes in f32; an A100 does 128 of 2048 FLOPs a cycle in that.
+    assert (only["data_type"], only["compute_time_frac"]) == ("fp32", 1)
+    assert only["flop_rate_gflops"] == pytest.approx(found.device.peak_gflops / 16)
+    given = roofline_model.Options(peak_gflops=1000.0)
+    assert len(roofline_model.roofline_model(on_gpu(), given).flop_peaks) == 0
+
+
+def test_the_headline_names_the_nearest_limit_and_its_use() -> None:
+    def headline(gflops: float) -> str:
+        given = roofline_model.Options(peak_gflops=gflops, peak_hbm_gbps=1e6)
+        return roofline_model.roofline_model(on_gpu(), given).headline
+
+    # (2 · 64³ + 64²) FLOPs in 40 µs are 13.2 GFLOP/s.
+    far = "The program is far from every limit: the nearest is the FLOP rate, of which it uses "
+    assert headline(132.096) == far + "10.0%."
+    near = "The program is limited by the FLOP rate, of which it uses 50.0%."
+    assert headline(26.4192) == near
+    unknown = roofline_model.roofline_model(on_cpu()).headline
+    assert unknown == "The program runs at 13.2 GFLOP/s; the limits of CPU are not known."
+
+
 def test_a_cpu_has_no_peak_until_one_is_given() -> None:
     found = roofline_model.roofline_model(on_cpu())
     assert math.isnan(found.device.peak_gflops)

@@ -104,3 +104,13 @@ def test_the_critical_path_comes_with_lanes_and_sums(client: Client) -> None:
     assert body["slack_ps"] == 0
     refused = client.get("/api/v1/timeline/path?run=new&host_number=7", headers=headers)
     assert refused.status_code == 400
+
+
+def test_a_name_stands_between_its_callers_and_callees(client: Client) -> None:
+    callers = nodes(ask(client, "of=g&side=callers"), "parent", "total_ps")
+    assert callers == {"": (-1, 30 * US), "g": (0, 30 * US), "f": (1, 30 * US)}
+    callees = nodes(ask(client, "of=f&base_run=old"), "parent", "total_ps", "base_total_ps")
+    assert callees["x"] == (1, 0, 10 * US)
+    assert callees["f"] == (0, 100 * US, 50 * US)
+    assert ask(client, "of=nothing")["name"] == [""]
+    assert "side" in str(ask(client, "of=f&side=above", 400))

@@ -88,6 +88,9 @@ export interface ColumnInfo {
   readonly hidden: boolean;
   readonly whole_label: string;
   readonly whole_help: string;
+  readonly adds_up: boolean;
+  readonly is_share: boolean;
+  readonly is_cumulative: boolean;
 }
 
 /** One tool. ``missing`` says what the profile lacks, ``record`` how to record it. */
@@ -103,6 +106,7 @@ export interface ToolInfo {
   readonly options: readonly OptionInfo[];
   readonly tables: Readonly<Record<string, readonly ColumnInfo[]>>;
   readonly labels: Readonly<Record<string, string>>;
+  readonly words: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly times_of: readonly ("step" | "recording")[];
   readonly opens: Readonly<Record<string, string>>;
 }
@@ -235,6 +239,7 @@ export interface Checked {
   readonly outcome: "fired" | "silent" | "unknown" | "failed";
   readonly reason: string;
   readonly subject: string;
+  readonly said: string;
 }
 
 /** The steps the numbers are over. */
@@ -561,6 +566,7 @@ export interface MemorySystem {
   readonly begin_bytes: number | null;
   readonly end_bytes: number | null;
   readonly before_recording_bytes: number | null;
+  readonly changes: Changes | null;
   readonly moment_ms: number | null;
   readonly moment_bytes: number;
   readonly kinds: readonly string[];
@@ -572,6 +578,12 @@ export interface MemorySystem {
 export interface BatchRoom {
   readonly at_least: number | null;
   readonly at_most: number | null;
+}
+
+/** Begin and end of ``changing``, as results have them. */
+export interface Changes {
+  readonly from_ms: number | null;
+  readonly to_ms: number | null;
 }
 
 /** The worker the others wait for. */
@@ -1003,6 +1015,10 @@ export interface KernelRow {
   readonly total_duration_us: readonly (number | null)[];
   /** Average time (µs). */
   readonly avg_duration_us: readonly (number | null)[];
+  /** Median (µs). */
+  readonly median_duration_us: readonly (number | null)[];
+  /** Standard deviation (µs). Of the lengths of its runs; empty for a single run. */
+  readonly std_duration_us: readonly (number | null)[];
   /** Shortest (µs). */
   readonly min_duration_us: readonly (number | null)[];
   /** Longest (µs). */
@@ -1527,6 +1543,10 @@ export interface OpProfileNodeRow {
   readonly utilisation_frac: readonly (number | null)[];
   /** FLOP rate / peak (%). */
   readonly uncapped_utilisation_frac: readonly (number | null)[];
+  /** Limited by. */
+  readonly bound_by: readonly ("Compute" | "HBM" | "On-chip read" | "On-chip write" | "Unknown" | null)[];
+  /** Utilisation (%). Of what limits it, the FLOP rate or the bandwidth of a memory. */
+  readonly roofline_efficiency_frac: readonly (number | null)[];
   /** Wasted time (µs). Time beyond what its FLOPs would take at the device's peak. */
   readonly wasted_us: readonly (number | null)[];
   /** Wasted (%). Of the root. */
@@ -1651,6 +1671,16 @@ export interface RoofPoint {
   readonly flop_rate_gflops: readonly (number | null)[];
 }
 
+/** Columns: The most that one device computes in a type of number. */
+export interface FlopPeak {
+  /** Type. "16-bit" is bf16 or fp16, where nothing says which. */
+  readonly data_type: readonly (string | null)[];
+  /** Peak (GFLOP/s). */
+  readonly flop_rate_gflops: readonly (number | null)[];
+  /** Share of compute (%). Of the device time whose type is known. */
+  readonly compute_time_frac: readonly (number | null)[];
+}
+
 /** Columns: One op, or the whole program, on the roofline. */
 export interface RooflineRow {
   /** Step. "Total", "Average" or a step number. */
@@ -1696,7 +1726,7 @@ export interface RooflineRow {
   /** Bottleneck intensity (FLOP/B). FLOPs per byte of the memory that bounds the op: its place on the chart. */
   readonly bottleneck_operational_intensity: readonly (number | null)[];
   /** Bound by. */
-  readonly bound_by: readonly (string | null)[];
+  readonly bound_by: readonly ("Compute" | "HBM" | "On-chip read" | "On-chip write" | "Unknown" | null)[];
   /** Optimal FLOP rate (GFLOP/s). The rate at which the bounding resource would be used fully. */
   readonly optimal_flop_rate_gflops: readonly (number | null)[];
   /** Roofline efficiency (%). */
@@ -3088,6 +3118,7 @@ export interface CompiledRegions extends ResultBody {
 /** Where the device's time goes as a tree, and how well each part uses the device. */
 export interface OpProfile extends ResultBody {
   readonly tool: "op_profile";
+  readonly headline: string;
   readonly nodes: TableOf<OpProfileNodeRow>;
   readonly total_time_us: number | null;
   readonly idle_time_us: number | null;
@@ -3111,8 +3142,10 @@ export interface HloStats extends ResultBody {
 /** How close each op, and the whole program, comes to the device's roofline. */
 export interface RooflineModel extends ResultBody {
   readonly tool: "roofline_model";
+  readonly headline: string;
   readonly device: RooflineDevice;
   readonly roofs: TableOf<RoofPoint>;
+  readonly flop_peaks: TableOf<FlopPeak>;
   readonly programs: TableOf<RooflineRow>;
   readonly ops: TableOf<RooflineRow>;
 }
@@ -3164,7 +3197,9 @@ export interface MemoryViewer extends ResultBody {
   readonly program_id: string;
   readonly memory_space: number;
   readonly memory_spaces: readonly number[];
+  readonly memory_space_names: readonly string[];
   readonly source: string;
+  readonly source_text: string;
   readonly peak_bytes: number;
   readonly peak_unpadded_bytes: number;
   readonly peak_step: number;

@@ -26,6 +26,12 @@ export interface ColumnMeta {
   /** "asc" or "desc" on the column a table is sorted by when it arrives. */
   readonly sort: "" | "asc" | "desc";
   readonly hidden: boolean;
+  /** A sum over rows means something: amounts add up, levels and means do not. */
+  readonly adds_up?: boolean;
+  /** Its ratios are shares of one whole, to be compared with each other. */
+  readonly is_share?: boolean;
+  /** Each row holds the sum of all rows before it. */
+  readonly is_cumulative?: boolean;
   /** Least width where cells arrive one by one, so that columns do not move; else their content's. */
   readonly widthPx?: number;
 }
@@ -66,29 +72,4 @@ const NUMERIC: ReadonlySet<Kind> = new Set([
 /** Whether values of this kind are numbers (right-aligned, summed, compared with ≥ and ≤). */
 export function isNumeric(kind: Kind): boolean {
   return NUMERIC.has(kind);
-}
-
-/** Whether its ratios are shares of one whole, to be compared with each other. */
-export function isShare(column: ColumnMeta): boolean {
-  return column.kind === "ratio" && /share/i.test(column.label) && !isCumulative(column);
-}
-
-/** Whether each row holds the sum of all rows before it. */
-export function isCumulative(column: ColumnMeta): boolean {
-  return /cumulative/i.test(column.label);
-}
-
-const ADDITIVE: Partial<Record<Kind, RegExp>> = {
-  count: /^(occurrences|executions|events|count|kernels|steps|samples)$/,
-  time: /^(step|self|total|busy|idle|wasted|delta|before|after)_|^total|_wait_|_compute_|_launch_|_device_/,
-  bytes: /^(allocation|requested)_bytes$/,
-  ratio: /(^|_)(self_time|total_time|time)_frac$/,
-};
-
-// Total times hold those of the ops within: added up they count time twice.
-const NOT_ADDITIVE = /(^|_)(avg|average|mean|median|min|max|p\d+|cumulative)(_|$)|^total_time_/;
-
-/** Whether a sum over rows of this column means something: amounts do, levels and means do not. */
-export function isSummable(column: ColumnMeta): boolean {
-  return (ADDITIVE[column.kind]?.test(column.name) ?? false) && !NOT_ADDITIVE.test(column.name);
 }

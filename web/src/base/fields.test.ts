@@ -25,8 +25,10 @@ test("what is not available is never a zero", () => {
 });
 
 test("a tool's own words are spelt plainly, names stay", () => {
-  assert.equal(fieldText("id", "gpu_host_bfc"), "gpu_host_bfc");
-  assert.equal(fieldText("verdict", "not_input_bound"), "not input bound");
+  const words = { verdict: { not_input_bound: "not input bound" } };
+  assert.equal(fieldText("id", "gpu_host_bfc", "", words), "gpu_host_bfc");
+  assert.equal(fieldText("verdict", "not_input_bound", "", words), "not input bound");
+  assert.equal(fieldText("name", "not_input_bound", "", words), "not_input_bound");
   assert.equal(fieldText("version", "2.21.0"), "2.21.0");
   assert.equal(fieldText("eager", true), "yes");
 });

@@ -46,18 +46,14 @@ export function fieldMeaning(field: string, parent = ""): { unit: string; kind: 
   return suffix ? { unit: suffix.unit, kind: suffix.kind } : { unit: "", kind: "number" };
 }
 
-const ENUMERATED = /^(verdict|bound_by|kind|category)$|source$/;
-
-/** One of a tool's own words ("not_input_bound") in plain spelling; a name stays as it is. */
-function wordsOf(field: string, text: string): string {
-  return ENUMERATED.test(field) ? text.replaceAll("_", " ") : text;
-}
+/** Of fields that are one of a few values: these in words, as the server gives them with a tool. */
+export type Words = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** A scalar of a result as text with its unit. */
-export function fieldText(field: string, value: unknown, parent = ""): string {
+export function fieldText(field: string, value: unknown, parent = "", words: Words = {}): string {
   if (value === null || value === undefined || value === "") return MISSING;
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value !== "number") return wordsOf(field, visible(String(value)));
+  if (typeof value !== "number") return words[field]?.[String(value)] ?? visible(String(value));
   const suffix = suffixOf(field) ?? suffixOf(parent);
   if (suffix) return suffix.show(value);
   return Number.isInteger(value) ? count(value) : significant(value);

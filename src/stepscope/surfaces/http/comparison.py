@@ -18,7 +18,13 @@ from stepscope.registry import Option, parse_flag
 from stepscope.result import Diagnostic
 from stepscope.session import Session, Workspace
 from stepscope.store import Run
-from stepscope.surfaces.envelope import ToolInfo, column_infos, field_labels, option_info
+from stepscope.surfaces.envelope import (
+    ToolInfo,
+    column_infos,
+    field_labels,
+    field_words,
+    option_info,
+)
 from stepscope.surfaces.http.leaving import check_of
 from stepscope.timeline.cancellation import CancellationCheck
 
@@ -79,6 +85,7 @@ class Comparisons:
             "options": [option_info(one) for one in (baseline, *_OPTIONS)],
             "tables": {name: column_infos(row) for name, row in table_fields(Comparison).items()},
             "labels": field_labels(Comparison),
+            "words": field_words(Comparison),
             "times_of": ["step"],
             "opens": {},
         }

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
+from stepscope.schema import names
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline import Timeline
 from stepscope.timeline.flame_difference import paired
 from stepscope.timeline.flames import GROUPS, Flame, flame, inverted
+from stepscope.timeline.sandwich import callees, callers
 
 if TYPE_CHECKING:
     from stepscope.surfaces.http.timeline import Query
@@ -24,10 +27,14 @@ OtherRun = Callable[[str], Timeline]
 
 
 def flame_answer(line: Timeline, query: Query, other_run: OtherRun) -> dict[str, Any]:
-    """Nodes as columns, largest subtrees first to be kept; ``base_…`` adds another stretch."""
+    """Nodes as columns, largest subtrees first to be kept; ``base_…`` adds another stretch.
+
+    ``of`` a name, it is the tree of its callers or callees (``side``).
+    """
     begin, end = query.view(line)
     by = tuple(query.text("by", "stack").split(","))
     turned = query.choice("inverted", ("", "yes")) == "yes"
+    name, side = query.text("of"), query.choice("side", ("callees", "callers"))
     limit = min(max(query.number("limit", 2000), 1), _MOST_NODES)
 
     def tree_of(on: Timeline, stretch: tuple[int, int], tracks: list[int] | None) -> Flame:
@@ -39,6 +46,9 @@ def flame_answer(line: Timeline, query: Query, other_run: OtherRun) -> dict[str,
                 why=str(error).capitalize() + ".",
                 hint=f"Groups: {', '.join(GROUPS)}.",
             ) from error
+        if name:
+            is_named = partial(_is_called, name)
+            return (callers if side == "callers" else callees)(found, is_named)
         return inverted(found) if turned else found
 
     tracks = query.tracks(line)
@@ -64,6 +74,13 @@ def flame_answer(line: Timeline, query: Query, other_run: OtherRun) -> dict[str,
         "base_begin_ps": stretch[0],
         "base_end_ps": stretch[1],
     }
+
+
+def _is_called(name: str, text: str) -> bool:
+    """Whether a text is this name, as answers spell it: cut off, PyTorch's steps without number."""
+    return text[:_LABEL_LENGTH] == name or (
+        name.startswith(names.PYTORCH_STEP) and text == names.PYTORCH_STEP.rstrip("#")
+    )
 
 
 def _base_stretch(base: Timeline, query: Query) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from werkzeug.wrappers import Request, Response
 from stepscope.errors import UsageError
 from stepscope.session import Workspace
 from stepscope.store import Run
-from stepscope.surfaces.envelope import ToolInfo, column_infos, columnar, field_labels
+from stepscope.surfaces.envelope import ToolInfo, column_infos, columnar, field_labels, field_words
 from stepscope.surfaces.http.answers import compressed, json_answer
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Pods:
             "options": [],
             "tables": {name: column_infos(row) for name, row in table_fields(Pod).items()},
             "labels": field_labels(Pod),
+            "words": field_words(Pod),
             "times_of": ["step"],
             "opens": {},
         }

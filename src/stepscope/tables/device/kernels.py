@@ -6,10 +6,13 @@ devices and hosts are merged by adding their counts and times, never by joining 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stepscope.columns import median
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import packed
@@ -79,12 +82,35 @@ class DeviceKernel:
     Attributes:
         host: Name of the host.
         device: Name of the device's plane without its prefix, e.g. "GPU:0".
+        durations_ps: Of each of its runs, which ``times`` may be the mean of several steps of.
     """
 
     host: str
     device: str
     kernel: Kernel
     times: Times
+    durations_ps: I64 = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpread:
+    """How the runs of kernels differ in length.
+
+    Attributes:
+        median_ps: The middle one, or the mean of the two in the middle.
+        std_ps: The standard deviation of the sample; NaN of a single run.
+    """
+
+    median_ps: float
+    std_ps: float
+
+
+def spread_of(rows: Sequence[DeviceKernel]) -> RunSpread:
+    """The spread of all runs of some rows together."""
+    every = np.concatenate([row.durations_ps for row in rows])
+    if len(every) < 2:
+        return RunSpread(float(every[0]), math.nan)
+    return RunSpread(median(every), float(np.std(every, ddof=1)))
 
 
 def host_kernels(host: Host, spans: TimeSpans | None = None) -> tuple[DeviceKernel, ...]:
@@ -105,9 +131,9 @@ def host_kernels(host: Host, spans: TimeSpans | None = None) -> tuple[DeviceKern
         found.work[chosen].astype(np.int64),
         found.bits_known[chosen].astype(np.int64),
     )
-    first, times = _aggregate(packed(keys), found.duration_ps[chosen])
+    first, times, durations = _aggregate(packed(keys), found.duration_ps[chosen])
     rows = []
-    for place, total in zip(first.tolist(), times, strict=True):
+    for place, total, runs in zip(first.tolist(), times, durations, strict=True):
         metadata, detail, op, device, work, known = (int(key[place]) for key in keys)
         name = host.space.event_metadata.name[metadata]
         launch = launches[detail] if detail >= 0 else UNKNOWN_LAUNCH
@@ -116,7 +142,7 @@ def host_kernels(host: Host, spans: TimeSpans | None = None) -> tuple[DeviceKern
         # A collective computes nothing that a step counts; its name still says its type.
         bits_16 = work == Work.COMPUTE_16 or (work != Work.COMPUTE_32 and is_16_bit(name))
         kernel = Kernel(name, launch, op_name, op_type, bits_16, bool(known))
-        rows.append(DeviceKernel(host.name, plane, kernel, total))
+        rows.append(DeviceKernel(host.name, plane, kernel, total, runs))
     return tuple(rows)
 
 
@@ -163,8 +189,8 @@ def _is_kernel(host: Host, found: DeviceEvents) -> Bool:
     return chosen
 
 
-def _aggregate(key: I64, duration: I64) -> tuple[I64, list[Times]]:
-    """Per distinct key: the place of its first row, and count, sum and range of durations."""
+def _aggregate(key: I64, duration: I64) -> tuple[I64, list[Times], list[I64]]:
+    """Per distinct key: the place of its first row, its count, sum and range, and durations."""
     order = np.argsort(key, kind="stable")
     ordered = key[order]
     begin = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -176,7 +202,8 @@ def _aggregate(key: I64, duration: I64) -> tuple[I64, list[Times]]:
         np.minimum.reduceat(spans, begin).tolist(),
         np.maximum.reduceat(spans, begin).tolist(),
     )
-    return order[begin], [Times(*row) for row in zip(*columns, strict=True)]
+    times = [Times(*row) for row in zip(*columns, strict=True)]
+    return order[begin], times, np.split(spans, begin[1:])
 
 
 def _op_of(op: OpName, kernel: str) -> tuple[str, str]:

@@ -21,6 +21,73 @@ STACK_HOLDER: Final = "stack"
 _MOST_NAMES: Final = 1024
 
 
+_FAR_PS: Final = 1 << 62
+# A change of use that shows on a chart, as a share of its range.
+_VISIBLE: Final = 0.01
+# Shown before and behind the changes, as a share of these and of all.
+_MARGIN, _LEAST_MARGIN = 0.05, 0.01
+# Of the points, those before the changes, and as many behind: there is little to see.
+_OUTSIDE: Final = 0.1
+
+
+def moment_ps(time_ms: float) -> int:
+    """Milliseconds as ps; what lies beyond every recording as a time that does, too."""
+    return int(min(max(time_ms * 1e9, -_FAR_PS), _FAR_PS))
+
+
+def changing(time_ps: I64, use_bytes: I64) -> tuple[int, int]:
+    """Begin and end of the time in which the use changes, with the peak in it.
+
+    All of the time, unless the use stays as it is for more than half of it, before or after.
+    """
+    first, last = int(time_ps[0]), int(time_ps[-1])
+    near = _VISIBLE * (int(use_bytes.max()) - int(use_bytes.min()))
+    left = np.flatnonzero(np.abs(use_bytes - use_bytes[0]) > near)
+    settling = np.flatnonzero(np.abs(use_bytes - use_bytes[-1]) > near)
+    if not len(left) or not len(settling):
+        return first, last
+    peak = int(time_ps[::-1][use_bytes[::-1].argmax()])
+    begin = min(int(time_ps[left[0]]), peak)
+    # It stays until the event after the last one that is far from the end.
+    end = max(int(time_ps[min(settling[-1] + 1, len(time_ps) - 1)]), peak)
+    margin = int(max(_MARGIN * (end - begin), _LEAST_MARGIN * (last - first)))
+    begin, end = max(first, begin - margin), min(last, end + margin)
+    return (begin, end) if 2 * (end - begin) < last - first else (first, last)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Begin and end of ``changing``, as results have them."""
+
+    from_ms: float
+    to_ms: float
+
+
+def changes(time_ps: I64, use_bytes: I64) -> Changes:
+    """When the use changes."""
+    begin, end = changing(time_ps, use_bytes)
+    return Changes(begin / 1e9, end / 1e9)
+
+
+def shown(
+    time_ps: I64, use_bytes: I64, from_ms: float | None, to_ms: float | None, points: int
+) -> tuple[I64, int]:
+    """``thinned`` over a range; without one, most of the points are where the use changes."""
+    first, last = int(time_ps[0]), int(time_ps[-1])
+    if from_ms is not None or to_ms is not None:
+        begin = first if from_ms is None else moment_ps(from_ms)
+        end = last if to_ms is None else moment_ps(to_ms)
+        return thinned(time_ps, use_bytes, begin, end, points)
+    begin, end = changing(time_ps, use_bytes)
+    outside = int(points * _OUTSIDE)
+    if not outside or (begin, end) == (first, last):
+        return thinned(time_ps, use_bytes, first, last, points)
+    before, few = thinned(time_ps, use_bytes, first, begin - 1, outside)
+    within, most = thinned(time_ps, use_bytes, begin, end, points - 2 * outside)
+    behind, rest = thinned(time_ps, use_bytes, end + 1, last, outside)
+    return np.concatenate([before, within, behind]), few + most + rest
+
+
 def thinned(
     time_ps: I64, use_bytes: I64, begin_ps: int, end_ps: int, points: int
 ) -> tuple[I64, int]:

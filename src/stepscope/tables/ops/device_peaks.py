@@ -36,6 +36,20 @@ class NvidiaRow(NamedTuple):
     shared_bytes: int
     source: str
 
+    def flops_by_type(self) -> dict[str, int]:
+        """FLOPs per multiprocessor and cycle of each type, 0 where it has no units of its own.
+
+        From Ampere on matrix units take bf16 as fast as fp16, and TF32 at half of that.
+        """
+        half = max(self.vector_fp16, self.tensor_fp16)
+        has_ampere_types = self.capability >= (8, 0)
+        return {
+            "bf16": half if has_ampere_types else 0,
+            "fp16": half,
+            "tf32": self.tensor_fp16 // 2 if has_ampere_types else 0,
+            "fp32": self.vector_fp32,
+        }
+
 
 NVIDIA: tuple[NvidiaRow, ...] = (
     NvidiaRow((3, 0), 384, 0, 0, 256, f"Kepler: 192 FP32 cores per SMX; {_CUDA_GUIDE}"),
@@ -81,13 +95,28 @@ class AmdRow(NamedTuple):
     lds_bytes: int
     source: str
     min_hbm_bytes: float = 0.0
+    matrix_xf32: int = 0
+
+    def flops_by_type(self) -> dict[str, int]:
+        """FLOPs per compute unit and cycle of each type, 0 where it has no units of its own."""
+        half = self.matrix_fp16
+        return {"bf16": half, "fp16": half, "tf32": self.matrix_xf32, "fp32": self.vector_fp32}
 
 
 AMD: tuple[AmdRow, ...] = (
     AmdRow(
         (9, 0), 100, 128, 1024, 128, "AMD CDNA and CDNA2 white papers (MI100, MI200): FP16 matrix"
     ),
-    AmdRow((9, 4), 0, 256, 2048, 128, "AMD CDNA3 white paper (MI300): FP16/BF16 matrix", 5.3e12),
+    AmdRow(
+        (9, 4),
+        0,
+        256,
+        2048,
+        128,
+        "AMD CDNA3 white paper (MI300): FP16/BF16 matrix",
+        5.3e12,
+        matrix_xf32=1024,
+    ),
     AmdRow(
         (9, 5), 0, 256, 4096, 256, "AMD CDNA4 white paper (MI350, MI355): FP16/BF16 matrix", 8.0e12
     ),
@@ -150,6 +179,8 @@ class Peaks:
         hbm_bytes: Bytes/s of device memory.
         on_chip_read_bytes, on_chip_write_bytes: Bytes/s of on-chip memory.
         source: Where ``flops`` comes from, "" when unknown.
+        flops_by_type: FLOP/s of each type that is known ("fp16", "tf32", "fp32" …), none above
+            ``flops``.
     """
 
     flops: float = math.nan
@@ -157,6 +188,7 @@ class Peaks:
     on_chip_read_bytes: float = math.nan
     on_chip_write_bytes: float = math.nan
     source: str = ""
+    flops_by_type: tuple[tuple[str, float], ...] = ()
 
 
 def device_peaks(device: Device) -> Peaks:
@@ -184,12 +216,19 @@ def _recorded(found: Mapping[str, object], base: Peaks) -> Peaks:
         )
         for way, kinds in (("rd", ("vmem", "cmem", "sram")), ("wr", ("vmem", "cmem", "sram")))
     )
+    most = _first(flops, base.flops)
     return Peaks(
-        _first(flops, base.flops),
+        most,
         _first(hbm, memory, base.hbm_bytes),
         _first(read, base.on_chip_read_bytes),
         _first(write, base.on_chip_write_bytes),
         "the profile's own peak" if not math.isnan(flops) else base.source,
+        # The table's fastest type is the one that the profile's own peak is of.
+        tuple(
+            (name, most if rate == base.flops else rate)
+            for name, rate in base.flops_by_type
+            if rate == base.flops or rate < most
+        ),
     )
 
 
@@ -226,16 +265,19 @@ def _gpu(found: Mapping[str, object], type_: str) -> Peaks:
     if _is_amd(found):
         for amd in AMD:
             if amd.capability == capability and units >= amd.min_units:
-                flops = cycles * max(amd.vector_fp32, amd.matrix_fp16)
-                local = cycles * amd.lds_bytes
-                return Peaks(flops, math.nan, local, local, amd.source)
+                return _per_second(amd.flops_by_type(), amd.lds_bytes, cycles, amd.source)
         return Peaks()
     for row in NVIDIA:
         if row.capability == capability:
-            flops = cycles * max(row.vector_fp32, row.vector_fp16, row.tensor_fp16)
-            shared = cycles * row.shared_bytes
-            return Peaks(flops, math.nan, shared, shared, row.source)
+            return _per_second(row.flops_by_type(), row.shared_bytes, cycles, row.source)
     return Peaks()
+
+
+def _per_second(flops: Mapping[str, int], local_bytes: int, cycles: float, source: str) -> Peaks:
+    """The limits from what a device does in a cycle, by type and to its shared memory."""
+    local = cycles * local_bytes
+    types = tuple((name, each * cycles) for name, each in flops.items() if each)
+    return Peaks(cycles * max(flops.values()), math.nan, local, local, source, types)
 
 
 def _named(type_: str, units: int) -> Peaks:
@@ -244,12 +286,16 @@ def _named(type_: str, units: int) -> Peaks:
     if model is None:
         return Peaks()
     fastest = max(model.flops.get(one, 0.0) for one in ("bf16", "fp16", "tf32", "fp32"))
-    return Peaks(fastest, model.hbm_bytes, source=model.source)
+    types = tuple((name, rate) for name, rate in model.flops.items() if rate <= fastest)
+    return Peaks(fastest, model.hbm_bytes, source=model.source, flops_by_type=types)
 
 
 def _tpu(type_: str) -> Peaks:
     row = tpu_row(type_)
-    return Peaks(row.tflops * 1e12, row.hbm_gbps * 1e9, source=row.source) if row else Peaks()
+    if row is None:
+        return Peaks()
+    flops = row.tflops * 1e12
+    return Peaks(flops, row.hbm_gbps * 1e9, source=row.source, flops_by_type=(("bf16", flops),))
 
 
 def tpu_row(type_: str) -> TpuRow | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,14 @@ from stepscope.tables.ops.hlo_totals import HloTotals
 
 F64 = NDArray[np.float64]
 GIB = float(1 << 30)
-UNKNOWN, COMPUTE, HBM = "Unknown", "Compute", "HBM"
-ON_CHIP_READ, ON_CHIP_WRITE = "On-chip read", "On-chip write"
-_RESOURCES = (COMPUTE, HBM, ON_CHIP_READ, ON_CHIP_WRITE)
+# What can bound an op. Pages colour by it, and their types have the same words.
+Bound = Literal["Compute", "HBM", "On-chip read", "On-chip write", "Unknown"]
+UNKNOWN: Final = "Unknown"
+COMPUTE: Final = "Compute"
+HBM: Final = "HBM"
+ON_CHIP_READ: Final = "On-chip read"
+ON_CHIP_WRITE: Final = "On-chip write"
+_RESOURCES: Final[tuple[Bound, ...]] = (COMPUTE, HBM, ON_CHIP_READ, ON_CHIP_WRITE)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,7 +60,7 @@ class OpRates:
     efficiency_frac: F64
     optimal_gflops: F64
     bottleneck_intensity: F64
-    bound_by: list[str]
+    bound_by: list[Bound]
 
 
 def rates(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +13,13 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import Work
 from stepscope.tables.ops.module_tree import RECOMPUTED, module_tree
+from stepscope.tables.ops.used_types import is_tf32_name
 from stepscope.tables.torch.cost import OpCost
 from stepscope.tables.torch.costs import cost_of
 from stepscope.tables.torch.op_calls import op_calls
 from stepscope.tables.torch.signature import Signature
 
 F64 = NDArray[np.float64]
-# 32-bit products on matrix units; only the kernel's name tells.
-_TF32: Final = re.compile(r"tf32|s1688(?!_bf16)|xf32", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -62,7 +59,7 @@ def shaped_ops(host: Host) -> ShapedOps:
     call = calls.of_event[linked]
     kept = np.unique(call)
     in_tf32, again = np.zeros(len(calls), bool), np.zeros(len(calls), bool)
-    is_tf32 = entries_named(host, lambda name: bool(_TF32.search(name)))
+    is_tf32 = entries_named(host, is_tf32_name)
     if len(linked):
         in_tf32[call[is_tf32[host.space.events.metadata[events.rows[linked]]]]] = True
         again[call[module_tree(host).phase[linked] == RECOMPUTED]] = True

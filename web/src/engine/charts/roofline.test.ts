@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ceilingsOf, extentOf, slopeOf } from "./roofline.ts";
+import { ceilingsOf, extentOf, ridgeAt, slopeOf } from "./roofline.ts";
 
 const MEMORIES = ["HBM", "HBM", "HBM", "read", "read", "read", "write", "write", "write"];
 const INTENSITIES = [0.01, 100, 1e6, 0.001, 10, 1e5, 0.001, 10, 1e5];
@@ -34,4 +34,11 @@ test("a slope runs at its bandwidth from the edge of the picture to the ridge", 
     y2: 1000,
   });
   assert.equal(slopeOf(ceiling, { x: [200, 400], y: [50, 2500] }), null);
+});
+
+test("the roof of a slower type begins where the steepest slope reaches it", () => {
+  const steep = { memories: ["read"], ridge: 10, peak: 1000 };
+  const flat = { memories: ["HBM"], ridge: 100, peak: 1000 };
+  assert.equal(ridgeAt(500, [flat, steep]), 5);
+  assert.equal(ridgeAt(500, []), null);
 });

@@ -68,3 +68,12 @@ export function slopeOf(
   if (!(from < to)) return null;
   return { x1: from, y1: from * bandwidth, x2: to, y2: to * bandwidth };
 }
+
+/**
+ * The intensity from which a rate is the limit under the steepest of the ceilings; null without
+ * ceilings.
+ */
+export function ridgeAt(rate: number, ceilings: readonly Ceiling[]): number | null {
+  const bandwidths = ceilings.map(({ ridge, peak }) => peak / ridge);
+  return bandwidths.length === 0 ? null : rate / Math.max(...bandwidths);
+}

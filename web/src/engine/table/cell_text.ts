@@ -1,6 +1,5 @@
 /** Cells of a table as text: on the page, and for other programs. */
 
-import { isSummable } from "../../base/columns.ts";
 import { aligned, bytes, count, fixed, MISSING, percent } from "../../base/format.ts";
 import { type Column, type NumberColumn, sumOf, wordAt } from "./table.ts";
 
@@ -38,7 +37,7 @@ export function fullText(column: Column, row: number): string {
 
 /** The sum of a column over some rows, or "" where a sum means nothing. */
 export function sumText(column: Column, rows: Uint32Array): string {
-  if (column.type !== "number" || !isSummable(column.meta)) return "";
+  if (column.type !== "number" || !column.meta.adds_up) return "";
   const sum = sumOf(column, rows);
   return sum === null ? MISSING : numberText(column, sum);
 }

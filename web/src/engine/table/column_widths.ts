@@ -1,6 +1,5 @@
 /** Widths of a table's columns, from what is in them. */
 
-import { isCumulative } from "../../base/columns.ts";
 import { cellText, headingText, sumText } from "./cell_text.ts";
 import { allRows, type Column } from "./table.ts";
 
@@ -28,7 +27,7 @@ export function columnWidth(column: Column, measure: Measure): number {
 
 /** Whether cells draw their ratio as a bar: shares do; running sums only grow. */
 export function hasBar(column: Column): boolean {
-  return column.meta.kind === "ratio" && !isCumulative(column.meta);
+  return column.meta.kind === "ratio" && !column.meta.is_cumulative;
 }
 
 /** The longer line when a text is broken into two as evenly as its words allow. */

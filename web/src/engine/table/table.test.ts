@@ -20,7 +20,7 @@ function meta(name: string, kind: Kind, more: Partial<ColumnMeta> = {}): ColumnM
 const METAS = [
   meta("op", "name", { label: "Operation" }),
   meta("where", "category"),
-  meta("self_time_us", "time", { label: "Self time", unit: "µs", sort: "desc" }),
+  meta("self_time_us", "time", { label: "Self time", unit: "µs", sort: "desc", adds_up: true }),
   meta("share", "ratio", { label: "Share", unit: "%" }),
   meta("used", "flag"),
 ];
@@ -158,6 +158,7 @@ test("cells, headings and sums carry their units", () => {
   assert.equal(cellText(share, 2), "<0.1%");
   assert.equal(sumText(time, allRows(4)), "112.5");
   assert.equal(sumText(op, allRows(4)), "");
+  assert.equal(sumText(share, allRows(4)), "");
 });
 
 test("copied rows are whole numbers' worth and no formulas", () => {

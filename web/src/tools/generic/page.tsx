@@ -39,7 +39,7 @@ export function Generic(props: ToolPageProps) {
     .filter(([, value]) => !isLong(value))
     .map(([name, value]) => ({
       label: fieldLabel(props.tool.labels, name),
-      value: fieldText(name, value),
+      value: fieldText(name, value, "", props.tool.words),
     }));
   return (
     <div class="generic">

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { isColumnarTable } from "../../base/columns.ts";
-import { fieldLabel, fieldMeaning, fieldText, type Labels } from "../../base/fields.ts";
+import { fieldLabel, fieldMeaning, fieldText, type Labels, type Words } from "../../base/fields.ts";
 import { isPart, partsFor } from "../../base/parts.ts";
 import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { Facts } from "../../widgets/facts.tsx";
@@ -42,11 +42,12 @@ function lastName(field: string): string {
 
 export function Value(props: ValueProps): ComponentChildren {
   const { field, at, value } = props;
-  const { labels } = props.tool;
+  const { labels, words } = props.tool;
   const name = lastName(field);
   if (isColumnarTable(value)) return <TableField {...props} source={value} />;
   if (Array.isArray(value)) return <ListValue {...props} items={value} />;
-  if (typeof value !== "object" || value === null) return <p>{fieldText(name, value)}</p>;
+  if (typeof value !== "object" || value === null)
+    return <p>{fieldText(name, value, "", words)}</p>;
   const entries = Object.entries(value);
   if (entries.length === 0) return <p class="quiet">This profile has no data here.</p>;
   if (isBreakdown(name, value as FlatRecord))
@@ -60,11 +61,13 @@ export function Value(props: ValueProps): ComponentChildren {
         <Facts
           facts={flat.map(([key, item]) => ({
             label: fieldLabel(labels, key),
-            value: fieldText(key, item, name),
+            value: fieldText(key, item, name, words),
           }))}
         />
       )}
-      {Object.keys(alike).length > 0 && <NamedRecords records={alike} labels={labels} />}
+      {Object.keys(alike).length > 0 && (
+        <NamedRecords records={alike} labels={labels} words={words} />
+      )}
       {deep.map(([key, item]) => (
         <section key={key} class="nested">
           {!isColumnarTable(item) && <h3>{fieldLabel(labels, key)}</h3>}
@@ -109,9 +112,10 @@ function alikeRecords(
 interface NamedRecordsProps {
   readonly records: Readonly<Record<string, FlatRecord>>;
   readonly labels: Labels;
+  readonly words: Words;
 }
 
-function NamedRecords({ records, labels }: NamedRecordsProps) {
+function NamedRecords({ records, labels, words }: NamedRecordsProps) {
   const fields = Object.keys(Object.values(records)[0] ?? {});
   return (
     <table class="plain-table compact">
@@ -131,7 +135,7 @@ function NamedRecords({ records, labels }: NamedRecordsProps) {
             <th scope="row">{fieldLabel(labels, key)}</th>
             {fields.map((field) => (
               <td key={field} class="numeric">
-                {fieldText(field, record[field], key)}
+                {fieldText(field, record[field], key, words)}
               </td>
             ))}
           </tr>
@@ -151,7 +155,7 @@ function ListValue(props: ValueProps & { readonly items: readonly unknown[] }) {
   if (items.length === 0) return <p class="quiet">None in this profile.</p>;
   if (items.every(isRecord)) return <RecordList {...props} records={items} />;
   if (items.every((item) => isScalar(item) && !isLong(item))) {
-    return <p>{items.map((item) => fieldText(name, item)).join(", ")}</p>;
+    return <p>{items.map((item) => fieldText(name, item, "", props.tool.words)).join(", ")}</p>;
   }
   return (
     <ul class="notes">
@@ -180,7 +184,7 @@ function isEmpty(value: unknown): boolean {
 /** The plain fields of all records as one table, then what is nested in each. */
 function RecordList(props: ValueProps & { readonly records: readonly FlatRecord[] }) {
   const { records, field, at } = props;
-  const { labels } = props.tool;
+  const { labels, words } = props.tool;
   const flat = records.map((record) =>
     Object.fromEntries(Object.entries(record).filter(([, value]) => isScalar(value))),
   );
@@ -189,7 +193,7 @@ function RecordList(props: ValueProps & { readonly records: readonly FlatRecord[
   return (
     <>
       {side ? (
-        <SideBySide records={flat} fields={fields} labels={labels} />
+        <SideBySide records={flat} fields={fields} labels={labels} words={words} />
       ) : (
         <RecordTable {...props} records={flat} />
       )}
@@ -202,7 +206,7 @@ function RecordList(props: ValueProps & { readonly records: readonly FlatRecord[
                 {fieldLabel(labels, key)}
                 <span class="quiet">
                   {" "}
-                  {fieldText(fields[0] ?? "", flat[index]?.[fields[0] ?? ""])}
+                  {fieldText(fields[0] ?? "", flat[index]?.[fields[0] ?? ""], "", words)}
                 </span>
               </h3>
               <Value
@@ -222,9 +226,10 @@ interface SideBySideProps {
   readonly records: readonly FlatRecord[];
   readonly fields: readonly string[];
   readonly labels: Labels;
+  readonly words: Words;
 }
 
-function SideBySide({ records, fields, labels }: SideBySideProps) {
+function SideBySide({ records, fields, labels, words }: SideBySideProps) {
   const [title, ...rest] = fields;
   return (
     <table class="plain-table compact">
@@ -233,7 +238,7 @@ function SideBySide({ records, fields, labels }: SideBySideProps) {
           <td />
           {records.map((record, index) => (
             <th key={index} scope="col">
-              {title && fieldText(title, record[title])}
+              {title && fieldText(title, record[title], "", words)}
             </th>
           ))}
         </tr>
@@ -243,7 +248,7 @@ function SideBySide({ records, fields, labels }: SideBySideProps) {
           <tr key={field}>
             <th scope="row">{fieldLabel(labels, field)}</th>
             {records.map((record, index) => (
-              <td key={index}>{fieldText(field, record[field])}</td>
+              <td key={index}>{fieldText(field, record[field], "", words)}</td>
             ))}
           </tr>
         ))}
@@ -254,7 +259,7 @@ function SideBySide({ records, fields, labels }: SideBySideProps) {
 
 function RecordTable(props: ValueProps & { readonly records: readonly FlatRecord[] }) {
   const { records } = props;
-  const { labels } = props.tool;
+  const { labels, words } = props.tool;
   const fields = Object.keys(records[0] ?? {});
   const numeric = (field: string) =>
     records.every((record) => record[field] === null || typeof record[field] === "number");
@@ -278,7 +283,7 @@ function RecordTable(props: ValueProps & { readonly records: readonly FlatRecord
                 {isLong(record[field]) ? (
                   <Prose {...props} text={String(record[field])} />
                 ) : (
-                  fieldText(field, record[field])
+                  fieldText(field, record[field], "", words)
                 )}
               </td>
             ))}

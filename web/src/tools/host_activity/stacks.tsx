@@ -1,8 +1,7 @@
 /** Where threads spend the time: their stacks as a flame, of a step or all, alone or against others. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { errorInfo } from "../../api/client.ts";
+import { useMemo } from "preact/hooks";
 import { getFlame, getTimelineMeta, type TimelineScope } from "../../api/timeline.ts";
 import type { HostActivity as HostResult } from "../../api/types.gen.ts";
 import { count, duration, plural } from "../../base/format.ts";
@@ -23,6 +22,8 @@ import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { FlameChart } from "../../widgets/charts/flame_chart.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
 import type { ToolPageProps } from "../sections/tool_page.tsx";
+import { useAsked } from "./asked.ts";
+import { Sandwich } from "./sandwich.tsx";
 
 type StacksProps = ToolPageProps<HostResult>;
 
@@ -33,7 +34,7 @@ const MOST_NAMES = 100;
 const MOST_BESIDE = 8;
 
 export function Stacks(props: StacksProps) {
-  const { params, query } = props;
+  const { params, onParams, query } = props;
   const { run = "", host = "" } = query;
   const meta = useAsked(`${run} ${host}`, (signal) => getTimelineMeta(run, host, signal));
   const choice = choiceOf(subParams(params, VIEW));
@@ -42,6 +43,9 @@ export function Stacks(props: StacksProps) {
   const flame = useAsked(question ? JSON.stringify([scope, question]) : "", (signal) =>
     getFlame(scope, question ?? {}, signal),
   );
+  const of = subParams(params, VIEW).of ?? "";
+  const onOf = (name: string) =>
+    onParams(withSubParams(params, VIEW, { ...subParams(params, VIEW), of: name }));
   const problem = meta.problem || flame.problem;
   if (meta.value && !question) return null;
   return (
@@ -49,7 +53,7 @@ export function Stacks(props: StacksProps) {
       title={TITLE}
       note="what the threads are in, by time; equal stacks are one"
       file={`${props.result.session} stacks`}
-      table={() => question && <ByName scope={scope} question={question} />}
+      table={() => question && <ByName scope={scope} question={question} onName={onOf} />}
     >
       <div class="host-stacks" aria-busy={!flame.value && !problem}>
         {meta.value && (
@@ -61,14 +65,22 @@ export function Stacks(props: StacksProps) {
           </div>
         )}
         {problem && <p class="quiet">{problem}</p>}
-        {flame.value && meta.value && question && (
+        {of && meta.value && question && (
+          <Sandwich
+            scope={scope}
+            question={question}
+            of={of}
+            whole={flame.value?.total_ps[0] ?? 0}
+            categories={meta.value.categories}
+            onOf={onOf}
+          />
+        )}
+        {!of && flame.value && meta.value && question && (
           <Flame
             {...props}
             answer={flame.value}
             categories={meta.value.categories}
-            beside={(seek) => (
-              <ByName scope={scope} question={question} most={MOST_BESIDE} onName={seek} />
-            )}
+            beside={<ByName scope={scope} question={question} most={MOST_BESIDE} onName={onOf} />}
           />
         )}
       </div>
@@ -83,29 +95,6 @@ function choiceOf(texts: Readonly<Record<string, string>>): StackChoice {
     against: texts.against ?? "",
     inverted: texts.inverted === "yes",
   };
-}
-
-interface Asked<T> {
-  readonly value: T | null;
-  readonly problem: string;
-}
-
-/** The answer to a question, the last one until the next is here; an empty key asks nothing. */
-function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Asked<T> {
-  const [found, setFound] = useState<Asked<T>>({ value: null, problem: "" });
-  useEffect(() => {
-    if (!key) return;
-    const control = new AbortController();
-    ask(control.signal)
-      .then((value) => setFound({ value, problem: "" }))
-      .catch((error: unknown) => {
-        if (control.signal.aborted) return;
-        const { what, hint } = errorInfo(error);
-        setFound({ value: null, problem: `${what} ${hint}` });
-      });
-    return () => control.abort();
-  }, [key]);
-  return found;
 }
 
 interface ByNameProps {
@@ -169,7 +158,7 @@ function NameCell({ name, onName }: { name: string; onName: ByNameProps["onName"
     <button
       type="button"
       class="link"
-      title={`${visible(name)}: light it in the flame`}
+      title={`${visible(name)}: who calls it, and whom it calls`}
       onClick={() => onName(name)}
     >
       {short}
@@ -258,7 +247,7 @@ function Controls({ meta, choice, params, onParams, runs, query }: StacksProps &
 interface FlameProps extends StacksProps {
   readonly answer: FlameAnswer;
   readonly categories: readonly string[];
-  readonly beside: (seek: (name: string) => void) => ComponentChildren;
+  readonly beside: ComponentChildren;
 }
 
 function Flame({ answer, categories, beside, pageFor }: FlameProps) {

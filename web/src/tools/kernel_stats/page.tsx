@@ -44,6 +44,8 @@ const FIRST = [
   "share_frac",
   "occurrences",
   "avg_duration_us",
+  "median_duration_us",
+  "std_duration_us",
   "min_duration_us",
   "max_duration_us",
   "is_kernel_using_tensor_core",

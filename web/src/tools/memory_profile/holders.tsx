@@ -1,5 +1,6 @@
 /** What holds a memory: over time, and at the moment that is looked at. */
 
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { byName, rowsWhere } from "../../api/columns.ts";
 import type { MemoryLayerRow, MemorySystem, TableOf } from "../../api/types.gen.ts";
@@ -15,7 +16,7 @@ import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Segments } from "../../widgets/segments.tsx";
 import { optionOf, useTable } from "../sections/tool_page.tsx";
-import { type MemoryProps, spanOf, spanSetter } from "./props.ts";
+import { type MemoryProps, spanOf, spanSetter, wider } from "./props.ts";
 
 interface HoldersProps extends MemoryProps {
   readonly memory: MemorySystem;
@@ -28,8 +29,18 @@ const HEADROOM = 1.06;
 const MOST_BARS = 12;
 const LABEL_CHARACTERS = 64;
 
-export function HoldersOverTime(props: HoldersProps) {
-  const { result, memory, params, onParams } = props;
+interface OverTimeProps extends HoldersProps {
+  /** What changes to another view of the same use. */
+  readonly views: ComponentChildren;
+}
+
+/** Whether anything says what holds the memory over time. */
+export function hasLayers({ result, memory }: HoldersProps): boolean {
+  return memory.layered.length > 0 && result.layers.columns.memory.includes(memory.id);
+}
+
+export function HoldersOverTime(props: OverTimeProps) {
+  const { result, memory, params, onParams, views } = props;
   const { layered } = memory;
   const by = optionOf(props, "by");
   const layers = useMemo(() => {
@@ -38,16 +49,18 @@ export function HoldersOverTime(props: HoldersProps) {
     return holderLayers((own as unknown as TableOf<MemoryLayerRow>).columns, layered.length);
   }, [result, memory]);
   const lines = useMemo(() => linesOf(layers, layered), [layers, layered]);
-  if (layers.xs.length < 2) return null;
+  const out = wider(props, memory, layers.xs);
+  const { peak_time_ms: peak } = memory;
   const at = memory.moment_ms ?? 0;
   const setMoment = (time: string) => onParams({ ...params, at_ms: time });
   return (
     <ChartFrame
-      title="What holds it over time"
-      note="press a moment to list what is live then; drag to zoom"
+      title="Use over time"
+      note="by what holds it; press a moment to list what is live then; drag to zoom"
       file={`${result.session} memory holders ${memory.id}`}
       controls={
         <>
+          {views}
           {memory.kinds.length > 1 && (
             <Segments
               label="By"
@@ -62,6 +75,11 @@ export function HoldersOverTime(props: HoldersProps) {
               Back to the peak
             </button>
           )}
+          {out && (
+            <button type="button" class="button" onClick={out.onClick}>
+              {out.label}
+            </button>
+          )}
         </>
       }
       table={() => <LayerTable {...props} />}
@@ -71,12 +89,17 @@ export function HoldersOverTime(props: HoldersProps) {
         xs={layers.xs}
         lines={lines}
         stepwise
-        span={spanOf(layers.xs, params.from_ms, params.to_ms)}
+        span={spanOf(props, memory)}
         onSpan={spanSetter(props)}
         xName="time"
         xTicks={momentTicks}
         yTicks={byteTicks}
-        top={greatest(lines[0]?.values ?? []) * HEADROOM}
+        top={Math.max(memory.peak_bytes, greatest(lines[0]?.values ?? [])) * HEADROOM}
+        markers={
+          peak === null
+            ? []
+            : [{ x: peak, y: memory.peak_bytes, label: `peak ${bytes(memory.peak_bytes)}` }]
+        }
         chosen={indexAt(layers.xs, at)}
         onChoose={(index) => setMoment((layers.xs[index] ?? 0).toFixed(6))}
         tip={(index) => <MomentTip layers={layers} names={layered} index={index} />}

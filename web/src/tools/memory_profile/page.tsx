@@ -19,14 +19,18 @@ import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { type Fact, Facts, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
+import { Segments } from "../../widgets/segments.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
-import { HoldersNow, HoldersOverTime } from "./holders.tsx";
+import { HoldersNow, HoldersOverTime, hasLayers } from "./holders.tsx";
 import type { MemoryProps } from "./props.ts";
 import { UsageChart } from "./usage_chart.tsx";
 
 const CHOSEN = "view.memory";
 const MOST_BARS = 16;
+const VIEW = "view.chart";
+const EVENTS = "events";
+const VIEWS = ["holders", EVENTS];
 
 export function MemoryProfile(props: MemoryProps) {
   const { result, params, onParams } = props;
@@ -57,13 +61,33 @@ export function MemoryProfile(props: MemoryProps) {
         />
       </header>
       <Figures figures={figures(memory)} />
-      <UsageChart {...props} memory={memory} />
-      <HoldersOverTime {...props} memory={memory} />
+      <OverTime {...props} memory={memory} />
       <Breakdown {...props} memory={memory} />
       <AtPeak memory={memory} />
       {result.memories.length > 1 && <AllMemories {...props} />}
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
+  );
+}
+
+/** The same use by what holds it, or event by event. */
+function OverTime(props: MemoryProps & { readonly memory: MemorySystem }) {
+  const { params, onParams } = props;
+  if (!hasLayers(props)) return <UsageChart {...props} views={null} />;
+  const view = params[VIEW] === EVENTS ? EVENTS : "holders";
+  const views = (
+    <Segments
+      label="Show"
+      help="The same use by what holds it, or event by event with free memory and fragmentation."
+      choices={VIEWS}
+      value={view}
+      onValue={(value) => onParams({ ...params, [VIEW]: value === EVENTS ? value : "" })}
+    />
+  );
+  return view === EVENTS ? (
+    <UsageChart {...props} views={views} />
+  ) : (
+    <HoldersOverTime {...props} views={views} />
   );
 }
 

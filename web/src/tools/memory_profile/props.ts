@@ -1,6 +1,6 @@
 /** What this page is given, and the stretch of time that its charts share. */
 
-import type { MemoryProfile } from "../../api/types.gen.ts";
+import type { MemoryProfile, MemorySystem } from "../../api/types.gen.ts";
 import type { ToolPageProps } from "../sections/tool_page.tsx";
 
 export type MemoryProps = ToolPageProps<MemoryProfile>;
@@ -16,9 +16,26 @@ export function spanSetter({ params, onParams }: MemoryProps): OnSpan {
     });
 }
 
-/** The stretch of the address; where it has none, that of the points. */
-export function spanOf(xs: Float64Array, from = "", to = ""): readonly [number, number] {
-  const first = from ? Number(from) : (xs[0] ?? 0);
-  const last = to ? Number(to) : (xs[xs.length - 1] ?? 1);
+/** The stretch of the address; where it has none, that in which the memory's use changes. */
+export function spanOf({ params }: MemoryProps, memory: MemorySystem): readonly [number, number] {
+  const first = Number(params.from_ms || (memory.changes?.from_ms ?? 0));
+  const last = Number(params.to_ms || (memory.changes?.to_ms ?? 1));
   return last > first ? [first, last] : [first, first + 1];
+}
+
+/** What widens the stretch that is shown; null where all is. */
+export function wider(
+  props: MemoryProps,
+  memory: MemorySystem,
+  xs: Float64Array,
+): { readonly label: string; readonly onClick: () => void } | null {
+  const { params } = props;
+  const [begin, end] = [memory.changes?.from_ms ?? null, memory.changes?.to_ms ?? null];
+  const [first = 0, last = 0] = [xs[0], xs[xs.length - 1]];
+  const onSpan = spanSetter(props);
+  if (params.from_ms || params.to_ms) {
+    return { label: "Zoom out", onClick: () => onSpan(null) };
+  }
+  if (begin === null || end === null || (begin <= first && end >= last)) return null;
+  return { label: "Whole recording", onClick: () => onSpan([first, last]) };
 }

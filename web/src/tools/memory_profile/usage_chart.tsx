@@ -1,5 +1,6 @@
 /** Use of one memory over time: stack, heap, free, fragmentation, each event under the pointer. */
 
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
 import type { MemorySystem, MemoryTimeRow, TableOf } from "../../api/types.gen.ts";
@@ -12,7 +13,7 @@ import { type Line, LineChart, LineKey } from "../../widgets/charts/line_chart.t
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
-import { type MemoryProps, type OnSpan, spanOf, spanSetter } from "./props.ts";
+import { type MemoryProps, spanOf, spanSetter, wider } from "./props.ts";
 
 type Rows = TableOf<MemoryTimeRow>;
 
@@ -21,10 +22,12 @@ const HEADROOM = 1.06;
 
 interface UsageProps extends MemoryProps {
   readonly memory: MemorySystem;
+  /** What changes to another view of the same use. */
+  readonly views: ComponentChildren;
 }
 
 export function UsageChart(props: UsageProps) {
-  const { result, memory, params, query } = props;
+  const { result, memory, params, query, views } = props;
   const [whole, setWhole] = useState(false);
   const source = useMemo(() => {
     const memories = result.timeline.columns.memory;
@@ -37,14 +40,15 @@ export function UsageChart(props: UsageProps) {
   const series = useMemo(() => seriesOf(rows, whole), [rows, whole]);
   const zoomed = Boolean(params.from_ms || params.to_ms);
   if (rows.rows === 0 && !zoomed) return <NothingOverTime memory={memory} />;
-  const onSpan = spanSetter(props);
+  const out = wider(props, memory, series.xs);
   return (
     <ChartFrame
       title="Use over time"
-      note={`${thinning(rows.rows, result.timeline_events, result.memories.length)}${zoomed ? "" : "; drag to zoom"}`}
+      note={`${thinning(rows.rows, result.timeline_events, result.memories.length)}; drag to zoom`}
       file={`${result.session} memory ${memory.id}`}
       controls={
         <>
+          {views}
           {series.hasFree && (
             <button
               type="button"
@@ -55,9 +59,9 @@ export function UsageChart(props: UsageProps) {
               Show free memory
             </button>
           )}
-          {zoomed && (
-            <button type="button" class="button" onClick={() => onSpan(null)}>
-              Whole recording
+          {out && (
+            <button type="button" class="button" onClick={out.onClick}>
+              {out.label}
             </button>
           )}
         </>
@@ -76,7 +80,7 @@ export function UsageChart(props: UsageProps) {
       )}
     >
       {rows.rows > 0 ? (
-        <Chart {...props} rows={rows} series={series} onSpan={onSpan} />
+        <Chart {...props} rows={rows} series={series} />
       ) : (
         <p class="quiet">No event of this memory in this time range.</p>
       )}
@@ -87,10 +91,10 @@ export function UsageChart(props: UsageProps) {
 interface PlotProps extends UsageProps {
   readonly rows: Rows;
   readonly series: Series;
-  readonly onSpan: OnSpan;
 }
 
-function Chart({ memory, rows, series, params, onSpan }: PlotProps) {
+function Chart(props: PlotProps) {
+  const { memory, rows, series } = props;
   const { peak_time_ms: at, peak_bytes: peak } = memory;
   const { fragmentation } = series;
   return (
@@ -100,8 +104,8 @@ function Chart({ memory, rows, series, params, onSpan }: PlotProps) {
         xs={series.xs}
         lines={series.lines}
         stepwise
-        span={spanOf(series.xs, params.from_ms, params.to_ms)}
-        onSpan={onSpan}
+        span={spanOf(props, memory)}
+        onSpan={spanSetter(props)}
         xName="time"
         xTicks={momentTicks}
         yTicks={byteTicks}

@@ -24,27 +24,15 @@ import {
 
 type HeapProps = ToolPageProps<HeapResult>;
 
-const SPACES: Readonly<Record<number, string>> = {
-  0: "device memory",
-  1: "on-chip memory",
-  2: "scalar and semaphore memory",
-  5: "host memory",
-};
-
-const SOURCES: Readonly<Record<string, string>> = {
-  "heap trace": "as the compiler recorded it",
-  lifetimes: "derived from the values' lifetimes",
-  none: "no value is freed: all memory is held while the program runs",
-};
-
 const CHOSEN = "view.point";
 const HEADROOM = 1.06;
 const MOST_BARS = 12;
 const MOST_IN_TIP = 5;
 const FIRST = ["instruction", "size_bytes", "padding_bytes", "padding_frac", "group", "shape"];
 
-function spaceName(space: number): string {
-  return SPACES[space] ?? `memory space ${space}`;
+/** The memory space that is shown, in words. */
+function spaceName({ memory_space, memory_spaces, memory_space_names }: HeapResult): string {
+  return memory_space_names[memory_spaces.indexOf(memory_space)] ?? "";
 }
 
 export function MemoryViewer(props: HeapProps) {
@@ -75,7 +63,7 @@ function placeOf({ timeline }: HeapResult, step: number): number {
 
 function headline(result: HeapResult): string {
   const name = visible(result.program);
-  const where = spaceName(result.memory_space);
+  const where = spaceName(result);
   if (result.peak_bytes === 0) return `${name} uses no ${where}.`;
   const at = result.peak_instruction ? `, reached at ${visible(result.peak_instruction)}` : "";
   return `${name} has ${bytes(result.peak_bytes)} of ${where} in use at its peak${at}.`;
@@ -108,9 +96,9 @@ function Choices({ result, params, onParams }: HeapProps) {
         name="Memory spaces"
         placeholder="Find a memory space"
         current={String(result.memory_space)}
-        choices={result.memory_spaces.map((space) => ({
+        choices={result.memory_spaces.map((space, place) => ({
           id: String(space),
-          label: spaceName(space),
+          label: result.memory_space_names[place] ?? "",
         }))}
         onChoose={(id) => onParams({ ...params, memory_space: id === "0" ? "" : id, [CHOSEN]: "" })}
       />
@@ -161,7 +149,7 @@ function Heap(props: PointProps) {
     return (
       <section>
         <h2>Heap in program order</h2>
-        <p class="quiet">{SOURCES[result.source] ?? result.source}.</p>
+        <p class="quiet">{result.source_text}.</p>
       </section>
     );
   }
@@ -169,7 +157,7 @@ function Heap(props: PointProps) {
   return (
     <ChartFrame
       title="Heap in program order"
-      note={`${plural(rows, "point")} in program order, ${SOURCES[result.source] ?? result.source}; click to see what is live`}
+      note={`${plural(rows, "point")} in program order, ${result.source_text}; click to see what is live`}
       file={`${result.session} heap ${result.program}`}
       table={() => (
         <Grid
@@ -344,7 +332,7 @@ function AllBuffers(props: HeapProps) {
       {result.buffers.rows > 0 ? (
         <Grid {...binding} label="Buffers" noun={["buffer", "buffers"]} sums={false} />
       ) : (
-        <p class="quiet">The program has none in {spaceName(result.memory_space)}.</p>
+        <p class="quiet">The program has none in {spaceName(result)}.</p>
       )}
     </section>
   );

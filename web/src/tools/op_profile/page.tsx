@@ -2,8 +2,9 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { numbersOf, textsOf } from "../../api/columns.ts";
-import type { OpProfile as OpProfileResult } from "../../api/types.gen.ts";
+import type { OpProfileNodeRow, OpProfile as OpProfileResult } from "../../api/types.gen.ts";
 import { count, duration, flopRate, MISSING, percent, significant } from "../../base/format.ts";
+import { shortName } from "../../base/short_name.ts";
 import type { Order } from "../../engine/table/grid_view.ts";
 import type { Column } from "../../engine/table/table.ts";
 import { treeOf } from "../../engine/table/tree.ts";
@@ -22,6 +23,8 @@ const COLUMNS = [
   "name",
   "time_us",
   "time_frac",
+  "roofline_efficiency_frac",
+  "bound_by",
   "utilisation_frac",
   "hbm_bw_frac",
   "wasted_us",
@@ -32,16 +35,27 @@ const COLUMNS = [
   "avg_time_us",
 ];
 
+const UNKNOWN: NonNullable<OpProfileNodeRow["bound_by"][number]> = "Unknown";
 const BY_TIME: Order = { column: "time_us", descending: true };
 const FOCUS = "view.focus";
-/** How the tree calls what XLA did not compile. */
-const OUTSIDE = "outside of XLA";
+
+type Tree = ReturnType<typeof treeOf>;
+
+/** The row that one looks at closer, and how to look at another; the first is all. */
+function useFocus({ params, onParams }: OpProfileProps, tree: Tree) {
+  const first = tree.roots[0] ?? 0;
+  const chosen = Number(params[FOCUS] ?? first);
+  const root = chosen >= 0 && chosen < tree.rows ? chosen : first;
+  const onRoot = (row: number) => onParams({ ...params, [FOCUS]: row > 0 ? String(row) : "" });
+  return { root, onRoot };
+}
 
 export function OpProfile(props: OpProfileProps) {
   const { result } = props;
   const nodes = useTable(props, "nodes", result.nodes);
   const { id, parent } = result.nodes.columns;
   const tree = useMemo(() => treeOf(numbersOf(id), numbersOf(parent)), [result]);
+  const { root, onRoot } = useFocus(props, tree);
   const [order, setOrder] = useState(BY_TIME);
   const [query, setQuery] = useState("");
   // Columns without a single value (no peak is known) would only take room.
@@ -55,14 +69,17 @@ export function OpProfile(props: OpProfileProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{headline(result)}</h2>
+        <h2>{result.headline}</h2>
       </header>
       <Figures figures={figures(result)} />
-      <Slices {...props} tree={tree} />
+      <Slices {...props} tree={tree} root={root} onRoot={onRoot} />
       <section>
         <header class="section-head">
           <h2>Tree</h2>
-          <p class="quiet">Arrow keys expand and collapse; click a heading to sort siblings.</p>
+          <p class="quiet">
+            {root > 0 && `of ${shortName(nameOf(result, root))}, as in the chart. `}Arrow keys
+            expand and collapse; click a heading to sort siblings.
+          </p>
           <div class="section-controls">
             <input
               class="field grid-query"
@@ -83,6 +100,7 @@ export function OpProfile(props: OpProfileProps) {
           order={order}
           onOrder={setOrder}
           query={query}
+          root={root}
         />
       </section>
       <Diagnostics diagnostics={result.diagnostics} />
@@ -92,28 +110,8 @@ export function OpProfile(props: OpProfileProps) {
 
 /** Whether a column says something of the whole; idle time alone is wasted whatever the peak. */
 function isKnown(column: Column): boolean {
-  return column.type === "number" ? !Number.isNaN(column.values[0]) : column.available > 0;
-}
-
-function headline({ nodes, total_time_us: total, idle_time_us: idle }: OpProfileResult): string {
-  const { id, parent, kind, name, time_us, time_frac } = nodes.columns;
-  const largestOf = (whole: number) =>
-    parent
-      .flatMap((each, row) => (each === whole && kind[row] !== "idle" ? [row] : []))
-      .sort((a, b) => (time_us[b] ?? 0) - (time_us[a] ?? 0))[0];
-  let first = largestOf(0);
-  // That XLA did not compile it says little; its largest category says more.
-  if (first !== undefined && textsOf([name[first] ?? ""])[0] === OUTSIDE) {
-    first = largestOf(id[first] ?? 0) ?? first;
-  }
-  if (first === undefined || !total) return "No op ran on a device.";
-  const share = percent(time_frac[first] ?? 0);
-  const largest = textsOf([name[first] ?? ""])[0];
-  if (idle === null || !kind.includes("idle")) return `${share} of the time goes to ${largest}.`;
-  const unused = percent(idle / total);
-  return idle > (time_us[first] ?? 0)
-    ? `Devices are idle for ${unused} of the time; ${share} goes to ${largest}.`
-    : `${share} of the time goes to ${largest}; devices are idle for ${unused}.`;
+  if (column.type === "number") return !Number.isNaN(column.values[0]);
+  return column.available > 0 && column.words.some((word) => word !== UNKNOWN);
 }
 
 function figures(result: OpProfileResult): Fact[] {
@@ -150,21 +148,29 @@ function figures(result: OpProfileResult): Fact[] {
   ];
 }
 
-function Slices(props: OpProfileProps & { readonly tree: ReturnType<typeof treeOf> }) {
-  const { result, tree, params, onParams } = props;
+function nameOf({ nodes }: OpProfileResult, row: number): string {
+  return textsOf([nodes.columns.name[row] ?? ""])[0] ?? "";
+}
+
+interface SlicesProps extends OpProfileProps {
+  readonly tree: Tree;
+  readonly root: number;
+  readonly onRoot: (row: number) => void;
+}
+
+function Slices(props: SlicesProps) {
+  const { result, tree, root, onRoot } = props;
   const { columns } = result.nodes;
   const binding = useTable(props, "nodes", result.nodes);
   const values = useMemo(() => numbersOf(columns.time_us), [result]);
-  const names = useMemo(() => textsOf(columns.name), [result]);
-  const fill = useMemo(() => numbersOf(columns.utilisation_frac), [result]);
-  const chosen = Number(params[FOCUS] ?? tree.roots[0] ?? 0);
-  const root = chosen >= 0 && chosen < tree.rows ? chosen : (tree.roots[0] ?? 0);
+  const names = useMemo(() => textsOf(columns.name).map(shortName), [result]);
+  const used = useMemo(() => numbersOf(columns.roofline_efficiency_frac), [result]);
+  const isKnown = used.some((each) => each >= 0);
   if (tree.rows === 0 || !((values[root] ?? 0) > 0)) return null;
-  const onRoot = (row: number) => onParams({ ...params, [FOCUS]: row > 0 ? String(row) : "" });
   return (
     <ChartFrame
       title="Where the time goes"
-      note={`width is time${fill.some((each) => each > 0) ? "; the stripe below is the share of the FLOP peak" : ""}; click to zoom in`}
+      note="width is time; click to zoom in"
       file={`${result.session} op profile`}
       controls={
         root > 0 && (
@@ -180,13 +186,51 @@ function Slices(props: OpProfileProps & { readonly tree: ReturnType<typeof treeO
         tree={tree}
         values={values}
         names={names}
-        fill={fill}
         isFaint={(row) => columns.kind[row] === "idle"}
+        colourOf={(row) => (isKnown ? colourOfUse(columns.kind[row], used[row]) : "")}
         root={root}
         onRoot={onRoot}
         tip={(row) => <NodeTip result={result} row={row} />}
       />
+      {isKnown && <UseKey />}
     </ChartFrame>
+  );
+}
+
+/** From little to full use of what limits a part; grey where that is not known. */
+function colourOfUse(kind: string | null | undefined, used: number | undefined): string {
+  if (kind === "idle") return "";
+  if (used === undefined || Number.isNaN(used)) return "var(--tone-other)";
+  return `color-mix(in oklch, var(--part-host) ${Math.round(100 * Math.min(1, used))}%, var(--part-input))`;
+}
+
+const KEY_STOPS = [0, 0.25, 0.5, 0.75, 1];
+
+function UseKey() {
+  return (
+    <ul class="part-key quiet">
+      <li>Used of what limits it, FLOP rate or memory bandwidth:</li>
+      {KEY_STOPS.map((stop) => (
+        <UseSwatch key={stop} colour={colourOfUse("op", stop)} label={percent(stop)} />
+      ))}
+      <UseSwatch colour={colourOfUse("op", Number.NaN)} label="not known" />
+    </ul>
+  );
+}
+
+function UseSwatch({ colour, label }: { colour: string; label: string }) {
+  return (
+    <li>
+      <svg class="swatch" width="12" height="12" aria-hidden="true">
+        <rect
+          width="12"
+          height="12"
+          rx="2"
+          style={{ fill: `color-mix(in srgb, ${colour} 40%, var(--bg))` }}
+        />
+      </svg>
+      {label}
+    </li>
   );
 }
 
@@ -197,13 +241,15 @@ function NodeTip({ result, row }: { result: OpProfileResult; row: number }) {
   const rate = columns.flop_rate_gflops[row] ?? null;
   return (
     <TipFacts
-      title={textsOf([columns.name[row] ?? ""])[0] ?? ""}
+      title={shortName(nameOf(result, row))}
       facts={[
         ["Category", textsOf([columns.category[row] ?? ""])[0] ?? ""],
         ["Time", time(columns.time_us[row])],
         ["Share", share(columns.time_frac[row])],
         ["Occurrences", columns.occurrences[row] ? count(columns.occurrences[row]) : ""],
-        ["Utilisation", share(columns.utilisation_frac[row])],
+        ["Utilisation", share(columns.roofline_efficiency_frac[row])],
+        ["Limited by", columns.bound_by[row] ?? ""],
+        ["FLOP utilisation", share(columns.utilisation_frac[row])],
         ["FLOP rate", rate === null ? "" : flopRate(rate)],
         ["HBM bandwidth", share(columns.hbm_bw_frac[row])],
         ["Wasted", time(columns.wasted_us[row])],

@@ -4,12 +4,6 @@ import type { AdviceInfo, Checked } from "../../api/types.gen.ts";
 import { plural } from "../../base/format.ts";
 import { ruleGroups } from "../../engine/advice/rule_groups.ts";
 
-const OUTCOMES: Readonly<Record<string, string>> = {
-  silent: "not found",
-  unknown: "not enough data",
-  failed: "the rule failed",
-};
-
 export function OtherRules({ advice }: { advice: AdviceInfo }) {
   const rest = advice.checked.filter((one) => one.outcome !== "fired");
   if (rest.length === 0) return null;
@@ -35,7 +29,7 @@ function Rules({ rules }: { rules: readonly Checked[] }) {
       {rules.map((one) => (
         <div key={one.rule}>
           <dt>
-            {one.title || one.rule} <span class="quiet">{OUTCOMES[one.outcome]}</span>
+            {one.title || one.rule} <span class="quiet">{one.said}</span>
           </dt>
           <dd class="quiet">{one.reason}</dd>
         </div>

@@ -9,7 +9,7 @@ import type { Condition } from "../../engine/table/filter.ts";
 import { arrange } from "../../engine/table/grid_view.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { HueKey } from "../../widgets/charts/legend.tsx";
-import { type RoofDot, RooflineChart } from "../../widgets/charts/roofline_chart.tsx";
+import { type Peak, type RoofDot, RooflineChart } from "../../widgets/charts/roofline_chart.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
@@ -57,18 +57,16 @@ const NOT_OF_PROGRAMS = [
 const X = "bottleneck_operational_intensity";
 const Y = "flop_rate_gflops";
 
-/** What bounds an op, in the order of the key. */
-const BOUNDS = [
-  { id: "Compute", label: "Limited by compute", hue: "hue-a" },
-  { id: "HBM", label: "Limited by HBM bandwidth", hue: "hue-b" },
-  { id: "On-chip read", label: "Limited by on-chip reads", hue: "hue-c" },
-  { id: "On-chip write", label: "Limited by on-chip writes", hue: "hue-d" },
-] as const;
-const UNKNOWN = { id: "Unknown", label: "Limit unknown", hue: "hue-g" } as const;
+type Bound = NonNullable<RooflineRow["bound_by"][number]>;
 
-function boundOf(id: string) {
-  return BOUNDS.find((bound) => bound.id === id) ?? UNKNOWN;
-}
+/** Hues of what bounds an op, in the order of the key. */
+const HUES: Readonly<Record<Bound, string>> = {
+  Compute: "hue-a",
+  HBM: "hue-b",
+  "On-chip read": "hue-c",
+  "On-chip write": "hue-d",
+  Unknown: "hue-g",
+};
 
 export function RooflineModel(props: RoofProps) {
   const { result } = props;
@@ -81,7 +79,7 @@ export function RooflineModel(props: RoofProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{headline(result)}</h2>
+        <h2>{result.headline}</h2>
       </header>
       <Figures figures={figures(result)} />
       <Chart {...props} binding={ops} />
@@ -110,24 +108,6 @@ export function RooflineModel(props: RoofProps) {
 
 function cell<K extends keyof RooflineRow>(rows: Rows, name: K, row: number) {
   return (rows.columns[name][row] ?? null) as RooflineRow[K][number] | null;
-}
-
-/** What uses less of its roof is not limited by it, but by waits, launches or what it computes. */
-const NEAR = 0.4;
-
-function headline({ programs, device }: RoofResult): string {
-  const rate = cell(programs, "flop_rate_gflops", 0);
-  const bound = cell(programs, "bound_by", 0);
-  const efficiency = cell(programs, "roofline_efficiency_frac", 0);
-  if (rate === null) return "The FLOPs of this program are not known.";
-  if (efficiency === null || !bound || bound === UNKNOWN.id) {
-    return `The program runs at ${flopRate(rate)}; the limits of ${device.device_type} are not known.`;
-  }
-  const limit = bound === "Compute" ? "the FLOP rate" : `the bandwidth of ${bound}`;
-  if (efficiency < NEAR) {
-    return `The program is far from every limit: the nearest is ${limit}, of which it uses ${percent(efficiency)}.`;
-  }
-  return `The program is limited by ${limit}, of which it uses ${percent(efficiency)}.`;
 }
 
 function rate(value: number | null): string {
@@ -159,17 +139,17 @@ function figures({ device, programs }: RoofResult): Fact[] {
     {
       label: "Peak rate",
       value: rate(device.peak_gflops),
-      note: `of one ${device.device_type || "device"}`,
+      note: [
+        `of one ${device.device_type || "device"}`,
+        device.peak_source || "unknown; set it above",
+      ]
+        .filter(Boolean)
+        .join(": "),
     },
     {
       label: "Memory bandwidth",
       value: bandwidth(device.peak_hbm_bw_gibps),
       note: "peak of HBM or device memory",
-    },
-    {
-      label: "Source of the peaks",
-      value: device.peak_source ? "known" : MISSING,
-      note: device.peak_source || "unknown device; set the peaks above",
     },
   ];
 }
@@ -198,6 +178,19 @@ function named(ceiling: Ceiling, result: RoofResult) {
   return { ...ceiling, label: known === null ? names : `${names} ${bandwidth(known)}` };
 }
 
+/** The peak of each type; where no type's is known, the device's own peak. */
+function peaksOf({ flop_peaks, device }: RoofResult): Peak[] {
+  const { data_type, flop_rate_gflops } = flop_peaks.columns;
+  const rates = numbersOf(flop_rate_gflops);
+  const types = textsOf(data_type).map((name, row) => ({ name, rate: rates[row] as number }));
+  const most = device.peak_gflops;
+  const known = most === null || types.some((type) => type.rate === most);
+  return [...(known ? [] : [{ name: "", rate: most }]), ...types].map(({ name, rate }) => ({
+    rate,
+    label: `${name ? `${name} peak` : "peak"} ${flopRate(rate)}`,
+  }));
+}
+
 interface Drawn {
   readonly rows: Rows;
   /** Row of each dot in `rows`; -1 for the whole program. */
@@ -209,6 +202,7 @@ function drawn(result: RoofResult, shown: Uint32Array): Drawn {
   const { ops, programs } = result;
   const xs = numbersOf(ops.columns[X]);
   const ys = numbersOf(ops.columns[Y]);
+  const roofs = numbersOf(ops.columns.optimal_flop_rate_gflops);
   const bounds = ops.columns.bound_by;
   const places = Array.from(shown).filter(
     (row) => (xs[row] as number) > 0 && (ys[row] as number) > 0,
@@ -222,13 +216,29 @@ function drawn(result: RoofResult, shown: Uint32Array): Drawn {
       x: xs[row] as number,
       y: ys[row] as number,
       share: ops.columns.self_time_frac[row] ?? 0,
-      hue: boundOf(bounds[row] ?? "").hue,
+      roof: roofs[row] as number,
+      roofLabel: shareOf(ops, row),
+      hue: HUES[bounds[row] ?? "Unknown"],
       whole: false,
     }),
   );
   const [x, y] = [cell(programs, X, 0) ?? 0, cell(programs, Y, 0) ?? 0];
-  const whole = x > 0 && y > 0 ? [{ x, y, share: 1, hue: "hue-fg", whole: true }] : [];
-  return { rows: ops, places: [...places, -1], dots: [...dots, ...whole] };
+  const whole: RoofDot = {
+    x,
+    y,
+    share: 1,
+    roof: cell(programs, "optimal_flop_rate_gflops", 0) ?? Number.NaN,
+    roofLabel: shareOf(programs, 0),
+    hue: "hue-fg",
+    whole: true,
+  };
+  return { rows: ops, places: [...places, -1], dots: x > 0 && y > 0 ? [...dots, whole] : dots };
+}
+
+/** How far a row has come to its roof, in words; "" where that is not known. */
+function shareOf(rows: Rows, row: number): string {
+  const share = cell(rows, "roofline_efficiency_frac", row);
+  return share === null ? "" : `${percent(share)} of its roof`;
 }
 
 function Chart(props: RoofProps & { readonly binding: TableBinding }) {
@@ -237,6 +247,7 @@ function Chart(props: RoofProps & { readonly binding: TableBinding }) {
   const shown = useMemo(() => arrange(table, view).rows, [table, view]);
   const picture = useMemo(() => drawn(result, shown), [result, shown]);
   const ceilings = useMemo(() => namedCeilings(result), [result]);
+  const peaks = useMemo(() => peaksOf(result), [result]);
   const drawnOps = useTable(
     props,
     "ops",
@@ -279,6 +290,7 @@ function Chart(props: RoofProps & { readonly binding: TableBinding }) {
         label={`Roofline of ${plural(ops, "op")}: FLOP rate over operational intensity`}
         dots={picture.dots}
         ceilings={ceilings}
+        peaks={peaks}
         tip={(index) => <DotTip result={result} row={picture.places[index] ?? -1} />}
         onChoose={(index) => {
           const row = picture.places[index] ?? -1;
@@ -289,7 +301,9 @@ function Chart(props: RoofProps & { readonly binding: TableBinding }) {
       />
       <HueKey
         items={[
-          ...[...BOUNDS, UNKNOWN].filter(({ hue }) => picture.dots.some((dot) => dot.hue === hue)),
+          ...Object.entries(HUES)
+            .filter(([, hue]) => picture.dots.some((dot) => dot.hue === hue))
+            .map(([bound, hue]) => ({ label: `Bound by: ${bound}`, hue })),
           { label: "◆ the whole program", hue: "" },
         ]}
       />

@@ -14,14 +14,12 @@ export interface IcicleProps {
   readonly tree: Tree;
   readonly values: Float64Array;
   readonly names: readonly string[];
-  /** Part of a slice that is filled, 0–1; NaN where not known. */
-  readonly fill: Float64Array;
   /** Rows drawn faintly: time in which nothing ran. */
   readonly isFaint: (row: number) => boolean;
   /** Class of a slice, where colour says something. */
   readonly hueOf?: (row: number) => string;
-  /** Token of a slice's colour, where it has one of its own; "" where it has not. */
-  readonly toneOf?: (row: number) => string;
+  /** A slice's colour, where it has one of its own, as CSS has it; "" where it has not. */
+  readonly colourOf?: (row: number) => string;
   /** Levels that are drawn at most. */
   readonly levels?: number;
   readonly root: number;
@@ -33,7 +31,6 @@ const LEVEL_PX = 26;
 const FEW_LEVELS = 6;
 /** Narrower slices would be hairlines: their time shows as a gap below their parent. */
 const LEAST_PX = 3;
-const GAUGE_PX = 4;
 
 function deepest(slices: readonly { readonly level: number }[]): number {
   return slices.reduce((most, slice) => Math.max(most, slice.level), 0);
@@ -112,14 +109,13 @@ interface SliceBoxProps extends IcicleProps {
 }
 
 function SliceBox(props: SliceBoxProps) {
-  const { slice, width, names, fill, isFaint, marked, onMark, onRoot, root, tree } = props;
+  const { slice, width, names, isFaint, marked, onMark, onRoot, root, tree } = props;
   const { row, level, from, to } = slice;
   const x = from * width;
   const span = Math.max(0.5, (to - from) * width - 1);
   const y = level * LEVEL_PX;
-  const full = fill[row] as number;
   const name = fitting(names[row] ?? "", span - 10);
-  const tone = props.toneOf?.(row);
+  const colour = props.colourOf?.(row);
   return (
     <g
       class={`slice${marked ? " marked" : ""}${isFaint(row) ? " faint" : ""} ${props.hueOf?.(row) ?? ""}`}
@@ -131,17 +127,8 @@ function SliceBox(props: SliceBoxProps) {
         y={y}
         width={span}
         height={LEVEL_PX - 2}
-        style={tone ? { fill: `color-mix(in srgb, var(${tone}) 40%, var(--bg))` } : undefined}
+        style={colour ? { fill: `color-mix(in srgb, ${colour} 40%, var(--bg))` } : undefined}
       />
-      {full > 0 && (
-        <rect
-          class="gauge"
-          x={x}
-          y={y + LEVEL_PX - 2 - GAUGE_PX}
-          width={Math.min(1, full) * span}
-          height={GAUGE_PX}
-        />
-      )}
       {name && (
         <text x={x + 5} y={y + LEVEL_PX / 2 - 2} dominant-baseline="central">
           {name}

@@ -4,7 +4,7 @@
  */
 
 import type { ComponentChildren } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useId, useMemo, useRef, useState } from "preact/hooks";
 import type { Ticks, TicksOf } from "../../engine/axes/ticks.ts";
 import { areaPath, indexAt, linePath, nearestTo, type ToPx } from "../../engine/charts/curve.ts";
 import { placeByKey } from "../../engine/key_step.ts";
@@ -55,6 +55,15 @@ export interface LineChartProps {
   /** Whether the whole stretch up to the next point belongs to a point, or its surroundings. */
   readonly tip: (index: number) => ComponentChildren;
   readonly height?: number;
+}
+
+/** The point, or that at the edge of the axis which is nearest to it. */
+function pointInView(xs: Float64Array, [from, to]: readonly [number, number], point: number) {
+  const x = xs[point] ?? Number.NaN;
+  if (x > to) return Math.max(0, indexAt(xs, to));
+  if (!(x < from)) return point;
+  const before = indexAt(xs, from);
+  return xs[before] === from ? before : Math.min(xs.length - 1, before + 1);
 }
 
 /** Room for the name of the right axis and, below it, those of markers. */
@@ -129,7 +138,7 @@ export function LineChart(props: LineChartProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     const page = Math.max(1, Math.round(xs.length / 20));
     const goal = placeByKey(event.key, marked, xs.length - 1, page);
-    if (goal !== null) setMarked(goal);
+    if (goal !== null) setMarked(pointInView(xs, span, goal));
     else if (event.key === "Enter" && marked >= 0 && onChoose) onChoose(marked);
     else if (event.key === "Escape" && onSpan) onSpan(null);
     else return;
@@ -180,11 +189,16 @@ function Drawing(props: DrawingProps) {
   const { width, height, left, end, toX, toY } = frame;
   const floor = height - BOTTOM;
   const shapes = useMemo(() => lines.map((line) => shapeOf(props, line)), [frame, lines, xs]);
+  const clip = useId();
+  const inView = (x: number) => x >= left - 1 && x <= end + 1;
   const chosenX = chosen >= 0 && chosen < xs.length ? toX(xs[chosen] as number) : Number.NaN;
   return (
     <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
       <Axes {...props} />
-      {shapes}
+      <clipPath id={clip}>
+        <rect x={left} y={0} width={Math.max(0, end - left)} height={height} />
+      </clipPath>
+      <g clip-path={`url(#${clip})`}>{shapes}</g>
       <line class="base-line" x1={left} x2={end} y1={floor} y2={floor} />
       {markers
         .filter(({ x }) => x >= props.span[0] && x <= props.span[1])
@@ -202,10 +216,10 @@ function Drawing(props: DrawingProps) {
             </text>
           </g>
         ))}
-      {!Number.isNaN(chosenX) && (
+      {inView(chosenX) && (
         <line class="chosen-line" x1={chosenX} x2={chosenX} y1={TOP} y2={floor} />
       )}
-      {!Number.isNaN(markedX) && (
+      {inView(markedX) && (
         <line data-screen-only class="cursor-line" x1={markedX} x2={markedX} y1={TOP} y2={floor} />
       )}
       {drag && (

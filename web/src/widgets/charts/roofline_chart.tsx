@@ -4,7 +4,13 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { flopRate } from "../../base/format.ts";
 import { logScale, powerTicks } from "../../engine/axes/ticks.ts";
-import { type Ceiling, type Extent, extentOf, slopeOf } from "../../engine/charts/roofline.ts";
+import {
+  type Ceiling,
+  type Extent,
+  extentOf,
+  ridgeAt,
+  slopeOf,
+} from "../../engine/charts/roofline.ts";
 import { placeByKey } from "../../engine/key_step.ts";
 import { useWidth } from "../element_width.ts";
 import { textWidth } from "../text_width.ts";
@@ -17,21 +23,37 @@ export interface RoofDot {
   readonly y: number;
   /** Share of the time, 0–1; the area of the dot. */
   readonly share: number;
+  /** The rate that what bounds it would allow, GFLOP/s; NaN where that is not known. */
+  readonly roof: number;
+  /** How far it has come to that, in words. */
+  readonly roofLabel: string;
   readonly hue: string;
   /** What stands for more than one op. */
   readonly whole: boolean;
+}
+
+/** The most that the device computes in a type of number. */
+export interface Peak {
+  /** GFLOP/s. */
+  readonly rate: number;
+  readonly label: string;
 }
 
 export interface RooflineChartProps {
   readonly label: string;
   readonly dots: readonly RoofDot[];
   readonly ceilings: readonly (Ceiling & { readonly label: string })[];
+  /** The fastest first: the roof of the whole chart. */
+  readonly peaks: readonly Peak[];
   readonly tip: (index: number) => ComponentChildren;
   readonly onChoose: (index: number) => void;
   readonly onBox: (x: readonly [number, number], y: readonly [number, number]) => void;
 }
 
-const HEIGHT = 380;
+/** Room for the heading, the figures above and the key below, so that a window shows the whole. */
+const BESIDE_PX = 428;
+const LEAST_HEIGHT = 260;
+const MOST_HEIGHT = 460;
 const TOP = 18;
 const BOTTOM = 38;
 const LEAST_RADIUS = 4;
@@ -47,26 +69,29 @@ function roundRate(gflops: number): string {
 
 interface Frame {
   readonly width: number;
+  readonly height: number;
   readonly left: number;
   readonly extent: Extent;
   readonly toX: (value: number) => number;
   readonly toY: (value: number) => number;
 }
 
-function frameOf({ dots, ceilings }: RooflineChartProps, width: number): Frame {
+function frameOf({ dots, ceilings, peaks }: RooflineChartProps, width: number): Frame {
   const extent = extentOf(
     dots.map((dot) => dot.x),
-    dots.map((dot) => dot.y),
+    [...dots.map((dot) => dot.y), ...peaks.map((peak) => peak.rate)],
     ceilings,
   );
+  const height = Math.max(LEAST_HEIGHT, Math.min(MOST_HEIGHT, window.innerHeight - BESIDE_PX));
   const labels = powerTicks(...extent.y, 6, roundRate).labels;
   const left = Math.max(70, ...labels.map((label) => textWidth(label, "normal", 12))) + 10;
   return {
     width,
+    height,
     left,
     extent,
     toX: logScale(...extent.x, left, width - 8),
-    toY: logScale(...extent.y, HEIGHT - BOTTOM, TOP),
+    toY: logScale(...extent.y, height - BOTTOM, TOP),
   };
 }
 
@@ -76,7 +101,7 @@ export function RooflineChart(props: RooflineChartProps) {
   const { dots } = props;
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box, 960);
-  const frame = useMemo(() => frameOf(props, width), [dots, props.ceilings, width]);
+  const frame = useMemo(() => frameOf(props, width), [dots, props.ceilings, props.peaks, width]);
   const [marked, setMarked] = useState(-1);
   const { drag, handlers } = useRectangle(
     box,
@@ -183,12 +208,12 @@ interface DrawingProps extends RooflineChartProps {
   readonly drag: Rectangle | null;
 }
 
-function Drawing({ dots, ceilings, frame, marked, drag }: DrawingProps) {
+function Drawing({ dots, ceilings, peaks, frame, marked, drag }: DrawingProps) {
   return (
     <svg
       width={frame.width}
-      height={HEIGHT}
-      viewBox={`0 0 ${frame.width} ${HEIGHT}`}
+      height={frame.height}
+      viewBox={`0 0 ${frame.width} ${frame.height}`}
       aria-hidden="true"
     >
       <Axes frame={frame} />
@@ -202,6 +227,16 @@ function Drawing({ dots, ceilings, frame, marked, drag }: DrawingProps) {
           dots={dots}
         />
       ))}
+      {peaks.map((peak, place) => (
+        <PeakLine
+          key={peak.label}
+          peak={peak}
+          isFirst={place === 0}
+          ceilings={ceilings}
+          frame={frame}
+        />
+      ))}
+      {dots[marked] && !drag && <UpToRoof dot={dots[marked] as RoofDot} frame={frame} />}
       {dots.map((each, i) => (
         <Dot key={i} dot={each} frame={frame} marked={i === marked} />
       ))}
@@ -220,11 +255,11 @@ function Drawing({ dots, ceilings, frame, marked, drag }: DrawingProps) {
 }
 
 /** Values at px: the axes are logarithmic, so px are shares of exponents. */
-function backFrom({ extent, left, width }: Frame) {
+function backFrom({ extent, left, width, height }: Frame) {
   const at = ([from, to]: readonly [number, number], share: number) => from * (to / from) ** share;
   return {
     x: (px: number) => at(extent.x, (px - left) / (width - 8 - left)),
-    y: (px: number) => at(extent.y, (HEIGHT - BOTTOM - px) / (HEIGHT - BOTTOM - TOP)),
+    y: (px: number) => at(extent.y, (height - BOTTOM - px) / (height - BOTTOM - TOP)),
   };
 }
 
@@ -243,6 +278,51 @@ function Dot({ dot, frame, marked }: DotProps) {
   const name = `roof-dot ${dot.hue}${marked ? " marked" : ""}`;
   if (dot.whole) return <path class={name} d={`M${x} ${y - 8}l8 8l-8 8l-8 -8z`} />;
   return <circle class={name} cx={x} cy={y} r={radiusOf(dot)} />;
+}
+
+interface PeakLineProps {
+  readonly peak: Peak;
+  readonly isFirst: boolean;
+  readonly ceilings: readonly Ceiling[];
+  readonly frame: Frame;
+}
+
+/** The flat roof of a type: from the steepest slope on, dashed below that of the fastest type. */
+function PeakLine({ peak, isFirst, ceilings, frame }: PeakLineProps) {
+  const { extent, toX, toY, width } = frame;
+  const begin = toX(Math.max(extent.x[0], ridgeAt(peak.rate, ceilings) ?? extent.x[0]));
+  const y = toY(peak.rate);
+  return (
+    <g class={isFirst ? "ceiling" : "ceiling lower"}>
+      <path d={`M${begin} ${y}H${width - 8}`} />
+      <text x={width - 10} y={isFirst ? y - 7 : y + 15} text-anchor="end">
+        {peak.label}
+      </text>
+    </g>
+  );
+}
+
+/** From a dot straight up to the rate that what bounds it would allow. */
+function UpToRoof({ dot, frame }: { readonly dot: RoofDot; readonly frame: Frame }) {
+  const [x, y, roof] = [frame.toX(dot.x), frame.toY(dot.y), frame.toY(dot.roof)];
+  if (!Number.isFinite(roof)) return null;
+  // The tip is on the other side.
+  const isLeft = x < frame.width / 2 && x > frame.left + textWidth(dot.roofLabel, "normal", 12);
+  return (
+    <g class="up-to-roof" data-screen-only>
+      <path d={`M${x} ${y}V${roof}M${x - 5} ${roof}h10`} />
+      {y - roof > NAME_PX && (
+        <text
+          x={isLeft ? x - 6 : x + 6}
+          y={(y + roof) / 2}
+          text-anchor={isLeft ? "end" : "start"}
+          dominant-baseline="central"
+        >
+          {dot.roofLabel}
+        </text>
+      )}
+    </g>
+  );
 }
 
 interface CeilingLineProps {
@@ -270,7 +350,6 @@ const NAME_PX = 16;
 function CeilingLine({ ceiling, place, frame, above, dots }: CeilingLineProps) {
   const { toX, toY, width, extent } = frame;
   const slope = slopeOf(ceiling, extent);
-  const flat = toY(ceiling.peak);
   if (!slope) return null;
   const [x1, y1, x2, y2] = [toX(slope.x1), toY(slope.y1), toX(slope.x2), toY(slope.y2)];
   const angle = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
@@ -307,18 +386,13 @@ function CeilingLine({ ceiling, place, frame, above, dots }: CeilingLineProps) {
           {ceiling.label}
         </text>
       )}
-      {place === 0 && (
-        <text x={width - 10} y={flat - 7} text-anchor="end">
-          {`peak ${flopRate(ceiling.peak)}`}
-        </text>
-      )}
     </g>
   );
 }
 
 function Axes({ frame }: { frame: Frame }) {
-  const { left, width, extent, toX, toY } = frame;
-  const floor = HEIGHT - BOTTOM;
+  const { left, width, height, extent, toX, toY } = frame;
+  const floor = height - BOTTOM;
   const x = powerTicks(...extent.x, Math.floor((width - left) / 80));
   const y = powerTicks(...extent.y, 6, roundRate);
   return (

@@ -37,10 +37,32 @@ function paint(originals: Element, copies: Element): void {
     const style = getComputedStyle(original);
     for (const name of PAINT) {
       const value = style.getPropertyValue(name);
-      if (value) twin.setAttribute(name, value);
+      if (value) twin.setAttribute(name, plainColour(value));
     }
     twin.removeAttribute("class");
+    twin.removeAttribute("style");
   });
+}
+
+const MIXED = /^(color|oklch|oklab|lab|lch)\(/;
+const plain = new Map<string, string>();
+
+/** A mixed colour as red, green and blue, which every program that draws SVG reads. */
+function plainColour(value: string): string {
+  if (!MIXED.test(value)) return value;
+  const known = plain.get(value);
+  if (known) return known;
+  const canvas = document.createElement("canvas");
+  canvas.width = 1;
+  canvas.height = 1;
+  const pen = canvas.getContext("2d");
+  if (!pen) return value;
+  pen.fillStyle = value;
+  pen.fillRect(0, 0, 1, 1);
+  const [red, green, blue, alpha] = pen.getImageData(0, 0, 1, 1).data;
+  const found = alpha === 255 ? `rgb(${red}, ${green}, ${blue})` : value;
+  plain.set(value, found);
+  return found;
 }
 
 /** A copy of the drawing that needs no style sheet, on the page's background, with its key. */

@@ -4,7 +4,6 @@
  */
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
-import { isSummable } from "../../base/columns.ts";
 import { toTsv } from "../../engine/table/cell_text.ts";
 import { columnWidth } from "../../engine/table/column_widths.ts";
 import {
@@ -126,7 +125,7 @@ function GridBody(props: GridBodyProps) {
     if (scroller.current) scroller.current.scrollTop = 0;
     setScrollTop(0);
   }, [rows]);
-  const sums = props.sums && columns.some((column) => isSummable(column.meta));
+  const sums = props.sums && columns.some((column) => column.meta.adds_up);
   const layout = useMemo(() => tracksOf(columns), [columns]);
   const right = useMoreRight(scroller, layout);
   const span = rowWindow(scrollTop, viewportPx, rows.length, ROW_PX, OVERSCAN);

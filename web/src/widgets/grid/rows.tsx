@@ -1,6 +1,6 @@
 /** Heading, rows and sums of a grid. */
 
-import { isNumeric, isShare } from "../../base/columns.ts";
+import { isNumeric } from "../../base/columns.ts";
 import { MISSING } from "../../base/format.ts";
 import { cellText, fullText, headingText, sumText } from "../../engine/table/cell_text.ts";
 import { hasBar, type Measure } from "../../engine/table/column_widths.ts";
@@ -130,7 +130,7 @@ function isNothing({ meta }: Column, text: string): boolean {
 function InlineBar({ column, value }: { column: NumberColumn; value: number }) {
   // Shares are compared with each other, so the longest bar is the largest; other ratios (busy,
   // utilisation) are of something, and a full bar means all of it.
-  const whole = isShare(column.meta) ? column.max : 1;
+  const whole = column.meta.is_share ? column.max : 1;
   const share = Number.isNaN(value) || whole <= 0 ? 0 : Math.max(0, value / whole);
   return (
     <span class="inline-bar" aria-hidden="true">

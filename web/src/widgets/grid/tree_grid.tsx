@@ -4,6 +4,7 @@
  */
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { shortName } from "../../base/short_name.ts";
 import { columnWidth } from "../../engine/table/column_widths.ts";
 import { wordMatcher } from "../../engine/table/filter.ts";
 import type { Order } from "../../engine/table/grid_view.ts";
@@ -25,6 +26,8 @@ export interface TreeGridProps {
   readonly onOrder: (order: Order) => void;
   /** Rows whose names match, and what contains them, are shown; "" for all. */
   readonly query: string;
+  /** The row that the grid is of; all of the tree where absent. */
+  readonly root?: number;
   readonly maxRows?: number;
 }
 
@@ -36,7 +39,11 @@ const OPEN_LEVELS = 2;
 const DEEPEST_INDENT = 24;
 
 export function TreeGrid(props: TreeGridProps) {
-  const { table, tree, order, query, maxRows = 26 } = props;
+  const { table, order, query, root, maxRows = 26 } = props;
+  const tree = useMemo(
+    () => (root === undefined ? props.tree : { ...props.tree, roots: [root] }),
+    [props.tree, root],
+  );
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
   const [active, setActive] = useState(-1);
   useEffect(() => {
@@ -69,6 +76,7 @@ export function TreeGrid(props: TreeGridProps) {
     <div class="grid-frame">
       <TreeBody
         {...props}
+        tree={tree}
         columns={columns}
         rows={rows}
         open={passes ? null : open}
@@ -84,9 +92,15 @@ export function TreeGrid(props: TreeGridProps) {
   );
 }
 
+/** How deep the rows are that are shown first. */
+function topDepth(tree: Tree): number {
+  return tree.depths[tree.roots[0] ?? 0] ?? 0;
+}
+
 function* firstLevels(tree: Tree): Generator<number> {
+  const top = topDepth(tree);
   for (let row = 0; row < tree.rows; row++) {
-    if ((tree.depths[row] as number) < OPEN_LEVELS) yield row;
+    if ((tree.depths[row] as number) < top + OPEN_LEVELS) yield row;
   }
 }
 
@@ -231,7 +245,7 @@ function TreeRow({
   const children = tree.children[row]?.length ?? 0;
   const isOpen = open?.has(row) ?? true;
   const [name, ...rest] = columns;
-  const depth = tree.depths[row] as number;
+  const depth = (tree.depths[row] as number) - topDepth(tree);
   return (
     <div
       id={id}
@@ -259,7 +273,7 @@ function TreeRow({
               if (children > 0 && open) onToggle(row);
             }}
           />
-          <LongName name={wordAt(name, row)} />
+          <LongName name={shortName(wordAt(name, row))} />
         </div>
       )}
       {rest.map((column, index) => (
