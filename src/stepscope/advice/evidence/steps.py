@@ -1,9 +1,9 @@
-"""Steps that are much longer than the others, and what a rule says where there are no steps."""
+"""Steps that are long beside the others, or replayed from graphs; what rules say without steps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from stepscope.columns import median
 from stepscope.registry import NEGLIGIBLE_FRAC, Unknown
 from stepscope.result import Ref
+from stepscope.schema import names
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
 
+#: From this share on, a step is launched as a graph already, whatever runs around it.
+MOSTLY: Final = 0.5
 WINDOW = Unknown("No step was found; what the whole recording holds says nothing about a step.")
 NO_STEPS = Unknown("No step was found, so no share of a step is known.")
 # Beyond this many times the median a step is long; of fewer steps than this the median says little.
@@ -116,3 +119,14 @@ def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
 def is_window(overview: OverviewPage) -> bool:
     """Whether no step was found, and the whole recording counts as one."""
     return overview.steps.source == "window"
+
+
+def replayed_frac(overview: OverviewPage | None) -> float:
+    """The share of the devices' op time that graphs replay, 0–1."""
+    if overview is None:
+        return 0.0
+    return sum(
+        float(row.self_time_frac)
+        for row in overview.top_ops.records()
+        if row.operation == names.FROM_GRAPH
+    )

@@ -1,4 +1,4 @@
-"""Traces whose categories nobody knows: what their events are, by their names.
+"""Traces of unknown categories: what their events are, by their names.
 
 Tracers of one's own, viztracer and engines write Chrome traces without Kineto's categories. A
 thread on which nearly all is kernels and copies is a stream of a device; ``f (a.py:1)`` is a call

@@ -1,4 +1,4 @@
-"""Traces of tracers of one's own: no category is Kineto's, and the answer is there all the same."""
+"""Traces of tracers of one's own: no category is Kineto's, the answer is there."""
 
 from __future__ import annotations
 

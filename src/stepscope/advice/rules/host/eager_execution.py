@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.dispatches import MANY, dispatched
-from stepscope.advice.evidence.replays import MOSTLY, replayed_frac
+from stepscope.advice.evidence.steps import MOSTLY, replayed_frac
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref

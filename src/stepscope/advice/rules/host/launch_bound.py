@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.advice.evidence.changes import BATCHED
-from stepscope.advice.evidence.replays import MOSTLY, replayed_frac
-from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.evidence.steps import MOSTLY, NO_STEPS, replayed_frac
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 from stepscope.result import Finding, Ref

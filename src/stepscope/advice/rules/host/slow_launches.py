@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_time import SLOW_LAUNCH_US, launch_calls
-from stepscope.advice.evidence.replays import MOSTLY, replayed_frac
-from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.evidence.steps import MOSTLY, NO_STEPS, replayed_frac
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
