@@ -1,7 +1,7 @@
 /** The page of any tool without one of its own: its fields by their names, its tables as grids. */
 
 import { isColumnarTable } from "../../base/columns.ts";
-import { fieldLabel, fieldText } from "../../base/fields.ts";
+import { fieldLabel, fieldMeaning, fieldText } from "../../base/fields.ts";
 import { Facts } from "../../widgets/facts.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { Prose } from "../sections/prose.tsx";
@@ -36,7 +36,8 @@ export function Generic(props: ToolPageProps) {
     ...nested.filter(([, value]) => isColumnarTable(value)),
   ];
   const facts = scalars
-    .filter(([, value]) => !isLong(value))
+    // A record or text that the recording has not is no figure; a number that it has not is.
+    .filter(([name, value]) => !isLong(value) && (value !== null || fieldMeaning(name).unit))
     .map(([name, value]) => ({
       label: fieldLabel(props.tool.labels, name),
       value: fieldText(name, value, "", props.tool.words),
