@@ -36,7 +36,7 @@ export function Generic(props: ToolPageProps) {
     ...nested.filter(([, value]) => isColumnarTable(value)),
   ];
   const facts = scalars
-    // A record or text that the recording has not is no figure; a number that it has not is.
+    // What has no unit and was not recorded, a record or a text, would be a name beside a dash.
     .filter(([name, value]) => !isLong(value) && (value !== null || fieldMeaning(name).unit))
     .map(([name, value]) => ({
       label: fieldLabel(props.tool.labels, name),
