@@ -41,7 +41,7 @@ class PartRow(Row):
     ]
     function: Annotated[str, Column("Function", kind="name", help="Of the program.")]
     file: Annotated[str, Column("File", kind="name")]
-    line: Annotated[int, Column("Line", kind="number", help="0: not known.")]
+    line: Annotated[int, Column("Line", kind="number", help="Empty: not known.")]
     caller: Annotated[str, Column("Called from", kind="name")]
     between: Annotated[str, Column("Where", kind="text", help="The op or calls around most of it.")]
     made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
@@ -378,7 +378,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "name": one.name,
         "function": place[0],
         "file": place[1],
-        "line": place[2],
+        "line": place[2] or None,
         "caller": _caller(one, owner, known),
         "between": _between(one),
         "made_of": made_of(one),
@@ -457,7 +457,7 @@ def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerR
             "family": [family_of(one.type) if one.type else "" for one in found],
             "function": [one.function for one in found],
             "file": [one.file for one in found],
-            "line": [one.line for one in found],
+            "line": [one.line or None for one in found],
             "caller": [one.caller for one in found],
             "between": [one.between for one in found],
             "time_ms": [ms(one.total_ps) / count for one in found],
@@ -475,7 +475,7 @@ def _rival_table(host: Host, found: Account) -> Table[RivalRow]:
             "thread": [one.thread for one in listed],
             "function": [one.function for one in listed],
             "file": [one.file for one in listed],
-            "line": [one.line for one in listed],
+            "line": [one.line or None for one in listed],
             "busy_frac": [one.busy_frac for one in listed],
             "loop_waits": [one.delays_loop for one in listed],
         },

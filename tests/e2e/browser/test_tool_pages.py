@@ -481,3 +481,15 @@ def test_a_page_that_is_left_asks_no_further(open_page: Opener) -> None:
         page.locator(".nav a", has_text="Kernels").click()
     assert "ABORTED" in (gone.value.failure or "")
     page.locator(".tool-page, .generic").wait_for()
+
+
+def test_paper_keeps_no_blank_space_for_rows_that_are_not_drawn(
+    page: Page, open_page: Opener
+) -> None:
+    opened(open_page, "kernel_stats")
+    page.emulate_media(media="print")
+    excess = page.evaluate(
+        """() => [...document.querySelectorAll(".grid-rows")].map((each) =>
+          each.getBoundingClientRect().height - each.firstElementChild.clientHeight)"""
+    )
+    assert excess and max(map(abs, excess)) <= 1

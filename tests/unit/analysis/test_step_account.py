@@ -155,3 +155,16 @@ def test_a_loop_of_jitted_functions_is_told_by_their_names() -> None:
     )
     first = next(iter(one.parts.records()))
     assert (first.kind, first.name, first.made_of) == ("eager", "noise", "fold")
+
+
+def test_a_line_that_is_not_known_is_none_and_not_line_0() -> None:
+    one = found(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .OOOOOO....OOOOOO...
+        """,
+        O=event("aten/mm:mm"),
+    )
+    assert [part.line for part in one.parts.records() if part.name == "matmul"] == [None]
+    assert 0 not in [*one.parts["line"], *one.owners["line"]]

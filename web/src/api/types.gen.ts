@@ -1205,7 +1205,7 @@ export interface StepAccountPartRow {
   readonly function: readonly (string | null)[];
   /** File. */
   readonly file: readonly (string | null)[];
-  /** Line. 0: not known. */
+  /** Line. Empty: not known. */
   readonly line: readonly (number | null)[];
   /** Called from. */
   readonly caller: readonly (string | null)[];

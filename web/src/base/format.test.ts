@@ -8,6 +8,7 @@ import {
   duration,
   fixed,
   flopRate,
+  moment,
   percent,
   plural,
   roughly,
@@ -100,4 +101,11 @@ test("an estimate has two digits, a share in a sentence none after the point", (
   assert.equal(wholePercent(0.167), "17%");
   assert.equal(wholePercent(0.0002), "<1%");
   assert.equal(wholePercent(1), "100%");
+});
+
+test("moments are local, and sort as texts do", () => {
+  const here = moment(new Date(2026, 0, 9, 8, 5).toISOString());
+  assert.equal(here, "2026-01-09 08:05");
+  assert.ok(here < moment(new Date(2026, 9, 1, 0, 0).toISOString()));
+  assert.equal(moment("not a time"), "not a time");
 });

@@ -150,9 +150,14 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** A point in time, in the reader's own time zone, or the text itself if it is none. */
+/**
+ * A point in time in the reader's own time zone, "2026-11-23 15:30", so that texts sort as times do;
+ * the text itself if it is none.
+ */
 export function moment(when: string): string {
-  const time = Date.parse(when);
-  if (Number.isNaN(time)) return when;
-  return new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" }).format(time);
+  const time = new Date(when);
+  if (Number.isNaN(time.getTime())) return when;
+  const two = (value: number) => String(value).padStart(2, "0");
+  const day = [time.getFullYear(), two(time.getMonth() + 1), two(time.getDate())].join("-");
+  return `${day} ${two(time.getHours())}:${two(time.getMinutes())}`;
 }

@@ -179,6 +179,8 @@ class _Writer:
         """The timeline, as much of it as fits."""
         pages = self.pages
         line = timeline(self.session.profile)
+        # Before the events: what is left for them is less by it.
+        self.archive.put_json("tools", tools_answer(self.session, pages))
         if TIMELINE in pages and self.choice.events != "none":
             self._put_timeline(line)
         if "timeline/events" not in self.archive:
@@ -187,7 +189,8 @@ class _Writer:
             if TIMELINE in self.pages:
                 why = "" if self.choice.events == "none" else ": they do not fit"
                 self.notes.append(f"No events are in this report{why}.")
-        self.archive.put_json("tools", tools_answer(self.session, pages))
+            self.archive.drop(["tools"])
+            self.archive.put_json("tools", tools_answer(self.session, pages))
 
     def _put_timeline(self, line: Timeline) -> None:
         names = [

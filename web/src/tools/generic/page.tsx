@@ -1,7 +1,7 @@
 /** The page of any tool without one of its own: its fields by their names, its tables as grids. */
 
 import { isColumnarTable } from "../../base/columns.ts";
-import { fieldLabel, fieldText } from "../../base/fields.ts";
+import { fieldLabel, fieldMeaning, fieldText } from "../../base/fields.ts";
 import { Facts } from "../../widgets/facts.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { Prose } from "../sections/prose.tsx";
@@ -36,7 +36,8 @@ export function Generic(props: ToolPageProps) {
     ...nested.filter(([, value]) => isColumnarTable(value)),
   ];
   const facts = scalars
-    .filter(([, value]) => !isLong(value))
+    // What has no unit and was not recorded, a record or a text, would be a name beside a dash.
+    .filter(([name, value]) => !isLong(value) && (value !== null || fieldMeaning(name).unit))
     .map(([name, value]) => ({
       label: fieldLabel(props.tool.labels, name),
       value: fieldText(name, value, "", props.tool.words),

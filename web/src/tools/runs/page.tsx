@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { getRunFacts } from "../../api/runs.ts";
 import type { RunFactsInfo, RunInfo } from "../../api/types.gen.ts";
 import type { Cell, ColumnMeta } from "../../base/columns.ts";
-import { plural } from "../../base/format.ts";
+import { moment, plural } from "../../base/format.ts";
 import { subParams, withSubParams } from "../../engine/address.ts";
 import { type GridView, viewFromParams, viewToParams } from "../../engine/table/grid_view.ts";
 import { buildTable, type Table } from "../../engine/table/table.ts";
@@ -114,7 +114,7 @@ function tableOf(runs: readonly RunInfo[], facts: Facts): Table {
     runs.map((run) => value(run, facts.get(run.id)));
   const columns: Record<string, readonly Cell[]> = {
     run: of((run) => run.name),
-    recorded: of((run) => run.modified.slice(0, 16).replace("T", " ")),
+    recorded: of((run) => moment(run.modified)),
     step_time_ms: of((_, found) => found?.step_time_ms ?? null),
     device: of((_, found) => found?.device ?? ""),
     verdict: of((_, found) => found?.headline || found?.problem || ""),

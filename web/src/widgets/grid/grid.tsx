@@ -4,6 +4,7 @@
  */
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { count } from "../../base/format.ts";
 import { toTsv } from "../../engine/table/cell_text.ts";
 import { columnWidth } from "../../engine/table/column_widths.ts";
 import {
@@ -172,8 +173,8 @@ function GridBody(props: GridBodyProps) {
     >
       <div class="grid-inner" role="presentation" style={layout}>
         <GridHead columns={columns} order={props.order} onSort={props.onSort} />
-        <div role="rowgroup" class="grid-rows" style={{ height: `${span.height}px` }}>
-          <div role="presentation" style={{ transform: `translateY(${span.top}px)` }}>
+        <div role="rowgroup" class="grid-rows" style={{ "--height": `${span.height}px` }}>
+          <div role="presentation" style={{ "--top": `${span.top}px` }}>
             {Array.from(rows.subarray(span.first, span.end), (row, offset) => {
               const place = span.first + offset;
               return (
@@ -192,6 +193,11 @@ function GridBody(props: GridBodyProps) {
           </div>
         </div>
         {rows.length === 0 && <p class="grid-none quiet">No rows match.</p>}
+        {rows.length > span.end - span.first && (
+          <p class="paper-only quiet">
+            {`Rows ${count(span.first + 1)} to ${count(span.end)} of ${count(rows.length)}.`}
+          </p>
+        )}
         {sums && rows.length > 0 && <GridFoot columns={columns} rows={rows} />}
       </div>
     </div>

@@ -4,6 +4,7 @@
  */
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { count } from "../../base/format.ts";
 import { shortName } from "../../base/short_name.ts";
 import { columnWidth } from "../../engine/table/column_widths.ts";
 import { wordMatcher } from "../../engine/table/filter.ts";
@@ -206,8 +207,8 @@ function TreeBody(props: TreeBodyProps) {
             props.onOrder({ column, descending: same ? !order.descending : natural });
           }}
         />
-        <div role="rowgroup" class="grid-rows" style={{ height: `${span.height}px` }}>
-          <div role="presentation" style={{ transform: `translateY(${span.top}px)` }}>
+        <div role="rowgroup" class="grid-rows" style={{ "--height": `${span.height}px` }}>
+          <div role="presentation" style={{ "--top": `${span.top}px` }}>
             {Array.from(rows.subarray(span.first, span.end), (row, offset) => (
               <TreeRow
                 key={row}
@@ -220,6 +221,11 @@ function TreeBody(props: TreeBodyProps) {
           </div>
         </div>
         {rows.length === 0 && <p class="grid-none quiet">No rows match.</p>}
+        {rows.length > span.end - span.first && (
+          <p class="paper-only quiet">
+            {`Rows ${count(span.first + 1)} to ${count(span.end)} of ${count(rows.length)}.`}
+          </p>
+        )}
       </div>
     </div>
   );

@@ -128,7 +128,7 @@ def _place(part: PartRow) -> Place:
     return Place(
         function=part.function,
         file=part.file,
-        line=part.line,
+        line=part.line or 0,
         caller=part.caller,
         op=part.op if is_op else "",
         family=part.name if is_op else "",

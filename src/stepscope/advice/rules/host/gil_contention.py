@@ -44,7 +44,8 @@ def gil_contention(results: Results) -> Iterator[Answer]:
     if worst is None:
         yield Silence(f"No other thread was seen in Python code {_SOME_FRAC:.0%} of the time.")
         return
-    place = f"{worst.function} ({worst.file}:{worst.line})" if worst.file else worst.function
+    at = f"{worst.file}:{worst.line}" if worst.line else worst.file
+    place = f"{worst.function} ({at})" if at else worst.function
     if not worst.loop_waits:
         yield Silence(
             f"Thread {worst.thread} runs {place} beside the loop, but the lock was free when it "
@@ -62,7 +63,7 @@ def gil_contention(results: Results) -> Iterator[Answer]:
         saving_high_ms=most,
         assumption="the loop's Python is as fast as without the other thread",
         confidence=0.8,
-        place=Place(function=worst.function, file=worst.file, line=worst.line),
+        place=Place(function=worst.function, file=worst.file, line=worst.line or 0),
         message=f"Thread {worst.thread} runs Python in {place} for {worst.busy_frac:.0%} of the "
         f"steps, and holds the interpreter's lock that the loop needs in each {step:.3g} ms step.",
         measured={

@@ -56,7 +56,7 @@ def growing_steps(results: Results) -> Iterator[Answer]:
         else Place(
             function=owner.function,
             file=owner.file,
-            line=owner.line,
+            line=owner.line or 0,
             caller=owner.caller,
             op=grows.op,
         ),

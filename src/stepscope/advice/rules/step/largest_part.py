@@ -246,9 +246,10 @@ def _rival(part: PartRow, account: StepAccount) -> str:
     other = next((one for one in account.rivals.records() if one.loop_waits), None)
     if other is None:
         return ""
+    at = f"{other.file}:{other.line}" if other.line else other.file
     return (
         f" Meanwhile thread {other.thread} runs Python in {other.function} "
-        f"({other.file}:{other.line}) for {other.busy_frac:.0%} of the steps and holds the "
+        f"({at}) for {other.busy_frac:.0%} of the steps and holds the "
         "interpreter's lock (GIL): the loop may only wait for it."
     )
 
@@ -291,7 +292,7 @@ def _place(part: PartRow) -> Place:
     return Place(
         function=part.function,
         file=part.file,
-        line=part.line,
+        line=part.line or 0,
         caller=part.caller,
         call=call,
         op=part.op if is_op else "",
