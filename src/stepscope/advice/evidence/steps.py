@@ -1,4 +1,4 @@
-"""Steps that are much longer than the others, and what a rule says where there are no steps."""
+"""Steps that are long or replayed from graphs, and what a rule says where there are none."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stepscope.columns import median
 from stepscope.registry import NEGLIGIBLE_FRAC, Unknown
 from stepscope.result import Ref
+from stepscope.schema import names
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
@@ -20,6 +21,8 @@ NO_STEPS = Unknown("No step was found, so no share of a step is known.")
 # Beyond this many times the median a step is long; of fewer steps than this the median says little.
 _LONG_FACTOR = 2.0
 _FEWEST_STEPS = 8
+# From this share of the devices' time on, a step is launched as a CUDA or HIP graph already.
+MOSTLY_REPLAYED = 0.5
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -116,3 +119,14 @@ def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
 def is_window(overview: OverviewPage) -> bool:
     """Whether no step was found, and the whole recording counts as one."""
     return overview.steps.source == "window"
+
+
+def replayed_frac(overview: OverviewPage | None) -> float:
+    """The share of the devices' op time that CUDA or HIP graphs replay, 0–1."""
+    if overview is None:
+        return 0.0
+    return sum(
+        float(row.self_time_frac)
+        for row in overview.top_ops.records()
+        if row.operation == names.FROM_GRAPH
+    )
