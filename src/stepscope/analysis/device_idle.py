@@ -77,7 +77,7 @@ class IdleDeviceRow(Row):
 class GapRow(Row):
     """One gap: nothing runs on the device."""
 
-    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    host: Annotated[str, Column("Host", kind="name")]
     device: Annotated[str, Column("Device", kind="name")]
     start_ms: Annotated[float, Column("Start", unit="ms", kind="time")]
     duration_us: Annotated[float, Column("Length", unit="µs", kind="time", sort="desc")]
@@ -88,7 +88,7 @@ class GapRow(Row):
 class WaitRow(Row):
     """Calls of one name in which the host waits until a device has finished."""
 
-    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    host: Annotated[str, Column("Host", kind="name")]
     call: Annotated[str, Column("Call", kind="name")]
     per_step: Annotated[
         float, Column("Calls per step", kind="number", whole_label="Calls in the recording")

@@ -136,7 +136,10 @@ class _Analysis:
         step = ms(self.search.recorded_ps)
         lost = ms(self.search.recorded_ps - self.search.typical_ps)
         if verdict == "even":
-            return f"Nobody makes the others wait: the step takes {step:.3g} ms on all devices."
+            return (
+                f"No device or host stands out: if all were typical, the step of {step:.3g} ms "
+                f"would be {max(lost, 0.0):.2g} ms shorter."
+            )
         if verdict == "rotating":
             return (
                 f"{lost:.3g} of {step:.3g} ms of each step are lost to late members, "

@@ -199,6 +199,8 @@ def test_chains_of_elementwise_kernels_are_told_to_be_fused() -> None:
 def test_few_or_short_elementwise_kernels_are_no_fault() -> None:
     few = replace(UNFUSED, unfused=1, unfused_us=15)
     assert "of the step" in asked(few).reason("unfused-ops", Silence)
+    alone = replace(UNFUSED, unfused=1, unfused_us=80)
+    assert "stand alone" in asked(alone).reason("unfused-ops", Silence)
     # Kernels this short cost their launches, which other rules count.
     short = replace(UNFUSED, unfused=10, unfused_us=6)
     assert "0.0% of the step" in asked(short).reason("unfused-ops", Silence)

@@ -1,9 +1,9 @@
-"""Steps that are long beside the others, or replayed from graphs; what rules say without steps."""
+"""Steps that are long or replayed from graphs, and what a rule says where there are none."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,13 @@ from stepscope.schema import names
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
 
-#: From this share on, a step is launched as a graph already, whatever runs around it.
-MOSTLY: Final = 0.5
 WINDOW = Unknown("No step was found; what the whole recording holds says nothing about a step.")
 NO_STEPS = Unknown("No step was found, so no share of a step is known.")
 # Beyond this many times the median a step is long; of fewer steps than this the median says little.
 _LONG_FACTOR = 2.0
 _FEWEST_STEPS = 8
+# From this share of the devices' time on, a step is launched as a CUDA or HIP graph already.
+MOSTLY_REPLAYED = 0.5
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -122,7 +122,7 @@ def is_window(overview: OverviewPage) -> bool:
 
 
 def replayed_frac(overview: OverviewPage | None) -> float:
-    """The share of the devices' op time that graphs replay, 0–1."""
+    """The share of the devices' op time that CUDA or HIP graphs replay, 0–1."""
     if overview is None:
         return 0.0
     return sum(

@@ -140,7 +140,9 @@ function InlineBar({ column, value }: { column: NumberColumn; value: number }) {
 }
 
 export function GridFoot({ columns, rows }: { columns: readonly Column[]; rows: Uint32Array }) {
-  const named = columns.find((column) => column.meta.kind === "name");
+  const named =
+    columns.find((column) => column.meta.kind === "name") ??
+    columns.find((column) => sumText(column, rows) === "");
   return (
     <div role="rowgroup" class="grid-foot">
       <div role="row" class="grid-row">

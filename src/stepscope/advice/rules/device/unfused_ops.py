@@ -1,7 +1,7 @@
 """Elementwise ops run as kernels of their own, each reading and writing all of its data.
 
 What it checks: the time of PyTorch's own elementwise and reduction kernels that are long enough to
-be limited by memory, where the devices are busy.
+be limited by memory, and how many of them there are for each product, convolution or attention.
 Why it matters: such a kernel computes next to nothing; a chain of them moves the same data through
 the device's memory once for each op.
 What to do: compile the model, which makes one kernel of each chain, or use fused layers (RMS norm,
@@ -32,6 +32,8 @@ _OWN: Final = re.compile(r"\bat::native::|at_cuda_detail::")
 _CLASSES: Final = ("elementwise", "reduction")
 # A shorter kernel costs its launch; what it reads and writes is in the cache.
 _LONG_US: Final = 8.0
+# So many of them in a row, on average, are a chain.
+_CHAIN: Final = 2.0
 # A chain of kernels becomes one: what fusing usually leaves, and leaves at best.
 _EXPECTED, _MOST = 0.4, 0.7
 
@@ -47,6 +49,13 @@ def unfused_ops(results: Results) -> Iterator[Answer]:
     if found.step_ms < SOME_FRAC * step:
         yield Silence(
             f"Elementwise kernels of PyTorch's own take {found.step_ms / step:.1%} of the step."
+        )
+        return
+    between = kernel_time(kernels, overview, lambda row: row.kernel_class not in _CLASSES)
+    if found.occurrences < _CHAIN * between.occurrences:
+        yield Silence(
+            f"{found.occurrences:,.0f} elementwise kernels of PyTorch's own stand alone between "
+            f"{between.occurrences:,.0f} others: there are no chains to fuse."
         )
         return
     yield _finding(found, step)
@@ -92,6 +101,6 @@ RULE = Rule(
     doc=__doc__ or "",
     change=BATCHED,
     title="Elementwise ops are not fused",
-    threshold="PyTorch's own elementwise kernels of ≥ 8 µs ≥ 15 % of the step",
+    threshold="PyTorch's own elementwise kernels of ≥ 8 µs ≥ 15 % of the step, two in a row",
     cause_of=("roofline-gap",),
 )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.dispatches import MANY, dispatched
-from stepscope.advice.evidence.steps import MOSTLY, replayed_frac
+from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, replayed_frac
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -87,7 +87,7 @@ def _by_steps(
         )
         return
     replayed = replayed_frac(overview)
-    if replayed >= MOSTLY:
+    if replayed >= MOSTLY_REPLAYED:
         yield Silence(f"{replayed:.0%} of the devices' time is replayed from graphs already.")
         return
     what = "ops" if host.eager_ops >= calls else "jitted functions"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.advice.evidence.changes import BATCHED
-from stepscope.advice.evidence.steps import MOSTLY, NO_STEPS, replayed_frac
+from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, NO_STEPS, replayed_frac
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 from stepscope.result import Finding, Ref
@@ -32,7 +32,7 @@ def launch_bound(results: Results) -> Iterator[Answer]:
         yield Silence(f"Launching costs {launching / step:.1%} of the step, below {SOME_FRAC:.0%}.")
         return
     share = launching / step
-    is_replayed = replayed_frac(overview) >= MOSTLY
+    is_replayed = replayed_frac(overview) >= MOSTLY_REPLAYED
     yield Finding(
         rule=RULE.id,
         severity="high" if share >= HIGH_FRAC else "low",

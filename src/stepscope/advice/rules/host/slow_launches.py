@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_time import SLOW_LAUNCH_US, launch_calls
-from stepscope.advice.evidence.steps import MOSTLY, NO_STEPS, replayed_frac
+from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, NO_STEPS, replayed_frac
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -46,7 +46,7 @@ def slow_launches(results: Results) -> Iterator[Answer]:
         yield Silence(f"A launch takes {cost:.3g} µs, which is usual.")
         return
     replayed = replayed_frac(overview)
-    if replayed >= MOSTLY:
+    if replayed >= MOSTLY_REPLAYED:
         yield Silence(
             f"{replayed:.0%} of the devices' time is replayed from graphs, of which each launch "
             "starts many kernels."
