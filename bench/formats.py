@@ -30,7 +30,7 @@ from tests.unit.formats.perfetto.traces import NEEDS, packet, small
 from tests.unit.formats.perfetto.traces import event as event_of
 from tests.unit.formats.rocprof.files import kernel_csv, rocpd, run, tool_json
 from tests.unit.formats.stacks.files import PERF, speedscope
-from tests.unit.formats.torch_memory.snapshot import event, training
+from tests.unit.formats.torch_memory.snapshot import event, frames, training
 
 FOLDER: Final = ROOT / ".stepscope" / "bench" / "formats"
 SHARED: Final = ROOT.parent / "shared" / "data" / "nsight" / "h100_2gpu_1s.sqlite"
@@ -164,12 +164,20 @@ def _rocprof_csv(path: Path, times: int) -> None:
 
 
 def _snapshot(path: Path, times: int) -> None:
+    """A loop of 500 allocations, as PyTorch writes them: of each its own list of shared frames.
+
+    Frees have the list of their allocation. Without times, ``training`` alone.
+    """
     found = training()
-    stack = found["device_traces"][0][2]["frames"]
+    history = found["device_traces"][0]
+    shared = [frames(f"model.py:{line} layer_{line % 40}")[0] for line in range(1, 2_000)]
     for n in range(3_000 * times):
+        place = n % 500
+        stack = [shared[(place * 7 + depth * depth) % len(shared)] for depth in range(24)]
+        begin = 100 + 10 * n
         for step, action in enumerate(("alloc", "free_requested", "free_completed")):
-            one = event(action, (1 << 40) + n * 512, 512, 100 + 10 * n + step)
-            found["device_traces"][0].append({**one, "frames": stack})
+            one = event(action, (1 << 40) + place * 4096, 512 + 8 * place, begin + step)
+            history.append({**one, "frames": stack})
     path.write_bytes(pickle.dumps(found, protocol=4))
 
 
