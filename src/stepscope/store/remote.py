@@ -239,7 +239,7 @@ def open_binary(url: str) -> tuple[BinaryIO, int]:
         size = _size(system.info(path))
         if not size or not _knows_ranges(system, path):  # there is nothing to divide
             if web.is_web(system):
-                return cast(BinaryIO, io.BufferedReader(web.Stream(system, path))), size
+                return cast(BinaryIO, io.BufferedReader(web.WebStream(system, path))), size
             return cast(BinaryIO, system.open(path, "rb")), 0
         return cast(BinaryIO, io.BufferedReader(RangedFile(system, path, size), 1 << 20)), size
 

@@ -47,7 +47,7 @@ def folder_of(info: dict[str, Any], path: str) -> str:
 
 
 def part(system: Any, path: str, begin: int, size: int) -> bytes:
-    """Bytes of a file from a place on, and no more, also of a server that knows no ranges.
+    """Bytes of a file from a place on, and no more, also of a server that does not know ranges.
 
     Raises:
         OSError: It knows none, and the bytes are not at the begin.
@@ -70,7 +70,7 @@ def _read(stream: Any, size: int) -> bytes:
     return bytes(found)
 
 
-class Stream(io.RawIOBase):
+class WebStream(io.RawIOBase):
     """A file as a server sends it, from begin to end."""
 
     def __init__(self, system: Any, path: str) -> None:
@@ -124,7 +124,7 @@ def links_below(page: str, text: str) -> dict[str, str]:
         try:
             url = urljoin(page, target.strip())
             there, path = _place(url)
-        except ValueError:  # a port that is no number, and the like
+        except ValueError:  # a port that reads "x", and the like
             continue
         if there != server or not path.startswith(folder) or "?" in url or "#" in url:
             continue

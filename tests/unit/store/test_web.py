@@ -89,7 +89,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """A folder behind Python's own server, which knows no ranges."""
+    """A folder behind Python's own server, which does not know ranges."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=tmp_path)) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}", tmp_path
@@ -97,7 +97,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def logs(folder: Path) -> None:
-    """Two hosts of a run, a snapshot, and what is no recording."""
+    """Two hosts of a run, a snapshot, and another file."""
     run = folder / "logs" / "plugins" / "profile" / "r 1"
     run.mkdir(parents=True)
     (run / "a.xplane.pb").write_bytes(DATA)
@@ -165,7 +165,7 @@ class _Endless(BaseHTTPRequestHandler):
             for _ in range(64):
                 self.wfile.write(DATA[:100] + bytes((1 << 20) - 100))
                 type(self).sent += 1
-        except OSError:  # whoever asked has seen enough
+        except OSError:  # the caller has seen enough
             self.close_connection = True
 
     do_HEAD = do_GET
