@@ -28,9 +28,9 @@ from tests.unit.formats.nccl.dumps import dump, entry, log, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
 from tests.unit.formats.perfetto.traces import NEEDS, packet, small
 from tests.unit.formats.perfetto.traces import event as event_of
-from tests.unit.formats.rocprof.files import kernel_csv, rocpd, run, tool_json
-from tests.unit.formats.stacks.files import PERF, speedscope
-from tests.unit.formats.torch_memory.snapshot import event, training
+from tests.unit.formats.rocprof.files import kernel_csv, old_trace, rocpd, run, tool_json
+from tests.unit.formats.stacks.files import PERF, gecko, speedscope
+from tests.unit.formats.torch_memory.snapshot import event, frames, training
 
 FOLDER: Final = ROOT / ".stepscope" / "bench" / "formats"
 SHARED: Final = ROOT.parent / "shared" / "data" / "nsight" / "h100_2gpu_1s.sqlite"
@@ -164,12 +164,20 @@ def _rocprof_csv(path: Path, times: int) -> None:
 
 
 def _snapshot(path: Path, times: int) -> None:
+    """A loop of 500 allocations, as PyTorch writes them: of each its own list of shared frames.
+
+    Frees have the list of their allocation. Without times, ``training`` alone.
+    """
     found = training()
-    stack = found["device_traces"][0][2]["frames"]
+    history = found["device_traces"][0]
+    shared = [frames(f"model.py:{line} layer_{line % 40}")[0] for line in range(1, 2_000)]
     for n in range(3_000 * times):
+        place = n % 500
+        stack = [shared[(place * 7 + depth * depth) % len(shared)] for depth in range(24)]
+        begin = 100 + 10 * n
         for step, action in enumerate(("alloc", "free_requested", "free_completed")):
-            one = event(action, (1 << 40) + n * 512, 512, 100 + 10 * n + step)
-            found["device_traces"][0].append({**one, "frames": stack})
+            one = event(action, (1 << 40) + place * 4096, 512 + 8 * place, begin + step)
+            history.append({**one, "frames": stack})
     path.write_bytes(pickle.dumps(found, protocol=4))
 
 
@@ -201,6 +209,43 @@ def _speedscope(path: Path, times: int) -> None:
     path.write_text(json.dumps(found))
 
 
+def _gecko(path: Path, times: int) -> None:
+    """A sample each 10 ms, of two stacks."""
+    found = gecko()
+    samples = found["threads"][0]["samples"]
+    count = 4 * (5_000 * times + 1)
+    samples |= {"stack": samples["stack"] * (count // 4), "length": count}
+    samples["time"] = [10.0 * n for n in range(count)]
+    path.write_text(json.dumps(found))
+
+
+def _collapsed(path: Path, times: int) -> None:
+    """Stacks of which each is another."""
+    lines = (
+        f"main (train.py:3);step (train.py:{n});op {n % 97} 3" for n in range(5_000 * times + 1)
+    )
+    path.write_text("\n".join(lines) + "\n")
+
+
+def _rocprof_trace(path: Path, times: int) -> None:
+    """The small run of rocprof 1 again and again, a hundredth of a second later each."""
+    first = json.loads(old_trace(path).read_text())
+    events = [one for one in first["traceEvents"] if one]
+    moving = [one for one in events if "ts" in one]
+    for n in range(1, 1_000 * times + 1):
+        for one in moving:
+            moved = {**one, "ts": one["ts"] + n * 10_000}
+            if "id" in one:
+                moved["id"] = one["id"] + 10 * n
+            if "args" in one:
+                later = {
+                    key: str(int(one["args"][key]) + n * 10**7) for key in ("BeginNs", "EndNs")
+                }
+                moved["args"] = {**one["args"], **later}
+            events.append(moved)
+    path.write_text(json.dumps({**first, "traceEvents": events}))
+
+
 def _perf(path: Path, times: int) -> None:
     samples = [one for one in PERF.split("\n\n") if one.strip()]
     whole = "\n\n".join(one.rstrip("\n") for one in samples)
@@ -226,12 +271,15 @@ MADE: Final[dict[str, Callable[[Path, int], None]]] = {
     "nsight:n.sqlite": _nsight,
     "rocpd:r.db": _rocpd,
     "rocprof-json:r.json": _rocprof_json,
+    "rocprof-trace:o.json": _rocprof_trace,
     "rocprof-csv:r_kernel_trace.csv": _rocprof_csv,
     "torch-memory:m.pickle": _snapshot,
     "kineto:c.json": _chrome,
     "nccl-flight:nccl_trace_rank_0": _flight,
     "nccl-inspector:i.log": _inspector,
     "speedscope:s.speedscope.json": _speedscope,
+    "gecko:g.json": _gecko,
+    "collapsed:c.collapsed": _collapsed,
     "perf-script:p.perf": _perf,
     "perfetto:t.pftrace": _perfetto,
 }

@@ -11,6 +11,8 @@ from __future__ import annotations
 import pickletools
 import struct
 import time
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -24,8 +26,10 @@ _MOST_VALUES: Final = 100_000_000
 _TIME_LIMIT_S: Final = 600.0
 _BETWEEN_LOOKS: Final = 1 << 16
 _NAMES: Final = {ord(one.code): one.name for one in pickletools.opcodes}
-#: What a dict becomes once it is whole: another value that stands for it, or None to keep it.
-Replace = Callable[[dict[Any, Any]], Any]
+# Lists that others may be equal to.
+_MOST_SHARED: Final = 1 << 17
+#: What a dict becomes once it is whole: a number that stands for it, or None to keep it.
+Replace = Callable[[dict[Any, Any]], int | None]
 
 
 def loaded(
@@ -38,7 +42,9 @@ def loaded(
         title: What kind of file it should be, for reports.
         file: Its name for reports.
         replace: Asked about each dict that is whole; what it gives stands for the dict, which is
-            emptied. Millions of small dicts are thus never in memory together.
+            emptied. Millions of small dicts are thus never in memory together. Where it is given,
+            lists of the same elements in such dicts are one, and in lists numbers that follow on
+            each other are a ``range``.
 
     Raises:
         FormatError: It would do something else than make plain values, is cut, or has no end.
@@ -67,6 +73,9 @@ class _Machine:
         self._memo: list[Any] = []
         self._far: dict[int, Any] = {}
         self._place_of: dict[int, int] = {}
+        # Places of dicts that numbers stand for, in the order of these places, and the numbers.
+        self._replaced, self._numbers = array("q"), array("q")
+        self._shared: dict[bytes, list[Any]] = {}
         self._text_bytes = 0
 
     def run(self) -> Any:
@@ -189,7 +198,7 @@ class _Machine:
             self._memo[number] = value
         else:
             self._far[number] = value
-        if self._replace is not None and type(value) is dict and not value:
+        if self._replace is not None and not value and type(value) in (dict, list):
             self._place_of[id(value)] = number
 
     def binget(self) -> None:
@@ -200,8 +209,10 @@ class _Machine:
         self._get(self._number(4))
 
     def _get(self, number: int) -> None:
-        known = number < len(self._memo)
-        self._stack.append(self._memo[number] if known else self._far[number])
+        value = self._memo[number] if number < len(self._memo) else self._far[number]
+        if value is _NUMBER:
+            value = self._numbers[bisect_left(self._replaced, number)]
+        self._stack.append(value)
 
     def none(self) -> None:
         self._stack.append(None)
@@ -301,7 +312,15 @@ class _Machine:
 
     def appends(self) -> None:
         values = self._marked()
-        self._list().extend(values)
+        into = self._list()
+        if self._replace is not None and (run := _run_of(values)) is not None:
+            before = into[-1] if into else None
+            if type(before) is range and before.stop == run.start:
+                into[-1] = range(before.start, run.stop)
+            else:
+                into.append(run)
+        else:
+            into.extend(values)
 
     def _list(self) -> list[Any]:
         found = self._stack[-1]
@@ -329,15 +348,54 @@ class _Machine:
         if self._replace is None:
             return
         whole = self._stack[-1]
-        number = self._place_of.pop(id(whole), -1)
+        for key, value in whole.items():
+            if type(value) is list and (place := self._place_of.pop(id(value), -1)) >= 0:
+                whole[key] = self._one_of(value, place)
+        place = self._place_of.pop(id(whole), -1)
         other = self._replace(whole)
-        if other is not None:
-            whole.clear()
-            self._stack[-1] = other
-            if 0 <= number < len(self._memo) and self._memo[number] is whole:
-                self._memo[number] = other
+        if other is None:
+            return
+        whole.clear()
+        self._stack[-1] = other
+        if 0 <= place < len(self._memo) and self._memo[place] is whole:
+            # Millions of numbers would be as many objects.
+            if not self._replaced or place > self._replaced[-1]:
+                self._memo[place] = _NUMBER
+                self._replaced.append(place)
+                self._numbers.append(other)
+            else:
+                self._memo[place] = other
+
+    def _one_of(self, values: list[Any], place: int) -> list[Any]:
+        """The first list of these very elements, which takes this one's place."""
+        if not values or place >= len(self._memo) or self._memo[place] is not values:
+            return values
+        # The first list keeps its elements, so that no others get their identities.
+        key = array("q", map(id, values)).tobytes()
+        if len(self._shared) < _MOST_SHARED:
+            first = self._shared.setdefault(key, values)
+        else:
+            first = self._shared.get(key, values)
+        self._memo[place] = first
+        return first
 
 
+def _run_of(values: list[Any]) -> range | None:
+    """Whole numbers that follow on each other; None for anything else."""
+    first = values[0] if values else None
+    if type(first) is not int or type(values[-1]) is not int:
+        return None
+    run = range(first, values[-1] + 1)
+    is_run = len(run) == len(values) and all(map(_is_same, values, run))
+    return run if is_run else None
+
+
+def _is_same(value: Any, number: int) -> bool:
+    return type(value) is int and value == number
+
+
+# What a dict left that a number stands for.
+_NUMBER: Final = object()
 _STOP: Final = ord(".")
 _HANDLERS: Final[dict[int, Callable[[_Machine], None]]] = {
     0x80: _Machine.proto, 0x95: _Machine.frame, 0x94: _Machine.memoize, ord("("): _Machine.mark,

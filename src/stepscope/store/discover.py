@@ -22,7 +22,7 @@ from stepscope.formats import FORMATS
 from stepscope.store import trace_runs
 from stepscope.store.companions import with_companions
 from stepscope.store.found import Found, Miss, Run, Source
-from stepscope.store.identify import XSPACE, examine, host_of, promises_xspace
+from stepscope.store.identify import XSPACE, examine, host_of, promises
 from stepscope.store.local import LocalTree, is_there, unlistable
 from stepscope.store.tree import Entry, Tree
 from stepscope.urls import is_url
@@ -231,13 +231,8 @@ class _Walk:
                 self.others[folder].append((entry, verdict))
 
 
-def _promises(name: str) -> bool:
-    """Whether the name alone makes a recording likely enough to look into a file far away."""
-    return promises_xspace(name) or any(one.promises(name) for one in FORMATS.values())
-
-
 def _verdict(tree: Tree, entry: Entry, *, named: bool = False) -> Miss | str:
-    if tree.remote and not named and not _promises(entry.name):
+    if tree.remote and not named and not promises(entry.name):
         # A first-bytes read per file of a bucket would cost a round trip each: the name decides.
         return examine(entry.path, entry.name, entry.size_bytes, lambda _: b"")
     try:

@@ -123,6 +123,11 @@ def promises_xspace(name: str) -> bool:
     return bool(_XPLANE_NAME.search(name))
 
 
+def promises(name: str) -> bool:
+    """Whether the name alone makes a recording likely enough to look into a file far away."""
+    return promises_xspace(name) or any(one.promises(name) for one in FORMATS.values())
+
+
 def examine(
     path: str, name: str, size_bytes: int, head: Callable[[int], bytes], *, named: bool = False
 ) -> Miss | str:

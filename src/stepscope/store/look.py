@@ -1,6 +1,6 @@
 """A look at parts of a file, here or behind a URL, without reading it whole.
 
-The first bytes of a file say who wrote it, its last, or a part that the first lead to. Of a
+Who wrote a file is in its first bytes, its last, or a part that the first lead to. Of a
 file behind a URL these are a few ranges, of a compressed one what its begin inflates to.
 """
 

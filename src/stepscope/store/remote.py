@@ -8,15 +8,17 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import isfinite
 from typing import Any, BinaryIO, Final, cast
 
 from stepscope.errors import StoreError
+from stepscope.store import web
 from stepscope.store.heads import Heads
 from stepscope.store.ranges import RangedFile, fetch
 from stepscope.store.tree import Answer, Entry, EntryKind
+from stepscope.store.web import WebFolder
 from stepscope.urls import file_system
 
 # A folder with this many folders or more is listed with all below it at once.
@@ -64,6 +66,7 @@ class RemoteTree:
     """A folder of an fsspec file system."""
 
     system: Any
+    web: WebFolder | None = None
     remote: bool = field(default=True, init=False)
     _listed: dict[str, list[dict[str, Any]]] = field(default_factory=dict, init=False, repr=False)
 
@@ -75,6 +78,9 @@ class RemoteTree:
         """
         path = self.system._strip_protocol(folder).rstrip("/")
         try:
+            if self.web is not None:
+                yield from self.web.entries(folder)
+                return
             listing = self._listed.pop(path, None)
             if listing is None:
                 listing = self.system.ls(path, detail=True)
@@ -100,7 +106,7 @@ class RemoteTree:
         if known is not None:
             return known
         try:
-            found = fetch(self.system, self.system._strip_protocol(entry.path), 0, size)
+            found = _part(self.system, self.system._strip_protocol(entry.path), 0, size)
         except OSError:
             raise
         except Exception as error:
@@ -167,6 +173,8 @@ def open_tree(url: str) -> tuple[RemoteTree, str, Entry | None]:
     """The tree a URL lies in, its root, and the entry when the URL is one file."""
     with reading(url):
         system, path = file_system(url, StoreError)
+        if web.is_web(system):
+            return _open_web(system, path)
         info = system.info(path)
         root = system.unstrip_protocol(path)
         tree = RemoteTree(system)
@@ -175,6 +183,24 @@ def open_tree(url: str) -> tuple[RemoteTree, str, Entry | None]:
         name = posixpath.basename(path)
         entry = Entry(root, name, "file", _size(info), _modified(info), version=_version(info))
         return tree, root, entry
+
+
+def _open_web(system: Any, path: str) -> tuple[RemoteTree, str, Entry | None]:
+    """The same of a plain web server, where a page with a slash at its end is a folder."""
+    info = system.info(path)
+    tree = RemoteTree(system, WebFolder(system))
+    folder = web.folder_of(info, path)
+    if folder:
+        return tree, folder.rstrip("/"), None
+    entry = web.entry_of(info, path)
+    return tree, path, replace(entry, size_bytes=max(entry.size_bytes, 0))
+
+
+def _part(system: Any, path: str, begin: int, end: int) -> bytes:
+    """Bytes of a file; of a web server without ranges no more is taken either."""
+    if web.is_web(system):
+        return web.part(system, path, begin, end - begin)
+    return fetch(system, path, begin, end)
 
 
 def files_inside(url: str) -> list[tuple[str, str]]:
@@ -191,6 +217,17 @@ def files_inside(url: str) -> list[tuple[str, str]]:
     return [(one.name, one.path) for one in entries]
 
 
+def _knows_ranges(system: Any, path: str) -> bool:
+    """Whether parts of a file can be had: some web servers give files as a whole only."""
+    if not web.is_web(system):
+        return True
+    try:
+        web.part(system, path, 1, 1)
+    except OSError:
+        return False
+    return True
+
+
 def open_binary(url: str) -> tuple[BinaryIO, int]:
     """A remote file for reading, and its size in bytes, as far as the back end is right about it.
 
@@ -200,7 +237,9 @@ def open_binary(url: str) -> tuple[BinaryIO, int]:
     with reading(url):
         system, path = file_system(url, StoreError)
         size = _size(system.info(path))
-        if not size:  # not known, so that there is nothing to divide
+        if not size or not _knows_ranges(system, path):  # there is nothing to divide
+            if web.is_web(system):
+                return cast(BinaryIO, io.BufferedReader(web.WebStream(system, path))), size
             return cast(BinaryIO, system.open(path, "rb")), 0
         return cast(BinaryIO, io.BufferedReader(RangedFile(system, path, size), 1 << 20)), size
 
@@ -213,4 +252,4 @@ def part_of(url: str, begin: int, end: int) -> bytes:
     """
     with reading(url):
         system, path = file_system(url, StoreError)
-        return fetch(system, path, begin, end)[: end - begin]  # a server may not know ranges
+        return _part(system, path, begin, end)[: end - begin]  # a server may not know ranges

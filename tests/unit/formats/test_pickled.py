@@ -8,6 +8,7 @@ import os
 import pickle
 import random
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -138,7 +139,7 @@ def test_a_dict_may_be_replaced_once_it_is_whole() -> None:
 
     data = pickle.dumps({"rows": [{"row": n} for n in range(3)], "other": {"x": 1}})
     found = loaded(io.BytesIO(data), title="", file="", replace=replace)
-    assert found == {"rows": [0, 1, 2], "other": {"x": 1}}
+    assert found == {"rows": [range(3)], "other": {"x": 1}}
     assert taken == [{"row": 0}, {"row": 1}, {"row": 2}]
 
 
@@ -152,6 +153,47 @@ def test_what_refers_to_a_replaced_dict_gets_what_stands_for_it(protocol: int) -
     )
     assert found == [7, kept, 7, {}, kept]
     assert found[1] is found[4]
+
+
+@pytest.mark.parametrize("protocol", [1, 2, 4, 5])
+def test_equal_lists_of_replaced_dicts_are_one(protocol: int) -> None:
+    """Each has a list of its own with the same dicts, and another dict has that list again."""
+    frame, other = {"line": 1}, {"line": 2}
+    lists = [[frame, other] for _ in range(2_000)] + [[other, frame], [{"line": 1}, other], []]
+    value = [{"row": 0, "frames": one} for one in lists for _ in range(2)]
+    seen: list[list[Any]] = []
+
+    def replace(one: dict[Any, Any]) -> int | None:
+        if "row" not in one:
+            return None
+        seen.append(one["frames"])
+        return len(seen) - 1
+
+    data = pickle.dumps({"rows": value, "again": lists[1]}, protocol=protocol)
+    found = loaded(io.BytesIO(data), title="", file="", replace=replace)
+    assert seen == [one for one in lists for _ in range(2)]
+    assert len({id(one) for one in seen if one}) == 3
+    assert found["rows"] == [range(len(value))] and found["again"] is seen[0]
+
+
+def test_many_events_with_lists_of_their_own_need_little_memory() -> None:
+    frame = {"line": 1, "filename": "a.py"}
+    value = [{"row": n, "frames": [frame] * 40} for n in range(20_000)]
+    data = pickle.dumps(value)
+    tracemalloc.start()
+    found = loaded(io.BytesIO(data), title="", file="", replace=lambda one: one.get("row"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == [range(20_000)]
+    assert peak < 100 * len(value) + 2 * len(data)
+
+
+def test_numbers_of_a_file_follow_on_each_other_in_lists_alone() -> None:
+    value = {"a": [1, 2, 3, 5, 6], "b": (1, 2), "c": [True, 2], "d": [9, 10, 11], "e": [4]}
+    data = pickle.dumps(value)
+    assert loaded(io.BytesIO(data), title="", file="") == value
+    found = loaded(io.BytesIO(data), title="", file="", replace=lambda _: None)
+    assert found == {**value, "d": [range(9, 12)]}
 
 
 def test_memo_numbers_may_leave_gaps() -> None:

@@ -1,4 +1,4 @@
-"""Who wrote a file follows from parts of it: its first bytes, its last, or what they lead to."""
+"""Who wrote a file is found in parts of it: its first bytes, its last, or what they lead to."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.formats.torch_memory.trace import ACTIONS, I64, MemoryTrace, whole
+
+I32 = NDArray[np.int32]
 
 _ALLOC, _FREE = ACTIONS.index("alloc"), ACTIONS.index("free_completed")
 _RESERVES: Final = [ACTIONS.index(one) for one in ("segment_alloc", "segment_map")]
@@ -99,15 +100,15 @@ class Held:
     size_bytes: I64
     address: I64
     time_ns: I64
-    stack: I64
-    line: I64
-    kind: I64
+    stack: I32
+    line: I32
+    kind: I32
     allocated_bytes: I64
     reserved_bytes: I64
     before: int
 
 
-def held(events: Mapping[str, NDArray[Any]], state: State) -> Held:
+def held(events: dict[str, NDArray[Any]], state: State) -> Held:
     """What a device held.
 
     The ring of events may begin long after the program did. What its first events give back, and
@@ -115,38 +116,55 @@ def held(events: Mapping[str, NDArray[Any]], state: State) -> Held:
     begin, so that sums are what the allocator had.
 
     Args:
-        events: Of this device, in order; with ``time_ns``.
+        events: Of this device, in order; with ``time_ns``. They are taken out.
         state: Of the device at the end.
     """
-    action, size = events["action"], np.maximum(events["size"], 0)
-    reserve = np.where(np.isin(action, _RESERVES), size, 0)
-    reserve -= np.where(np.isin(action, _RETURNS), size, 0)
-    # Of broken sizes nothing sensible is left; sums of them wrap.
-    reserved = np.int64(state.reserved_bytes) + (np.cumsum(reserve) - reserve.sum())
-    rows = np.flatnonzero((action == _ALLOC) | (action == _FREE))
+    action = events.pop("action")
+    rows = np.flatnonzero((action == _ALLOC) | (action == _FREE)).astype(np.int32)
     is_alloc = action[rows] == _ALLOC
-    address = events["addr"][rows]
+    reserved_bytes = _reserved(action, events["size"], rows, state)
+    times_ns = events.pop("time_ns")
+    start = int(times_ns[0]) if len(times_ns) else 0
+    times_ns = times_ns[rows]
+    # Of all events at once no more is kept than these that matter.
+    size, address = np.maximum(events.pop("size")[rows], 0), events.pop("addr")[rows]
+    stack, line, kind = (events.pop(name)[rows] for name in ("stack", "line", "kind"))
+    del action, rows
     begun, ended = _ends(address, is_alloc)
-    early_rows = rows[~is_alloc & ~begun]
+    early = np.flatnonzero(~is_alloc & ~begun)
     blocks = _blocks_before(state, address[is_alloc & ~ended])
-    start = int(events["time_ns"][0]) if len(action) else 0
-    early = len(early_rows) + len(blocks)
-    signed = np.concatenate(
-        [size[early_rows], blocks[:, 1], np.where(is_alloc, size[rows], -size[rows])]
-    )
-    none = np.zeros(len(early_rows), np.int64)
-    first = int((reserved[:1] - reserve[:1])[0]) if len(action) else state.reserved_bytes
+    early_sizes, early_addresses = size[early], address[early]
+    del begun, ended
+    np.negative(size, out=size, where=~is_alloc)
+    before = len(early) + len(blocks)
+    none = np.zeros(len(early), np.int32)
+    codes = blocks[:, 2:].astype(np.int32)
+    signed = np.concatenate([early_sizes, blocks[:, 1], size])
+    del size
     return Held(
         signed,
-        np.concatenate([events["addr"][early_rows], blocks[:, 0], address]),
-        np.concatenate([np.full(early, start), events["time_ns"][rows]]),
-        np.concatenate([none, blocks[:, 2], events["stack"][rows]]),
-        np.concatenate([none, blocks[:, 3], events["line"][rows]]),
-        np.concatenate([np.zeros(early, np.int64), events["kind"][rows]]),
+        np.concatenate([early_addresses, blocks[:, 0], address]),
+        np.concatenate([np.full(before, start), times_ns]),
+        np.concatenate([none, codes[:, 0], stack]),
+        np.concatenate([none, codes[:, 1], line]),
+        np.concatenate([np.zeros(before, np.int32), kind]),
         np.cumsum(signed),
-        np.concatenate([np.full(early, first), reserved[rows]]),
-        early,
+        np.concatenate([np.full(before, reserved_bytes[0]), reserved_bytes[1:]]),
+        before,
     )
+
+
+def _reserved(action: NDArray[Any], size: I64, rows: I32, state: State) -> I64:
+    """What was reserved before all events, and after each of these rows."""
+    changes = np.flatnonzero(np.isin(action, [*_RESERVES, *_RETURNS]))
+    signed = np.maximum(size[changes], 0)
+    signed[np.isin(action[changes], _RETURNS)] *= -1
+    # Of broken sizes nothing sensible is left; sums of them wrap.
+    after = np.concatenate([np.zeros(1, np.int64), np.cumsum(signed)])
+    after -= after[-1:].copy()
+    after += state.reserved_bytes
+    found = after[np.searchsorted(changes, rows, side="right")]
+    return np.concatenate([after[:1], found])
 
 
 def _ends(address: I64, is_alloc: I64) -> tuple[I64, I64]:

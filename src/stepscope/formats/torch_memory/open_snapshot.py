@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from stepscope.columns.space import I32, Space
 from stepscope.errors import FormatError
 from stepscope.formats.format import Input
+from stepscope.formats.packed import narrow
 from stepscope.formats.pickled import loaded
 from stepscope.formats.torch_memory.held import Held, State, held, states
 from stepscope.formats.torch_memory.trace import ACTIONS, I64, MemoryTrace
 from stepscope.formats.xspace.line_parts import LineParts, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
+from stepscope.kernels.memory import give_back
 from stepscope.schema import names
 
 TITLE: Final = "a PyTorch memory snapshot"
@@ -45,19 +47,15 @@ def open_snapshot(pieces: Input, *, file: str) -> Space:
     if segments is None:
         raise FormatError(TITLE, "it has neither segments nor device_traces", file=file)
     rings, strange = _rows(rings, len(columns["action"]))
-    del value  # a number for each event, as an object
+    del value
     unknown = int((columns["action"] < 0).sum())
     is_timed = _set_times(columns)
     ends = states(segments, trace)
     plane = PlaneWriter(names.HOST_PLANE)
     ran_out = columns["size"][columns["action"] == _OOM]
     plane.stat(names.IMPORTED, f"{_LACKS} {' '.join(_sentences(ends, ran_out))}".strip())
-    devices = sorted({*ends, *(number for number, rows in enumerate(rings) if len(rows))})
-    for device in devices:
-        rows = rings[device] if device < len(rings) else np.zeros(0, np.int64)
-        is_all = len(rows) == len(columns["action"]) and bool((rows[1:] > rows[:-1]).all())
-        events = columns if is_all else {name: one[rows] for name, one in columns.items()}
-        _write(plane, device, events, rows, ends.get(device, State()), trace)
+    _write_all(plane, columns, rings, ends, trace)
+    give_back()  # the recording needs the room
     if not plane.events:
         raise FormatError(
             TITLE,
@@ -67,6 +65,25 @@ def open_snapshot(pieces: Input, *, file: str) -> Space:
             "_dump_snapshot() after it.",
         )
     return space_of([plane], warnings=list(_warnings(is_timed, unknown, strange)))
+
+
+def _write_all(
+    plane: PlaneWriter,
+    columns: dict[str, NDArray[Any]],
+    rings: list[I64],
+    ends: dict[int, State],
+    trace: MemoryTrace,
+) -> None:
+    """The line of each device; the columns go on the way, being as large as what is written."""
+    count = len(columns["action"])
+    nothing = {name: np.zeros(0, one.dtype) for name, one in columns.items()}
+    for device in sorted({*ends, *(number for number, rows in enumerate(rings) if len(rows))}):
+        rows = rings[device] if device < len(rings) else np.zeros(0, np.int64)
+        is_all = len(rows) == count and bool((rows[1:] > rows[:-1]).all())
+        events = columns if is_all else {name: one[rows] for name, one in columns.items()}
+        _write(plane, device, events, rows, ends.get(device, State()), trace)
+        if is_all:  # no other device has any
+            columns = dict(nothing)
 
 
 def _parts(value: Any) -> tuple[Any, list[Any]]:
@@ -89,15 +106,28 @@ def _rows(rings: list[Any], count: int) -> tuple[list[I64], int]:
     found, strange = [], 0
     for ring in rings:
         entries = ring if isinstance(ring, list) else []
-        rows = np.asarray(
-            [row for row in entries if type(row) is int and 0 <= row < count], np.int64
-        )
-        rows = rows[np.sort(np.unique(rows, return_index=True)[1])]
+        listed, others = _listed(entries, count)
+        if (listed[1:] > listed[:-1]).all():
+            rows = listed
+        else:
+            rows = listed[np.sort(np.unique(listed, return_index=True)[1])]
         rows = rows[~is_taken[rows]]
         is_taken[rows] = True
-        strange += len(entries) - len(rows) + (ring is not entries)
+        strange += len(listed) - len(rows) + others + (ring is not entries)
         found.append(rows)
     return found, strange + int((~is_taken).sum())
+
+
+def _listed(entries: list[Any], count: int) -> tuple[I64, int]:
+    """The rows that a list of events names, and how many of its entries name none."""
+    parts, others = [np.zeros(0, np.int64)], 0
+    for one in entries:
+        run = one if isinstance(one, range) else range(one, one + 1) if type(one) is int else None
+        begin = 0 if run is None else min(max(run.start, 0), count)
+        end = 0 if run is None else max(min(run.stop, count), begin)
+        others += (1 if run is None else run.stop - run.start) - (end - begin)
+        parts.append(np.arange(begin, end))
+    return np.concatenate(parts), others
 
 
 def _set_times(columns: dict[str, NDArray[Any]]) -> bool:
@@ -121,42 +151,57 @@ def _write(
 ) -> None:
     """The line of one device: allocations and deallocations, and where memory ran out."""
     line = LineParts()
+    said = list(_said(events, row_of, trace))
+    count = len(events["action"])
     found = held(events, state)
     if len(found.size_bytes):
         taken, given_back = plane.names(names.MEMORY_EVENTS).tolist()
         kind = np.where(found.size_bytes >= 0, taken, given_back).astype(np.int32)
         zero = np.zeros(len(kind), np.int8)
         line.add(kind, found.time_ns, zero, list(_stats(plane, device, found, state, trace)))
+    for name, time_ns, stats in said:
+        code = np.full(len(time_ns), plane.name(name), np.int32)
+        line.add(code, time_ns, np.zeros(len(time_ns), np.int8), stats)
+    is_any = bool(len(found.size_bytes) or count)
+    del found
+    if is_any:
+        line.write(plane, device + 1, f"{names.MEMORY_LINE}{device}")
+
+
+def _said(
+    events: dict[str, NDArray[Any]], row_of: I64, trace: MemoryTrace
+) -> Iterator[tuple[str, I64, list[Stat]]]:
+    """Where memory ran out and where the snapshot is: name, times and stats."""
     for action, name in ((_OOM, "Out of memory"), (_SNAPSHOT, "Memory snapshot")):
         rows = np.flatnonzero(events["action"] == action)
         if len(rows):
             size = events["size"][rows]
             free = np.asarray([trace.device_free.get(one, -1) for one in row_of[rows].tolist()])
-            code = np.full(len(rows), plane.name(name))
             stats = [
                 *stat_of(names.REQUESTED_BYTES, size, size >= 0),
                 *stat_of("device_free_bytes", free, free >= 0),
             ]
-            line.add(code, events["time_ns"][rows], np.zeros(len(rows), np.int64), stats)
-    if len(found.size_bytes) or len(events["action"]):
-        line.write(plane, device + 1, f"{names.MEMORY_LINE}{device}")
+            yield name, events["time_ns"][rows], stats
 
 
 def _stats(
     plane: PlaneWriter, device: int, found: Held, state: State, trace: MemoryTrace
 ) -> Iterator[Stat]:
     """What the memory page reads of each allocation."""
-    size = np.abs(found.size_bytes)
+    size = narrow(np.abs(found.size_bytes))
     count = len(size)
-    allocator = np.full(count, plane.text(f"torch_gpu_{device}"), np.int32)
+    allocator = np.broadcast_to(np.int32(plane.text(f"torch_gpu_{device}")), count)
     yield Stat(names.ALLOCATOR_NAME, allocator, is_text=True)
     for name, values in (
         (names.REQUESTED_BYTES, size),
         (names.ALLOCATION_BYTES, size),
         (names.ADDRESS, found.address),
-        (names.BYTES_ALLOCATED, found.allocated_bytes),
-        (names.BYTES_AVAILABLE, np.maximum(found.reserved_bytes - found.allocated_bytes, 0)),
-        (names.PEAK_BYTES_IN_USE, np.maximum.accumulate(found.allocated_bytes)),
+        (names.BYTES_ALLOCATED, narrow(found.allocated_bytes)),
+        (
+            names.BYTES_AVAILABLE,
+            narrow(np.maximum(found.reserved_bytes - found.allocated_bytes, 0)),
+        ),
+        (names.PEAK_BYTES_IN_USE, narrow(np.maximum.accumulate(found.allocated_bytes))),
     ):
         yield Stat(name, values)
     line = _texts(plane, trace, found.line)
@@ -172,7 +217,7 @@ def _stats(
         yield Stat(names.FRAGMENTATION, np.asarray([state.fragmentation]), np.asarray([count - 1]))
 
 
-def _texts(plane: PlaneWriter, trace: MemoryTrace, codes: I64) -> I32:
+def _texts(plane: PlaneWriter, trace: MemoryTrace, codes: I32) -> I32:
     """Ids on the plane of texts by code; 0 for none."""
     used, inverse = np.unique(codes, return_inverse=True)
     ids = [plane.text(trace.texts[one]) if one > 0 else 0 for one in used.tolist()]

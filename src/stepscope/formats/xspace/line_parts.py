@@ -66,5 +66,7 @@ def by_place(place: NDArray[Any], rows: Rows) -> Iterator[tuple[int, Rows]]:
 
 def stat_of(name: str, values: NDArray[Any], chosen: Bool, *, is_text: bool = False) -> list[Stat]:
     """A stat of the chosen of some events, as one or no stat."""
+    if len(chosen) and chosen.all():
+        return [Stat(name, values, None, is_text)]
     rows = np.flatnonzero(chosen).astype(np.int32)
     return [Stat(name, values[rows], rows, is_text)] if len(rows) else []

@@ -303,13 +303,16 @@ class PlaneWriter:
         self, stats: Sequence[Stat], count: int, order: I64 | None
     ) -> tuple[StatValues, ...]:
         """The stats with the places their events got; None: those they had."""
-        place = np.arange(count, dtype=np.int32)
+        every = place = np.arange(count, dtype=np.int32)
         if order is not None:
-            place[order] = np.arange(count, dtype=np.int32)
+            place = np.empty_like(every)
+            place[order] = every
         found = []
         for stat in stats:
             kind, bits = stat_bits(stat)
-            rows = place if stat.rows is None else place[stat.rows]
+            rows = place if stat.rows is None else stat.rows
+            if stat.rows is not None and order is not None:
+                rows = place[stat.rows]
             if len(rows) != len(bits):
                 raise ValueError(f"stat {stat.name!r} has {len(bits)} values for {len(rows)} rows")
             if (rows[1:] <= rows[:-1]).any():

@@ -132,7 +132,8 @@ class _Filler:
         self.events.duration_ps[rows] = line.duration_ps
         # Some events at a time: what is between the two is as large as the columns themselves.
         cuts = np.append(np.arange(0, count, _BLOCK_EVENTS), count)
-        spans = [np.searchsorted(stat.rows, cuts) for stat in line.stats]
+        # Cuts of another type would have rows copied into it.
+        spans = [np.searchsorted(stat.rows, cuts.astype(stat.rows.dtype)) for stat in line.stats]
         for number, (begin, end) in enumerate(pairwise(cuts.tolist())):
             place = self._begins(
                 [
