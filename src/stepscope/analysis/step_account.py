@@ -29,7 +29,7 @@ from stepscope.tables.recording.environment import environment
 from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
-from stepscope.verdicts.sentences import written_out
+from stepscope.verdicts.sentences import MANY, part_words, written_out
 
 
 class PartRow(Row):
@@ -316,33 +316,8 @@ def _headline(made: list[Part], step_ps: float, steps: HostSteps) -> str:
     share = first.total_ps / int(steps.kept.sum()) / step_ps
     length = f"{ms(step_ps):.3g} ms"
     whole = f"the {length} recorded" if steps.markers.is_window else f"each {length} step"
-    take = "take" if first.kind in _MANY else "takes"
-    return written_out(f"{described(first.kind, first.name)} {take} {share:.0%} of {whole}.")
-
-
-_WORDS = {
-    "op": "The ops of the family {name}",
-    "eager": "What the program runs op by op in a loop",
-    "function": "The ops that {name} runs",
-    "program": "Running the compiled function {name}",
-    "framework": "The framework's own work on the loop's thread ({name})",
-    "region": "A range that the program marks, with nothing else recorded in it",
-    "unrecorded": "Time in which nothing was recorded on the loop's thread",
-    "input": "Waiting for input ({name})",
-    "compile": "Compiling and tracing ({name})",
-    "copy": "Copying",
-    "launch": "Launching kernels",
-    "wait": "Waiting ({name})",
-    "collective": "Communication between devices",
-    "allocation": "Allocating memory",
-}
-# Parts that are several things.
-_MANY = ("op", "function")
-
-
-def described(kind: str, name: str) -> str:
-    """A part as the subject of a sentence."""
-    return _WORDS.get(kind, "{name}").format(name=name)
+    take = "take" if first.kind in MANY else "takes"
+    return written_out(f"{part_words(first.kind, first.name)} {take} {share:.0%} of {whole}.")
 
 
 _NOT_PLAYED = WhatIf(nan, nan, nan)

@@ -35,3 +35,28 @@ def _said(choice: str, framework: str) -> str:
     """One alternative, or all of them, each once, where the framework is unknown."""
     named = dict(one.strip().split(": ", 1) for one in choice.split(" | "))
     return named.get(framework, "") if framework else ", ".join(dict.fromkeys(named.values()))
+
+
+_WORDS = {
+    "op": "The ops of the family {name}",
+    "eager": "What the program runs op by op in a loop",
+    "function": "The ops that {name} runs",
+    "program": "Running the compiled function {name}",
+    "framework": "The framework's own work on the loop's thread ({name})",
+    "region": "The range {name}, in which nothing else was recorded,",
+    "unrecorded": "Time in which nothing was recorded on the loop's thread",
+    "input": "Waiting for input ({name})",
+    "compile": "Compiling and tracing ({name})",
+    "copy": "Copying",
+    "launch": "Launching kernels",
+    "wait": "Waiting ({name})",
+    "collective": "Communication between devices",
+    "allocation": "Allocating memory",
+}
+#: Parts that are several things.
+MANY = ("op", "function")
+
+
+def part_words(kind: str, name: str) -> str:
+    """A part as the subject of a sentence."""
+    return _WORDS.get(kind, "{name}").format(name=name)
