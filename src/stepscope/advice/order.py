@@ -210,9 +210,14 @@ def _with_place(one: Finding, part: Finding) -> Finding:
 
 
 def _both(first: tuple[Ref, ...], second: tuple[Ref, ...]) -> tuple[Ref, ...]:
-    """Evidence of two findings, what both point to once."""
-    said = {(one.tool, one.what) for one in first}
-    return (*first, *(one for one in second if (one.tool, one.what) not in said))
+    """Evidence of two findings; what both point to once, with the rows of both."""
+    found = {(one.tool, one.what): one for one in first}
+    for one in second:
+        key = (one.tool, one.what)
+        held = found.get(key)
+        rows = one.rows if held is None else tuple(dict.fromkeys((*held.rows, *one.rows)))
+        found[key] = replace(one if held is None else held, rows=rows)
+    return tuple(found.values())
 
 
 def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, str]:
