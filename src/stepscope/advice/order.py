@@ -40,8 +40,6 @@ _SURE_CAUSE = 0.4
 _MOSTLY_FRAC = 0.5
 # A rule explains a part if it accounts for this share of it.
 _SAME_FRAC = 0.4
-# Parts that only rules of their own know how to shorten: what is left of them is still the answer.
-_ON_DEVICE = ("copy", "collective")
 # A rule says more than a part if it accounts for more than this many times its time.
 _MORE = 1.01
 # What a rule itself hardly believes is not an alarm.
@@ -202,8 +200,8 @@ def _with_place(one: Finding, part: Finding) -> Finding:
             wrong_when=one.wrong_when,
         )
     measured = dict(one.measured)
-    if part.measured["kind"] in _ON_DEVICE:
-        # It is about all of the part, whatever its own change saves of it, and ranks as the part.
+    if part.measured["kind"] == "copy":
+        # What compute cannot hide of a copy is still where the step goes: it ranks as the part.
         measured["worth_ms"] = part.measured["worth_ms"]
     evidence = _both(one.evidence, part.evidence[:1])
     return replace(one, place=part.place, evidence=evidence, measured=measured)
