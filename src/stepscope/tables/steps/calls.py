@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -146,12 +147,14 @@ def eager_ops(host: Host) -> list[Calls]:
 def ranges(host: Host) -> Iterator[list[Calls]]:
     """Ranges of the thread on which most of their time is, the outermost first, then those within.
 
-    None where ops or devices were recorded: what these do again and again tells more.
+    Each list has what is directly within these as well, which recurs with them in a loop. None
+    where ops or devices were recorded: what these do again and again tells more; and none of what
+    the frameworks' own profilers recorded, whose ranges are the runtime's.
     """
-    rows = host_thread_rows(host)
-    if len(rows) == 0 or len(host_ops(host).rows) or len(device_rows(host)):
+    space, rows = host.space, host_thread_rows(host)
+    is_own = names.IMPORTED in space.stat_metadata.name
+    if not is_own or len(rows) == 0 or len(host_ops(host).rows) or len(device_rows(host)):
         return
-    space = host.space
     lines = [space.lines[row] for row in rows.tolist()]
     every = np.concatenate([np.arange(one.begin, one.end, dtype=np.int64) for one in lines])
     every = _on_program_threads(host, every[space.length_ps[every] > 0])
@@ -162,7 +165,9 @@ def ranges(host: Host) -> Iterator[list[Calls]]:
     start, length = space.events.start_ps[every], space.length_ps[every]
     depth = nest(start, length, np.asarray([0, len(every)], dtype=np.int64)).depth
     for level in range(min(int(depth.max()) + 1, _MOST_LEVELS)):
-        yield _by_name(host, every[depth == level], "range", line)
+        outer = _by_name(host, every[depth == level], "range", line)
+        inner = _by_name(host, every[depth == level + 1], "part", line)
+        yield outer + [replace(one, weight=_OP_WEIGHT) for one in inner]
 
 
 def runs(host: Host) -> list[Calls]:

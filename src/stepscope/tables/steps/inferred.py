@@ -78,7 +78,11 @@ def rounds_of_ranges(host: Host) -> Markers | None:
     """Ranges that the program marks, where nothing but ranges was recorded: the outermost loop."""
     for found in lists.ranges(host):
         cycle = find_cycle(found, several=1.0)
-        if cycle is not None and len(cycle) >= _FEWEST and cycle.explained >= _WHOLE:
+        if cycle is None or cycle.anchor.kind != "range" or cycle.explained < _WHOLE:
+            continue
+        # One name alone recurs whatever it is: a loop's rounds are even, or called so.
+        is_alone = len(cycle.agreeing) < 2 and not is_step_name(cycle.anchor.name)
+        if len(cycle) >= _FEWEST and not (is_alone and _unevenness(cycle) > _EVEN):
             return _markers(host, cycle, found)
     return None
 
@@ -221,6 +225,7 @@ def _listed(kinds: set[str]) -> str:
         "run": "runs of compiled programs",
         "kernel": "kernels",
         "range": "ranges",
+        "part": "ranges",
     }
     return " and ".join(sorted(words[kind] for kind in kinds))
 
