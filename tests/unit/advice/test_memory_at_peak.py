@@ -36,6 +36,19 @@ def test_the_function_that_holds_most_is_named_with_its_line(tmp_path: Path) -> 
     assert "step (work/train.py) 10 MiB (11%, 1 block)" in found.message
 
 
+def test_each_line_of_a_script_is_a_holder(tmp_path: Path) -> None:
+    events = [
+        event("alloc", 0, 30 * MB, 1, "train.py:8 <module>"),
+        event("alloc", 30 * MB, 50 * MB, 2, "train.py:13 <module>"),
+    ]
+    value = {"segments": [segment(0, 100 * MB)], "device_traces": [events]}
+    found = told(written(tmp_path / "a.pickle", value))
+    assert found.title == "work/train.py:13 holds 62% of the peak memory"
+    assert found.place is not None
+    assert (found.place.file, found.place.line) == ("work/train.py", 13)
+    assert "work/train.py:8 30 MiB" in found.message
+
+
 def test_memory_from_before_asks_for_a_longer_history(tmp_path: Path) -> None:
     block = {"address": 0, "size": 90 * MB, "requested_size": 90 * MB, "state": "active_allocated"}
     events = [event("alloc", 90 * MB, 5 * MB, 2, MODEL)]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _SOME_FRAC, _MOST = 0.05, 3
 # Memory that was there from the start has this share of the peak, and nobody is named.
 _UNSEEN_FRAC = 0.5
+_SCRIPT: Final = "<module>"
 _LINE: Final = re.compile(r"(?P<file>.+):(?P<line>\d+) (?P<function>.+)")
 
 
@@ -35,6 +36,7 @@ _LINE: Final = re.compile(r"(?P<file>.+):(?P<line>\d+) (?P<function>.+)")
 class _Holder:
     """What one function, or one kind of op, holds at the peak; ``lines``: bytes by line."""
 
+    file: str = ""
     held_bytes: int = 0
     kept_bytes: int = 0
     blocks: int = 0
@@ -62,7 +64,7 @@ def _finding(memory: MemorySystem, others: int) -> Finding:
     peak = max(memory.peak_bytes, 1)
     unseen = sum(one.held_bytes for (by, _), one in held if by == names.ALLOCATED_BEFORE)
     unseen += memory.before_recording_bytes or 0
-    name = who[1] if who[1] not in ("", "<module>") else who[0]
+    name = who[1] if who[1] not in ("", _SCRIPT) else who[0]
     listed = [
         _in_words(by, one, peak)
         for by, one in held[: _MOST + 1]
@@ -83,7 +85,7 @@ def _finding(memory: MemorySystem, others: int) -> Finding:
         no_saving="it is memory that is held here, and no time was recorded",
         confidence=1.0,
         title=f"{name} holds {most.held_bytes / peak:.0%} of the peak memory",
-        place=Place(function=who[1], file=who[0], line=line) if who[1] else None,
+        place=Place(function=who[1], file=most.file, line=line) if who[1] else None,
         message=f"At its peak {memory.id} has {gib(peak)}{of} in use: {', '.join(listed)}."
         f"{kept}{more}",
         measured={
@@ -106,12 +108,18 @@ def _finding(memory: MemorySystem, others: int) -> Finding:
 
 
 def _holders(memory: MemorySystem) -> list[tuple[tuple[str, str], _Holder]]:
-    """Who holds how much, the most first: by (file, function); (name, "") where none is known."""
+    """Who holds how much, the most first: by (file, function); (name, "") where none is known.
+
+    A script is not one function: each of its lines is a holder, its file with the line.
+    """
     found: dict[tuple[str, str], _Holder] = defaultdict(_Holder)
     for row in memory.breakdown.records():
         place = _LINE.fullmatch(row.op_name)
         who = (place["file"], place["function"]) if place else (row.op_name or row.origin, "")
+        if place and who[1] == _SCRIPT:
+            who = (f"{who[0]}:{place['line']}", _SCRIPT)
         one = found[who]
+        one.file = place["file"] if place else ""
         one.held_bytes += row.allocation_bytes
         one.kept_bytes += max(row.kept_bytes, 0)
         one.blocks += row.occurrences
@@ -124,7 +132,7 @@ def _in_words(who: tuple[str, str], one: _Holder, peak: int) -> str:
     file, function = who
     if file == names.ALLOCATED_BEFORE:
         file = file.lower()
-    name = f"{function} ({file})" if function else file
+    name = f"{function} ({file})" if function not in ("", _SCRIPT) else file
     blocks = "1 block" if one.blocks == 1 else f"{one.blocks:,} blocks"
     return f"{name} {gib(one.held_bytes)} ({one.held_bytes / peak:.0%}, {blocks})"
 
