@@ -167,6 +167,8 @@ IS_P2P: Final = "is_p2p"
 KERNEL_US: Final = "kernel_us"
 # Of the host's plane of another tool's recording: which tool's, and what such files cannot hold.
 IMPORTED: Final = "_imported"
+#: On a host's plane: ranges without another meaning are those that the program names.
+PROGRAM_RANGES: Final = "_program_ranges"
 # What the recorder was asked for, serialised (schema/profile_options.py).
 PROFILE_OPTIONS: Final = "profile_options"
 DROPPED_TRACES: Final = "dropped_traces"

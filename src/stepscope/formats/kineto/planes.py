@@ -67,6 +67,7 @@ def planes_of(
     host = host_plane(trace, slices, ops=ops, count=count, marks=marks)
     if note:
         host.stat(names.IMPORTED, note)
+        host.stat(names.PROGRAM_RANGES, 1)
     give_back()
     found = links(slices, of_ops=note == OF_ONE_RUN)
     give_back()

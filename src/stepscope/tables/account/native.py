@@ -51,7 +51,10 @@ _COMPILE = re.compile(
 # The driver's calls that copy. Where a device was recorded, they are launches of what it copies.
 _COPY = re.compile(r"^(?:cu|cuda|hip)Memcpy")
 _WAIT = re.compile(
-    r"wait for completion|::Await|^Wait for |Synchroniz|\bAwait\b|BlockUntil|BlockHost"
+    r"wait for completion|::Await|^Wait for |Synchroniz|\bAwait\b|BlockUntil|BlockHost|"
+    # Calls of the operating system, as Nsight Systems records them.
+    r"^(?:p?poll|select|epoll_wait|futex|sem_\w*wait|pthread_(?:cond_\w*wait|join)|wait(?:pid|4)|"
+    r"\w*sleep|accept4?)$"
 )
 # PyTorch's ops that compute nothing: what they copy, if they do, an op within them copies.
 _VIEW = re.compile(
@@ -72,10 +75,12 @@ class NativeLabels:
     Attributes:
         labels: (name, type) of each.
         longest: Event row of the longest op of each, -1 none.
+        are_ranges: Whether what has no other meaning are ranges that the program names.
     """
 
     labels: tuple[tuple[str, str], ...]
     longest: I64
+    are_ranges: bool
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -143,7 +148,9 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         runs &= ~(is_short[here] & starts_program[here])
         kind[here] = np.where(runs, OP, kind[here])
     label = _in_updates(host, rows, nesting, kind, label, labels)
-    named = NativeLabels(tuple(labels), _longest_ops(rows, length, kind, label, len(labels)))
+    longest = _longest_ops(rows, length, kind, label, len(labels))
+    are_ranges = names.PROGRAM_RANGES in space.stat_metadata.name
+    named = NativeLabels(tuple(labels), longest, are_ranges)
     codes = label.astype(np.int32)
     return Native(start, length, kind, codes, within, named)
 

@@ -122,18 +122,14 @@ def owners(found: Account) -> list[Owner]:
     """Every owner of the account, the largest first."""
     order = np.argsort(-found.time_ps.sum(axis=1), kind="stable")
     listed = [_owner(found, row) for row in order.tolist() if found.time_ps[row].any()]
-    if found.frames is not None or not _marks_regions(listed):
+    are_ranges = found.native is not None and found.native.are_ranges
+    is_torch = any(one.name.startswith("aten/") for one in listed)
+    if found.frames is not None or not (is_torch or are_ranges):
         return listed
     return [
         replace(one, kind="region", name=one.name.strip()) if _is_region(one) else one
         for one in listed
     ]
-
-
-def _marks_regions(listed: list[Owner]) -> bool:
-    """Whether ranges are the program's: PyTorch marks few itself, a tracer of one's own none."""
-    is_torch = any(one.name.startswith("aten/") for one in listed)
-    return is_torch or not any(one.kind in ("op", "framework") for one in listed)
 
 
 # What PyTorch and the drivers mark themselves; anything else is a region that the program marks.

@@ -152,7 +152,7 @@ def ranges(host: Host) -> Iterator[list[Calls]]:
     the frameworks' own profilers recorded, whose ranges are the runtime's.
     """
     space, rows = host.space, host_thread_rows(host)
-    is_own = names.IMPORTED in space.stat_metadata.name
+    is_own = names.PROGRAM_RANGES in space.stat_metadata.name
     if not is_own or len(rows) == 0 or len(host_ops(host).rows) or len(device_rows(host)):
         return
     lines = [space.lines[row] for row in rows.tolist()]
