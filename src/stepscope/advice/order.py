@@ -200,8 +200,9 @@ def _with_place(one: Finding, part: Finding) -> Finding:
             wrong_when=one.wrong_when,
         )
     measured = dict(one.measured)
-    if part.measured["kind"] == "copy":
-        # What compute cannot hide of a copy is still where the step goes: it ranks as the part.
+    if part.measured["kind"] == "copy" or one.saving_per == "recording":
+        # What compute cannot hide of a copy is still where the step goes; of a recording without
+        # steps nothing is an alarm. Both rank as the part.
         measured["worth_ms"] = part.measured["worth_ms"]
     evidence = _both(one.evidence, part.evidence[:1])
     return replace(one, place=part.place, evidence=evidence, measured=measured)

@@ -147,12 +147,23 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         runs = (kind[here] == FRAME) & ((outer == DISPATCH) | (outer == OP)) & (label[here] >= 0)
         runs &= ~(is_short[here] & starts_program[here])
         kind[here] = np.where(runs, OP, kind[here])
+    _hand_over(nesting, kind)
     label = _in_updates(host, rows, nesting, kind, label, labels)
     longest = _longest_ops(rows, length, kind, label, len(labels))
     are_ranges = names.PROGRAM_RANGES in space.stat_metadata.name
     named = NativeLabels(tuple(labels), longest, are_ranges)
     codes = label.astype(np.int32)
     return Native(start, length, kind, codes, within, named)
+
+
+def _hand_over(nesting: Nesting, kind: U8) -> None:
+    """Ops that launch what a device computes: what they take of the thread is the hand-over's."""
+    parent = nesting.parent.astype(np.int64)
+    launches = kind == LAUNCH
+    for level in range(int(nesting.depth.max(initial=0)), 0, -1):
+        inner = np.flatnonzero((nesting.depth == level) & launches)
+        launches[parent[inner]] = True
+    kind[launches & (kind == OP)] = DISPATCH
 
 
 def _within(nesting: Nesting, kind: U8, label: I64) -> I32:

@@ -71,7 +71,7 @@ def test_a_kernel_is_of_the_line_that_launched_it(tmp_path: Path) -> None:
     part = products(found)
     assert part.name == "matmul"
     assert (part.function, part.file) == ("Decoder.forward", "model.py")
-    assert part.launched == ("Decoder.forward (model.py:30) 74%, Encoder.forward (model.py:12) 25%")
+    assert part.launched == ("Decoder.forward (model.py:30) 75%, Encoder.forward (model.py:12) 25%")
     # Every moment keeps one owner.
     whole = pytest.approx(found.step_time_ms)
     assert sum(one.time_ms for one in found.parts.records()) == whole
@@ -80,6 +80,28 @@ def test_a_kernel_is_of_the_line_that_launched_it(tmp_path: Path) -> None:
         "Decoder.forward": pytest.approx(0.6),
         "Encoder.forward": pytest.approx(0.2),
     }
+
+
+def test_what_launching_ops_take_of_the_thread_is_the_hand_over_and_not_the_ops(
+    tmp_path: Path,
+) -> None:
+    """The device has 20 of each 100 µs; the rest is the way of each op to its kernel."""
+
+    def layer(at: float, number: int) -> list[dict[str, Any]]:
+        return [
+            x("cpu_op", "aten::conv2d", at, 95),
+            x("cpu_op", "aten::cudnn_convolution", at + 5, 85),
+            x("cuda_runtime", "cudaLaunchKernel", at + 60, 5, PID, PID, correlation=number),
+            kernel(at + 66, 20, number),
+        ]
+
+    marks = [x("user_annotation", f"ProfilerStep#{at}", 1000 * at, 1000) for at in range(3)]
+    events = [one for at in range(30) for one in layer(100 * at, at + 1)]
+    found = opened(tmp_path, [*marks, *events])
+    kinds = {one.kind: one.time_ms for one in found.parts.records()}
+    assert kinds["op"] == pytest.approx(0.2)
+    assert kinds["framework"] == pytest.approx(0.7)
+    assert kinds["launch"] == pytest.approx(0.05)
 
 
 def test_a_gradient_is_of_the_line_that_ran_the_op_it_is_of(tmp_path: Path) -> None:
