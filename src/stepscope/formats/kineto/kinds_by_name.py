@@ -27,18 +27,19 @@ _TOLD_BY_NAME: Final = (
     "No category of this trace says what its events are: kernels, copies and calls of Python were "
     "recognised by their names, all others are ranges of the program."
 )
-# viztracer's "f (/a/b.py:12)" and "f (/a/b.py:12:3)".
+# viztracer's "f (/a/b.py:12)".
 _CALL: Final = re.compile(r"(?P<function>[^()]+) \((?P<file>.+\.pyw?|<[^>]*>):(?P<line>\d+)\)")
 # A function of C, beside such calls: "builtins.sum", "time.sleep", "list.append".
 _BUILT_IN: Final = re.compile(r"(?P<owner>[\w.]+)\.(?P<function>\w+)")
 _COPY: Final = re.compile(r"mem_?cpy|mem ?copy|\bcopy\b", re.IGNORECASE)
 _SET: Final = re.compile(r"\[?mem_?set\b", re.IGNORECASE)
-# Demangled or mangled C++, and the libraries' own names.
+# Mangled C++, and the libraries' own names.
 _KERNEL: Final = re.compile(
-    r"void [\w:~]+.*\(.*\)|[\w:]+<.*>\(.*\)|_Z\w+|nccl(?:Dev)?Kernel.*|"
-    r"(?:ampere|volta|turing|hopper|sm\d{2,3}|cutlass|cudnn|nccl|triton)_\w+",
-    re.DOTALL,
+    r"_Z\w+$|nccl(?:Dev)?Kernel|"
+    r"(?:ampere|volta|turing|hopper|sm\d{2,3}|cutlass|cudnn|nccl|triton)_\w+$"
 )
+# How demangled C++ begins; its arguments end it, and nothing between is looked at.
+_DEMANGLED: Final = re.compile(r"void [\w:~]|[\w:]+<")
 _ON_DEVICE: Final = tuple(KIND[kind] for kind in ("kernel", "copy", "set"))
 # A stream's events are what devices run, but for a few that somebody added.
 _STREAM_FRAC: Final = 0.9
@@ -87,7 +88,8 @@ def _kind(name: str) -> int:
         return KIND["copy"]
     if _SET.match(name):
         return KIND["set"]
-    return KIND["kernel" if _KERNEL.fullmatch(name) else "annotation"]
+    is_demangled = name.endswith(")") and _DEMANGLED.match(name) is not None
+    return KIND["kernel" if is_demangled or _KERNEL.match(name) else "annotation"]
 
 
 def _tell_calls(trace: Trace, slices: Slices, kind: NDArray[np.uint8]) -> None:
@@ -102,11 +104,13 @@ def _tell_calls(trace: Trace, slices: Slices, kind: NDArray[np.uint8]) -> None:
         found = _CALL.fullmatch(names[code])
         if found is not None:
             names[code] = f"{found['file']}({found['line']}): {found['function']}"
+    built_in = np.zeros(len(names), np.bool_)
     for code in np.unique(slices.name[both & ~calls]).tolist():
         found = _BUILT_IN.fullmatch(names[code])
         if found is not None:
             names[code] = f"{found['owner']} {found['function']}"
-            kind[slices.name == code] = KIND["python"]
+            built_in[code] = True
+    kind[both & built_in[slices.name]] = KIND["python"]
     slices.names = names
 
 

@@ -115,7 +115,19 @@ def test_that_names_tell_is_said_and_spoils_nothing(tmp_path: Path) -> None:
 
 
 LONG = "9" * 400
-NAMES = ["", "(:1)", "void (", "f (" * 200, "a" * 5000 + "(b.py:1)", "<<<>>>()", f"x (y.py:{LONG})"]
+FAR = 100_000
+NAMES = [
+    "void f" + "(" * FAR,
+    "a<" + ">(" * FAR,
+    "a." * FAR + "!",
+    "",
+    "(:1)",
+    "void (",
+    "f (" * 200,
+    "a" * 5000 + "(b.py:1)",
+    "<<<>>>()",
+    f"x (y.py:{LONG})",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
