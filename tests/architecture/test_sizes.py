@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from tests.architecture.tree import ROOT
 
@@ -79,3 +84,22 @@ def test_no_file_has_a_name_that_says_nothing() -> None:
     vague = [name_of(path) for path in sources() if path.stem.lower() in VAGUE]
     vague += [name_of(path.parent) for path in sources() if path.parent.name.lower() in VAGUE]
     assert vague == []
+
+
+# Recordings of the collection are the largest files that belong here.
+TRACKED_BYTES = 2_000_000
+BUILT = {".whl", ".egg", ".so", ".pyd", ".pyc", ".o", ".a", ".zip", ".tar"}
+
+
+def test_git_holds_nothing_that_is_built_or_fetched() -> None:
+    """A wheel downloaded into the checkout stays in every clone for ever once it is committed."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("asks git what it tracks")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, timeout=60
+    ).stdout
+    tracked = [ROOT / name for name in os.fsdecode(listed).split("\0") if name]
+    present = [path for path in tracked if path.is_file()]
+    assert len(present) > 500
+    assert [name_of(path) for path in present if path.suffix in BUILT] == []
+    assert [name_of(path) for path in present if path.stat().st_size > TRACKED_BYTES] == []
