@@ -54,11 +54,12 @@ def main() -> int:
         for line in report(quick=chosen.quick):
             print(line, flush=True)
         return 0
+    # First what they cost: a child counts the memory that its parent held when it began.
+    for line in report(quick=chosen.quick):
+        print(line, flush=True)
     matrix = Matrix(list(trials(faulty)))
     matrix.clean, matrix.named_in_clean = clean(healthy, chosen.hosts)
     print(matrix.render())
-    for line in report(quick=chosen.quick):
-        print(line, flush=True)
     print(f"{time.perf_counter() - began:.0f} s")
     return 0
 

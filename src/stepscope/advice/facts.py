@@ -116,7 +116,7 @@ FACTS = (
     ),
     RuleFacts(
         "unfused-ops",
-        title="Elementwise ops are not fused",
+        title="Elementwise kernels are not fused",
         needs=("overview_page", "kernel_stats"),
         cause_of=("roofline-gap",),
     ),

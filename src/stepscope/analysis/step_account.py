@@ -209,6 +209,7 @@ class StepAccount(Result):
         has_device: Whether any of that ran on a device.
         has_python: Whether what Python did was recorded.
         has_events: Whether the frameworks' own events of the loop's thread were.
+        has_ops: Whether there is more among these than calls of a device's runtime.
         recorder_ms: Per step, the recorder's own work; no part of the program.
         growth: Where each step runs more ops than the one before; None where it does not.
         unused_gradients: Forward ops whose gradients nothing computed; None where there are none.
@@ -226,6 +227,7 @@ class StepAccount(Result):
     has_device: bool
     has_python: bool
     has_events: bool
+    has_ops: bool
     recorder_ms: float
     growth: OpsGrowth | None
     unused_gradients: UnusedGradients | None
@@ -256,6 +258,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_device=longest.compute.has_device,
         has_python=longest.frames is not None,
         has_events=longest.native is not None,
+        has_ops=longest.native is not None and longest.native.has_ops,
         recorder_ms=ms(recorder) / len(start),
         growth=_growth(longest),
         unused_gradients=_unused(host, longest, len(start)),
@@ -275,6 +278,7 @@ def _nothing() -> StepAccount:
         has_device=False,
         has_python=False,
         has_events=False,
+        has_ops=False,
         recorder_ms=0.0,
         growth=None,
         unused_gradients=None,

@@ -74,6 +74,7 @@ def account(*parts: dict[str, Any], rivals: list[dict[str, Any]] | None = None) 
         has_device=False,
         has_python=True,
         has_events=True,
+        has_ops=True,
         recorder_ms=0.0,
         growth=None,
         unused_gradients=None,

@@ -3069,6 +3069,7 @@ export interface StepAccount extends ResultBody {
   readonly has_device: boolean;
   readonly has_python: boolean;
   readonly has_events: boolean;
+  readonly has_ops: boolean;
   readonly recorder_ms: number | null;
   readonly growth: OpsGrowth | null;
   readonly unused_gradients: UnusedGradients | null;

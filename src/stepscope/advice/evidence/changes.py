@@ -18,7 +18,7 @@ ONCE: Final = ChangeClass(
     0.85, "it is done once, before the loop; at most what surrounds it in the loop goes too"
 )
 SUPPLIED: Final = ChangeClass(
-    0.8, "batches are ready when the step asks for them, and leave it the cores at best"
+    0.8, "batches are ready when the step asks for them; at best making them takes no core from it"
 )
 OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which does not slow down")
 BATCHED: Final = ChangeClass(

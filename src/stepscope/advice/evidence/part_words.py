@@ -321,14 +321,28 @@ def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
             f"For {_share(part, account)} no device ran anything, and nothing of the host was "
             "recorded, so the reason is unknown."
         )
-    record = "Record with stepscope record to see function and line of what runs there."
+    actions = ["Record with stepscope record to see function and line of what runs there."]
     if account.has_python:
-        record = "Look in the timeline at what other threads do meanwhile."
+        actions = ["Look in the timeline at what other threads do meanwhile."]
+    elif account.has_events and not account.has_ops:
+        message = (
+            f"For {_share(part, account)} nothing was recorded{after}, and of the program nothing "
+            "but its calls of the device's runtime: no op, no range, no Python."
+        )
+        actions = [*_RECORD_HOST, *actions]
     return PartWords(
         f"Nothing was recorded for {part.step_frac:.0%} of the step",
         message,
-        (record, "Leave out what the loop does besides the model for some steps, and time it."),
+        (*actions, "Leave out what the loop does besides the model for some steps, and time it."),
     )
+
+
+_RECORD_HOST = (
+    "Record what the program calls beside what the device runs: ops, or ranges around the parts of "
+    "the step.",
+    "[pytorch: With torch.profiler, both activities: profile(activities=(ProfilerActivity.CPU, "
+    "ProfilerActivity.CUDA), with_stack=True).]",
+)
 
 
 def _region(part: PartRow, account: StepAccount) -> PartWords:

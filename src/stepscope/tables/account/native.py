@@ -31,6 +31,7 @@ KIND_NAMES = (
     "nothing", "op", "input", "compile", "copy", "launch", "wait", "frame", "dispatch", "part",
     "allocate",
 )  # fmt: skip
+_OF_PROGRAM = (OP, INPUT, COMPILE, FRAME, DISPATCH, PART)
 
 _FRAME = re.compile(
     r"^(?:FunctionRun|EagerKernelExecute|KernelAndDeviceFunc::Run|TFE_Py_Execute\w*|EagerExecute|"
@@ -76,11 +77,13 @@ class NativeLabels:
         labels: (name, type) of each.
         longest: Event row of the longest op of each, -1 none.
         are_ranges: Whether what has no other meaning are ranges that the program names.
+        has_ops: Whether there is more than calls of a device's runtime.
     """
 
     labels: tuple[tuple[str, str], ...]
     longest: I64
     are_ranges: bool
+    has_ops: bool
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -151,7 +154,8 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     label = _in_updates(host, rows, nesting, kind, label, labels)
     longest = _longest_ops(rows, length, kind, label, len(labels))
     are_ranges = names.PROGRAM_RANGES in space.stat_metadata.name
-    named = NativeLabels(tuple(labels), longest, are_ranges)
+    has_ops = are_ranges or bool(np.isin(kind, _OF_PROGRAM).any())
+    named = NativeLabels(tuple(labels), longest, are_ranges, has_ops)
     codes = label.astype(np.int32)
     return Native(start, length, kind, codes, within, named)
 

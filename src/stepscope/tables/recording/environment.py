@@ -163,6 +163,10 @@ _FRAMEWORK_MARKS = (
     ("JAX", re.compile(r"PjitFunction\(|PyClient|jax::|jit_\w+:XLA GPU module")),
     ("TensorFlow", re.compile(r"TFE_|EagerExecute|ExecutorState::|IteratorGetNext|tf_")),
 )
+# What its profiler and its kernels are called, where nothing of the host was recorded.
+_TORCH_ALONE = re.compile(
+    r"PyTorch Profiler|(void )?at::(native|cuda)::|triton_(poi|per|red)_fused"
+)
 
 
 def _framework(host: Host) -> str:
@@ -176,6 +180,8 @@ def _framework(host: Host) -> str:
     for framework, mark in _FRAMEWORK_MARKS:
         if any(mark.match(name) for name in seen):
             return framework
+    if any(_TORCH_ALONE.match(name) for name in metadata.name):
+        return "PyTorch"
     ran = {op.category for op in device_events(host).ops}
     if OpCategory.JAX in ran:
         return "JAX"

@@ -100,7 +100,7 @@ RULE = Rule(
     evidence=("device",),
     doc=__doc__ or "",
     change=BATCHED,
-    title="Elementwise ops are not fused",
+    title="Elementwise kernels are not fused",
     threshold="PyTorch's own elementwise kernels of ≥ 8 µs ≥ 15 % of the step, two in a row",
     cause_of=("roofline-gap",),
 )

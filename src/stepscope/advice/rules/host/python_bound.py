@@ -87,7 +87,6 @@ def _unnamed(unknown: float, step: float) -> Finding:
             "Record with the Python sampler to see function and line.",
             "Move Python work out of the loop, into the compiled step or the input pipeline.",
         ),
-        code=_CODE,
     )
 
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # Only rules that know them report parts of a smaller share; at most this many of a kind.
 _SOME_FRAC, _CODE_FRAC = 0.10, 0.05
+# Of a recording in which little was recorded a part of less is not worth a word.
+_LEAST_FRAC = 0.01
 _MOST = 3
 # Where this share of the step is unrecorded, nothing of it was.
 _ALL_FRAC = 0.99
@@ -119,6 +121,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         if part.kind not in _OURS
         and part.name not in _UNKNOWN_OPS
         and part.step_frac >= known * (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
+        and part.step_frac >= _LEAST_FRAC
     ]
     if not shown:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
