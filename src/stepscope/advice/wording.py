@@ -39,9 +39,10 @@ def _text(finding: Finding, whole_ms: float | None) -> str:
     per = "per step" if finding.saving_per == "step" else "of the recording"
     low = low if low < _ONE_FIGURE * high else high
     amount = "up to " * (low == high) + _between(roughly(low), roughly(high))
+    saves = "Could save" if finding.severity == "info" else "Saves"
     if not whole_ms:
-        return f"Saves {amount} {per}"
-    return f"Saves {amount} {per} ({_between(_percent(low / whole_ms), _percent(high / whole_ms))})"
+        return f"{saves} {amount} {per}"
+    return f"{saves} {amount} {per} ({_between(_percent(low / whole_ms), _percent(high / whole_ms))})"
 
 
 def _between(low: str, high: str) -> str:

@@ -14,7 +14,7 @@ from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.instructions import CompiledOp, compiled_from
 from stepscope.tables.account.launch_sites import at_launches
-from stepscope.tables.account.made_of import launched_from, made_of
+from stepscope.tables.account.made_of import launched_from, made_of, through
 from stepscope.tables.account.op_families import PRODUCTS, family_of
 from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part, parts
@@ -45,6 +45,9 @@ class PartRow(Row):
     caller: Annotated[str, Column("Called from", kind="name")]
     between: Annotated[str, Column("Where", kind="text", help="The op or calls around most of it.")]
     made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
+    through: Annotated[
+        str, Column("Through", kind="name", hidden=True, help="Library's call that runs its ops.")
+    ]
     launched: Annotated[str, Column("Launched from", kind="text", help="For most of it, by share.")]
     op: Annotated[str, Column("Largest op", kind="name", hidden=True)]
     first: Annotated[str, Column("Largest owner", kind="name", hidden=True)]
@@ -361,6 +364,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "caller": _caller(one, owner, known),
         "between": _between(one),
         "made_of": made_of(one),
+        "through": through(one),
         "launched": launched,
         "op": op,
         "first": first.name,

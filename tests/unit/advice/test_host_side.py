@@ -234,7 +234,7 @@ def test_printing_in_every_step_costs_its_time() -> None:
 
 def test_printing_now_and_then_is_none_of_this_rules_business() -> None:
     many = "/host:CPU\n  python   " + "S---------" * 5 + "\n  tf_pool  .P----O--." + "." * 40
-    drawn(many, P=event("PrintV2:PrintV2"), O=OP).reason("print-every-step", Silence)
+    drawn(many, P=event("PrintV2:PrintV2"), O=OP).reason("print-every-step", Unknown)
 
 
 def saving_in_step(number: int | None) -> Asked:

@@ -24,6 +24,7 @@ PART: dict[str, Any] = {
     "caller": "train.py:40 main",
     "between": "",
     "made_of": "prepare 100%",
+    "through": "",
     "launched": "",
     "op": "",
     "first": "prepare",
@@ -321,6 +322,16 @@ def test_a_loop_around_ops_comes_before_what_a_model_is_made_of() -> None:
     assert "report (train.py:12), called from train.py:40 main runs the same ops" in found.message
     assert "3 of each 10 ms step (30%): Sum, Cast." in found.message
     assert (found.severity, found.place and found.place.op) == ("info", "Sum")
+
+
+def test_a_librarys_call_that_runs_the_ops_is_told_by_its_name() -> None:
+    row = part(
+        kind="eager", name="update", function="update", op="aten/copy_", made_of="aten/copy_",
+        through="copy.deepcopy",
+    )  # fmt: skip
+    found = first(account(row))
+    assert found.title == "copy.deepcopy in update takes 50% of the step"
+    assert "calls copy.deepcopy, whose ops run one by one" in found.message
 
 
 def test_what_is_worth_a_change_is_told_though_several_ops_take_longer() -> None:

@@ -1213,6 +1213,8 @@ export interface StepAccountPartRow {
   readonly between: readonly (string | null)[];
   /** Made of. Its largest owners. */
   readonly made_of: readonly (string | null)[];
+  /** Through. Library's call that runs its ops. */
+  readonly through: readonly (string | null)[];
   /** Launched from. For most of it, by share. */
   readonly launched: readonly (string | null)[];
   /** Largest op. */

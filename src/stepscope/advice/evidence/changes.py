@@ -15,10 +15,10 @@ REMOVED: Final = ChangeClass(
     0.85, "nearly all of the work leaves the loop; at most what surrounds it goes too"
 )
 ONCE: Final = ChangeClass(
-    0.85, "it is done once, before the loop; at most what surrounds it in the loop goes too"
+    0.95, "it is done once, before the loop; at most what surrounds it in the loop goes too"
 )
 SUPPLIED: Final = ChangeClass(
-    0.8, "batches are ready when the step asks for them; at best making them takes no core from it"
+    0.95, "batches are ready when the step asks for them; at best making them takes no core from it"
 )
 OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which does not slow down")
 BATCHED: Final = ChangeClass(
@@ -32,7 +32,7 @@ SHRUNK: Final = ChangeClass(
     0.75, "most of it, or all, is not needed; at most its neighbours shrink with it"
 )
 UNSEEN: Final = ChangeClass(
-    0.85, "most of what runs there, or all, is not needed; at most what surrounds it goes too"
+    0.95, "most of what runs there, or all, is not needed; at most what surrounds it goes too"
 )
 TUNED: Final = ChangeClass(0.5, "the ops come near to what the device can do")
 READ_LATER: Final = ChangeClass(0.3, "the host need not wait in every step")

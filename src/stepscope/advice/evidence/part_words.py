@@ -199,13 +199,14 @@ def _eager(part: PartRow, account: StepAccount) -> PartWords:
     called = f", called from {part.caller}" if part.caller and name else ""
     where = f"{name}{at(part)}{called}" if name else "The program"
     facts = " ".join(_unusual(part))
-    message = (
-        f"{where} runs the same ops in eager mode, one by one, again and again. They take "
-        f"{_share(part, account)}: {part.made_of}. {facts}"
-    ).strip()
+    runs = "runs the same ops in eager mode, one by one, again and again. They take"
+    if part.through:
+        runs = f"calls {part.through}, whose ops run one by one and take"
+    message = f"{where} {runs} {_share(part, account)}: {part.made_of}. {facts}".strip()
     what = f"{name}{at(part)}" if name else "that loop"
+    title = f"{part.through} in {name}" if part.through else name
     return PartWords(
-        f"{name or 'A loop around ops'} takes {part.step_frac:.0%} of the step",
+        f"{title or 'A loop around ops'} takes {part.step_frac:.0%} of the step",
         message,
         (
             f"Leave out what {what} does for some steps, and time the loop."

@@ -19,7 +19,30 @@ def made_of(one: Part) -> str:
     if one.kind == "function":
         return _places_of_ops(one)
     listed = sorted(total.items(), key=lambda item: -item[1])[:3]
-    return ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
+    return ", ".join(f"{brief(name)} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
+
+
+# Names of ops in models have the path of each layer; so much of the end tells them apart.
+_LONG, _KEPT = 60, 3
+
+
+def brief(name: str) -> str:
+    """A name in a sentence: of a long path, its end."""
+    parts = name.split("/")
+    return name if len(name) <= _LONG or len(parts) <= _KEPT else "…/" + "/".join(parts[-_KEPT:])
+
+
+def through(one: Part) -> str:
+    """The library's call that runs a loop's ops, such as ``copy.deepcopy``; "" where none does.
+
+    Ops interrupt it: it falls into at least half as many stretches as they do.
+    """
+    if one.kind != "eager":
+        return ""
+    ops = sum(owner.stretches for owner in one.owners if owner.kind == "op")
+    calls = [owner for owner in one.owners if owner.kind == "library" and owner.name]
+    most = max(calls, key=lambda owner: owner.stretches, default=None)
+    return most.name if most is not None and most.stretches >= max(ops // 2, 2) else ""
 
 
 def _places_of_ops(one: Part) -> str:

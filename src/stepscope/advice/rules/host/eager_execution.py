@@ -80,10 +80,13 @@ def _by_steps(
     framework = "" if overview is None else overview.environment.framework
     if framework in _MOST_MS:
         saving = min(saving, ops * _MOST_MS[framework])
-    if ops < MANY or saving < EAGER_FRAC * step:
+    if ops < MANY:
+        yield Silence(f"A step dispatches {ops:.0f} ops or compiled functions, below {MANY}.")
+        return
+    if saving < EAGER_FRAC * step:
         yield Silence(
-            f"A step dispatches {ops:.0f} ops or compiled functions; nothing computes for "
-            f"{saving / step:.0%} of it."
+            f"A step dispatches {ops:,.0f} ops or compiled functions; that nothing computes "
+            f"because of it is {saving / step:.0%} of the step at most."
         )
         return
     replayed = replayed_frac(overview)

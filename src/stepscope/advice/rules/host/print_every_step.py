@@ -41,7 +41,15 @@ def print_every_step(results: Results) -> Iterator[Answer]:
     ]
     saving = sum(one.time_ms for one in kinds)
     if saving < NEGLIGIBLE_FRAC * step:
-        yield Silence(f"Printing, summaries and callbacks cost {saving / step:.1%} of the step.")
+        cost = f"cost {saving / step:.1%} of the step"
+        yield (
+            Silence(f"Printing, summaries and callbacks {cost}.")
+            if len(host.python)
+            else Unknown(
+                f"Ops that print, write summaries or call Python {cost}; what the program does "
+                "in Python was not recorded."
+            )
+        )
         return
     worst = max(kinds, key=lambda one: one.time_ms)
     often = f"{worst.steps_frac:.0%} of the steps" if worst.steps_frac < 1 else "every step"
