@@ -42,7 +42,9 @@ def _text(finding: Finding, whole_ms: float | None) -> str:
     saves = "Could save" if finding.severity == "info" else "Saves"
     if not whole_ms:
         return f"{saves} {amount} {per}"
-    return f"{saves} {amount} {per} ({_between(_percent(low / whole_ms), _percent(high / whole_ms))})"
+    return (
+        f"{saves} {amount} {per} ({_between(_percent(low / whole_ms), _percent(high / whole_ms))})"
+    )
 
 
 def _between(low: str, high: str) -> str:

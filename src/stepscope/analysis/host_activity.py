@@ -120,6 +120,16 @@ class OptimizerRow(Row):
             whole_help="In the recording, on the host.",
         ),
     ]
+    short_ms: Annotated[
+        float,
+        Column(
+            "In short ops",
+            unit="ms",
+            kind="time",
+            help="Per step, while none of its ops of more than 100 µs runs.",
+            whole_help="In the recording, while none of its ops of more than 100 µs runs.",
+        ),
+    ]
     op_us: Annotated[float, Column("Median op", unit="µs", kind="time")]
     is_together: Annotated[
         bool, Column("In groups", kind="flag", help="Variables are updated together (foreach).")
@@ -295,8 +305,8 @@ def _few(calls: tuple[str, ...]) -> str:
 def _update(host: Host, time: HostTime, one: OptimizerUpdates) -> tuple[Any, ...]:
     count = len(time.start_ps)
     return (
-        host.name, one.optimizer, one.ops / count, ms(one.time_ps) / count, one.op_ps / 1e6,
-        one.is_together,
+        host.name, one.optimizer, one.ops / count, ms(one.time_ps) / count,
+        ms(one.short_ps) / count, one.op_ps / 1e6, one.is_together,
     )  # fmt: skip
 
 

@@ -1347,6 +1347,8 @@ export interface OptimizerRow {
   readonly ops: readonly (number | null)[];
   /** Time (ms). Per step, on the host. */
   readonly time_ms: readonly (number | null)[];
+  /** In short ops (ms). Per step, while none of its ops of more than 100 µs runs. */
+  readonly short_ms: readonly (number | null)[];
   /** Median op (µs). */
   readonly op_us: readonly (number | null)[];
   /** In groups. Variables are updated together (foreach). */

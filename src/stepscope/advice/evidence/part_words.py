@@ -91,7 +91,7 @@ def _unusual(part: PartRow) -> Iterator[str]:
         yield (
             f"It comes in bursts, every {part.every:.0f} steps, {part.burst_ms:.3g} ms each."
             if part.every > 1
-            else f"Few steps have it, {part.burst_ms:.3g} ms each."
+            else f"Most of it is in few steps, {part.burst_ms:.3g} ms each."
         )
     if part.growth >= _GROWS:
         yield f"It grows: {part.growth:.1f} times as long in the last third of the steps."
@@ -102,6 +102,8 @@ def _unusual(part: PartRow) -> Iterator[str]:
 def _code(part: PartRow, account: StepAccount) -> PartWords:
     """A function of the program, or a library's function it calls."""
     name = part.function or part.name
+    if waits_for_others(part):
+        return _for_others(part, account)
     call = part.first if part.first_kind == "library" and part.first != name else ""
     mostly = ""
     if call and part.first_frac >= _NAMED_FRAC:
@@ -132,6 +134,51 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+# Calls in which a thread does nothing but wait for another one, or for another process.
+_FOR_OTHERS = re.compile(
+    r"(?:queue|_queue|queues|multiprocessing|asyncio)\.(?:\w+\.)*(?:get|put|join)$|"
+    r"(?:threading|synchronize|concurrent|futures|process|popen_\w+|subprocess)\.(?:\w+\.)*"
+    r"(?:wait|wait_for|acquire|join|result|exception|communicate)$|"
+    r"(?:multiprocessing|connection|selectors|select)\.(?:\w+\.)*(?:recv|recv_bytes|poll|select|wait)$"
+)
+
+
+def waits_for_others(part: PartRow) -> bool:
+    """Whether a function of the program mostly waits for another thread or process."""
+    return (
+        part.kind in ("python", "library")
+        and part.first_kind == "library"
+        and part.first_frac >= _NAMED_FRAC
+        and _FOR_OTHERS.search(part.first) is not None
+    )
+
+
+def _for_others(part: PartRow, account: StepAccount) -> PartWords:
+    """What waits cannot be left out: what it waits for is to be quicker."""
+    name, call = part.function or part.name, part.first
+    called = f", called from {part.caller}" if part.caller and part.function else ""
+    other = max(account.rivals.records(), key=lambda one: one.busy_frac, default=None)
+    beside = "What other threads do meanwhile was not recorded."
+    if other is not None:
+        where = f"{other.file}:{other.line}" if other.line else other.file
+        beside = f"Beside it thread {other.thread} is in {other.function} ({where})."
+    facts = " ".join(_unusual(part))
+    message = (
+        f"{name}{at(part)}{called} waits in {call} for another thread or process: "
+        f"{_share(part, account)}. {beside} {facts}"
+    ).strip()
+    return PartWords(
+        f"Waiting in {call} takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            "Look at what makes what it waits for: more threads or processes of it, larger "
+            "portions at once, more of them ahead, or less to do for each.",
+            "A server that nobody asks waits, too: that time is free.",
+        ),
+        f"{part.file}:{part.line}" if part.file and part.line else name,
+    )
+
+
 _WHOLE = "Which of its ops take the time was not recorded."
 _SPLIT = (
     "To see inside it, record with a newer version of the framework, which may name the ops, or "
@@ -141,6 +188,14 @@ _UPDATE = (
     "Update all variables at once (fused or foreach), and only what a batch touched: of a large "
     "table the rows that it read, with sparse gradients and an optimizer that keeps them sparse."
 )
+
+
+# Families of ops that take long only on large tensors.
+_ON_LARGE = (
+    "add sub mul div pow square squareddifference squared_difference abs exp log sqrt rsqrt where "
+    "select maximum minimum sum mean reduce_sum reduce_max max min norm cdist"
+)
+_ELEMENTWISE = frozenset(_ON_LARGE.split())
 
 
 def _ops(part: PartRow, account: StepAccount) -> PartWords:
@@ -178,6 +233,11 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
         )
     elif is_update(part.name):
         first = _UPDATE
+    elif part.name.lower() in _ELEMENTWISE:
+        first = (
+            "Look at how large what it works on is: broadcasting may make one of all pairs, where "
+            "a product of matrices, or a sum in blocks, gives the same from less."
+        )
     elif why:
         first = f"Look for what needs {why} in every step: do it once, on less data, or otherwise."
     else:

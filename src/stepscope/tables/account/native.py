@@ -12,6 +12,7 @@ from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I32, I64, U8
 from stepscope.schema import names
 from stepscope.tables.account.moments import one_line
+from stepscope.tables.account.regions import region_name
 from stepscope.tables.account.updates import marked_updates
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory
@@ -131,7 +132,7 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     parent = nesting.parent.astype(np.int64)
     # A wrapper is named by the call around it; what is done to compile is compiling.
     unnamed = (label < 0) & (kind != NOTHING)
-    within = _within(nesting, kind, label)
+    within = _within(nesting, kind, label, labels)
     # Where XLA's ops were recorded, they tell when the program ran.
     is_short = (length < _INLINE_PS) | (len(event_stats(host).rows(names.HLO_OP)) > 0)
     for level in range(1, int(nesting.depth.max(initial=0)) + 1):
@@ -151,7 +152,7 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         runs &= ~(is_short[here] & starts_program[here])
         kind[here] = np.where(runs, OP, kind[here])
     _hand_over(nesting, kind)
-    label = _in_updates(host, rows, nesting, kind, label, labels)
+    label = _in_updates(host, rows, kind, label, labels)
     longest = _longest_ops(rows, length, kind, label, len(labels))
     are_ranges = names.PROGRAM_RANGES in space.stat_metadata.name
     has_ops = are_ranges or bool(np.isin(kind, _OF_PROGRAM).any())
@@ -170,24 +171,36 @@ def _hand_over(nesting: Nesting, kind: U8) -> None:
     kind[launches & (kind == OP)] = DISPATCH
 
 
-def _within(nesting: Nesting, kind: U8, label: I64) -> I32:
-    """Label of the outermost op that each event lies in; -1 none."""
+def _within(nesting: Nesting, kind: U8, label: I64, labels: list[tuple[str, str]]) -> I32:
+    """Label of the outermost op that each event lies in, and of the innermost marked range.
+
+    -1 neither. Where the program marks a range, a label of its own, added to the others.
+    """
     named = np.isin(kind, (OP, DISPATCH)) & (label >= 0)
+    own = np.asarray([bool(region_name(name)) for name, _ in labels] or [False])
+    marked = (kind == PART) & (label >= 0) & own[label]
     outer = np.where(named & (nesting.depth == 0), label, -1)
-    found = np.full(len(label), -1, dtype=np.int32)
+    region = np.where(marked, label, -1)
+    found = np.full((2, len(label)), -1, dtype=np.int64)
     for level in range(1, int(nesting.depth.max(initial=0)) + 1):
         inner = np.flatnonzero(nesting.depth == level)
-        around = outer[nesting.parent[inner].astype(np.int64)]
-        found[inner] = around
+        parent = nesting.parent[inner].astype(np.int64)
+        found[:, inner] = around, marks = outer[parent], region[parent]
         outer[inner] = np.where((around < 0) & named[inner], label[inner], around)
-    return found
+        region[inner] = np.where(marked[inner], label[inner], marks)
+    both = np.flatnonzero(found[1] >= 0)
+    if len(both):
+        first, code = distinct_rows([found[0][both], found[1][both]])
+        told = [(found[0][at], region_name(labels[found[1][at]][0])) for at in both[first].tolist()]
+        found[0][both] = len(labels) + code
+        labels += [(f"{labels[op][0]}, in {mark}" if op >= 0 else mark, "") for op, mark in told]
+    op_or_both: I32 = found[0].astype(np.int32)
+    return op_or_both
 
 
-def _in_updates(
-    host: Host, rows: I64, nesting: Nesting, kind: U8, label: I64, labels: list[tuple[str, str]]
-) -> I64:
+def _in_updates(host: Host, rows: I64, kind: U8, label: I64, labels: list[tuple[str, str]]) -> I64:
     """Labels whose type is the optimizer's update for the ops within it, added to the others."""
-    family, names_of = marked_updates(host, rows, nesting)
+    family, names_of = marked_updates(host, rows)
     inside = np.flatnonzero((family >= 0) & (kind == OP) & (label >= 0))
     if len(inside) == 0:
         return label

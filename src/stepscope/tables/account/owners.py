@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +18,7 @@ from stepscope.tables.account.account import (
 )
 from stepscope.tables.account.frames import LIBRARY, Frames, Name
 from stepscope.tables.account.op_families import family_of
+from stepscope.tables.account.regions import region_name
 from stepscope.tables.account.updates import is_update, update_of
 
 _KINDS = {
@@ -126,22 +126,13 @@ def owners(found: Account) -> list[Owner]:
     is_torch = any(one.name.startswith("aten/") for one in listed)
     if found.frames is not None or not (is_torch or are_ranges):
         return listed
-    return [
-        replace(one, kind="region", name=one.name.strip()) if _is_region(one) else one
-        for one in listed
-    ]
+    return [_region(one) for one in listed]
 
 
-# What PyTorch and the drivers mark themselves; anything else is a region that the program marks.
-_MARKED = re.compile(
-    r"Optimizer\.|autograd|DistributedDataParallel|FullyShardedDataParallel|FSDP|[Tt]orch|AOT|"
-    r"Compiled|Inductor|nn\.Module|enumerate\(|cuda|hip|cu[A-Z]|nccl|c10d|aten|\["
-)
-
-
-def _is_region(one: Owner) -> bool:
-    """Whether nothing was recorded but a region that the program marks."""
-    return one.kind == "annotated" and _MARKED.match(one.name) is None
+def _region(one: Owner) -> Owner:
+    """An owner by the name of the range that the program marks, where nothing else is known."""
+    name = region_name(one.name) if one.kind == "annotated" else ""
+    return replace(one, kind="region", name=name) if name else one
 
 
 def _owner(found: Account, row: int) -> Owner:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -27,6 +28,8 @@ _SCOPE = re.compile(
 )
 # What optimizers with a closure (LBFGS) do within their step: the model's work, not theirs.
 _BACKWARD = "autograd::engine::evaluate_function"
+#: Up to this time an op is mostly overhead.
+SHORT_PS: Final = 100_000_000
 _TOGETHER = re.compile(r"(?:^|[/:_])(?:_foreach_|_fused_|_multi_tensor)")
 
 
@@ -38,6 +41,8 @@ class OptimizerUpdates:
         optimizer: Its name.
         ops: Ops it dispatched.
         time_ps: Σ time of its calls; of a graph's ops, the time in which one of them ran.
+        short_ps: Of that, while no op that takes longer than ``SHORT_PS`` ran: what many small
+            ops cost, their dispatch included, and large ones do not.
         op_ps: Median length of an op: what other programs on the machine do does not move it.
         is_together: Whether it updates variables in groups (foreach, fused).
     """
@@ -45,6 +50,7 @@ class OptimizerUpdates:
     optimizer: str
     ops: int
     time_ps: int
+    short_ps: int
     op_ps: int
     is_together: bool
 
@@ -114,11 +120,16 @@ def _updates(
     inside = (place >= 0) & (start < time.end_ps[np.maximum(place, 0)])
     used = distinct(events.metadata[ops[inside]]).tolist()
     texts = [host.space.event_metadata.name[row] for row in used]
+    length = host.space.length_ps[ops]
+    large = ops[length > SHORT_PS]
+    without = union_spans(events.start_ps[large], _ends(host, large))
+    whole = int(covered(*spans, time.start_ps, time.end_ps).sum())
     return OptimizerUpdates(
         optimizer=name,
         ops=int(inside.sum()),
-        time_ps=int(covered(*spans, time.start_ps, time.end_ps).sum()),
-        op_ps=int(median(host.space.length_ps[ops[inside]])) if inside.any() else 0,
+        time_ps=whole,
+        short_ps=max(whole - int(covered(*without, time.start_ps, time.end_ps).sum()), 0),
+        op_ps=int(median(length[inside])) if inside.any() else 0,
         is_together=any(_TOGETHER.search(text) for text in texts),
     )
 

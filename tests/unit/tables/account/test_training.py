@@ -91,6 +91,29 @@ def test_a_step_with_a_closure_is_not_all_the_optimizers() -> None:
     assert {part.name for part in parts(found) if part.kind == "op"} == {"matmul", "mul"}
 
 
+def test_the_profilers_step_may_end_after_the_optimizers_it_begins_in() -> None:
+    """Lightning runs the model within the optimizer's step, and the profiler's step() there."""
+    one = host(
+        """
+        /host:CPU
+          python   .U-------........U-------.......
+          "        ..M...............M.............
+          "        ...P---------------P------------
+          "        ....E-..............E-..........
+          "        ......A...............A.........
+        """,
+        P=event("ProfilerStep#7"),
+        M=event("aten/mm:mm"),
+        U=event("Optimizer.step#AdamW.step"),
+        E=event("autograd::engine::evaluate_function: MmBackward0"),
+        A=event("aten/mul:mul"),
+    )
+    found = account(one)
+    assert found is not None
+    names = {part.name for part in parts(found) if part.kind == "op"}
+    assert {"matmul", "AdamW update"} <= names
+
+
 def test_ops_that_a_graph_names_after_its_optimizer_are_its_update() -> None:
     one = host(
         """

@@ -23,6 +23,7 @@ from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
     from stepscope.analysis.framework_op_stats import OpRow
+    from stepscope.analysis.step_account import PartRow
 
 # Types of ops that XLA fuses into their neighbours without doubt.
 _ELEMENTWISE = re.compile(
@@ -49,6 +50,8 @@ _FEWEST = 4
 # Of the time of n ops in a chain, fusing leaves about two in n + 1 passes over memory; a chain of
 # three is common, so half of the time is expected to go.
 _FUSED_FRAC = 0.5
+# Where one line's op has so much of it, there is no chain to fuse.
+_ONE_PLACE_FRAC = 0.6
 
 
 def no_xla(results: Results) -> Iterator[Answer]:
@@ -76,6 +79,12 @@ def no_xla(results: Results) -> Iterator[Answer]:
     share = cost / compute if compute > 0 else 0.0
     if share < _SHARE_FRAC or len(alone) < _FEWEST:
         yield Silence(f"Elementwise ops that run by themselves take {share:.0%} of op time.")
+        return
+    if (one := _largest(results)) is not None and one.time_ms >= _ONE_PLACE_FRAC * cost:
+        yield Silence(
+            f"One of them, {one.name} at {one.file}:{one.line}, has {one.time_ms / cost:.0%} of "
+            "their time: fused with its neighbours it still computes as much."
+        )
         return
     yield Finding(
         rule=RULE.id,
@@ -135,6 +144,22 @@ def _updates_ms(results: Results) -> float:
         for part in account.parts.records()
         if part.kind == "op" and is_update(part.name)
     )
+
+
+def _largest(results: Results) -> PartRow | None:
+    """The largest part of the step that is one elementwise op of one line of the program."""
+    account = results.optional.step_account
+    parts = [] if account is None else list(account.parts.records())
+    found = [
+        part for part in parts if part.kind == "op" and part.line and _is_named_elementwise(part.op)
+    ]
+    return max(found, key=lambda part: part.time_ms, default=None)
+
+
+def _is_named_elementwise(op: str) -> bool:
+    last = op.rpartition("/")[2].rstrip("_0123456789")
+    by_torch = _ELEMENTWISE_OF_TORCH.fullmatch(op)
+    return by_torch is not None or _ELEMENTWISE.fullmatch(last) is not None
 
 
 def _is_compiled(row: OpRow) -> bool:

@@ -69,17 +69,35 @@ def print_every_step(results: Results) -> Iterator[Answer]:
             Ref("host_activity", "side_work", rows=tuple(one.kind for one in kinds)),
             Ref("trace_viewer", worst.calls.partition(",")[0]),
         ),
+        title=f"{_WORDS[worst.kind]} in every step" if worst.steps_frac == 1 else "",
         actions=(
             "Do it every n-th step, or once per epoch.",
-            "Keep metrics on the device and read them when they are shown.",
+            _INSTEAD[worst.kind],
         ),
-        code={
-            "tensorflow": "if step % 100 == 0:\n    tf.print(loss)\n"
-            "model.compile(..., steps_per_execution=100)",
-            "jax": "if step % 100 == 0:\n    print(float(loss))  # outside of the jitted function",
-            "pytorch": "if step % 100 == 0:\n    print(loss.item())",
-        },
+        code=_SAVE if worst.kind == "checkpoint" else _PRINT,
     )
+
+
+_READ_LATER = "Keep metrics on the device and read them when they are shown."
+_INSTEAD = {
+    "printing": _READ_LATER,
+    "summaries": _READ_LATER,
+    "checkpoint": "Write it on another thread or process, which the loop does not wait for.",
+    "callback": "Compute in the compiled step what the callback computes in Python.",
+}
+_PRINT = {
+    "tensorflow": "if step % 100 == 0:\n    tf.print(loss)\n"
+    "model.compile(..., steps_per_execution=100)",
+    "jax": "if step % 100 == 0:\n    print(float(loss))  # outside of the jitted function",
+    "pytorch": "if step % 100 == 0:\n    print(loss.item())",
+}
+_SAVE = {
+    "tensorflow": "if step % 1000 == 0:\n    checkpoint.write(path, "
+    "options=tf.train.CheckpointOptions(enable_async=True))",
+    "jax": "if step % 1000 == 0:\n    checkpointer.save(path, state)  # orbax's AsyncCheckpointer",
+    "pytorch": "if step % 1000 == 0:\n    torch.distributed.checkpoint.async_save(state, "
+    "checkpoint_id=path)",
+}
 
 
 RULE = Rule(

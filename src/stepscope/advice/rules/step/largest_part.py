@@ -95,6 +95,8 @@ _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
 _UPDATE = _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
 # Methods by which the frameworks call a model or a layer: what they do is what the program is for.
 _MODEL = ("forward", "call", "__call__")
+# What another thread or process makes is ready where that is quicker.
+_FOR_OTHERS = _Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True)
 _DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
@@ -260,6 +262,8 @@ def _rival(part: PartRow, account: StepAccount) -> str:
 def _hope(part: PartRow) -> _Hope:
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
+    if part_words.waits_for_others(part):
+        return _FOR_OTHERS
     if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
     if part.kind == "op" and is_update(part.name):

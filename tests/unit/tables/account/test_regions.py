@@ -1,0 +1,45 @@
+"""Which ranges are the program's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.tables.account.account import account
+from stepscope.tables.account.parts import parts
+from stepscope.tables.account.regions import region_name
+from tests.profiles import event
+from tests.unit.tables.account.test_account import host
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("tokenise", "tokenise"),
+        ("[pl][profile][LightningModule]Tagger.on_train_batch_end", "Tagger.on_train_batch_end"),
+        ("[pl][profile][Callback]Logs.on_train_batch_end", "Logs.on_train_batch_end"),
+        ("[pl][profile][Strategy]SingleDeviceStrategy.backward", ""),
+        ("Optimizer.step#Adam.step", ""),
+        ("ProfilerStep#3", ""),
+    ],
+)
+def test_the_programs_ranges_are_known_by_their_names(text: str, name: str) -> None:
+    assert region_name(text) == name
+
+
+def test_an_op_is_placed_in_the_range_that_the_program_marks_around_it() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .R------...R------..
+          "        ..L----.....L----...
+          "        ...O--.......O--....
+        """,
+        R=event("weigh"),
+        L=event("aten/linalg_svdvals:linalg_svdvals"),
+        O=event("aten/_linalg_svd:_linalg_svd"),
+    )
+    found = account(one)
+    assert found is not None
+    betweens = {owner.between for part in parts(found) for owner in part.owners}
+    assert "within aten/linalg_svdvals, in weigh" in betweens
