@@ -25,7 +25,7 @@ boosted both bottleneck bound bpad bprop bqqqiqqii brain branch breakdown brecv 
 broadcasting broken bs bscalar bsend buffer build builder building builtins busy but bw bwd by
 byte bytes bzip cache call callable callback callbacks called calls can cancellation candidate
 cannot cap capture captured case cast cat catarray categories category cause cbid cbrt ccl ccp cdf
-cdist ceil cell celu certain chain change changing channel char charged check checker checkify
+ceil cell celu certain chain change changing channel char charged check checker checkify
 checkpoint checkpoints child chip cholesky choose chrome chunk cid cijk claims clamp class client
 clip clk clock clocks clone cloned close closed cloud cluster clustering cmem cmn coalesced code
 codegen col coll collapsed collect collected collection collective collectives column combinations
@@ -44,7 +44,7 @@ deallocation debug decode decoder decomposition decorator deduplicated deep deep
 defchararray defined delta deltas demanded demangled dense dependency deprecated deprecation
 deprecations deps depthwise dequeue derivatives derived desc descend description dest destination
 destroy destruction detach detail details dev device devices devicescan df dgrad diagnostic
-diagonal dict die difference differs digits dilate dilated dim dimension dimensions dims direct
+diagonal dict die differs diffusers digits dilate dilated dim dimension dimensions dims direct
 directed direction dispatch display dist distinct distribute distributed distribution div divide
 dk dlpack dma dnn do document does domain done dot double dq driver droop drooped dropout dropped
 dst dto dtoh dtype dtypes dump duplicate duration durations dv dynamic dynamo each eager earray ed
@@ -103,59 +103,59 @@ origin osrt other others out outfeed output outside over overhead override overr
 own owner pack packages packed packet packets pad padded padding page pageable paged pandas panic
 parallel param parameter parameters parent parquet parse parser parsing part partial partition
 partitioned partitioning parts pascal path pattern pause pauses payload pb pc pcie pct peak peer
-peers pending per percent perf perfetto performance permute persist persistent pftrace pg ph phase
-philox pickle pid pil pinned pinv pipeline pitch pj pjit pkl pl place places plain plane planes
-plus pmap pmc png pocketfft pod poi pointwise policy poll polymorphic polynomial pool pooling
-popcnt popen pow power pp pprof pragma precision pred predict prefetch prefill prefix prelu
-preprocessing pretty primary primitive prims print printer printing printoptions priority private
-privateuse prng process processes processing prod produce produced product products prof profile
-profiled profiler profiles profiling progbar program programs prop properties property proto
-protocol provenance ps pt ptds pto ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow pybind
-pydicom python pyw pyx qib qint qr quant quantization query queue queued queues quint radix ragged
-ran random randomuniform range ranges rank ranks rasterio rate ratio ravel raw rb rbg rccl rd read
-reader readers reading ready real rearranging reason rebatch receive recfunctions reciprocal
-record recorded recorder recording recordings records recur recurrent recurs recv red redispatch
-reduce reduction reductions ref reference regex region registers registry regs regular relative
-release relu rem remainder remat rematted remote removed rendezvous repeat replace replayed
-replica replicated repr req requested reserved reshape resolve resource resources resp rest
-restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc
-rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx roll root rope
-rotary rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime same
-sample sampler samples sampling save saved saving say says sc scalar scalars scale scaled
-scalepackedtensor scan scankernel scanner scatter sched schema scimath scope scr scratch script
-scs sct sctc sctd scudnn sdca sdcz sdk sdpa second seconds section seed segment segmented segments
-select selector selectors self selu send seq sequence sequencer serialization serve service
-serving session set setlimit setops sets setting sgd sgemm sgpr shape shapes shard sharded
-sharding shardings share shared sheet shift shm shmem short shot should shown shuffle side sig
-sigmoid sign signed significant silu simd simds sin since sine single singular sinh site size
+peers peft pending per percent perf perfetto performance permute persist persistent pftrace pg ph
+phase philox pickle pid pil pinned pinv pipeline pitch pj pjit pkl pl place places plain plane
+planes plus pmap pmc png pocketfft pod poi pointwise policy poll polymorphic polynomial pool
+pooling popcnt popen pow power pp pprof pragma precision pred predict prefetch prefill prefix
+prelu preprocessing pretty primary primitive prims print printer printing printoptions priority
+private privateuse prng process processes processing prod produce produced product products prof
+profile profiled profiler profiles profiling progbar program programs prop properties property
+proto protocol provenance ps pt ptds pto ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow
+pybind pydicom python pyw pyx qib qint qr quant quantization query queue queued queues quint radix
+ragged ran random randomuniform range ranges rank ranks rasterio rate ratio ravel raw rb rbg rccl
+rd read reader readers reading ready real rearranging reason rebatch receive recfunctions
+reciprocal record recorded recorder recording recordings records recur recurrent recurs recv red
+redispatch reduce reduction reductions ref reference regex region registers registry regs regular
+relative release relu rem remainder remat rematted remote removed rendezvous repeat replace
+replayed replica replicated repr req requested reserved reshape resolve resource resources resp
+rest restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv
+ro roc rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx roll
+root rope rotary rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs
+runtime same sample sampler samples sampling save saved saving say says sc scalar scalars scale
+scaled scalepackedtensor scan scankernel scanner scatter sched schema scimath scope scr scratch
+script scs sct sctc sctd scudnn sdca sdcz sdk sdpa second seconds section seed segment segmented
+segments select selector selectors self selu send sentence seq sequence sequencer serialization
+serve service serving session set setlimit setops sets setting sgd sgemm sgpr shape shapes shard
+sharded sharding shardings share shared sheet shift shm shmem short shot should shown shuffle side
+sig sigmoid sign signed significant silu simd simds sin since sine single singular sinh site size
 sizes skew skip skipped sleep sli slice slices slicing slinky slow slower slowest sm small smart
 smisc sms sn snapshot so soft softmax softplus solve solving some something sort sorting soundfile
 source sourcemap space sparse spatial spec special speedscope splash split splitk splitting sprop
-sq sqlite sqrt square squared squareddifference squeeze sram src ss sse stable stack stacks stage
-stages stall standard start starts stat state stateful stateless states static stats status std
-stdin step stepped steps stepscope stf stochastic stop stopped stores str stream streamk stretches
-strict stride strided strides string strings structured sub subprocess subscribe substr substring
-subtensoropwith subtract such sum summaries summary sunk surrogatepass suspects svd svdvals swap
-swapaxes swapdimension switch sxm sym symbol symbols sync synchronization synchronize syscall
-system systems sz table tables tachyon tag take taken takes tan tanh tape target task tb tc tcgen
-tcs tec telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors
+sq sqlite sqrt square squeeze sram src ss sse stable stack stacks stage stages stall standard
+start starts stat state stateful stateless states static stats status std stdin step stepped steps
+stepscope stf stochastic stop stopped stores str stream streamk stretches strict stride strided
+strides string strings structured sub subprocess subscribe substr substring subtensoropwith
+subtract such sum summaries summary sunk surrogatepass suspects svd svdvals swap swapaxes
+swapdimension switch sxm sym symbol symbols sync synchronization synchronize syscall system
+systems sz table tables tachyon tag take taken takes tan tanh tape target task tb tc tcgen tcs tec
+telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors
 teraflops test text tf tfe tfprof tfrt than that the then they this thnn thq thread threading
 threadpool threads threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles
-time timeline times timeseries timestamp timing to together toggle toggles token tokens toks told
-tolist too took tool top topk torch torchinductor torchvision total tpu trace traceable traceback
-traced tracer traces tracing track trackable tracking tracks train trainer training transfer
-transform transport transpose tree trees triangular tricks tril triton triu true truediv trunc
-trusted try ts tt tuple turing two twodim tx txt type types ucp ufunc ufunclike ufuncs uint um
-umath umma un unary unaryop unattributed unbatch unbind uncertain unconnected unequal uneven
-unflatten unified uniform unique unit units unknown unmap unprivileged unrecorded unrolled unsafe
-unscale unsigned unsorted unsqueeze unstack until unweighted update updates us usage use user utc
-utf util utils validate validation valu value values var variable variables variant varlen vdot
-vec vector vectorize vectorized vectors vendor version versions vex vf vgpr view viewer virtual
-visualization viztracer vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait
-waited waiting waits wal wall warning warp warps was wave weak weight weights were wgmma wgr wgrad
-what when where while who whole why width window windowed winogra winograd wire with within
-without wmma work worker workers workgroup would wr wrap wrapped wrapper write writer writing
-written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero
-zeros zip zstandard zstd
+time timeline times timeseries timestamp timing timm to together toggle toggles token tokens toks
+told tolist too took tool top topk torch torchinductor torchvision total tpu trace traceable
+traceback traced tracer traces tracing track trackable tracking tracks train trainer training
+transfer transform transformers transport transpose tree trees triangular tricks tril triton triu
+true truediv trunc trusted try ts tt tuple turing two twodim tx txt type types ucp ufunc ufunclike
+ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind uncertain unconnected
+unequal uneven unflatten unified uniform unique unit units unknown unmap unprivileged unrecorded
+unrolled unsafe unscale unsigned unsorted unsqueeze unstack until unweighted update updates us
+usage use user utc utf util utils validate validation valu value values var variable variables
+variant varlen vdot vec vector vectorize vectorized vectors vendor version versions vex vf vgpr
+view viewer virtual visualization viztracer vld vllm vmap vmem void volta voltage vpu vram vreg
+vres vst vulkan wait waited waiting waits wal wall warning warp warps was wave weak weight weights
+were wgmma wgr wgrad what when where while who whole why width window windowed winogra winograd
+wire with within without wmma work worker workers workgroup would wr wrap wrapped wrapper write
+writer writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes za
+zarr zero zeros zip zstandard zstd
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())

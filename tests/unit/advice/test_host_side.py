@@ -63,7 +63,7 @@ def test_an_optimizer_that_is_no_matter_is_left_in_peace(
     assert loop_of(*work).reason("optimizer-per-variable", Silence)
 
 
-def test_large_ops_of_an_optimizer_are_no_overhead() -> None:
+def test_large_ops_of_an_optimizer_are_not_overhead() -> None:
     """112 short ops and five of 149 µs: only what is not in those can go."""
     small = [("aten/mul_:mul_", 105.0 + 0.4 * at, 0.3) for at in range(112)]
     large = [("aten/sqrt:sqrt", 150.0 + 150 * at, 149.0) for at in range(5)]

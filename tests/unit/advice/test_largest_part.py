@@ -156,6 +156,13 @@ def test_what_waits_for_others_is_known_by_its_public_name(call: str, waits: boo
     assert first(account(row)).title.startswith("Waiting in") == waits
 
 
+def test_an_update_that_takes_all_variables_at_once_is_not_told_to() -> None:
+    apart = first(account(op("AdamW update", 5.0, made_of="aten/addcdiv_ 60%")))
+    assert "Update all variables at once" in apart.actions[0]
+    together = first(account(op("AdamW update", 5.0, made_of="aten/_foreach_addcdiv_ 60%")))
+    assert "It updates all variables at once already" in together.actions[0]
+
+
 def test_a_librarys_call_is_named_by_what_a_program_calls_it() -> None:
     row = part(kind="library", first="json.dumps", first_kind="library", first_frac=0.9)
     found = first(account(row))

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
+from stepscope.advice.evidence.replacements import instead_of
+from stepscope.tables.account.op_families import DOUBLE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
@@ -189,13 +190,13 @@ _UPDATE = (
     "table the rows that it read, with sparse gradients and an optimizer that keeps them sparse."
 )
 
-
-# Families of ops that take long only on large tensors.
-_ON_LARGE = (
-    "add sub mul div pow square squareddifference squared_difference abs exp log sqrt rsqrt where "
-    "select maximum minimum sum mean reduce_sum reduce_max max min norm cdist"
+# An update that is made of these takes all variables at once already.
+_TOGETHER = re.compile(r"_foreach_|_fused_|_multi_tensor")
+_FOREACH = (
+    "It updates all variables at once already; [pytorch: fused=True, where the optimizer has it, | "
+    "tensorflow: compiling it | jax: compiling it] makes one pass over memory of them, and "
+    "optimizers with less state read less."
 )
-_ELEMENTWISE = frozenset(_ON_LARGE.split())
 
 
 def _ops(part: PartRow, account: StepAccount) -> PartWords:
@@ -232,18 +233,20 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
             "Compute in float32: cast the inputs, and look for float64 constants and NumPy arrays."
         )
     elif is_update(part.name):
-        first = _UPDATE
-    elif part.name.lower() in _ELEMENTWISE:
-        first = (
-            "Look at how large what it works on is: broadcasting may make one of all pairs, where "
-            "a product of matrices, or a sum in blocks, gives the same from less."
-        )
+        first = _FOREACH if _TOGETHER.search(part.made_of) else _UPDATE
+    elif instead := instead_of(part.name):
+        first = instead
     elif why:
         first = f"Look for what needs {why} in every step: do it once, on less data, or otherwise."
-    else:
+    elif part.name in PRODUCTS:
         first = (
             "Make one variant with half the size (units, filters, resolution) and time it: if the "
             "step shortens accordingly, less of it is what helps."
+        )
+    else:
+        first = (
+            "Look at what needs it: leave it out, or give it half the data, for some steps, and "
+            "time the loop."
         )
     return PartWords(
         f"{part.name} takes {part.step_frac:.0%} of the step",

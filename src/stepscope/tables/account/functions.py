@@ -7,6 +7,7 @@ its own do most of that; one that others call as well, as a model is, stands for
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -184,6 +185,9 @@ def _chosen(tree: _Tree, loops: frozenset[int], least_ps: float) -> frozenset[in
         if code in visited:
             continue
         visited.add(code)
+        if inner := _programs_own(tree, code):
+            todo += [one for one in inner if tree.time_ps[one] >= least_ps and one not in loops]
+            continue
         alone = {
             inner: spent
             for (inner, outer), spent in tree.below_ps.items()
@@ -194,6 +198,27 @@ def _chosen(tree: _Tree, loops: frozenset[int], least_ps: float) -> frozenset[in
         else:
             todo += [inner for inner, spent in alone.items() if spent >= least_ps]
     return frozenset(chosen)
+
+
+# Packages of models: where no whole path was recorded, only the folder says whose a file is.
+_OF_MODELS = re.compile(
+    r"(?:^|[/\\])(?:transformers|diffusers|timm|peft|sentence_transformers)[/\\]"
+)
+
+
+def _programs_own(tree: _Tree, code: int) -> list[int]:
+    """The program's functions that do most of a model package's function; none where it is others.
+
+    Who calls them is the package: that several of its functions do does not make them the loop's.
+    """
+    if _OF_MODELS.search(tree.functions[code][0]) is None:
+        return []
+    found = {
+        inner: spent
+        for (inner, outer), spent in tree.below_ps.items()
+        if outer == code and _OF_MODELS.search(tree.functions[inner][0]) is None
+    }
+    return list(found) if sum(found.values()) >= _PASSED_ON_FRAC * tree.time_ps[code] else []
 
 
 def _outermost(tree: _Tree, chosen: frozenset[int]) -> I64:

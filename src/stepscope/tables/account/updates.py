@@ -28,8 +28,8 @@ def marked_updates(host: Host, rows: I64) -> tuple[I64, list[str]]:
     """The family of each event of a line that lies within a PyTorch optimizer's step.
 
     A step may be given the model's work as a closure, as LBFGS and Lightning do: what runs up to
-    the end of the last backward pass in it is no update. By time, not by nesting: the profiler's
-    own steps may begin in such a closure and end after it.
+    the end of the last backward pass in it is not its update. By time, not by nesting: the
+    profiler's own steps may begin in such a closure and end after it.
 
     Args:
         host: Of the events.

@@ -113,3 +113,32 @@ def test_a_function_with_a_small_share_is_not_told_apart() -> None:
         "..mmrr................mmrr..............",
     )
     assert of_functions(one) == {}
+
+
+def test_the_programs_layer_in_a_package_of_models_stands_for_what_it_does_there() -> None:
+    """Two functions of the package call it, so that neither has it to itself."""
+    files = {"m": "transformers/models/gpt2/modeling_gpt2.py:238 GPT2MLP.forward"}
+    files["a"] = files["m"].replace("238 GPT2MLP", "144 GPT2Attention")
+
+    def named(mlp: str, attention: str) -> dict[str, float]:
+        one = host(
+            """
+            /host:CPU
+              python   S-----------------------S-----------------------
+              "        L-----------------------------------------------
+              "        ..P---------Q---------....P---------Q---------..
+              "        ..I---------I---------....I---------I---------..
+              "        ..mmmmrrrrrrmmmmrrrrrr....mmmmrrrrrrmmmmrrrrrr..
+            """,
+            **CALLS
+            | {
+                "P": event(f"${mlp}"),
+                "Q": event(f"${attention}"),
+                "I": event("$lora.py:23 LoRA.forward"),
+            },
+        )
+        return of_functions(one)
+
+    assert set(named(files["m"], files["a"])) == {"LoRA.forward"}
+    own = named("model.py:238 GPT2MLP.forward", "model.py:144 GPT2Attention.forward")
+    assert set(own) == {"GPT2MLP.forward", "GPT2Attention.forward"}

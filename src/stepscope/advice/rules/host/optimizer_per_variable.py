@@ -96,7 +96,7 @@ def optimizer_per_variable(results: Results) -> Iterator[Answer]:
 
 
 def _and_large(worst: OptimizerRow) -> str:
-    """What else it takes, in ops that are no overhead."""
+    """What else it takes, in ops that are not overhead."""
     large = worst.time_ms - worst.short_ms
     if large < NEGLIGIBLE_FRAC * worst.time_ms:
         return ""

@@ -69,7 +69,6 @@ def _named(worst: PythonRow, functions: list[PythonRow], host: HostActivity) -> 
             "Prepare data in the input pipeline ([tensorflow: tf.data | jax: Grain | "
             "pytorch: the DataLoader's workers]), not in the loop.",
         ),
-        code=_CODE,
     )
 
 
@@ -89,12 +88,6 @@ def _unnamed(unknown: float, step: float) -> Finding:
         ),
     )
 
-
-_CODE = {
-    "tensorflow": "dataset = dataset.map(prepare).prefetch(tf.data.AUTOTUNE)",
-    "jax": "for batch in prefetched(batches): ...  # prepared on another thread",
-    "pytorch": "DataLoader(dataset, num_workers=4, persistent_workers=True)",
-}
 
 RULE = Rule(
     id="python-bound",

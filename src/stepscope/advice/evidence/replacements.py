@@ -1,0 +1,81 @@
+"""What to run instead of an op that has most of a step, by its family.
+
+Families are those of ``tables.account.op_families``; each framework's name for the replacement is a
+choice (``verdicts.sentences``).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_SORTED: Final = (
+    "If only the largest are used, ask for those alone ([tensorflow: tf.math.top_k | "
+    "jax: jax.lax.top_k | pytorch: torch.topk] with a small k); what changes seldom, sort once, "
+    "before the loop."
+)
+_ONE_HOT: Final = (
+    "Look rows up by index ([tensorflow: tf.nn.embedding_lookup | jax: jnp.take | "
+    "pytorch: torch.nn.functional.embedding]) where a one-hot matrix is multiplied, and give "
+    "losses the indices."
+)
+_JOINED: Final = (
+    "Collect the pieces in a list and join them once, at the end, or write into an array of the "
+    "final size: joining in every step copies all that was joined before."
+)
+_LOOP: Final = (
+    "Compute all iterations at once ([tensorflow: batched ops, tf.vectorized_map | jax: jax.vmap | "
+    "pytorch: torch.vmap]) where none needs the one before; else make fewer, larger ones."
+)
+_FACTOR: Final = (
+    "Do it every n-th step or on smaller matrices; for a largest singular value iterate, to solve "
+    "a system factor the matrix once and keep the factors."
+)
+_BY_INDEX: Final = (
+    "Take only the rows that are used, once for all that read them, with indices in order; adding "
+    "to rows, sort by index before the loop and add whole segments."
+)
+_LAYOUT: Final = (
+    "Keep one layout from the input on, and let products take an operand as it is (transpose "
+    "flags, order of dimensions), so that nothing is rearranged in between."
+)
+_TYPES: Final = "Make data of the type that the step computes in before the loop, constants too."
+_COPIES: Final = (
+    "Look for what copies: clones, copies of state, changes of type or layout. Copy every n-th "
+    "step, or swap references instead."
+)
+_DISTINCT: Final = "Do it once, before the loop, or keep the indices of the batch with the data."
+_LARGE: Final = (
+    "Look at how large what it works on is: broadcasting may make one of all pairs, where a "
+    "product of matrices, or a sum in blocks, gives the same from less."
+)
+_ON_HOST: Final = (
+    "Read values every n-th step, many at once as one array: each read waits for all that was "
+    "started before."
+)
+
+_FAMILIES: Final = {
+    _SORTED: "Sort sort top_k approx_top_k topk argsort",
+    _ONE_HOT: "OneHot one_hot",
+    _JOINED: "cat concat concatenate Concat ConcatV2 stack Pack TensorArrayConcat",
+    _LOOP: "While while scan StatelessWhile",
+    _FACTOR: "Svd svd linalg_svd linalg_svdvals Qr qr geqrf linalg_qr Cholesky cholesky "
+    "linalg_cholesky linalg_cholesky_ex SelfAdjointEig Eig eigh eig linalg_eigh linalg_eig "
+    "MatrixInverse linalg_inv linalg_inv_ex linalg_pinv MatrixSolve linalg_solve linalg_solve_ex",
+    _BY_INDEX: "Gather gather ResourceGather GatherNd index index_select take scatter scatter-add "
+    "scatter_add index_add index_put UnsortedSegmentSum ScatterNd embedding_dense",
+    _LAYOUT: "Transpose transpose contiguous",
+    _TYPES: "Cast convert_element_type _to_copy",
+    _COPIES: "copy copy_ clone DeepCopy",
+    _DISTINCT: "Unique unique Where nonzero",
+    _LARGE: "add sub mul div pow square squareddifference squared_difference abs exp log sqrt "
+    "rsqrt where select maximum minimum sum mean reduce_sum reduce_max max min norm cdist Add "
+    "AddV2 Sub Mul RealDiv Pow Square SquaredDifference Exp Log Sum Mean Max Min Maximum Minimum "
+    "Select",
+    _ON_HOST: "item",
+}
+_OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.split()}
+
+
+def instead_of(family: str) -> str:
+    """What to run instead of an op of this family; "" where none is known."""
+    return _OF.get(family, "")

@@ -1,0 +1,34 @@
+"""What is advised instead of an op fits its family."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.advice.evidence.replacements import _FAMILIES, instead_of
+from stepscope.tables.account.op_families import PRODUCTS
+from stepscope.verdicts.sentences import chosen
+
+
+def test_no_family_has_two_replacements_and_products_have_none() -> None:
+    listed = [name for names in _FAMILIES.values() for name in names.split()]
+    assert len(listed) == len(set(listed))
+    assert PRODUCTS.isdisjoint(listed)
+
+
+@pytest.mark.parametrize(
+    ("family", "framework", "says"),
+    [
+        ("Sort", "tensorflow", "tf.math.top_k"),
+        ("sort", "jax", "jax.lax.top_k"),
+        ("OneHot", "tensorflow", "tf.nn.embedding_lookup"),
+        ("while", "jax", "jax.vmap"),
+        ("cat", "pytorch", "join them once"),
+        ("item", "pytorch", "every n-th step"),
+    ],
+)
+def test_it_is_in_the_frameworks_own_words(family: str, framework: str, says: str) -> None:
+    assert says in chosen(instead_of(family), framework)
+
+
+def test_of_an_unknown_family_nothing_is_known() -> None:
+    assert instead_of("my_kernel") == ""
