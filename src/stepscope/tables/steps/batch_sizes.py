@@ -20,6 +20,16 @@ _OF_BATCH = re.compile(
     r"aten(?:::|/)(?:conv\dd|_?convolution|(?:native_|cudnn_)?batch_norm|cross_entropy_loss|"
     r"nll_loss\w*|mse_loss|binary_cross_entropy\w*|l1_loss|max_pool2d\w*|adaptive_avg_pool2d)\b"
 )
+# Losses take whatever has one: examples, but words, pixels and nodes of a graph as well.
+_LOSS = re.compile(r"aten(?:::|/)(?:cross_entropy|nll|mse|binary_cross|l1)")
+# Layers before a loss, and where their shapes have the extent of what they are given.
+_LAYERS = (
+    (re.compile(r"aten(?:::|/)linear\b"), re.compile(r"\s*\[+\s*(\d{1,9})\b")),
+    (
+        re.compile(r"aten(?:::|/)embedding\b"),
+        re.compile(r"\s*\[\s*\[[^]]*\]\s*,\s*\[\s*(\d{1,9})\b"),
+    ),
+)
 _FIRST_EXTENT = re.compile(r"\s*\[+\s*(\d{1,9})\b")
 # One size is the batch's when this many of the ops have it, and a whole number of batches a step's
 # when the count is so near to it.
@@ -84,18 +94,35 @@ def _of_pipeline(host: Host) -> BatchSize | None:
 
 
 def _of_shapes(host: Host) -> BatchSize | None:
-    """The first extent that most ops on batches have in common."""
+    """The first extent that most ops on batches have in common.
+
+    Where only losses tell, the layers before them must say the same: a language model's loss takes
+    the words of all examples.
+    """
+    counts = _extents(host, _OF_BATCH, _FIRST_EXTENT)
+    if not counts:
+        return None
+    size, often = counts.most_common(1)[0]
+    if not size or often < _MOST * counts.total():
+        return None
+    if counts == _extents(host, _LOSS, _FIRST_EXTENT):
+        for layer, extent in _LAYERS:
+            others = _extents(host, layer, extent)
+            if others and others.most_common(1)[0][0] != size:
+                return None
+    return BatchSize(size, "shapes of ops")
+
+
+def _extents(host: Host, op: re.Pattern[str], extent: re.Pattern[str]) -> Counter[int]:
+    """How often each extent occurs in the shapes of the ops of some names."""
     shapes = event_stats(host).texts(names.SHAPE)
     named = np.asarray(
-        [_OF_BATCH.match(name) is not None for name in host.space.event_metadata.name] or [False]
+        [op.match(name) is not None for name in host.space.event_metadata.name] or [False]
     )
     own = named[host.space.events.metadata[shapes.rows]]
     counts: Counter[int] = Counter()
     for code, count in zip(*np.unique(shapes.codes[own], return_counts=True), strict=True):
-        first = _FIRST_EXTENT.match(shapes.texts[int(code)])
+        first = extent.match(shapes.texts[int(code)])
         if first is not None:
             counts[int(first.group(1))] += int(count)
-    if not counts:
-        return None
-    size, often = counts.most_common(1)[0]
-    return BatchSize(size, "shapes of ops") if size and often >= _MOST * counts.total() else None
+    return counts

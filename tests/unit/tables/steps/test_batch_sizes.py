@@ -60,6 +60,14 @@ def op(name: str, shapes: str) -> Event:
             32,
             "shapes of ops",
         ),
+        (
+            loop(
+                op("aten/linear:linear", "[[48, 784], [10, 784], [10]]"),
+                op("aten/nll_loss_forward:nll_loss_forward", "[[48, 10], [48]]"),
+            ),
+            48,
+            "shapes of ops",
+        ),
     ],
 )
 def test_what_tells_the_batch(recording: bytes, examples: int, source: str) -> None:
@@ -72,6 +80,15 @@ def test_what_tells_the_batch(recording: bytes, examples: int, source: str) -> N
     "recording",
     [
         loop(),
+        # Two texts of 64 words each, and a graph's nodes of which the loss takes some.
+        loop(
+            op("aten/embedding:embedding", "[[2000, 64], [2, 64], [], [], []]"),
+            op("aten/cross_entropy_loss:cross_entropy_loss", "[[128, 2000], [128]]"),
+        ),
+        loop(
+            op("aten/linear:linear", "[[600, 128], [7, 128], [7]]"),
+            op("aten/nll_loss_forward:nll_loss_forward", "[[356, 7], [356]]"),
+        ),
         loop(threads=(*batches(64), *batches(32))),
         loop(op("aten/addmm:addmm", "[[1000], [32, 512], [512, 1000]]")),
         loop(
