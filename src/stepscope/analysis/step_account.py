@@ -7,6 +7,8 @@ from itertools import chain, repeat
 from math import nan
 from typing import Annotated
 
+import numpy as np
+
 from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
@@ -20,7 +22,7 @@ from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.account.programs import with_programs
 from stepscope.tables.account.rivals import rivals
-from stepscope.tables.account.series import series
+from stepscope.tables.account.series import Series, series
 from stepscope.tables.account.unused_graph import unused_graph
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
@@ -333,8 +335,9 @@ _NOT_PLAYED = WhatIf(nan, nan, nan)
 def _part_table(
     host: Host, made: list[Part], played: list[WhatIf], step_ps: float, count: int
 ) -> Table[PartRow]:
+    whole_ps = np.sum([one.time_ps for one in made], axis=0) if made else None
     rows = [
-        _part_row(host, one, count, step_ps) | _saving(without)
+        _part_row(host, one, count, step_ps, series(one.time_ps, whole_ps)) | _saving(without)
         for one, without in zip(made, chain(played, repeat(_NOT_PLAYED)), strict=False)
     ]
     fields = list(PartRow.__annotations__)
@@ -349,8 +352,8 @@ def _saving(without: WhatIf) -> dict[str, object]:
     }
 
 
-def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, object]:
-    first, told = one.first, series(one.time_ps)
+def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -> dict[str, object]:
+    first = one.first
     known = compiled_from(host, first.event)
     owner = _located(one, is_launched=bool(launched := launched_from(one)))
     place = _place(one, owner, known)

@@ -282,19 +282,29 @@ def _eager(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+#: Methods by which the frameworks call a model or a layer: what they do is what the program is for.
+MODEL_CALLS = ("forward", "call", "__call__")
+_SMALLER = (
+    "Give it a smaller input (batch, length, resolution) and time the loop; look at how much of "
+    "the input is padding, or finer than needed."
+)
+
+
 def _function(part: PartRow, account: StepAccount) -> PartWords:
     """The ops of several families that one function of the program runs."""
     called = f", called from {part.caller}" if part.caller else ""
     message = (
-        f"The ops that {part.function}{at(part)}{called} runs, their gradients included, take "
+        f"The ops that {part.function}{at(part)}{called} runs, with their gradients, if any, take "
         f"{_share(part, account)}: {part.made_of}. {' '.join(_unusual(part))}"
     ).strip()
     return PartWords(
         f"{part.function} takes {part.step_frac:.0%} of the step",
         message,
         (
-            f"Leave {part.function} out for some steps, or give it a smaller input, and time the "
-            "loop.",
+            _SMALLER
+            if part.function.rpartition(".")[2] in MODEL_CALLS
+            else f"Leave {part.function} out for some steps, or give it a smaller input, and time "
+            "the loop.",
             "If it is needed: do it every n-th step, once before the loop for what does not "
             "change, without gradients where none are used, or with fewer and larger ops.",
         ),

@@ -151,7 +151,7 @@ def _labelled(
 ) -> tuple[U8, tuple[Computed, ...]]:
     """Labels of the spans: of ops, or of families of ops where there are more than labels."""
     if np.count_nonzero(np.bincount(code)) > CLASSES - 2:
-        code, facts = _by_family(code, facts)
+        code, facts = _by_family(code, facts, end - start)
     length = end - start
     sums = sum_labels(code, length, length, len(facts))
     total = sums.total_ps
@@ -186,18 +186,24 @@ def _competes(facts: list[_Fact], total: I64) -> Bool:
     return found
 
 
-def _by_family(code: I32, facts: list[_Fact]) -> tuple[I32, list[_Fact]]:
-    """The same with one code for each family of ops."""
+def _by_family(code: I32, facts: list[_Fact], length: I64) -> tuple[I32, list[_Fact]]:
+    """The same with one code for each family of ops, named by the one that takes longest in all."""
+    total = np.bincount(code, weights=length, minlength=len(facts)).tolist()
     index: dict[tuple[str, str, bool], int] = {}
     merged: list[_Fact] = []
+    most: list[float] = []
     place = []
-    for one in facts:
+    for one, time in zip(facts, total, strict=True):
         is_typed = one.op.type not in ("", "Unknown")
         key = (one.kind, family_of(one.op.type if is_typed else one.op.name), one.on_device)
         if key not in index:
             index[key] = len(merged)
             merged.append(one)
-        place.append(index[key])
+            most.append(time)
+        at = index[key]
+        if time > most[at]:
+            merged[at], most[at] = one, time
+        place.append(at)
     return np.asarray(place, dtype=np.int32)[code], merged
 
 

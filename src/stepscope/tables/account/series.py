@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
+from math import log, nan
 
 import numpy as np
 
@@ -16,8 +16,10 @@ _FEWEST = 5
 _BURST_FRAC = 0.5
 # What steps without a burst may have of the part, of the mean of those with it.
 _QUIET_FRAC = 0.25
-# A trend explains this share of the variance.
-_STEADY = 0.6
+# How close to a line a trend is (correlation); of few steps closer, where chance makes trends.
+_STEADY, _STEADY_OF_FEW, _FEW = 0.6, 0.8, 20
+# Where the rest of the step grows as well, it is the machine; a rest of this share tells.
+_TELLING_FRAC = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class Series:
 
     Attributes:
         steps_frac: Share of the steps with half of the mean or more.
-        growth: Mean of the last third by that of the first, where it goes steadily; else NaN.
+        growth: Mean of the last third by that of the first, where it goes steadily, and not as the
+            rest of the step does; else NaN.
         every: Steps from one burst to the next, where there are bursts; NaN otherwise.
         burst_ps: Mean time in the steps with it.
         first_frac: Share of all of it in the first step.
@@ -39,8 +42,13 @@ class Series:
     first_frac: float
 
 
-def series(time_ps: I64) -> Series:
-    """Tell a series of times."""
+def series(time_ps: I64, step_ps: I64 | None = None) -> Series:
+    """Tell a series of times.
+
+    Args:
+        time_ps: Of each step.
+        step_ps: How long each step is; None: nothing else is in it.
+    """
     count, mean = len(time_ps), float(time_ps.mean()) if len(time_ps) else 0.0
     if not mean > 0:
         return Series(0.0, nan, nan, 0.0, nan)
@@ -54,12 +62,28 @@ def series(time_ps: I64) -> Series:
             every = _period(np.flatnonzero(has), count)
     growth = nan
     if count >= _FEWEST and share >= _BURST_FRAC:
-        third = max(count // 3, 1)
-        first, last = float(time_ps[:third].mean()), float(time_ps[-third:].mean())
         steady = float(np.corrcoef(np.arange(count), time_ps)[0, 1]) if time_ps.std() > 0 else 0.0
-        if abs(steady) >= _STEADY and first > 0:
-            growth = last / first
+        if abs(steady) >= (_STEADY if count >= _FEW else _STEADY_OF_FEW):
+            growth = _apart(_growth(time_ps), time_ps, step_ps)
     return Series(share, growth, every, burst, float(time_ps[0] / time_ps.sum()))
+
+
+def _growth(time_ps: I64) -> float:
+    """Mean of the last third by that of the first."""
+    third = max(len(time_ps) // 3, 1)
+    first, last = float(time_ps[:third].mean()), float(time_ps[-third:].mean())
+    return last / first if first > 0 else nan
+
+
+def _apart(growth: float, time_ps: I64, step_ps: I64 | None) -> float:
+    """The growth, unless more of it is that of the rest of the step than of the part's own."""
+    if step_ps is None or not growth > 0:
+        return growth
+    rest = np.maximum(step_ps - time_ps, 0)
+    if float(rest.mean()) < _TELLING_FRAC * float(step_ps.mean()):
+        return growth
+    around = _growth(rest)
+    return nan if around > 0 and log(around) * log(growth) > 0.5 * log(growth) ** 2 else growth
 
 
 def _period(at: I64, count: int) -> float:

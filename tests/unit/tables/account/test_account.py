@@ -12,6 +12,8 @@ from stepscope.tables.account.parts import parts
 from stepscope.tables.core.profile import Host
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
+from tests.profiles.model import Event, line
+from tests.profiles.model import host as model_host
 
 STEP = event("train", step_num=nth, _r=1)
 
@@ -188,6 +190,21 @@ def test_a_librarys_call_that_runs_the_ops_of_a_loop_is_known(call: str) -> None
     made = {part.name: part for part in parts(found)}
     assert made["update"].kind == "eager"
     assert through(made["update"]) == ("copy.deepcopy" if call else "")
+
+
+def test_a_family_of_more_ops_than_labels_is_named_by_its_longest() -> None:
+    """300 sums of two programs; the longest is neither the first nor the last."""
+    ops = [Event(f"m{at}/add:AddV2", 1 + at, 1) for at in range(298)]
+    ops += [Event("adam/long:AddV2", 400, 300), Event("m/other:AddV2", 720, 5)]
+    steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(2)]
+    pool = [
+        Event(one.name, 1000.0 * n + one.start_us, one.duration_us) for n in range(2) for one in ops
+    ]
+    one = Host("h", decode(space(model_host(line("python", *steps), line("tf_pool", *pool)))))
+    found = account(one)
+    assert found is not None
+    (part,) = (part for part in parts(found) if part.kind == "op")
+    assert part.first.name == "adam/long"
 
 
 def test_long_paths_of_ops_are_told_by_their_ends() -> None:

@@ -30,6 +30,20 @@ def test_what_grows_from_step_to_step_is_told_by_its_thirds() -> None:
     assert of(10, 20, 30, 40, 50, 60).growth == pytest.approx(55 / 15)
 
 
+def test_what_grows_as_the_rest_of_the_step_does_is_the_machine() -> None:
+    part, rest = np.asarray([10, 20, 30, 40, 50, 60]), np.asarray([30, 55, 95, 115, 160, 170])
+    assert isnan(series(part, part + rest).growth)
+    assert series(part, part + rest[::-1]).growth == pytest.approx(55 / 15)
+    assert series(part, part + 100).growth == pytest.approx(55 / 15)
+    # Beside next to nothing there is nobody to compare with.
+    assert series(part, part + rest // 40).growth == pytest.approx(55 / 15)
+
+
+def test_a_trend_of_few_steps_has_to_be_close_to_a_line() -> None:
+    noisy = (10, 60, 20, 15, 70, 65, 30, 80)
+    assert isnan(of(*noisy).growth)
+
+
 def test_of_few_steps_neither_is_told() -> None:
     found = of(1, 9, 1)
     assert isnan(found.growth)

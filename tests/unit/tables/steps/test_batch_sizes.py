@@ -97,7 +97,7 @@ def test_what_tells_the_batch(recording: bytes, examples: int, source: str) -> N
         ),
         loop(op("aten/conv2d:conv2d", "nonsense")),
     ],
-    ids=["nothing", "two sizes", "weights only", "two extents", "no shape"],
+    ids=["nothing", "words", "nodes", "two sizes", "weights only", "two extents", "no shape"],
 )
 def test_what_does_not_tell_the_batch(recording: bytes) -> None:
     assert examples_per_step(profile(recording)) is None

@@ -93,8 +93,6 @@ _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
 _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
 # An update has to be made; it ranks by its size, as what it updates does.
 _UPDATE = _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
-# Methods by which the frameworks call a model or a layer: what they do is what the program is for.
-_MODEL = ("forward", "call", "__call__")
 # What another thread or process makes is ready where that is quicker.
 _FOR_OTHERS = _Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True)
 _DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
@@ -270,7 +268,7 @@ def _hope(part: PartRow) -> _Hope:
         return _UPDATE
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT
-    if part.kind == "function" and part.name.rpartition(".")[2] in _MODEL:
+    if part.kind == "function" and part.name.rpartition(".")[2] in part_words.MODEL_CALLS:
         return _HOPES["op"]
     return _HOPES.get(part.kind, _HOPES["op"])
 
