@@ -187,24 +187,28 @@ def _competes(facts: list[_Fact], total: I64) -> Bool:
 
 
 def _by_family(code: I32, facts: list[_Fact], length: I64) -> tuple[I32, list[_Fact]]:
-    """The same with one code for each family of ops, named by the one that takes longest in all."""
-    total = np.bincount(code, weights=length, minlength=len(facts)).tolist()
-    index: dict[tuple[str, str, bool], int] = {}
-    merged: list[_Fact] = []
-    most: list[float] = []
-    place = []
-    for one, time in zip(facts, total, strict=True):
+    """The same with fewer codes: the longest ops keep theirs, the others have one for each family.
+
+    A family is named by the one of its ops that takes longest in all.
+    """
+    total = np.bincount(code, weights=length, minlength=len(facts))
+    keys = []
+    for one in facts:
         is_typed = one.op.type not in ("", "Unknown")
-        key = (one.kind, family_of(one.op.type if is_typed else one.op.name), one.on_device)
-        if key not in index:
-            index[key] = len(merged)
-            merged.append(one)
-            most.append(time)
-        at = index[key]
-        if time > most[at]:
-            merged[at], most[at] = one, time
-        place.append(at)
-    return np.asarray(place, dtype=np.int32)[code], merged
+        family = family_of(one.op.type if is_typed else one.op.name)
+        keys.append((one.kind, family, one.on_device))
+    kept = max(CLASSES - 2 - len(set(keys)), 0)
+    order = np.argsort(-total, kind="stable").tolist()
+    merged = [facts[at] for at in order[:kept]]
+    place = np.zeros(len(facts), dtype=np.int32)
+    place[order[:kept]] = np.arange(kept)
+    index: dict[tuple[str, str, bool], int] = {}
+    for at in order[kept:]:  # the longest of a family comes first
+        if keys[at] not in index:
+            index[keys[at]] = len(merged)
+            merged.append(facts[at])
+        place[at] = index[keys[at]]
+    return place[code], merged
 
 
 def _joined(parts: list[_Spans], begin_ps: int, end_ps: int) -> _Spans:

@@ -195,7 +195,7 @@ def test_a_librarys_call_that_runs_the_ops_of_a_loop_is_known(call: str) -> None
 def test_a_family_of_more_ops_than_labels_is_named_by_its_longest() -> None:
     """300 sums of two programs; the longest is neither the first nor the last."""
     ops = [Event(f"m{at}/add:AddV2", 1 + at, 1) for at in range(298)]
-    ops += [Event("adam/long:AddV2", 400, 300), Event("m/other:AddV2", 720, 5)]
+    ops += [Event("head/long:AddV2", 400, 300), Event("m/other:AddV2", 720, 5)]
     steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(2)]
     pool = [
         Event(one.name, 1000.0 * n + one.start_us, one.duration_us) for n in range(2) for one in ops
@@ -204,7 +204,7 @@ def test_a_family_of_more_ops_than_labels_is_named_by_its_longest() -> None:
     found = account(one)
     assert found is not None
     (part,) = (part for part in parts(found) if part.kind == "op")
-    assert part.first.name == "adam/long"
+    assert part.first.name == "head/long"
 
 
 def test_long_paths_of_ops_are_told_by_their_ends() -> None:
