@@ -15,9 +15,16 @@ LABEL = {
     "cause": "order of a product",
     "accept": [],
     "rules": [],
-    "words": ["LoRA", "LowRank"],
+    "words": ["LowRank", "low_rank"],
     "part": "develop",
 }
+
+
+def low_rank(x, down, up, is_fixed):
+    if is_fixed:
+        return (x @ down) @ up
+    change = down @ up  # planted
+    return x @ change  # planted
 
 
 class LowRank(nn.Module):
@@ -29,9 +36,7 @@ class LowRank(nn.Module):
         self.up = nn.Parameter(torch.zeros(rank, columns))
 
     def forward(self, x):
-        if self.is_fixed:
-            return self.base(x) + (x @ self.down) @ self.up
-        return self.base(x) + x @ (self.down @ self.up)  # planted
+        return self.base(x) + low_rank(x, self.down, self.up, self.is_fixed)
 
 
 def adapt(block, is_fixed):
