@@ -128,34 +128,6 @@ def test_a_function_of_the_program_is_named_with_its_line_and_its_caller() -> No
     assert "a step should then take about 5 ms" in found.actions[0]
 
 
-def test_a_wait_for_another_thread_is_not_told_to_be_left_out() -> None:
-    row = part(kind="library", first="queue.Queue.get", first_kind="library", first_frac=0.9)
-    rival = {"thread": "feeder", "function": "load", "file": "train.py", "line": 7}
-    found = first(account(row, rivals=[rival | {"busy_frac": 0.1, "loop_waits": False}]))
-    assert found.title == "Waiting in queue.Queue.get takes 50% of the step"
-    assert "Beside it thread feeder is in load (train.py:7)." in found.message
-    assert not any("Leave" in action for action in found.actions)
-    alone = first(account(row))
-    assert "What other threads do meanwhile was not recorded." in alone.message
-
-
-@pytest.mark.parametrize(
-    ("call", "waits"),
-    [
-        ("threading.Condition.wait", True),
-        ("concurrent.futures._base.Future.result", True),
-        ("subprocess.Popen.communicate", True),
-        ("multiprocessing.connection.Connection.recv", True),
-        ("requests.api.get", False),
-        ("json.dumps", False),
-        ("dict.get", False),
-    ],
-)
-def test_what_waits_for_others_is_known_by_its_public_name(call: str, waits: bool) -> None:
-    row = part(kind="library", first=call, first_kind="library", first_frac=0.9)
-    assert first(account(row)).title.startswith("Waiting in") == waits
-
-
 def test_an_update_that_takes_all_variables_at_once_is_not_told_to() -> None:
     apart = first(account(op("AdamW update", 5.0, made_of="aten/addcdiv_ 60%")))
     assert "Update all variables at once" in apart.actions[0]

@@ -86,12 +86,17 @@ def no_xla(results: Results) -> Iterator[Answer]:
             "their time: fused with its neighbours it still computes as much."
         )
         return
-    yield Finding(
+    yield _unfused(side, alone, cost, share, step)
+
+
+def _unfused(side: str, alone: list[OpRow], cost: float, share: float, step: float) -> Finding:
+    """The finding about ops of one side that take so many ms, and that share of op time."""
+    return Finding(
         rule=RULE.id,
         # A host's caches hold much of what a chain passes on: unless the step is nothing else, it
         # is advice there, no alarm.
         severity=severity_of(_FUSED_FRAC * cost, step)
-        if on_device or share >= _ON_HOST_FRAC
+        if side == "Device" or share >= _ON_HOST_FRAC
         else "info",
         saving_ms=_FUSED_FRAC * cost,
         saving_high_ms=cost,

@@ -76,7 +76,7 @@ def _by_steps(
         for one in host.python.records()
         if one.self_ms >= _NAMED_FRAC * step and not one.is_wait
     )
-    saving = max(idle - building - python - _unrecorded_ms(account), 0.0)
+    saving = max(idle - building - python, 0.0)
     framework = "" if overview is None else overview.environment.framework
     if framework in _MOST_MS:
         saving = min(saving, ops * _MOST_MS[framework])
@@ -117,13 +117,6 @@ def _by_steps(
         actions=_ACTIONS,
         code=_SERVED if is_served else _CODE,
     )
-
-
-def _unrecorded_ms(account: StepAccount | None) -> float:
-    """What lies between ops that are not dispatched one after the other has another cause."""
-    if account is None:
-        return 0.0
-    return sum(part.time_ms for part in account.parts.records() if part.kind == "unrecorded")
 
 
 def _again(account: StepAccount) -> str:

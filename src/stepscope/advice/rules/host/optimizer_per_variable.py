@@ -86,13 +86,17 @@ def optimizer_per_variable(results: Results) -> Iterator[Answer]:
             "Let the optimizer update all variables at once (foreach or fused).",
             "Compile the update together with the step.",
         ),
-        code={
-            "pytorch": f"optimizer = torch.optim.{_class(worst.optimizer)}(model.parameters(), …, "
-            "foreach=True)  # or fused=True, where it has it",
-            "tensorflow": "model.compile(optimizer, loss, jit_compile=True)",
-            "jax": "update = jax.jit(optimizer.update)  # with the step, not leaf by leaf",
-        },
+        code=_code(worst.optimizer),
     )
+
+
+def _code(optimizer: str) -> dict[str, str]:
+    return {
+        "pytorch": f"optimizer = torch.optim.{_class(optimizer)}(model.parameters(), …, "
+        "foreach=True)  # or fused=True, where it has it",
+        "tensorflow": "model.compile(optimizer, loss, jit_compile=True)",
+        "jax": "update = jax.jit(optimizer.update)  # with the step, not leaf by leaf",
+    }
 
 
 def _and_large(worst: OptimizerRow) -> str:

@@ -1,0 +1,62 @@
+"""What parts of a step are made of, and what they are named by."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.account.account import account
+from stepscope.tables.account.made_of import brief, through
+from stepscope.tables.account.parts import parts
+from stepscope.tables.core.profile import Host
+from tests.profiles import event, space
+from tests.profiles.model import Event, line
+from tests.profiles.model import host as model_host
+from tests.unit.tables.account.test_account import host
+
+
+@pytest.mark.parametrize("call", ["$/usr/lib/python3.11/copy.py:128 deepcopy", ""])
+def test_a_librarys_call_that_runs_the_ops_of_a_loop_is_known(call: str) -> None:
+    """Eight copies a step, in ``copy.deepcopy`` or without any library around them."""
+    lines = [
+        "/host:CPU",
+        f"  python   {2 * ('S' + 43 * '-')}",
+        f'  "        {2 * ("L" + 39 * "-" + "M---")}',
+        f'  "        {2 * ("D" + 39 * "-" + "....")}',
+        f'  "        {2 * (8 * ".O---" + "C---")}',
+    ]
+    one = host(
+        "\n".join(line for line in lines if call or "D" not in line),
+        L=event("$train.py:53 update"),
+        M=event("$train.py:30 train"),
+        O=event("aten/copy_:copy_"),
+        C=event("aten/mm:mm"),
+        **({"D": event(call)} if call else {}),
+    )
+    found = account(one)
+    assert found is not None
+    made = {part.name: part for part in parts(found)}
+    assert made["update"].kind == "eager"
+    assert through(made["update"]) == ("copy.deepcopy" if call else "")
+
+
+def test_a_family_of_more_ops_than_labels_is_named_by_its_longest() -> None:
+    """300 sums of two programs; the longest is neither the first nor the last."""
+    ops = [Event(f"m{at}/add:AddV2", 1 + at, 1) for at in range(298)]
+    ops += [Event("head/long:AddV2", 400, 300), Event("m/other:AddV2", 720, 5)]
+    steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(2)]
+    pool = [
+        Event(one.name, 1000.0 * n + one.start_us, one.duration_us) for n in range(2) for one in ops
+    ]
+    one = Host("h", decode(space(model_host(line("python", *steps), line("tf_pool", *pool)))))
+    found = account(one)
+    assert found is not None
+    (part,) = (part for part in parts(found) if part.kind == "op")
+    assert part.first.name == "head/long"
+
+
+def test_long_paths_of_ops_are_told_by_their_ends() -> None:
+    path = "StatefulPartitionedCall/gradient_tape/gru_1/while/gru_cell_1/MatMul_grad/MatMul"
+    assert brief(path) == "…/gru_cell_1/MatMul_grad/MatMul"
+    assert brief("aten/convolution_backward") == "aten/convolution_backward"
+    assert brief("a" * 80) == "a" * 80
