@@ -72,7 +72,7 @@ def open_trace(pieces: Input, *, file: str) -> Space:
             track_events(buffer, batch, states, damage),
             render_stages(buffer, batch, states, damage),
         ):
-            if not len(found.kind):
+            if events and not len(found.kind):
                 continue
             event = (said.event + first).astype(np.int32)
             events.append(_slim(found))
