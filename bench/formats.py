@@ -25,7 +25,7 @@ from bench.machine import machine, say
 from bench.measure import Run, measure
 from bench.recordings import ROOT
 from stepscope.wire import write as wire
-from tests.unit.formats.nccl.dumps import dump, entry, log, perf
+from tests.unit.formats.nccl.dumps import as_pytorch, dump, entry, log, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
 from tests.unit.formats.nsight.folder import KINDS, folder_of, write
 from tests.unit.formats.perfetto.traces import NEEDS, packet, small
@@ -250,9 +250,10 @@ def _chrome(path: Path, times: int) -> None:
 
 
 def _flight(path: Path, times: int) -> None:
-    """A dump of the flight recorder as C++ pickles it: protocol 2."""
-    entries = [entry(n, n) for n in range(1, 2_000 * times + 2)]
-    path.write_bytes(pickle.dumps(dump(entries), 2))
+    """A dump of the flight recorder as PyTorch pickles it: frames are shared between entries."""
+    frames = [entry(n, n)["frames"] for n in range(10)]
+    entries = [entry(n, n, frames=list(frames[n % 10])) for n in range(1, 2_000 * times + 2)]
+    path.write_bytes(as_pytorch(dump(entries)))
 
 
 def _inspector(path: Path, times: int) -> None:
