@@ -9,7 +9,8 @@ import pytest
 from stepscope.formats.json_parts import Parts
 
 _INSIDE = frozenset({(), ("a",)})
-_TEXT = """{"a": [1, 12.25, -0.5, 1e3, 2.5E-7, 1e+2, true, null, "x\\u00e9", {"b": [0.01, {}]}], "n": 3.5}"""
+_TEXT = """{"a": [1, 12.25, -0.5, 1e3, 2.5E-7, 1e+2, true, null,
+ "x\\u00e9", {"b": [0.01, {}]}], "n": 3.5}"""
 
 
 def _read(pieces: list[bytes]) -> tuple[list[tuple[tuple[str, ...], object]], str]:

@@ -186,7 +186,8 @@ class _Calls:
         metadata = _ids(texts.pop(_NAME), plane.name)
         ids = {name: _ids(one, plane.text) for name, one in texts.items()}
         group, description = texts[names.PROCESS_GROUP], texts[names.GROUP_DESCRIPTION]
-        _, place = coded_rows(ids[names.PROCESS_GROUP], ids[names.GROUP_DESCRIPTION])
+        of_line = (ids[one].astype(np.int64) for one in _LINE)
+        _, place = coded_rows(*of_line)
         for row, mine in enumerate(_in_order(place), 1):
             stats = [Stat(names.COLLECTIVE_NUMBER, numbers[names.COLLECTIVE_NUMBER][mine])]
             for name, column in ids.items():
@@ -218,7 +219,9 @@ class _TextColumn:
 def _describe(texts: dict[str, CodedTexts], groups: dict[str, tuple[str, str]]) -> None:
     """Fill in the description where a call has none, and ranks, from what is said of its group."""
     group, own = texts[names.PROCESS_GROUP], texts[names.GROUP_DESCRIPTION]
-    (of_group, of_own), inverse = coded_rows(group.codes, own.codes)
+    (of_group, of_own), inverse = coded_rows(
+        group.codes.astype(np.int64), own.codes.astype(np.int64)
+    )
     known = [
         (groups.get(group.distinct[one] or "", ("", "")), own.distinct[other])
         for one, other in zip(of_group.tolist(), of_own.tolist(), strict=True)
@@ -239,6 +242,8 @@ def _in_order(place: I64) -> Iterator[I64]:
         yield mine
 
 
+#: What tells the lines of calls apart.
+_LINE: Final = (names.PROCESS_GROUP, names.GROUP_DESCRIPTION)
 _CREATED: Final = "time_created_ns"
 _NAME: Final = "profiling_name"
 _NUMBERS: Final = (

@@ -25,6 +25,7 @@ from stepscope.schema.xspace import Wire
 F64 = NDArray[np.float64]
 I8 = NDArray[np.int8]
 I32 = NDArray[np.int32]
+Rows = I64 | I32
 NONE: Final = -1
 
 
@@ -101,7 +102,7 @@ class TrackEventStats:
         bits: The value's 64 bits, or the code of its text.
     """
 
-    event: I64
+    event: Rows
     name: I32
     kind: I8
     bits: I64
@@ -251,7 +252,7 @@ def render_stages(
     return events, stats
 
 
-def paired(events: TrackEvents, rows: I64, end_ns: int) -> tuple[I64, I64, int, int]:
+def paired(events: TrackEvents, rows: Rows, end_ns: int) -> tuple[Rows, I64, int, int]:
     """The slices of one track: rows that begin one and their lengths, and what had no partner.
 
     What never ended lasts to the end of the trace; an end without a begin is left out.

@@ -18,6 +18,7 @@ from stepscope.formats.perfetto.events import (
     REAL,
     TEXT,
     Kind,
+    Rows,
     TrackEvents,
     TrackEventStats,
     paired,
@@ -63,7 +64,9 @@ def open_trace(pieces: Input, *, file: str) -> Space:
     buffer = memoryview(inflated(data, file=file))
     del data
     states, tracks, damage = States(Texts(buffer)), Tracks(), DamageLog()
-    events, stats, first = [], [], 0
+    events: list[TrackEvents] = []
+    stats: list[TrackEventStats] = []
+    first = 0
     gpu_counters = GpuCounters()
     for batch in batches(buffer, states, damage):
         tracks.add(buffer, batch, states, damage)
@@ -201,7 +204,7 @@ class _Planes:
         for number, ((plane, line, own), (part, _)) in enumerate(self._lines.items(), 1):
             part.write(self._plane(plane), own or (1 << 24) + number, line)
 
-    def _slices(self, place: TrackPlace, rows: I64) -> None:
+    def _slices(self, place: TrackPlace, rows: Rows) -> None:
         kind = self._events.kind[rows]
         pairs = rows[(kind == Kind.BEGIN) | (kind == Kind.END)]
         begins, length, open_, alone = paired(self._events, pairs, self._end_ns)
@@ -211,7 +214,7 @@ class _Planes:
             mine = rows[kind == one]
             self._add(place, mine, self._events.length_ns[mine])
 
-    def _add(self, place: TrackPlace, rows: I64, length: I64) -> None:
+    def _add(self, place: TrackPlace, rows: Rows, length: I64) -> None:
         """Events on a line."""
         if not len(rows):
             return
@@ -226,7 +229,7 @@ class _Planes:
         stats = [*self._stats_of(plane, rows), *self._flows(rows)]
         part.add(metadata, self._events.time_ns[rows], length, stats)
 
-    def _stats_of(self, plane: PlaneWriter, rows: I64) -> Iterator[Stat]:
+    def _stats_of(self, plane: PlaneWriter, rows: Rows) -> Iterator[Stat]:
         """The stats of events; of two of one name the last."""
         low, high = self._stat_begin[rows], self._stat_begin[rows + 1]
         count = high - low
@@ -255,7 +258,7 @@ class _Planes:
                 signed = values if key % 4 == INT else values.view(np.uint64)
                 yield Stat(texts[key // 4], signed, event[mine])
 
-    def _flows(self, rows: I64) -> list[Stat]:
+    def _flows(self, rows: Rows) -> list[Stat]:
         """Arrows; a trace of ours has what they were made of among its stats."""
         chosen = np.flatnonzero(self._direction[rows] > 0)
         if not len(chosen):
@@ -264,7 +267,7 @@ class _Planes:
         packed = number << 2 | self._direction[rows[chosen]]
         return [Stat(names.FLOW, packed.astype(np.uint64), chosen)]
 
-    def _counter(self, track: DescribedTrack, place: TrackPlace, rows: I64) -> None:
+    def _counter(self, track: DescribedTrack, place: TrackPlace, rows: Rows) -> None:
         plane = self._plane(
             place.plane if place.plane != names.OTHER_EVENTS_PLANE else names.TELEMETRY_PLANE
         )
