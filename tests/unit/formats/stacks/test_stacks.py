@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import gzip
 import json
 import random
@@ -278,3 +279,10 @@ def test_a_pprof_profile_may_begin_with_when_it_was_taken(tmp_path: Path) -> Non
     expected.parent.mkdir()
     expected.write_bytes(pprof())
     assert lines(opened(path)) == lines(opened(expected))
+
+
+def test_what_cprofile_wrote_is_still_another_profilers(tmp_path: Path) -> None:
+    path = tmp_path / "train.prof"
+    cProfile.runctx("sum(range(3))", {}, {}, str(path))
+    with pytest.raises(StepscopeError, match="another profiler"):
+        find(path)
