@@ -246,9 +246,9 @@ def find_equal(
 ) -> bool:
     """Write to ``first``, for each text of the buffer, a text before it that is equal, or itself.
 
-    Texts of a negative length are no texts, and equal. ``slots`` are a power of two, more than
-    there are texts, all -1. Where many different texts fall on the same slots, which a stranger may
-    see to, equal ones are not all found. False: a text is not in the buffer.
+    A negative length stands for a cell without text; those are equal. ``slots`` are a power of two,
+    more than there are texts, all -1. Where many different texts fall on the same slots, which a
+    stranger may see to, equal ones are not all found. False: a text is not in the buffer.
     """
     mask: cython.ulonglong = cython.cast(cython.ulonglong, slots.shape[0] - 1)
     full: cython.ulonglong = 0xFFFFFFFFFFFFFFFF

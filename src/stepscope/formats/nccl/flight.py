@@ -217,7 +217,7 @@ class _TextColumn:
 
 
 def _describe(texts: dict[str, CodedTexts], groups: dict[str, tuple[str, str]]) -> None:
-    """Fill in the description where a call has none, and ranks, from what is said of its group."""
+    """Fill in the description where a call has none, and ranks, by its group."""
     group, own = texts[names.PROCESS_GROUP], texts[names.GROUP_DESCRIPTION]
     (of_group, of_own), inverse = coded_rows(
         group.codes.astype(np.int64), own.codes.astype(np.int64)

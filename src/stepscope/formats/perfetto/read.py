@@ -109,7 +109,7 @@ def _joined(parts: list[T]) -> T:
 
 
 def _slim(events: TrackEvents) -> TrackEvents:
-    """The same, columns of equal values as one value: most events have no length and no flow."""
+    """The same, columns of equal values as one value: most flows and lengths are 0."""
     return TrackEvents(*(_column([getattr(events, one.name)]) for one in columns_of(events)))
 
 
