@@ -10,6 +10,7 @@ the rest against the columns that stay.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import pickle
 import shutil
@@ -24,12 +25,21 @@ from bench.machine import machine, say
 from bench.measure import Run, measure
 from bench.recordings import ROOT
 from stepscope.wire import write as wire
-from tests.unit.formats.nccl.dumps import dump, entry, log, perf
+from tests.unit.formats.nccl.dumps import as_pytorch, dump, entry, log, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
+from tests.unit.formats.nsight.folder import KINDS, folder_of, write
 from tests.unit.formats.perfetto.traces import NEEDS, packet, small
 from tests.unit.formats.perfetto.traces import event as event_of
-from tests.unit.formats.rocprof.files import kernel_csv, old_trace, rocpd, run, tool_json
-from tests.unit.formats.stacks.files import PERF, gecko, speedscope
+from tests.unit.formats.rocprof.files import (
+    kernel_csv,
+    old_database,
+    old_kernel,
+    old_trace,
+    rocpd,
+    run,
+    tool_json,
+)
+from tests.unit.formats.stacks.files import PERF, gecko, pprof, speedscope, tachyon
 from tests.unit.formats.torch_memory.snapshot import event, frames, training
 
 FOLDER: Final = ROOT / ".stepscope" / "bench" / "formats"
@@ -52,6 +62,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="dev.py bench --formats", description=__doc__)
     parser.add_argument("--formats", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--times", type=int, default=40, help="how large the files are made")
+    parser.add_argument("--only", default="", help="only these formats, by commas")
     parser.add_argument("--make", help=argparse.SUPPRESS)
     parser.add_argument("path", nargs="?", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -61,31 +72,43 @@ def main() -> int:
         return 0
     FOLDER.mkdir(parents=True, exist_ok=True)
     print(machine())
-    print(f"{'format':<14}{'MB':>8}{'events':>11}{'cpu s':>8}{'MB/s':>8}{'events/s':>11}"
+    print(f"{'format':<17}{'MB':>8}{'events':>11}{'cpu s':>8}{'MB/s':>8}{'events/s':>11}"
           f"{'peak MB':>9}{'empty MB':>10}{'columns MB':>12}{'x':>6}")  # fmt: skip
     for name in MADE:
-        format_ = name.partition(":")[0]
-        file = name.partition(":")[2]
+        format_, _, file = name.partition(":")
+        if given.only and format_ not in given.only.split(","):
+            continue
         small, large = FOLDER / f"small_{file}", FOLDER / f"large_{file}"
         for path, size in ((small, 0), (large, times)):
             say(f"making {path.name}")
-            path.unlink(missing_ok=True)
+            _remove(path)
             # In a process of its own: what this one holds would count as its children's memory.
             command = [sys.executable, "-m", "bench.formats", "--make", name, "--times", str(size)]
             subprocess.run([*command, str(path)], check=True, cwd=ROOT)
         print(_row(format_, small, large), flush=True)
-        small.unlink()
-        large.unlink()
+        _remove(small)
+        _remove(large)
     return 0
+
+
+def _remove(path: Path) -> None:
+    """A file or a folder, if it is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+
+
+def _bytes_of(path: Path) -> int:
+    return sum(one.stat().st_size for one in (path.iterdir() if path.is_dir() else (path,)))
 
 
 def _row(format_: str, small: Path, large: Path) -> str:
     empty, *_ = _opened(format_, small)
     took, events, columns = _opened(format_, large)
     columns_mb = columns / 1e6
-    size_mb, cpu_s = large.stat().st_size / 1e6, max(took.cpu_s - empty.cpu_s, 0.01)
+    size_mb, cpu_s = _bytes_of(large) / 1e6, max(took.cpu_s - empty.cpu_s, 0.01)
     return (
-        f"{format_:<14}{size_mb:>8.1f}{events:>11,}{cpu_s:>8.2f}{size_mb / cpu_s:>8.1f}"
+        f"{format_:<17}{size_mb:>8.1f}{events:>11,}{cpu_s:>8.2f}{size_mb / cpu_s:>8.1f}"
         f"{events / cpu_s:>11,.0f}{took.peak_mb:>9.0f}{empty.peak_mb:>10.0f}"
         f"{columns_mb:>12.1f}{(took.peak_mb - empty.peak_mb) / columns_mb:>6.2f}"
     )
@@ -135,6 +158,36 @@ def _nsight(path: Path, times: int) -> None:
     database.close()
 
 
+def _parquet(path: Path, times: int) -> None:
+    _table_folder(path, times, KINDS[0])
+
+
+def _arrow(path: Path, times: int) -> None:
+    _table_folder(path, times, KINDS[1])
+
+
+def _table_folder(path: Path, times: int, kind: str) -> None:
+    """The same export as a folder: the rows of each table again and again, a second later each."""
+    import polars as pl  # heavy: the process that measures must stay small
+
+    database = path.with_suffix(".sqlite")
+    _nsight(database, min(times, 1))
+    folder_of(database, path, kind)
+    database.unlink()
+    moves = {"start": _NS, "end": _NS, "correlationId": 3_000_000}
+    for file in path.iterdir():
+        read = pl.read_parquet if kind == KINDS[0] else pl.read_ipc
+        frame = read(file.read_bytes())
+        if "start" not in frame.columns or "end" not in frame.columns:
+            continue
+        moved = {one: by for one, by in moves.items() if one in frame.columns}
+        again = [
+            frame.with_columns(pl.col(one) + n * by for one, by in moved.items())
+            for n in range(max(times, 1))
+        ]
+        write(pl.concat(again), file, kind)
+
+
 def _repeated_run(times: int) -> dict[str, object]:
     """The small run of rocprofv3, with many dispatches and their launches."""
     found = run()
@@ -154,6 +207,12 @@ def _rocpd(path: Path, times: int) -> None:
 
 def _rocprof_json(path: Path, times: int) -> None:
     tool_json(path, _repeated_run(times))
+
+
+def _rocprof_database(path: Path, times: int) -> None:
+    """Dispatches with what they used, which rocprof 1 has in a table of their own."""
+    later = range(0, 2_000 * 10_000 * times + 1, 2_000)
+    old_database(path, OPS=(), KERN=[old_kernel(at // 2_000, at + 500, at + 1_500) for at in later])
 
 
 def _rocprof_csv(path: Path, times: int) -> None:
@@ -191,9 +250,10 @@ def _chrome(path: Path, times: int) -> None:
 
 
 def _flight(path: Path, times: int) -> None:
-    """A dump of the flight recorder as C++ pickles it: protocol 2."""
-    entries = [entry(n, n) for n in range(1, 2_000 * times + 2)]
-    path.write_bytes(pickle.dumps(dump(entries), 2))
+    """A dump of the flight recorder as PyTorch pickles it: frames are shared between entries."""
+    frames = [entry(n, n)["frames"] for n in range(10)]
+    entries = [entry(n, n, frames=list(frames[n % 10])) for n in range(1, 2_000 * times + 2)]
+    path.write_bytes(as_pytorch(dump(entries)))
 
 
 def _inspector(path: Path, times: int) -> None:
@@ -225,6 +285,21 @@ def _collapsed(path: Path, times: int) -> None:
         f"main (train.py:3);step (train.py:{n});op {n % 97} 3" for n in range(5_000 * times + 1)
     )
     path.write_text("\n".join(lines) + "\n")
+
+
+def _pprof(path: Path, times: int) -> None:
+    """Stacks of which each is another: the small profile, and samples of further places."""
+    parts = [gzip.decompress(pprof())]
+    for n in range(4, 5_000 * times + 4):
+        line = wire.blob(4, wire.number(1, 2) + wire.number(2, n))
+        parts.append(wire.blob(4, wire.number(1, n) + line))
+        stack, values = wire.varint(n) + wire.varint(1), wire.varint(1) + wire.varint(10_000_000)
+        parts.append(wire.blob(2, wire.blob(1, stack) + wire.blob(2, values)))
+    path.write_bytes(b"".join(parts))
+
+
+def _tachyon(path: Path, times: int) -> None:
+    path.write_bytes(tachyon(times=5_000 * times + 1))
 
 
 def _rocprof_trace(path: Path, times: int) -> None:
@@ -269,9 +344,12 @@ def _perfetto(path: Path, times: int) -> None:
 
 MADE: Final[dict[str, Callable[[Path, int], None]]] = {
     "nsight:n.sqlite": _nsight,
+    "nsight-tables:parquet": _parquet,
+    "nsight-tables:arrow": _arrow,
     "rocpd:r.db": _rocpd,
     "rocprof-json:r.json": _rocprof_json,
     "rocprof-trace:o.json": _rocprof_trace,
+    "rocprof-database:o.db": _rocprof_database,
     "rocprof-csv:r_kernel_trace.csv": _rocprof_csv,
     "torch-memory:m.pickle": _snapshot,
     "kineto:c.json": _chrome,
@@ -279,6 +357,8 @@ MADE: Final[dict[str, Callable[[Path, int], None]]] = {
     "nccl-inspector:i.log": _inspector,
     "speedscope:s.speedscope.json": _speedscope,
     "gecko:g.json": _gecko,
+    "pprof:p.pb": _pprof,
+    "tachyon:t.bin": _tachyon,
     "collapsed:c.collapsed": _collapsed,
     "perf-script:p.perf": _perf,
     "perfetto:t.pftrace": _perfetto,

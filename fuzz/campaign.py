@@ -11,10 +11,11 @@ import os
 import subprocess
 import sys
 import time
+from datetime import datetime, timezone
 from pathlib import Path
 
 from fuzz.checked import build, environment
-from fuzz.ledger import added, ledgers
+from fuzz.ledger import TRIED, added, ledgers, on_record, record
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / ".stepscope" / "fuzz"
@@ -90,7 +91,7 @@ class Campaign:
 def _by_reader(folder: Path) -> list[str]:
     """A line for each reader: its inputs on either build, of all campaigns in this folder."""
     by_build = {
-        build: added(sorted(ledgers(folder).glob(f"{build}-*.json")))
+        build: added(sorted(ledgers(folder).rglob(f"{build}-*.json")))
         for build in (SANITIZED, PLAIN)
     }
     names = sorted(set().union(*(one["readers"] for one in by_build.values())))
@@ -113,12 +114,15 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only these targets, by commas")
     parser.add_argument("--readers", default="", help="only these readers of a target, by commas")
     parser.add_argument("--plain", action="store_true", help="not the sanitized build")
+    parser.add_argument(
+        "--record", action="store_true", help="add what the ledgers hold to fuzz/tried.jsonl"
+    )
     parser.add_argument("--folder", type=Path, default=FOLDER)
     given = parser.parse_args()
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     env = dict(os.environ)
-    if not given.plain:
+    if not given.plain and given.minutes:
         build(folder / "checked")
         env |= environment(folder / "checked")
     more = ["--only", given.only, "--readers", given.readers]
@@ -135,7 +139,20 @@ def main() -> int:
     print(f"{counts.total():,} inputs in {minutes:.1f} min: {said}; {failed} failed")
     for line in _by_reader(folder):
         print(line)
+    if given.record:
+        _record(folder)
     return 1 if failed else 0
+
+
+def _record(folder: Path) -> None:
+    """Write what all ledgers of the folder hold where a lost machine does not take it along."""
+    command = ["git", "rev-parse", "--short=8", "HEAD"]
+    commit = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    for build_name in (SANITIZED, PLAIN):
+        record(folder, TRIED, build=build_name, commit=commit.strip(), date=date)
+        for name, count in sorted(on_record(TRIED, build_name).items()):
+            print(f"on record: {name}: {count:,} {build_name}")
 
 
 if __name__ == "__main__":

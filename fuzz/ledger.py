@@ -6,6 +6,10 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
+
+#: What campaigns tried that were recorded, a line of JSON each; kept with the source.
+TRIED: Final = Path(__file__).with_name("tried.jsonl")
 
 
 def ledgers(folder: Path) -> Path:
@@ -28,4 +32,46 @@ def added(files: Iterable[Path]) -> dict[str, Counter[str]]:
         said["failed"] = {"inputs": said["failed"]}
         for name, counted in total.items():
             counted.update(said[name])
+    return total
+
+
+def record(folder: Path, tried: Path, *, build: str, commit: str, date: str) -> None:
+    """Append what the ledgers of a build hold to those on record; each ledger counts once.
+
+    Args:
+        folder: Of the campaigns.
+        tried: The file.
+        build: Which ledgers; see ``fuzz.campaign``.
+        commit: Of the source that was fuzzed.
+        date: Of the day, YYYY-MM-DD.
+    """
+    files = sorted(ledgers(folder).glob(f"{build}-*.json"))
+    total = added(files)
+    inputs = {name: [count] for name, count in total["counts"].items() if count}
+    if total["readers"]:
+        inputs.pop("imports", None)
+    for name, count in sorted(total["readers"].items()):
+        # A target with one reader, which has no name, is there already.
+        inputs |= {f"imports:{name}": [count, total["opened"][name]]} if name else {}
+    if not inputs:
+        return
+    said = {
+        "date": date, "commit": commit, "build": build, "failed": total["failed"]["inputs"],
+        "inputs": inputs,
+    }  # fmt: skip
+    with tried.open("a", encoding="utf-8") as out:
+        out.write(json.dumps(said) + "\n")
+    recorded = ledgers(folder) / "recorded"
+    recorded.mkdir(exist_ok=True)
+    for file in files:
+        file.rename(recorded / file.name)
+
+
+def on_record(tried: Path, build: str) -> Counter[str]:
+    """How many inputs each reader has had on a build, and each target without readers."""
+    total = Counter[str]()
+    lines = tried.read_text("utf-8").splitlines() if tried.is_file() else []
+    for said in map(json.loads, lines):
+        if said["build"] == build:
+            total.update({name: counted[0] for name, counted in said["inputs"].items()})
     return total

@@ -48,7 +48,7 @@ class Worker:
     ) -> None:
         self.folder = folder
         self.ledger = ledger
-        self.before = added(ledger.parent.glob("*.json"))["readers"]
+        self.before = added(ledger.parent.rglob("*.json"))["readers"]
         self.rng = random.Random(seed)
         self.counts = {target.name: 0 for target in TARGETS}
         self.readers: dict[str, int] = {}

@@ -15,6 +15,8 @@ from typing import Any, Final
 _BLANK: Final = re.compile(r"[\s\x00]*")
 _PART_CHARS: Final = 1 << 20
 _LONGEST_VALUE_CHARS: Final = 1 << 28
+# What a number may go on with that is none without a digit behind it: "1." and "1e-".
+_NO_DIGIT_YET: Final = 2
 Path = tuple[str, ...]
 
 
@@ -97,8 +99,9 @@ class Parts:
                 found, end = self._json.raw_decode(self._text, self._at)
             except ValueError:
                 found, end = None, len(self._text)
-            # A number that reaches to the end of what is there may go on.
-            if end < len(self._text) or self._ended:
+            # A number that reaches to the end of what is there may go on, or close to it: "1." of
+            # "1.5" is read as a 1.
+            if end + _NO_DIGIT_YET < len(self._text) or self._ended:
                 if end == len(self._text) and found is None and self._text[self._at :] != "null":
                     raise ValueError("the text ends inside of a value, or is not JSON") from None
                 self._at = end

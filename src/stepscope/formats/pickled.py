@@ -16,6 +16,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stepscope.errors import FormatError
 
 _LOOKAHEAD_BYTES: Final = 1 << 16
@@ -50,6 +53,23 @@ def loaded(
         FormatError: It would do something else than make plain values, is cut, or has no end.
     """
     return _Machine(pieces, title, file, replace).run()
+
+
+def named_rows(entries: list[Any], count: int) -> tuple[NDArray[np.int64], int]:
+    """The rows that a list names which ``loaded`` gives, and how many of its entries name none.
+
+    Args:
+        entries: The list, with numbers and ranges where dicts were.
+        count: How many rows there are.
+    """
+    parts, others = [np.zeros(0, np.int64)], 0
+    for one in entries:
+        run = one if isinstance(one, range) else range(one, one + 1) if type(one) is int else None
+        begin = 0 if run is None else min(max(run.start, 0), count)
+        end = 0 if run is None else max(min(run.stop, count), begin)
+        others += (1 if run is None else run.stop - run.start) - (end - begin)
+        parts.append(np.arange(begin, end))
+    return np.concatenate(parts), others
 
 
 class _Refused(Exception):

@@ -41,6 +41,28 @@ def shown_frames(frames: list[Any]) -> Iterator[tuple[str, bool]]:
         yield f"{place} {name if isinstance(name, str) else ''}".strip(), is_own
 
 
+class FrameTexts:
+    """What ``shown_frames`` gives, each distinct frame worked out once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int, str], tuple[str, bool]] = {}
+
+    def of(self, frames: list[Any]) -> Iterator[tuple[str, bool]]:
+        """Each frame, innermost first, and whether it is the program's own Python."""
+        for one in frames[:_MOST_FRAMES]:
+            if not isinstance(one, dict):
+                continue
+            path, line, name = one.get("filename"), one.get("line"), one.get("name")
+            if not (type(path) is type(name) is str and type(line) is int):
+                yield from shown_frames([one])
+                continue
+            known = self._known.get((path, line, name))
+            if known is None:
+                (known,) = shown_frames([one])
+                self._known[path, line, name] = known
+            yield known
+
+
 def place_of(frames: list[Any]) -> str:
     """What a stack is for that has none of the program's own Python; "" where nothing says it.
 

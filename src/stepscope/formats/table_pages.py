@@ -22,6 +22,8 @@ _INTERIOR: Final = 5
 _READ_BYTES: Final = 1 << 20
 # Numbers of more digits are left in their texts.
 _DIGITS: Final = 18
+# Of the table in which equal texts of some pages are found.
+_SLOTS_PER_TEXT: Final[float] = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +197,20 @@ class _TextsRead:
         self, pages: NDArray[np.uint8], begin: NDArray[np.int64], length: NDArray[np.int64]
     ) -> None:
         """The next texts: where each begins and how long it is, -1 for none."""
-        whole, code = pages.tobytes(), self._code
-        spans = zip(begin.tolist(), (begin + length).tolist(), strict=True)
-        cells = [whole[one:end] if one <= end else None for one, end in spans]
-        found = [code.setdefault(cell, len(code)) for cell in cells]
-        self._codes.append(np.asarray(found, np.int32))
+        count, code = len(begin), self._code
+        slots = np.full(1 << int(_SLOTS_PER_TEXT * count).bit_length(), -1, np.int32)
+        first = np.empty(count, np.int64)
+        columns = (np.ascontiguousarray(begin), np.ascontiguousarray(length))
+        if not core.page.find_equal(
+            pages.data, *(one.data for one in columns), slots.data, first.data
+        ):
+            raise ValueError("a text is not in its page")
+        own = np.flatnonzero(first == np.arange(count))
+        spans = zip(begin[own].tolist(), (begin + length)[own].tolist(), strict=True)
+        cells = [pages[one:end].tobytes() if one <= end else None for one, end in spans]
+        found = np.empty(count, np.int32)
+        found[own] = [code.setdefault(cell, len(code)) for cell in cells]
+        self._codes.append(found[first])
 
     def coded(self) -> CodedTexts:
         """The column."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 _ARENA_MAX: Final = -8  # M_ARENA_MAX of malloc.h
 
@@ -16,10 +17,9 @@ def share_one_arena() -> None:
     tables that threads build beside each other then cost the sum of what each needs. For processes
     that are ours alone, before they have threads.
     """
-    if sys.platform == "linux":
-        set_option = getattr(ctypes.CDLL(None), "mallopt", None)
-        if set_option is not None:
-            set_option(_ARENA_MAX, 1)
+    set_option = _of_libc("mallopt")
+    if set_option is not None:
+        set_option(_ARENA_MAX, 1)
 
 
 def give_back() -> None:
@@ -29,7 +29,12 @@ def give_back() -> None:
     reads a file in phases needs the sum of their peaks. Takes some milliseconds; does nothing
     where the C library has no ``malloc_trim``.
     """
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
+    trim = _of_libc("malloc_trim")
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _of_libc(name: str) -> Any:
+    """A function of Linux's C library; None where there is none of this name."""
+    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None

@@ -220,3 +220,77 @@ class PageReader:
                 if not is_plain:
                     break
         return is_plain
+
+
+@cython.cfunc
+@cython.nogil
+def are_equal(
+    buf: cython.const[cython.uchar][::1],
+    one: cython.Py_ssize_t,
+    other: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+) -> cython.bint:
+    """Whether two stretches of the buffer have the same bytes."""
+    i: cython.Py_ssize_t = 0
+    while i < size and buf[one + i] == buf[other + i]:
+        i += 1
+    return i == size
+
+
+def find_equal(
+    buf: cython.const[cython.uchar][::1],
+    begin: cython.const[cython.longlong][::1],
+    length: cython.const[cython.longlong][::1],
+    slots: cython.int[::1],
+    first: cython.longlong[::1],
+) -> bool:
+    """Write to ``first``, for each text of the buffer, a text before it that is equal, or itself.
+
+    A negative length stands for a cell without text; those are equal. ``slots`` are a power of two,
+    more than there are texts, all -1. Where many different texts fall on the same slots, which a
+    stranger may see to, equal ones are not all found. False: a text is not in the buffer.
+    """
+    mask: cython.ulonglong = cython.cast(cython.ulonglong, slots.shape[0] - 1)
+    full: cython.ulonglong = 0xFFFFFFFFFFFFFFFF
+    start: cython.ulonglong = 0xCBF29CE484222325
+    spread: cython.ulonglong = 0x100000001B3
+    mixed: cython.ulonglong
+    slot: cython.ulonglong
+    at: cython.Py_ssize_t
+    size: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    none: cython.Py_ssize_t = -1
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    is_inside: cython.bint = True
+    with cython.nogil:
+        for i in range(begin.shape[0]):
+            at = cython.cast(cython.Py_ssize_t, begin[i])
+            size = cython.cast(cython.Py_ssize_t, length[i])
+            first[i] = i
+            if size < 0:
+                if none < 0:
+                    none = i
+                first[i] = none
+                continue
+            if at < 0 or at > buf.shape[0] or size > buf.shape[0] - at:
+                is_inside = False
+                break
+            mixed = start
+            for j in range(size):
+                mixed = ((mixed ^ buf[at + j]) * spread) & full
+            slot = (mixed ^ (mixed >> 29)) & mask
+            for _ in range(32):
+                place = cython.cast(cython.Py_ssize_t, slot)
+                slot = (slot + 1) & mask
+                other = slots[place]
+                if other < 0:
+                    slots[place] = cython.cast(cython.int, i)
+                    break
+                if length[other] == size and are_equal(
+                    buf, at, cython.cast(cython.Py_ssize_t, begin[other]), size
+                ):
+                    first[i] = other
+                    break
+    return is_inside

@@ -13,3 +13,7 @@ class PageReader:
         numbers: memoryview,
         lengths: memoryview,
     ) -> bool: ...
+
+def find_equal(
+    buf: memoryview, begin: memoryview, length: memoryview, slots: memoryview, first: memoryview
+) -> bool: ...

@@ -149,9 +149,15 @@ def examine(
             return _empty(path)
         return _wrapped(path, name, size_bytes, head(HEAD_BYTES)) or XSPACE
     by_name = next((kind for kind in BY_NAME if re.search(kind.name, name)), None)
-    if by_name is not None:
-        return Miss(path, by_name.slug, by_name.reason, by_name.hint, size_bytes)
     promised = [one for one in FORMATS.values() if one.promises(name)]
+    if by_name is not None:
+        # "memory.prof" is what JAX's documentation calls its pprof profile, and cProfile its own.
+        if by_name.slug == "other-profiler" and promised and size_bytes:
+            first = head(HEAD_BYTES)
+            inner = inflate_head(first) if first.startswith(GZIP_MAGIC) else first
+            if known := _known(promised, inner, head):
+                return known
+        return Miss(path, by_name.slug, by_name.reason, by_name.hint, size_bytes)
     if ARCHIVE_NAME.search(name):
         return _archive(path, name, size_bytes, head, named=named)
     if re.search(_UNRELATED, name) and not named and not promised:

@@ -13,7 +13,7 @@ import pytest
 
 from fuzz import worker as worker_module
 from fuzz.campaign import Campaign, _by_reader
-from fuzz.ledger import added, ledgers
+from fuzz.ledger import added, ledgers, on_record, record
 from fuzz.target import Target
 from fuzz.targets import TARGETS
 from fuzz.worker import Worker
@@ -131,3 +131,26 @@ def test_a_small_truncated_input_does_not_take_the_place_of_larger_seeds(
     assert chosen[9000] > 400
     assert chosen[3] < 350
     assert 0 < chosen[90_000] + chosen[500_000] < 60
+
+
+def test_what_was_tried_is_recorded_once(tmp_path: Path) -> None:
+    def tried(name: str, gecko: int) -> None:
+        said = {
+            "counts": {"imports": gecko, "scanner": 7, "rpc": 0}, "failed": 1,
+            "readers": {"gecko": gecko, "": 3}, "opened": {"gecko": 2, "": 0},
+        }  # fmt: skip
+        file = ledgers(tmp_path) / f"{name}.json"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(said))
+
+    file = tmp_path / "tried.jsonl"
+    for gecko in (5, 20):
+        tried("sanitized-1", gecko)
+        tried("plain-1", 1000)
+        for _ in range(2):
+            record(tmp_path, file, build="sanitized", commit="abc", date="2026-11-23")
+    first, second = map(json.loads, file.read_text("utf-8").splitlines())
+    assert first["inputs"] == {"scanner": [7], "imports:gecko": [5, 2]}
+    assert (second["failed"], second["commit"], second["build"]) == (1, "abc", "sanitized")
+    assert on_record(file, "sanitized") == {"scanner": 14, "imports:gecko": 25}
+    assert not on_record(file, "plain")

@@ -7,6 +7,7 @@ import sqlite3
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stepscope.formats import table_pages
 from stepscope.formats.database import TraceDatabase, opened
 from stepscope.formats.packed import NULL
+from stepscope.formats.table_pages import _TextsRead
 from stepscope.formats.trace_tables import Rows
 from stepscope.kernels import core
 
@@ -219,3 +222,31 @@ def test_pages_that_claim_more_rows_than_fit_get_no_room(tmp_path: Path) -> None
         peak_bytes = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak_bytes < 20 * len(whole)
+
+
+@pytest.mark.parametrize("kernel", [core.page, core.plain("page_kernel")])
+def test_equal_texts_of_a_page_are_found(kernel: ModuleType) -> None:
+    words = ["", "a", "b", "ab", "名前", "x" * 90, "x" * 89 + "y"]
+    rng = random.Random(3)
+    chosen = [rng.choice([None, *words]) for _ in range(200)]
+    data = np.frombuffer("".join(one or "" for one in chosen).encode(), np.uint8)
+    length = np.asarray([-1 if one is None else len(one.encode()) for one in chosen])
+    begin = np.cumsum(np.maximum(length, 0)) - np.maximum(length, 0)
+    slots, first = np.full(512, -1, np.int32), np.empty(len(chosen), np.int64)
+    columns = (begin.data, length.data, slots.data, first.data)
+    assert kernel.find_equal(data.data, *columns)
+    assert first.tolist() == [chosen.index(one) for one in chosen]
+    assert not kernel.find_equal(data[:-1].data, *columns)
+
+
+def test_texts_that_fall_on_the_same_slots_are_coded_all_the_same() -> None:
+    read = _TextsRead()
+    words = [f"{number:04}" for number in range(600)] * 2
+    data = np.frombuffer("".join(words).encode(), np.uint8)
+    begin = 4 * np.arange(len(words))
+    with pytest.MonkeyPatch.context() as patched:
+        # Hardly any slots: most texts are not found among the ones before them.
+        patched.setattr(table_pages, "_SLOTS_PER_TEXT", 1 / 64)
+        read.add(data, begin, np.full(len(words), 4))
+    assert list(read.coded()) == words
+    assert len(read.coded().distinct) == 600

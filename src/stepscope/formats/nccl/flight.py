@@ -8,18 +8,22 @@ length. ``duration_ms``, which is there with ``TORCH_NCCL_ENABLE_TIMING``, is ke
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from array import array
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from stepscope.columns import coded_rows
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.format import Input
 from stepscope.formats.json_parts import Parts
-from stepscope.formats.pickled import loaded
-from stepscope.formats.python_frames import shown_frames
+from stepscope.formats.packed import CodedTexts
+from stepscope.formats.pickled import loaded, named_rows
+from stepscope.formats.python_frames import FrameTexts
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -54,20 +58,15 @@ def open_dump(pieces: Input, *, file: str) -> Space:
     Raises:
         FormatError: It is not a dump.
     """
-    value, damage = _value(pieces, file)
+    calls = _Calls()
+    value, rows, lost, damage = _value(pieces, file, calls)
     if not isinstance(value, dict) or not {"entries", "pg_config", "pg_status"} & set(value):
         raise FormatError(TITLE, "it has neither entries nor pg_config", file=file)
-    found = value.get("entries")
-    entries = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    calls = _Calls(_groups(value.get("pg_config")))
-    for one in entries:
-        calls.add(one)
     plane = PlaneWriter(names.FLIGHT_PLANE)
-    calls.write(plane)
+    calls.write(plane, rows, _groups(value.get("pg_config")))
     host = PlaneWriter(names.HOST_PLANE)
     host.stat(names.IMPORTED, _LACKS)
-    lost = len(found) - len(entries) if isinstance(found, list) else 0
-    return space_of([host, plane], warnings=list(_warnings(damage, lost + calls.untimed)))
+    return space_of([host, plane], warnings=list(_warnings(damage, lost)))
 
 
 def _warnings(damage: str, lost: int) -> Iterator[str]:
@@ -77,24 +76,26 @@ def _warnings(damage: str, lost: int) -> Iterator[str]:
         yield f"{lost:,} entries lack a time, or are none; they are left out."
 
 
-def _value(pieces: Input, file: str) -> tuple[Any, str]:
-    """What the file holds, and why it ended early."""
+def _value(pieces: Input, file: str, calls: _Calls) -> tuple[Any, I64, int, str]:
+    """What the file holds, the rows of its calls, how many entries are none, why it ended early."""
     rest = iter(pieces)
     first = next(rest, b"")
     text = chain((first,), rest)
     if first[:1] == b"\x80":
-        return loaded(text, title=TITLE, file=file), ""
+        value = loaded(text, title=TITLE, file=file, replace=calls.take)
+        entries = value.get("entries") if isinstance(value, dict) else None
+        rows, others = named_rows(entries if isinstance(entries, list) else [], len(calls))
+        return value, rows, others, ""
     found: dict[str, Any] = {}
-    entries: list[Any] = []
+    lost = 0
     parts = Parts(text, frozenset({(), ("entries",)}))
     for path, value in parts:
         if path == ("entries", "*"):
-            entries.append(value)
+            found[path[0]] = []
+            lost += not isinstance(value, dict) or calls.take(value) is None
         elif len(path) == 1:
             found[path[0]] = value
-    if entries:
-        found["entries"] = entries
-    return found, parts.damage
+    return found, np.arange(len(calls)), lost, parts.damage
 
 
 def _groups(config: Any) -> dict[str, tuple[str, str]]:
@@ -124,25 +125,23 @@ def ranks_text(ranks: Any) -> str:
 
 
 class _Calls:
-    """Calls as columns, in the order of the dump."""
+    """Calls as columns, in the order in which the file has them; each is named by its row."""
 
-    def __init__(self, groups: dict[str, tuple[str, str]]) -> None:
-        self._groups = groups
-        self._numbers: list[tuple[int, ...]] = []
-        self._texts: list[tuple[str, ...]] = []
-        self.untimed = 0
+    def __init__(self) -> None:
+        self._numbers = {name: array("q") for name in _NUMBERS}
+        self._texts = {name: _TextColumn() for name in (_NAME, *_TEXTS)}
+        self._frames = FrameTexts()
 
-    def add(self, one: dict[Any, Any]) -> None:
-        """One entry of the dump."""
-        created = whole(one.get("time_created_ns"))
-        if created <= 0:
-            self.untimed += 1
-            return
+    def __len__(self) -> int:
+        return len(self._numbers[_CREATED])
+
+    def take(self, one: dict[Any, Any]) -> int | None:
+        """The row of an entry of the dump; None for what is none, or has no time."""
+        created = whole(one.get(_CREATED))
+        if created <= 0 or "entries" in one:
+            return None
         named = one.get("process_group")
         named = list(named) if isinstance(named, (list, tuple)) else []
-        group = text_of(named[0] if named else one.get("pg_id"))
-        description, ranks = self._groups.get(group, ("", ""))
-        description = text_of(named[1]) if len(named) > 1 and named[1] else description
         is_p2p = one.get("is_p2p") is True
         number = one.get("p2p_seq_id" if is_p2p else "collective_seq_id", one.get("seq_id"))
         said_ms = one.get("duration_ms")
@@ -150,59 +149,120 @@ class _Calls:
         elements, sizes = _sizes(one.get("input_sizes"))
         dtypes = one.get("input_dtypes")
         frames = one.get("frames")
-        shown = list(shown_frames(frames)) if isinstance(frames, list) else []
+        shown = list(self._frames.of(frames)) if isinstance(frames, list) else []
         line = next((text for text, is_own in shown if is_own), shown[0][0] if shown else "")
-        self._numbers.append(
-            (
-                created, whole(number), elements, int(is_p2p),
-                round(length_ms * 1000) if 0 <= length_ms < 1e12 else _NONE,
-            )
-        )  # fmt: skip
-        self._texts.append(
-            (
-                text_of(one.get("profiling_name")) or "collective", group, description, ranks,
-                text_of(one.get("state")), sizes,
-                " ".join(map(text_of, dtypes)) if isinstance(dtypes, (list, tuple)) else "", line,
-                "\n".join(text for text, _ in shown),
-            )
-        )  # fmt: skip
+        length_us = round(length_ms * 1000) if 0 <= length_ms < 1e12 else _NONE
+        numbers = (created, whole(number), elements, int(is_p2p), length_us)
+        texts = (
+            text_of(one.get("profiling_name")) or "collective",
+            text_of(named[0] if named else one.get("pg_id")),
+            text_of(named[1]) if len(named) > 1 else "",
+            "",
+            text_of(one.get("state")),
+            sizes,
+            " ".join(map(text_of, dtypes)) if isinstance(dtypes, (list, tuple)) else "",
+            line,
+            "\n".join(text for text, _ in shown),
+        )
+        row = len(self)
+        for values, value in zip(self._numbers.values(), numbers, strict=True):
+            values.append(value)
+        for column, text in zip(self._texts.values(), texts, strict=True):
+            column.append(text)
+        return row
 
-    def write(self, plane: PlaneWriter) -> None:
-        """The calls, a line for each process group."""
-        table = np.asarray(self._numbers, np.int64).reshape(-1, 5).T
-        created, number, elements, is_p2p, length_us = table
-        if not len(created):
+    def write(self, plane: PlaneWriter, rows: I64, groups: dict[str, tuple[str, str]]) -> None:
+        """The calls of some rows, a line for each process group."""
+        if not len(rows):
             return
+        numbers = {name: np.asarray(one, np.int64)[rows] for name, one in self._numbers.items()}
+        texts = {name: one.of(rows) for name, one in self._texts.items()}
+        self._numbers.clear()
+        self._texts.clear()
+        _describe(texts, groups)
+        created = numbers.pop(_CREATED)
         middle = int(np.sort(created)[len(created) // 2])
         start = np.clip(created, middle - _REACH_NS, middle + _REACH_NS)
-        name, group, *others = zip(*self._texts, strict=True)
-        metadata = plane.names(name)
-        lines = list(dict.fromkeys(zip(group, others[0], strict=True)))
-        code = {one: row for row, one in enumerate(lines)}
-        place = np.asarray([code[one] for one in zip(group, others[0], strict=True)], np.int64)
-        texts = [
-            (key, _ids(plane, column)) for key, column in zip(_TEXTS, (group, *others), strict=True)
-        ]
-        for row, mine in by_place(place, np.arange(len(created))):
-            stats = [Stat(names.COLLECTIVE_NUMBER, number[mine])]
-            for key, column in texts:
-                stats += stat_of(key, column[mine], column[mine] > 0, is_text=True)
-            for key, column in ((names.ELEMENTS, elements), (names.KERNEL_US, length_us)):
-                stats += stat_of(key, column[mine], column[mine] >= 0)
-            stats += stat_of(names.IS_P2P, is_p2p[mine], is_p2p[mine] > 0)
-            label = " · ".join(one for one in lines[row] if one) or "process group"
-            plane.line(row + 1, label, metadata=metadata[mine], start_ns=start[mine], stats=stats)
+        metadata = _ids(texts.pop(_NAME), plane.name)
+        ids = {name: _ids(one, plane.text) for name, one in texts.items()}
+        group, description = texts[names.PROCESS_GROUP], texts[names.GROUP_DESCRIPTION]
+        of_line = (ids[one].astype(np.int64) for one in _LINE)
+        _, place = coded_rows(*of_line)
+        for row, mine in enumerate(_in_order(place), 1):
+            stats = [Stat(names.COLLECTIVE_NUMBER, numbers[names.COLLECTIVE_NUMBER][mine])]
+            for name, column in ids.items():
+                stats += stat_of(name, column[mine], column[mine] > 0, is_text=True)
+            for name in (names.ELEMENTS, names.KERNEL_US):
+                stats += stat_of(name, numbers[name][mine], numbers[name][mine] >= 0)
+            is_p2p = numbers[names.IS_P2P][mine]
+            stats += stat_of(names.IS_P2P, is_p2p, is_p2p > 0)
+            said = (one[int(mine[0])] for one in (group, description))
+            label = " · ".join(one for one in said if one) or "process group"
+            plane.line(row, label, metadata=metadata[mine], start_ns=start[mine], stats=stats)
 
 
+class _TextColumn:
+    """A text of each call, each distinct one kept once."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str | None, int] = {}
+        self._column = array("i")
+
+    def append(self, text: str) -> None:
+        self._column.append(self._codes.setdefault(text, len(self._codes)))
+
+    def of(self, rows: I64) -> CodedTexts:
+        """The texts of some calls."""
+        return CodedTexts(list(self._codes), np.asarray(self._column, np.int32)[rows])
+
+
+def _describe(texts: dict[str, CodedTexts], groups: dict[str, tuple[str, str]]) -> None:
+    """Fill in the description where a call has none, and ranks, by its group."""
+    group, own = texts[names.PROCESS_GROUP], texts[names.GROUP_DESCRIPTION]
+    (of_group, of_own), inverse = coded_rows(
+        group.codes.astype(np.int64), own.codes.astype(np.int64)
+    )
+    known = [
+        (groups.get(group.distinct[one] or "", ("", "")), own.distinct[other])
+        for one, other in zip(of_group.tolist(), of_own.tolist(), strict=True)
+    ]
+    codes = inverse.astype(np.int32)
+    descriptions: list[str | None] = [said or description for (description, _), said in known]
+    ranks: list[str | None] = [said for (_, said), _ in known]
+    texts[names.GROUP_DESCRIPTION] = CodedTexts(descriptions, codes)
+    texts[names.GROUP_RANKS] = CodedTexts(ranks, codes)
+
+
+def _in_order(place: I64) -> Iterator[I64]:
+    """The rows of each place, the place that comes first in the file first."""
+    _, first = np.unique(place, return_index=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    for _, mine in by_place(rank[place], np.arange(len(place))):
+        yield mine
+
+
+#: What tells the lines of calls apart.
+_LINE: Final = (names.PROCESS_GROUP, names.GROUP_DESCRIPTION)
+_CREATED: Final = "time_created_ns"
+_NAME: Final = "profiling_name"
+_NUMBERS: Final = (
+    _CREATED, names.COLLECTIVE_NUMBER, names.ELEMENTS, names.IS_P2P, names.KERNEL_US,
+)  # fmt: skip
 _TEXTS: Final = (
     names.PROCESS_GROUP, names.GROUP_DESCRIPTION, names.GROUP_RANKS, names.CALL_STATE,
     names.MESSAGE_SIZES, names.MESSAGE_TYPES, names.TF_OP, names.SOURCE_STACK,
 )  # fmt: skip
 
 
-def _ids(plane: PlaneWriter, column: tuple[str, ...]) -> I64:
-    """Ids of texts on the plane, 0 for none."""
-    return np.asarray([plane.text(one) if one else 0 for one in column], np.int64)
+def _ids(column: CodedTexts, number: Callable[[str], int]) -> NDArray[np.int32]:
+    """Numbers of texts, given in the order in which they are met; 0 for none."""
+    used, first, inverse = np.unique(column.codes, return_index=True, return_inverse=True)
+    ids = np.zeros(len(used), np.int32)
+    for at in np.argsort(first).tolist():
+        text = column.distinct[used[at]]
+        ids[at] = number(text) if text else 0
+    return ids[inverse]
 
 
 def _sizes(value: Any) -> tuple[int, str]:

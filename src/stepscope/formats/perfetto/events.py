@@ -23,6 +23,9 @@ from stepscope.formats.xspace.cold_fields import DamageLog, Fields
 from stepscope.schema.xspace import Wire
 
 F64 = NDArray[np.float64]
+I8 = NDArray[np.int8]
+I32 = NDArray[np.int32]
+Rows = I64 | I32
 NONE: Final = -1
 
 
@@ -78,9 +81,9 @@ class TrackEvents:
         ends_flow: Whether it is the last of those.
     """
 
-    kind: I64
+    kind: I8
     track: I64
-    name: I64
+    name: I32
     time_ns: I64
     length_ns: I64
     value: F64
@@ -99,9 +102,9 @@ class TrackEventStats:
         bits: The value's 64 bits, or the code of its text.
     """
 
-    event: I64
-    name: I64
-    kind: I64
+    event: Rows
+    name: I32
+    kind: I8
     bits: I64
 
 
@@ -122,8 +125,9 @@ def track_events(
     name = _texts(found, state, (_Event.NAME_ID, Interned.NAME), _Event.NAME, count, states)
     flow, ends = _flows(found, count)
     events = TrackEvents(
-        kind, track, name, batch.time_ns[packet], length, _values(buffer, found, count), flow, ends
-    )
+        kind.astype(np.int8), track, name.astype(np.int32), batch.time_ns[packet], length,
+        _values(found, count), flow, ends,
+    )  # fmt: skip
     return events, _stats(buffer, found, state, states, damage)
 
 
@@ -175,7 +179,7 @@ def _texts(
     return code
 
 
-def _values(buffer: memoryview, found: Fields, count: int) -> F64:
+def _values(found: Fields, count: int) -> F64:
     value = np.zeros(count)
     whole = found.of(_Event.WHOLE, Wire.VARINT)
     value[whole.parent] = whole.value.view(np.int64)
@@ -211,7 +215,11 @@ def _stats(
     kind[text >= 0], bits[text >= 0] = TEXT, text[text >= 0]
     kept = (kind >= 0) & (name >= 0)
     states.lose("hold lists or objects as values", int((~kept).sum()))
-    return TrackEventStats(event[kept], name[kept], kind[kept], bits[kept])
+    return _stats_of(event[kept], name[kept], kind[kept], bits[kept])
+
+
+def _stats_of(event: I64, name: I64, kind: I64, bits: I64) -> TrackEventStats:
+    return TrackEventStats(event, name.astype(np.int32), kind.astype(np.int8), bits)
 
 
 def render_stages(
@@ -231,20 +239,20 @@ def render_stages(
     value = _texts(extra, state[event], (0, Interned.TEXT), 2, len(event), states)
     has = (key >= 0) & (value >= 0)
     events = TrackEvents(
-        np.full(count, int(Kind.RENDER)),
+        np.full(count, int(Kind.RENDER), np.int8),
         gpu << 32 | (queue & 0xFFFFFFFF),
-        np.where(name >= 0, name, stage),
+        np.where(name >= 0, name, stage).astype(np.int32),
         batch.time_ns[packet],
         np.clip(numbers(found, 2, count), 0, 1 << 51),
         np.zeros(count),
         np.zeros(count, np.int64),
         np.zeros(count, bool),
     )
-    stats = TrackEventStats(event[has], key[has], np.full(int(has.sum()), TEXT), value[has])
+    stats = _stats_of(event[has], key[has], np.full(int(has.sum()), TEXT), value[has])
     return events, stats
 
 
-def paired(events: TrackEvents, rows: I64, end_ns: int) -> tuple[I64, I64, int, int]:
+def paired(events: TrackEvents, rows: Rows, end_ns: int) -> tuple[Rows, I64, int, int]:
     """The slices of one track: rows that begin one and their lengths, and what had no partner.
 
     What never ended lasts to the end of the trace; an end without a begin is left out.
@@ -254,18 +262,34 @@ def paired(events: TrackEvents, rows: I64, end_ns: int) -> tuple[I64, I64, int, 
         rows: Begins and ends of the track, in the order of the file.
         end_ns: When the trace ends.
     """
-    rows = rows[np.argsort(events.time_ns[rows], kind="stable")]
+    time = events.time_ns[rows]
+    if (time[1:] < time[:-1]).any():
+        rows = rows[np.argsort(time, kind="stable")]
+    del time
     opens = events.kind[rows] == Kind.BEGIN
-    level = np.cumsum(np.where(opens, 1, -1))
-    floor = np.minimum.accumulate(np.minimum(level, 0))
+    floor = np.cumsum(_steps(opens), dtype=np.int32)
+    np.minimum.accumulate(np.minimum(floor, 0, out=floor), out=floor)
     alone = ~opens & (np.diff(floor, prepend=0) < 0)
-    rows, opens = rows[~alone], opens[~alone]
-    depth = np.cumsum(np.where(opens, 1, -1)) + np.where(opens, 0, 1)
-    order = np.lexsort((np.arange(len(rows)), depth))
+    del floor
+    if alone.any():
+        rows, opens = rows[~alone], opens[~alone]
+    depth = np.cumsum(_steps(opens), dtype=np.int32)
+    depth += ~opens
+    order = np.argsort(depth, kind="stable").astype(np.int32)
     rows, opens, depth = rows[order], opens[order], depth[order]
-    begins = np.flatnonzero(opens)
+    del order
+    begins = np.flatnonzero(opens).astype(np.int32)
     after = np.minimum(begins + 1, max(len(rows) - 1, 0))
     is_ended = (after > begins) & ~opens[after] & (depth[after] == depth[begins])
-    end = np.where(is_ended, events.time_ns[rows[after]], end_ns)
-    start = events.time_ns[rows[begins]]
-    return rows[begins], np.maximum(end - start, 0), int((~is_ended).sum()), int(alone.sum())
+    del depth, opens
+    length = np.where(is_ended, events.time_ns[rows[after]], end_ns)
+    del after
+    rows = rows[begins]
+    length -= events.time_ns[rows]
+    np.maximum(length, 0, out=length)
+    return rows, length, int((~is_ended).sum()), int(alone.sum())
+
+
+def _steps(opens: Bool) -> I8:
+    """How the depth changes: 1 where a slice begins, -1 where one ends."""
+    return 2 * opens.view(np.int8) - np.int8(1)

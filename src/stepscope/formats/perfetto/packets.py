@@ -16,13 +16,21 @@ import numpy as np
 
 from stepscope.columns.space import Bool
 from stepscope.errors import FormatError
-from stepscope.formats.xspace.cold_fields import DamageLog, Fields, index
+from stepscope.formats.xspace.cold_fields import (
+    CUT,
+    START,
+    DamageLog,
+    Fields,
+    empty_fields,
+    index,
+    list_fields,
+)
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.schema.xspace import Wire
 from stepscope.wire import write as wire
 
 TITLE: Final = "a Perfetto trace"
-PACKETS_AT_ONCE: Final = 1 << 17
+PACKETS_AT_ONCE: Final = 1 << 14
 _MOST_INFLATED_BYTES: Final = 1 << 30
 _CLEARED, _NEEDS_STATE = 1, 2
 #: The clock that packets are on where they name none, and that of the wall.
@@ -86,6 +94,10 @@ class Texts:
         self.list: list[str] = []
         self._buffer = buffer
         self._codes: dict[bytes, int] = {}
+
+    def close(self) -> None:
+        """Let the bytes go: no more texts are looked for."""
+        self._buffer = memoryview(b"")
 
     def codes(self, begin: I64, end: I64) -> I64:
         """Codes of the texts at these places."""
@@ -163,11 +175,26 @@ class States:
 
 def batches(buffer: memoryview, states: States, damage: DamageLog) -> Iterator[PacketBatch]:
     """The packets of a trace, many at a time, with the states that they are in."""
-    top = listed(buffer, np.zeros(1, np.int64), np.asarray([len(buffer)]), damage)
-    _, begin, end = submessages(top, 1)
-    for first in range(0, len(begin), PACKETS_AT_ONCE):
-        part = slice(first, first + PACKETS_AT_ONCE)
-        yield _batch(buffer, first, begin[part], end[part], states, damage)
+    for first, begin, end in _packets(buffer, damage):
+        yield _batch(buffer, first, begin, end, states, damage)
+
+
+def _packets(buffer: memoryview, damage: DamageLog) -> Iterator[tuple[int, I64, I64]]:
+    """How many packets came before, and begin and end of each of the next."""
+    whole = np.zeros(1, np.int64), np.asarray([len(buffer)])
+    state = np.array(START, np.int64)
+    rows = empty_fields(PACKETS_AT_ONCE)
+    first = 0
+    while state[0] == 0 and len(buffer):
+        list_fields(buffer, *whole, rows, state)
+        count, code, offset = (int(number) for number in state[2:5])
+        if code:
+            damage.add(offset, f"packet[{first + count}]", code)
+            state[0] = 1
+            count -= code == CUT and count > 0 and rows.begin[count - 1] == offset
+        _, begin, end = submessages(rows[:count], 1)
+        yield first, begin, end
+        first += len(begin)
 
 
 def _batch(
@@ -334,7 +361,7 @@ def _snapshots(
         )
 
 
-def inflated(data: bytes, *, file: str) -> bytes:
+def inflated(data: bytearray, *, file: str) -> bytes | bytearray:
     """A trace whose compressed packets are written out, each behind the packet it came in.
 
     Raises:
@@ -343,18 +370,14 @@ def inflated(data: bytes, *, file: str) -> bytes:
     if wire.prefix(Packet.COMPRESSED, 0)[:-1] not in data:
         return data
     damage, view = DamageLog(), memoryview(data)
-    _, begin, end = submessages(
-        listed(view, np.zeros(1, np.int64), np.asarray([len(data)]), damage), 1
-    )
     parts: list[bytes] = []
     at = size = 0
-    for first in range(0, len(begin), PACKETS_AT_ONCE):
-        part = slice(first, first + PACKETS_AT_ONCE)
-        found = listed(view, begin[part], end[part], damage)
+    for _, begin, end in _packets(view, damage):
+        found = listed(view, begin, end, damage)
         for row, low, high in zip(
             *(one.tolist() for one in submessages(found, Packet.COMPRESSED)), strict=True
         ):
-            stop = int(end[first + row])
+            stop = int(end[row])
             parts.append(bytes(view[at:stop]))
             at = stop
             try:

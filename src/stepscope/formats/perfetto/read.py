@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields as columns_of
-from typing import Final, TypeVar
+from dataclasses import replace
+from typing import Any, Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.columns.space import I64, Space
 from stepscope.errors import FormatError
@@ -16,6 +18,7 @@ from stepscope.formats.perfetto.events import (
     REAL,
     TEXT,
     Kind,
+    Rows,
     TrackEvents,
     TrackEventStats,
     paired,
@@ -29,6 +32,7 @@ from stepscope.formats.xspace.cold_fields import DamageLog
 from stepscope.formats.xspace.line_parts import LineParts, by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
+from stepscope.kernels.memory import give_back
 from stepscope.schema import names
 
 _LACKS: Final = (
@@ -57,10 +61,12 @@ def open_trace(pieces: Input, *, file: str) -> Space:
         data += piece
         if len(data) > _LARGEST_BYTES:
             raise FormatError(TITLE, f"it is larger than {_LARGEST_BYTES:,} bytes", file=file)
-    buffer = memoryview(inflated(bytes(data), file=file))
+    buffer = memoryview(inflated(data, file=file))
     del data
     states, tracks, damage = States(Texts(buffer)), Tracks(), DamageLog()
-    events, stats, first = [], [], 0
+    events: list[TrackEvents] = []
+    stats: list[TrackEventStats] = []
+    first = 0
     gpu_counters = GpuCounters()
     for batch in batches(buffer, states, damage):
         tracks.add(buffer, batch, states, damage)
@@ -69,38 +75,55 @@ def open_trace(pieces: Input, *, file: str) -> Space:
             track_events(buffer, batch, states, damage),
             render_stages(buffer, batch, states, damage),
         ):
-            events.append(found)
-            stats.append(TrackEventStats(said.event + first, said.name, said.kind, said.bits))
+            if events and not len(found.kind):
+                continue
+            event = (said.event + first).astype(np.int32)
+            events.append(_slim(found))
+            stats.append(TrackEventStats(event, said.name, said.kind, said.bits))
             first += len(found.kind)
+    # What the file is made of is as large as what it says.
+    states.texts.close()
+    del buffer
     if not first and not gpu_counters:
         raise FormatError(
             TITLE, "it has neither track events nor counters of GPUs", file=file,
             hint="Traces of the system alone (ftrace, samples) have nothing of a program's ops.",
         )  # fmt: skip
-    found = _placed_in_time(_joined(events), states)
-    planes = _Planes(found, _joined(stats), tracks, states)
+    planes = _Planes(_placed_in_time(_joined(events), states), _joined(stats), tracks, states)
     planes.write()
     planes.write_counters(gpu_counters)
     notes = [*planes.warnings(), *_warnings(states, damage)]
-    return space_of(list(planes.planes.values()), warnings=notes)
+    written = list(planes.planes.values())
+    del planes, gpu_counters
+    give_back()
+    return space_of(written, warnings=notes)
 
 
 def _joined(parts: list[T]) -> T:
-    return type(parts[0])(
-        *(
-            np.concatenate([getattr(one, name.name) for one in parts])
-            for name in columns_of(parts[0])
-        )
-    )
+    """All parts as one; what they were goes column by column."""
+    kind = type(parts[0])
+    columns = [[getattr(one, name.name) for one in parts] for name in columns_of(kind)]
+    parts.clear()
+    columns.reverse()
+    return kind(*(_column(columns.pop()) for _ in range(len(columns))))
+
+
+def _slim(events: TrackEvents) -> TrackEvents:
+    """The same, columns of equal values as one value: most flows and lengths are 0."""
+    return TrackEvents(*(_column([getattr(events, one.name)]) for one in columns_of(events)))
+
+
+def _column(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """One column; where all values are equal, as one value."""
+    first = parts[0][:1]
+    if len(first) and all((one == first).all() for one in parts):
+        return np.broadcast_to(first.copy(), sum(map(len, parts)))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _placed_in_time(events: TrackEvents, states: States) -> TrackEvents:
     """The events on the wall clock, those with impossible times at the edge of the others."""
-    time = _within_reach(events.time_ns + (states.wall_ns or 0))
-    return TrackEvents(
-        events.kind, events.track, events.name, time, events.length_ns, events.value, events.flow,
-        events.ends_flow,
-    )  # fmt: skip
+    return replace(events, time_ns=_within_reach(events.time_ns + (states.wall_ns or 0)))
 
 
 def _within_reach(time_ns: I64) -> I64:
@@ -119,7 +142,14 @@ def _warnings(states: States, damage: DamageLog) -> Iterator[str]:
         yield f"The trace is broken ({error.reason}): events are missing."
 
 
-def _directions(events: TrackEvents) -> I64:
+def _begins(event: NDArray[Any], count: int) -> NDArray[np.int32]:
+    """Where the stats of each event begin, which come in the order of the events."""
+    begin = np.zeros(count + 1, np.int32)
+    np.cumsum(np.bincount(event, minlength=count), out=begin[1:])
+    return begin
+
+
+def _directions(events: TrackEvents) -> NDArray[np.int8]:
     """Whether an arrow goes into an event, out of it, or both: by time, among those of its flow."""
     rows = np.flatnonzero(events.flow != 0)
     rows = rows[np.lexsort((events.time_ns[rows], events.flow[rows]))]
@@ -127,7 +157,7 @@ def _directions(events: TrackEvents) -> I64:
     changes = np.diff(flow) != 0
     is_first = np.append(np.ones(1, bool), changes | ends[:-1])[: len(rows)]
     is_last = ends | np.append(changes, np.ones(1, bool))[: len(rows)]
-    found = np.zeros(len(events.kind), np.int64)
+    found = np.zeros(len(events.kind), np.int8)
     found[rows] = np.where(is_first, 0, _IN) | np.where(is_last, 0, _OUT)
     return found
 
@@ -139,10 +169,8 @@ class _Planes:
         self, events: TrackEvents, stats: TrackEventStats, tracks: Tracks, states: States
     ) -> None:
         self._events, self._stats, self._tracks, self._states = events, stats, tracks, states
-        order = np.argsort(stats.event, kind="stable")
-        self._stat_order = order
-        self._stat_begin = np.searchsorted(stats.event[order], np.arange(len(events.kind) + 1))
-        self._direction = np.zeros(len(events.kind), np.int64)
+        self._stat_begin = _begins(stats.event, len(events.kind))
+        self._direction = np.zeros(len(events.kind), np.int8)
         if not tracks.is_ours:
             self._direction = _directions(events)
         self._end_ns = int((events.time_ns + events.length_ns).max(initial=0))
@@ -161,7 +189,7 @@ class _Planes:
 
     def write(self) -> None:
         """Every track."""
-        kind, rows = self._events.kind, np.arange(len(self._events.kind))
+        kind, rows = self._events.kind, np.arange(len(self._events.kind), dtype=np.int32)
         for uuid, mine in by_place(self._events.track, rows[kind == Kind.COUNTER]):
             self._counter(
                 self._tracks.known.get(uuid, DescribedTrack()), self._tracks.place(uuid), mine
@@ -176,7 +204,7 @@ class _Planes:
         for number, ((plane, line, own), (part, _)) in enumerate(self._lines.items(), 1):
             part.write(self._plane(plane), own or (1 << 24) + number, line)
 
-    def _slices(self, place: TrackPlace, rows: I64) -> None:
+    def _slices(self, place: TrackPlace, rows: Rows) -> None:
         kind = self._events.kind[rows]
         pairs = rows[(kind == Kind.BEGIN) | (kind == Kind.END)]
         begins, length, open_, alone = paired(self._events, pairs, self._end_ns)
@@ -186,7 +214,7 @@ class _Planes:
             mine = rows[kind == one]
             self._add(place, mine, self._events.length_ns[mine])
 
-    def _add(self, place: TrackPlace, rows: I64, length: I64) -> None:
+    def _add(self, place: TrackPlace, rows: Rows, length: I64) -> None:
         """Events on a line."""
         if not len(rows):
             return
@@ -195,11 +223,13 @@ class _Planes:
         self._nameless += int((code < 0).sum())
         used, inverse = np.unique(code, return_inverse=True)
         ids = plane.names(texts[one] if one >= 0 else "(no name)" for one in used.tolist())
+        metadata = ids.astype(np.int32)[inverse]
+        del code, inverse
         part, _ = self._lines.setdefault((place.plane, place.line, place.number), (LineParts(), []))
         stats = [*self._stats_of(plane, rows), *self._flows(rows)]
-        part.add(ids[inverse], self._events.time_ns[rows], length, stats)
+        part.add(metadata, self._events.time_ns[rows], length, stats)
 
-    def _stats_of(self, plane: PlaneWriter, rows: I64) -> Iterator[Stat]:
+    def _stats_of(self, plane: PlaneWriter, rows: Rows) -> Iterator[Stat]:
         """The stats of events; of two of one name the last."""
         low, high = self._stat_begin[rows], self._stat_begin[rows + 1]
         count = high - low
@@ -207,9 +237,7 @@ class _Planes:
         if not total:
             return
         event = np.repeat(np.arange(len(rows)), count)
-        at = self._stat_order[
-            np.arange(total) - np.repeat(np.cumsum(count) - count, count) + low[event]
-        ]
+        at = np.arange(total) - np.repeat(np.cumsum(count) - count, count) + low[event]
         name, kind, bits = self._stats.name[at], self._stats.kind[at], self._stats.bits[at]
         order = np.lexsort((np.arange(total), event, name))
         is_last = np.append(
@@ -230,16 +258,16 @@ class _Planes:
                 signed = values if key % 4 == INT else values.view(np.uint64)
                 yield Stat(texts[key // 4], signed, event[mine])
 
-    def _flows(self, rows: I64) -> list[Stat]:
+    def _flows(self, rows: Rows) -> list[Stat]:
         """Arrows; a trace of ours has what they were made of among its stats."""
         chosen = np.flatnonzero(self._direction[rows] > 0)
         if not len(chosen):
             return []
         number = self._events.flow[rows[chosen]] & ((1 << 56) - 1)
-        packed = self._direction[rows[chosen]] | number << 2
+        packed = number << 2 | self._direction[rows[chosen]]
         return [Stat(names.FLOW, packed.astype(np.uint64), chosen)]
 
-    def _counter(self, track: DescribedTrack, place: TrackPlace, rows: I64) -> None:
+    def _counter(self, track: DescribedTrack, place: TrackPlace, rows: Rows) -> None:
         plane = self._plane(
             place.plane if place.plane != names.OTHER_EVENTS_PLANE else names.TELEMETRY_PLANE
         )

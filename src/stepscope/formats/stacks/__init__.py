@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _HEAD_BYTES: Final = 1 << 14
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 # A field 1 of two numbers: a type of samples. A plane of an XSpace has a text as its second field.
+# Some writers put when and how often they looked before it.
 _PPROF: Final = re.compile(
+    rb"(?:[\x48\x50\x60\x70][\x80-\xff]{0,9}[\0-\x7f]){0,4}"
     rb"\n[\4-\x0a]\x08[\x80-\xff]{0,3}[\0-\x7f]\x10[\x80-\xff]{0,3}[\0-\x7f]"
 )
 # "python 4711/4712 [003] 12.345678:   10000 cycles:", and a frame below it.

@@ -6,6 +6,7 @@ They are totals: how often each stack was seen, and nothing of when.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -35,7 +36,7 @@ def open_file(pieces: Input, *, file: str) -> Space:
     """The stacks of a file; raises ``FormatError`` where there are none."""
     stacks = Stacks(TITLE, _LACKS)
     known: dict[str, int] = {}
-    threads: dict[str, tuple[list[int], list[int]]] = {}
+    threads: dict[str, tuple[array[int], array[int]]] = {}
     unknown = 0
     for text in lines_of(pieces):
         found = _LINE.fullmatch(text)
@@ -47,9 +48,10 @@ def open_file(pieces: Input, *, file: str) -> Space:
         for one in frames:
             if one not in known:
                 known[one] = stacks.code(frame_of(one))
-        nodes, counts = threads.setdefault(thread, ([], []))
+        nodes, counts = threads.setdefault(thread, (array("q"), array("q")))
         nodes.append(stacks.tree.stack([known[one] for one in frames]))
         counts.append(min(int(found["count"]), 1 << 40))
+    del known
     if unknown:
         stacks.warnings.append(f"{unknown:,} lines are not stacks and are left out.")
     for number, (name, (nodes, counts)) in enumerate(threads.items(), 1):

@@ -66,6 +66,7 @@ def open_file(pieces: Input, *, file: str) -> Space:
             lengths.append(min(amounts[shown], 1 << 50) * scale)
     if damage:
         stacks.warnings.append(f"The file cannot be read to its end ({damage}).")
+    del data, profile, frames
     total = np.asarray([min(one, 1 << 51) for one in lengths], np.int64)
     stacks.add_totals("all threads", 1, np.asarray(nodes, np.int64), total)
     return to_space(stacks, file=file)

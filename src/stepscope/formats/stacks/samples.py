@@ -8,6 +8,7 @@ from begin to end.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -32,6 +33,7 @@ _PYTHON: Final = re.compile(r"\.pyx?$|^<(frozen|string|stdin|ipython)", re.IGNOR
 # py-spy's frame of a process of several has its command line.
 _PROCESS: Final = re.compile(r"(process \d{1,10}):.*", re.DOTALL)
 _REACH_NS: Final = 1 << 51  # 26 days
+_FRAME_BITS: Final = 32
 
 
 class StackFrame(NamedTuple):
@@ -59,19 +61,21 @@ class CallTree:
     """Every distinct stack once: nodes with their callers; ``ROOT`` is not a frame."""
 
     def __init__(self) -> None:
-        self.parent = [-1]
-        self.frame = [-1]
-        self._nodes: dict[tuple[int, int], int] = {}
-        self._depth = [0]
+        self.parent = array("q", (-1,))
+        self.frame = array("q", (-1,))
+        self._depth = array("q", (0,))
+        # By caller and frame in one number: there may be as many as a file has lines.
+        self._nodes: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self.parent)
 
     def below(self, parent: int, frame: int) -> int:
         """The node of a frame called by another node."""
-        known = self._nodes.get((parent, frame))
+        key = parent << _FRAME_BITS | frame
+        known = self._nodes.get(key)
         if known is None:
-            known = self._nodes[parent, frame] = self.call(parent, frame)
+            known = self._nodes[key] = self.call(parent, frame)
         return known
 
     def call(self, parent: int, frame: int) -> int:
@@ -90,18 +94,41 @@ class CallTree:
             node = self.below(node, frame)
         return node
 
-    def by_depth(self, nodes: I64) -> I64:
-        """The nodes on the way from the root to each of these, -1 beyond: [depth, node]."""
+    def close(self) -> None:
+        """Forget which nodes there are: no more stacks are looked for."""
+        self._nodes = {}
+
+    def levels(self, nodes: I64) -> Iterator[I64]:
+        """The node on the way from the root to each of these at each depth, the deepest first.
+
+        It is -1 where the way is shorter.
+        """
         parent, depth = np.asarray(self.parent), np.asarray(self._depth)
-        deepest = int(depth[nodes].max(initial=0))
-        found = np.full((deepest, len(nodes)), -1, np.int64)
-        at, columns = nodes.copy(), np.arange(len(nodes))
-        while len(columns):
-            here = depth[at] > 0
-            at, columns = at[here], columns[here]
-            found[depth[at] - 1, columns] = at
-            at = parent[at]
-        return found
+        at = nodes
+        for level in range(int(depth[nodes].max(initial=0)), 0, -1):
+            here = depth[at] == level
+            yield np.where(here, at, -1)
+            at = np.where(here, parent[at], at)
+
+    def places(self) -> I64:
+        """Where each node stands when callers come before what they call, as they were found."""
+        parent, depth = np.asarray(self.parent), np.asarray(self._depth)
+        by_depth = np.argsort(depth, kind="stable")
+        cuts = np.flatnonzero(np.diff(depth[by_depth])) + 1
+        levels = np.split(by_depth, cuts)[1:]
+        size = np.ones(len(parent), np.int64)
+        for level in reversed(levels):
+            np.add.at(size, parent[level], size[level])
+        # Of the calls of one caller each comes behind all that the ones before it call.
+        siblings = np.argsort(parent, kind="stable")
+        before = np.cumsum(size[siblings]) - size[siblings]
+        is_first = np.append(np.ones(1, bool), np.diff(parent[siblings]) != 0)
+        before -= np.maximum.accumulate(np.where(is_first, before, 0))
+        place = np.empty(len(parent), np.int64)
+        place[siblings] = before
+        for level in levels:
+            place[level] += place[parent[level]] + 1
+        return place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,6 +179,11 @@ class Stacks:
             self.frames.append(frame)
         return known
 
+    def close(self) -> None:
+        """Forget what stacks are looked up by: there are no more."""
+        self._codes = {}
+        self.tree.close()
+
     def add_totals(self, name: str, number: int, stacks: I64, length_ns: I64) -> None:
         """Stacks that are known with their totals alone: one after the other, callers together."""
         kept = (length_ns > 0) & (stacks > ROOT)
@@ -159,14 +191,14 @@ class Stacks:
         used, inverse = np.unique(stacks, return_inverse=True)
         total = np.zeros(len(used), np.int64)
         np.add.at(total, inverse, np.minimum(length_ns, _REACH_NS))
-        order = np.lexsort(self.tree.by_depth(used)[::-1]) if len(used) else used
+        order = np.argsort(self.tree.places()[used])
         total = total[order]
         start = np.cumsum(total) - total
         self.threads.append(SampledThread(number, name, start, total, used[order]))
 
 
 def to_space(stacks: Stacks, *, file: str) -> Space:
-    """The samples as columns.
+    """The samples as columns; the frames go on the way.
 
     Raises:
         FormatError: There are none.
@@ -179,6 +211,7 @@ def to_space(stacks: Stacks, *, file: str) -> Space:
             file=file,
             hint="Sample for longer, while the program runs.",
         )
+    stacks.close()
     host = PlaneWriter(names.HOST_PLANE)
     host.stat(names.IMPORTED, stacks.origin)
     is_python = any(frame.is_python for frame in stacks.frames)
@@ -187,6 +220,7 @@ def to_space(stacks: Stacks, *, file: str) -> Space:
         plane.name(one.label(), stats={names.SOURCE: _source(one)} if one.file else None)
         for one in stacks.frames
     ]
+    stacks.frames.clear()
     known = np.clip(np.asarray(stacks.tree.frame), 0, len(labels) - 1)
     label = np.asarray(labels, np.int64)[known]
     for row, one in enumerate(threads):
@@ -220,7 +254,8 @@ def slices(tree: CallTree, thread: SampledThread) -> tuple[I64, I64, I64]:
     broken = np.ones(len(start), bool)
     broken[1:] = start[1:] > until[:-1]
     used, inverse = np.unique(thread.stack[order], return_inverse=True)
-    found = [_runs(level[inverse], broken, start, until) for level in tree.by_depth(used)]
+    levels = tree.levels(used)
+    found = [_runs(level[inverse], broken, start, until) for level in levels][::-1]
     none = np.zeros(0, np.int64)
     node, begin, long = (np.concatenate([none, *(one[at] for one in found)]) for at in range(3))
     return node, begin, long

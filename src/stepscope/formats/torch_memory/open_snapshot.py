@@ -12,7 +12,7 @@ from stepscope.columns.space import I32, Space
 from stepscope.errors import FormatError
 from stepscope.formats.format import Input
 from stepscope.formats.packed import narrow
-from stepscope.formats.pickled import loaded
+from stepscope.formats.pickled import loaded, named_rows
 from stepscope.formats.torch_memory.held import Held, State, held, states
 from stepscope.formats.torch_memory.trace import ACTIONS, I64, MemoryTrace
 from stepscope.formats.xspace.line_parts import LineParts, stat_of
@@ -106,7 +106,7 @@ def _rows(rings: list[Any], count: int) -> tuple[list[I64], int]:
     found, strange = [], 0
     for ring in rings:
         entries = ring if isinstance(ring, list) else []
-        listed, others = _listed(entries, count)
+        listed, others = named_rows(entries, count)
         if (listed[1:] > listed[:-1]).all():
             rows = listed
         else:
@@ -116,18 +116,6 @@ def _rows(rings: list[Any], count: int) -> tuple[list[I64], int]:
         strange += len(listed) - len(rows) + others + (ring is not entries)
         found.append(rows)
     return found, strange + int((~is_taken).sum())
-
-
-def _listed(entries: list[Any], count: int) -> tuple[I64, int]:
-    """The rows that a list of events names, and how many of its entries name none."""
-    parts, others = [np.zeros(0, np.int64)], 0
-    for one in entries:
-        run = one if isinstance(one, range) else range(one, one + 1) if type(one) is int else None
-        begin = 0 if run is None else min(max(run.start, 0), count)
-        end = 0 if run is None else max(min(run.stop, count), begin)
-        others += (1 if run is None else run.stop - run.start) - (end - begin)
-        parts.append(np.arange(begin, end))
-    return np.concatenate(parts), others
 
 
 def _set_times(columns: dict[str, NDArray[Any]]) -> bool:

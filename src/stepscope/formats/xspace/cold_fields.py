@@ -35,8 +35,8 @@ _ASIDE: Final = 64
 _REPORTS: Final = 100
 _NO_TAG: Final = 0
 _NO_PAUSE: Final = 2**63 - 1
-# The state of listing before its first message; see ``list_fields``.
-_START: Final = (0, -1, 0, 0, 0, 0, 0)
+#: The state of listing before its first message; see ``list_fields``.
+START: Final = (0, -1, 0, 0, 0, 0, 0)
 _COLUMNS: Final = ("parent", "tag", "begin", "prefix", "value", "end")
 
 
@@ -69,6 +69,8 @@ class Fields:
 
     def of(self, number: int, wire: Wire) -> Fields:
         """The fields with this number and wire type."""
+        if not len(self):
+            return self
         return self[self.tag == np.uint64(number << 3 | wire)]
 
     def other_than(self, known: Sequence[tuple[int, Wire]]) -> Fields:
@@ -171,7 +173,9 @@ def index(
         containers: Numbers of fields that are listed, cut to size, when they are longer than
             their message: submessages that are worth reading as far as they go.
     """
-    state = np.array(_START, np.int64)
+    if not len(begins):
+        return empty_fields(0)
+    state = np.array(START, np.int64)
     capacity = int(min(_BATCH, max(16, (ends - begins).sum() // 2 + 1)))
     parts = [empty_fields(0)]
     broken: list[tuple[int, int, int, int]] = []
@@ -188,7 +192,7 @@ def index(
                 damage.count += 1
             if tag and tag >> 3 not in containers:
                 part = part[:-1]
-            state[:] = message + 1, *_START[1:]
+            state[:] = message + 1, *START[1:]
         parts.append(part)
     fields = joined(parts)
     for message, offset, tag, code in broken:
@@ -222,7 +226,7 @@ def list_events_aside(
     listing ends.
     """
     begins, ends = np.array([begin], np.int64), np.array([end], np.int64)
-    state = np.array(_START, np.int64)
+    state = np.array(START, np.int64)
     block = np.empty((len(_COLUMNS), _ASIDE), np.int64)
     rows = in_block(block)
     at = begin

@@ -57,8 +57,15 @@ def _one(parts: list[NDArray[Any]]) -> NDArray[Any]:
 
 def by_place(place: NDArray[Any], rows: Rows) -> Iterator[tuple[int, Rows]]:
     """The rows of each place, in their order."""
-    order = rows[np.argsort(place[rows], kind="stable")]
-    cuts = np.flatnonzero(np.diff(place[order])) + 1
+    mine = place[rows]
+    if len(rows) and (mine == mine[0]).all():
+        yield int(mine[0]), rows
+        return
+    order = np.argsort(mine, kind="stable")
+    mine = mine[order]
+    cuts = np.flatnonzero(mine[1:] != mine[:-1]) + 1
+    order = cast("Any", rows[order])
+    del mine
     for begin, end in pairwise([0, *cuts.tolist(), len(order)]):
         if end > begin:
             yield int(place[order[begin]]), cast("Rows", order[begin:end])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
 from collections.abc import Iterable
@@ -43,6 +44,21 @@ def dump(entries: Iterable[Entry], world: int = 2, **groups: list[int]) -> dict[
         "pg_status": {"0": {"last_enqueued_collective": 1}},
         "entries": list(entries),
     }
+
+
+class _AsPyTorch(pickle._Pickler):  # the one in C cannot be told what to keep
+    """Keeps texts and frames to refer to them again; nothing else is in two places."""
+
+    def memoize(self, obj: object) -> None:
+        if isinstance(obj, str) or (isinstance(obj, dict) and "filename" in obj):
+            super().memoize(obj)  # type: ignore[misc]
+
+
+def as_pytorch(value: dict[str, Any]) -> bytes:
+    """A pickle as PyTorch's C++ writes it."""
+    out = io.BytesIO()
+    _AsPyTorch(out, 2).dump(value)
+    return out.getvalue()
 
 
 def write_dumps(folder: Path, *ranks: dict[str, Any], protocol: int = 2) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,16 @@ from stepscope.errors import FormatError
 from stepscope.formats import FORMATS
 from stepscope.store import find, read_pieces
 from tests.unit.formats.layout import lines
-from tests.unit.formats.nccl.dumps import MS, START_NS, dump, entry, log, perf, write_dumps
+from tests.unit.formats.nccl.dumps import (
+    MS,
+    START_NS,
+    as_pytorch,
+    dump,
+    entry,
+    log,
+    perf,
+    write_dumps,
+)
 
 LINE = ("/device:CUSTOM:Flight recorder", "0 · default_pg")
 GPU = ("/device:GPU:0", "Stream #1(DP 0)")
@@ -34,6 +44,25 @@ def test_a_dump_has_every_call_as_an_instant(tmp_path: Path, protocol: int) -> N
     assert (second["call_state"], second["elements"]) == ("started", 1024)
     assert (second["group_ranks"], second["message_sizes"]) == ("0-1", "[512, 2]")
     assert second["tf_op"] == "work/train.py:42 step"
+
+
+def test_a_dump_as_pytorch_pickles_it_takes_little_more_than_its_columns(tmp_path: Path) -> None:
+    frames = entry(1, 0)["frames"]
+    calls = [entry(n, n, frames=list(frames)) for n in range(1, 4001)]
+    path = tmp_path / "nccl_trace_rank_0"
+    path.write_bytes(as_pytorch(dump(calls)))
+    opened(path)
+    tracemalloc.start()
+    space = opened(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    events, stats = space.events, space.event_stats
+    columns = (events.metadata, events.start_ps, events.duration_ps, events.stat_begin)
+    held = sum(one.nbytes for one in (*columns, stats.key, stats.kind, stats.value))
+    # Besides them the piece that is being read and what small things take.
+    assert peak < 2.5 * held + 2**20
+    write_dumps(tmp_path, dump(calls))
+    assert lines(opened(path)) == lines(space)
 
 
 def test_when_a_watchdog_looked_is_no_duration(tmp_path: Path) -> None:

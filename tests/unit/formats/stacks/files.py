@@ -115,8 +115,13 @@ def pprof() -> bytes:
     return gzip.compress(b"".join(parts))
 
 
-def tachyon(order: str = "<", *, path: str = f"{HOME}/train.py", compression: int = 0) -> bytes:
-    """As Python's own sampler writes it: a whole stack, two more samples of it, another leaf."""
+def tachyon(
+    order: str = "<", *, path: str = f"{HOME}/train.py", compression: int = 0, times: int = 1
+) -> bytes:
+    """As Python's own sampler writes it: a whole stack, two more samples of it, another leaf.
+
+    Those again, as many times as asked for.
+    """
     texts = [path, "main", "step", f"{HOME}/data.py", "load"]
     # Path, name, line, three of no interest, and no opcode.
     frames = [(0, 1, 3), (0, 2, 12), (3, 4, 7)]
@@ -126,7 +131,7 @@ def tachyon(order: str = "<", *, path: str = f"{HOME}/train.py", compression: in
         thread + b"\x01" + wire.varint(0) + b"\x03" + bytes([2, 1, 0])
         + thread + b"\x00" + bytes([2]) + (step + b"\x03") * 2
         + thread + b"\x03" + step + b"\x01" + bytes([1, 1, 2])
-    )  # fmt: skip
+    ) * times  # fmt: skip
     words = b"".join(wire.varint(len(one.encode())) + one.encode() for one in texts)
     table = b"".join(bytes([file, name, 2 * line, 0, 1, 0, 255]) for file, name, line in frames)
     texts_at = 64 + len(samples)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import gzip
 import json
 import random
@@ -17,6 +18,7 @@ from stepscope.columns.space import Space
 from stepscope.errors import FormatError, StepscopeError
 from stepscope.formats import FORMATS
 from stepscope.store import find, read_pieces
+from stepscope.wire import write as wire
 from tests.unit.formats.layout import lines
 from tests.unit.formats.stacks.files import (
     COLLAPSED,
@@ -267,3 +269,20 @@ class _Bytes:
         half = len(self._data) // 2
         yield self._data[:half]
         yield self._data[half:]
+
+
+def test_a_pprof_profile_may_begin_with_when_it_was_taken(tmp_path: Path) -> None:
+    said = wire.number(9, 1_700_000_000_000_000_000) + wire.number(10, 40_000_000)
+    path = tmp_path / "memory.prof"
+    path.write_bytes(gzip.compress(said + wire.number(12, 10) + gzip.decompress(pprof())))
+    expected = tmp_path / "plain" / "a.pprof"
+    expected.parent.mkdir()
+    expected.write_bytes(pprof())
+    assert lines(opened(path)) == lines(opened(expected))
+
+
+def test_what_cprofile_wrote_is_still_another_profilers(tmp_path: Path) -> None:
+    path = tmp_path / "train.prof"
+    cProfile.runctx("sum(range(3))", {}, {}, str(path))
+    with pytest.raises(StepscopeError, match="another profiler"):
+        find(path)
