@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import stepscope
+from stepscope.analysis.pod_viewer import pod_viewer
+from stepscope.pod.analyse import analyse
 from stepscope.pod.clocks import Clocks, clocks_of
 from stepscope.pod.intake import gathered
 from stepscope.pod.meetings import join, units_of
@@ -74,3 +76,17 @@ def test_the_last_to_come_is_whom_clocks_name_where_it_leads_clearly() -> None:
         checked += 1
         assert arrival[mine].argmax() == found.wait_ps(mine).argmin()
     assert checked > 0 or found.tells.any()
+
+
+def test_pod_and_workers_name_the_same_rank_at_the_same_cost() -> None:
+    """Without names of collectives, most of what ranks wait in are exchanges of many."""
+    with stepscope.open(DATA / "v100-torchrec-4rank/before_qcomm") as session:
+        late = pod_viewer(session.profile).straggler
+    assert late is not None
+    pod = analyse(ranks("v100-torchrec-4rank/before_qcomm"))
+    (suspect,) = pod.suspects.rows()
+    assert (late.host, suspect["name"]) == ("rank2", "rank2")
+    assert suspect["cost_ms"] == pytest.approx(late.caused_wait_ms, rel=0.25)
+    charged = list(pod.devices["charged_ms"])
+    # What a pod charges is the sum over the others, Workers says their mean.
+    assert charged[2] / 3 == pytest.approx(late.caused_wait_ms, rel=0.1)

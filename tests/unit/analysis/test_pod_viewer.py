@@ -152,7 +152,7 @@ def test_one_rank_of_many_does_not_know_how_long_it_waits() -> None:
 
 
 def test_files_that_begin_at_different_times_are_not_clocks_apart() -> None:
-    """A rank's file begins with its first event; that is no offset of its clock."""
+    """A rank's file begins with its first event; its clock is as the others."""
     first, second = training(300.0), training(100.0, clock=7_000.0)
     hosts = []
     for name, data, origin_us in (("h0", first, 7_000), ("h1", second, 0)):
