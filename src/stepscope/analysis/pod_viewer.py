@@ -109,10 +109,10 @@ class WorkerRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="Per step: how long the mean of the others stands still for it and does nothing "
-            "else, beyond what it would wait for the last but one.",
-            whole_help="How long the mean of the others stands still for it and does nothing "
-            "else, beyond what it would wait for the last but one.",
+            help="Per step: what the mean of the others would save if it arrived with the last but "
+            "one; what is hidden behind compute costs nothing.",
+            whole_help="What the mean of the others would save if it arrived with the last but "
+            "one; what is hidden behind compute costs nothing.",
         ),
     ]
 
@@ -173,7 +173,7 @@ class Straggler:
     Attributes:
         worker, host, device: Which; ``device`` is "" where all devices of the host are late
             together, and ``worker`` then its first.
-        caused_wait_ms: Per step: how long the mean of the others stands still for it alone.
+        caused_wait_ms: Per step: what the mean of the others would save without its delay.
         step_frac: The same as a share of the step.
         last_frac: Share of the collectives in which it arrives last; None without collectives.
         cause: The part of its step that is longest beyond the median of the others.

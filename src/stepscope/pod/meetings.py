@@ -112,7 +112,7 @@ class Meetings:
         return start - since
 
     def wait_ps(self, rows: I32 | I64 | slice) -> I64:
-        """How long rows wait until the last member comes; 0 where nothing tells."""
+        """How long rows wait until the last member comes; 0 where that is unknown."""
         node = self.node[rows]
         waits = self.duration_ps[rows] - self.transfer_ps[node]
         otherwise = 0 if self.by_clock_ps is None else self.by_clock_ps[rows]

@@ -3,7 +3,7 @@
 The replay keeps every unit's order of collectives. A unit arrives when the collective before has
 ended and its own stretch is done; a meeting ends for all when the last has arrived and the transfer
 is done. An exchange that met ends for each member its own transfer after the last has arrived;
-collectives of which nothing tells who came last end for each member by itself.
+of other collectives who came last is unknown, and they end for each member by itself.
 """
 
 from __future__ import annotations

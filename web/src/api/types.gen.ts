@@ -2145,7 +2145,7 @@ export interface PodViewerWorkerRow {
   readonly hidden_transfer_ms: readonly (number | null)[];
   /** Arrives last (%). Share of the collectives. */
   readonly last_frac: readonly (number | null)[];
-  /** Makes others wait (ms). Per step: how long the mean of the others stands still for it and does nothing else, beyond what it would wait for the last but one. */
+  /** Makes others wait (ms). Per step: what the mean of the others would save if it arrived with the last but one; what is hidden behind compute costs nothing. */
   readonly caused_wait_ms: readonly (number | null)[];
 }
 

@@ -28,8 +28,7 @@ class Arrivals:
         worker: Worker of each event.
         group: Group of each event.
         code: Place of each event's group among these.
-        met_ps: By event, when its wait for the last to arrive ends, on its host's own clock.
-        wait_ps: By event, how long that is.
+        own_start_ps, own_end_ps: By event, on its host's own clock.
         first_ps, last_ps, end_ps: By group: arrivals of the first and last, and the common end.
         last_worker: By group.
         lead_ps: By group: the last arrival after the last but one.
@@ -43,8 +42,8 @@ class Arrivals:
     worker: I64
     group: I64
     code: I64
-    met_ps: I64
-    wait_ps: I64
+    own_start_ps: I64
+    own_end_ps: I64
     first_ps: I64
     last_ps: I64
     end_ps: I64
@@ -72,14 +71,14 @@ def arrivals_of(profile: Profile, found: WorkerSteps, meeting: CollectiveEvents)
     last = np.append(begin[1:], len(group)) - 1 if len(begin) else begin
     before = np.maximum(last - 1, begin)
     host_of = np.asarray([one.host for one in found.workers] or [0], dtype=np.int64)[worker[event]]
-    wait = meeting.wait_ps[event]
+    own = _own_clock(profile, meeting, event)
     return Arrivals(
         event=event,
         worker=worker[event],
         group=group,
         code=np.repeat(np.arange(len(begin)), last - begin + 1),
-        met_ps=_own_start(profile, meeting, event) + wait,
-        wait_ps=wait,
+        own_start_ps=own[0],
+        own_end_ps=own[1],
         first_ps=start[begin],
         last_ps=start[last],
         end_ps=np.maximum.reduceat(end, begin) if len(begin) else end,
@@ -105,13 +104,14 @@ def _host_lead(start: I64, host: I64, begin: I64, last: I64) -> I64:
     return lead
 
 
-def _own_start(profile: Profile, meeting: CollectiveEvents, event: I64) -> I64:
-    """When these events begin on the clocks of their hosts."""
-    start = np.zeros(len(event), dtype=np.int64)
+def _own_clock(profile: Profile, meeting: CollectiveEvents, event: I64) -> tuple[I64, I64]:
+    """When these events begin and end on the clocks of their hosts."""
+    start, end = np.zeros((2, len(event)), dtype=np.int64)
     for host in distinct(meeting.host[event]).tolist():
-        mine = meeting.host[event] == host
-        start[mine] = device_events(profile.hosts[host]).start_ps[meeting.event[event[mine]]]
-    return start
+        mine = np.flatnonzero(meeting.host[event] == host)
+        found, rows = device_events(profile.hosts[host]), meeting.event[event[mine]]
+        start[mine], end[mine] = found.start_ps[rows], found.end_ps[rows]
+    return start, end
 
 
 def host_waits_caused(found: WorkerSteps, arrivals: Arrivals) -> dict[int, float]:
@@ -145,8 +145,8 @@ def _stood_for(
 ) -> F64:
     """What the others stand still for each part, in ms per counted step: the mean of them.
 
-    Only what the part arrives after all others counts, and of that what a worker does nothing
-    else in: a wait hidden behind compute costs nothing, and waits at the same time cost once.
+    A collective would end earlier by what the part arrives after all others: that is saved as far
+    as a worker does nothing else within it, and where collectives run at the same time once.
 
     Args:
         found: The workers.
@@ -162,14 +162,14 @@ def _stood_for(
     total = np.zeros(count)
     for worker in distinct(arrivals.worker[waits]).tolist():
         mine = np.flatnonzero(waits & (arrivals.worker == worker))
-        mine = mine[np.argsort(arrivals.met_ps[mine], kind="stable")]
-        end = arrivals.met_ps[mine]
-        # A moment of two waits is the first one's.
+        mine = mine[np.argsort(arrivals.own_end_ps[mine], kind="stable")]
+        end = arrivals.own_end_ps[mine]
+        # A moment of two collectives is the first one's.
         before = np.append(np.iinfo(np.int64).min, end[:-1])
-        begin = np.maximum(end - np.minimum(lead_ps[code[mine]], arrivals.wait_ps[mine]), before)
+        begin = np.maximum(arrivals.own_start_ps[mine], before)
         stood_begin, stood_end = found.stood_ps[worker]
         stood = covered(stood_begin, stood_end, begin, end)
-        total += np.bincount(late[mine], stood, count)
+        total += np.bincount(late[mine], np.minimum(stood, lead_ps[code[mine]]), count)
     others = np.unique(arrivals.worker[waits] * count + late[waits]) % count
     mean = total / np.maximum(np.bincount(others, minlength=count), 1)
     return mean / 1e9 / max(int(found.counted.sum()), 1)

@@ -68,8 +68,8 @@ class WorkerSteps:
         parts_ps: ``{part of WORKER_PARTS: int64[workers, steps]}``; they sum to the duration.
         transfer_ps: int64[workers, steps], all time in which a collective transfers; what exceeds
             the part is hidden behind other work.
-        stood_ps: By worker, begins and ends of the spans in which it waits for the last to arrive
-            and does nothing of a higher precedence: disjoint, ascending, on its host's own clock.
+        stood_ps: By worker, begins and ends of the spans in which it is in a collective and its
+            device does nothing else: disjoint, ascending, on its host's own clock.
     """
 
     workers: tuple[PodColumn, ...]
@@ -154,19 +154,19 @@ def _of_host(profile: Profile, one: AlignedSteps) -> list[_OfWorker]:
     in_steps = [(device, spans) for device, spans in ran if _runs_within(one, spans)]
     for device, spans in in_steps or ran:
         parts = _parts(one, threads, spans)
-        found.append((device, parts, _transfer(one, spans), _stood(threads, spans)))
+        found.append((device, parts, _transfer(one, spans), _stood(spans)))
     nothing = np.zeros(0, dtype=np.int64)
     return found or [
         (None, _parts(one, threads), np.zeros(len(one.rows), dtype=np.int64), (nothing, nothing))
     ]
 
 
-def _stood(*spans: _Spans) -> tuple[I64, I64]:
-    """Where the wait in a collective is what a device's time goes to."""
-    starts, ends, classes = (np.concatenate(column) for column in zip(*spans, strict=True))
-    waits = classes == _WAIT_CLASS
-    begin, end = union_spans(starts[waits], ends[waits])
-    above = classes > _WAIT_CLASS
+def _stood(spans: _Spans) -> tuple[I64, I64]:
+    """Where a device is in a collective and does nothing else, whatever its host does."""
+    starts, ends, classes = spans
+    met = (classes == _WAIT_CLASS) | (classes == 2 * Work.COLLECTIVE)
+    begin, end = union_spans(starts[met], ends[met])
+    above = classes > 2 * Work.COLLECTIVE
     busy_begin, busy_end = union_spans(starts[above], ends[above])
     edges = np.unique(np.concatenate([begin, end, busy_begin, busy_end]))
     lengths = np.diff(edges)
