@@ -1175,8 +1175,8 @@ export interface CopyRow {
   readonly time_ms: readonly (number | null)[];
   /** Bytes per step (B). */
   readonly bytes_per_step: readonly (number | null)[];
-  /** Bandwidth (GiB/s). */
-  readonly bandwidth_gibps: readonly (number | null)[];
+  /** Bandwidth (GB/s). As data sheets of links count. */
+  readonly bandwidth_gbps: readonly (number | null)[];
 }
 
 /** Columns: One gap: nothing runs on the device. */

@@ -86,6 +86,8 @@ function figures({ straggler, ...result }: PodResult): Fact[] {
           ? "compared with the others"
           : `${duration(straggler.cause_ms, "ms")} more than the others`,
     });
+  } else if (result.workers.rows === 1) {
+    facts.push({ label: "Straggler", value: "not known", note: "one worker was recorded" });
   } else {
     facts.push({ label: "Straggler", value: "none", note: "no collective waits for one worker" });
   }
