@@ -205,9 +205,7 @@ class CopyRow(Row):
         float,
         Column("Bytes per step", unit="B", kind="bytes", whole_label="Bytes in the recording"),
     ]
-    bandwidth_gbps: Annotated[
-        float, Column("Bandwidth", unit="GB/s", kind="rate", help="As data sheets of links count.")
-    ]
+    bandwidth_gbps: Annotated[float, Column("Bandwidth", unit="GB/s", kind="rate")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,17 +291,13 @@ def device_idle(profile: Profile, options: Options = Options()) -> DeviceIdle:
     )
 
 
-def _within(label: str) -> str:
-    """A label within a sentence."""
-    return label if label == LABELS["python"] else f"{label[:1].lower()}{label[1:]}"
-
-
 def _headline(profile: Profile, idle_frac: float, causes: Table[CauseRow]) -> str:
     if idle_frac != idle_frac:
         return "Device idle time is unknown."
     base = "recording" if base_of(profile, "step") == "recording" else "step"
     first = next(causes.records(), None)
-    why = f", mostly {_within(first.label)}" if first and first.idle_ms else ""
+    why = f", mostly {first.label}" if first and first.idle_ms else ""
+    why = why if why.endswith(LABELS["python"]) else why.lower()
     return f"Devices are idle {idle_frac:.1%} of the {base}{why}."
 
 

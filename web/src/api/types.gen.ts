@@ -1175,7 +1175,7 @@ export interface CopyRow {
   readonly time_ms: readonly (number | null)[];
   /** Bytes per step (B). */
   readonly bytes_per_step: readonly (number | null)[];
-  /** Bandwidth (GB/s). As data sheets of links count. */
+  /** Bandwidth (GB/s). */
   readonly bandwidth_gbps: readonly (number | null)[];
 }
 

@@ -139,7 +139,7 @@ def _at_peak_us(row: ShapedOpRow) -> float:
 
 
 def _shapes(text: str) -> list[_Shape]:
-    """Shapes of an op's inputs; () of what is no tensor or has no shape."""
+    """Shapes of an op's inputs; () of what has none, as numbers have."""
     return [
         tuple(int(part) for part in one.split("×")) if re.fullmatch(r"\d+(×\d+)*", one) else ()
         for one in text.split(", ")
