@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import stepscope
@@ -93,3 +94,15 @@ def test_pod_and_workers_name_the_same_rank_at_the_same_cost() -> None:
     charged = list(pod.devices["charged_ms"])
     # What a pod charges is the sum over the others, Workers says their mean.
     assert charged[2] / 3 == pytest.approx(late.caused_wait_ms, rel=0.25)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_step_of_the_pod_lasts_as_long_as_it_was_recorded(name: str) -> None:
+    """Collectives in the background begin within one stretch of work, which counts once."""
+    many = ranks(name)
+    pod = analyse(many)
+    recorded = pl.concat([one.steps for one in many]).group_by("step")
+    longest = dict(recorded.agg(pl.col("duration_ps").max() / 1e9).iter_rows())
+    for row in pod.steps.rows():
+        assert row["time_ms"] == pytest.approx(longest[row["step_num"]], rel=0.1)
+        assert row["slowest_ms"] <= row["time_ms"]

@@ -252,7 +252,7 @@ class _Analysis:
 
     def _steps(self) -> Table[PodStepRow]:
         found, size = self.found, len(self.units)
-        own_ps = found.by_step(size, found.stretch_ps)
+        own_ps = found.by_step(size, found.own_ps)
         waits_ps = found.by_step(size, found.stood_ps.__getitem__)
         own, waits = own_ps / 1e9, waits_ps / 1e9
         whole = own + found.by_step(size, self._passed_ps) / 1e9
@@ -283,7 +283,7 @@ class _Analysis:
         found, steps = self.found, self.search.steps
         rows: list[tuple[str, int, int, float, float, float]] = []
         size = len(self.units)
-        own = found.by_unit(size, found.stretch_ps) / steps / 1e9
+        own = found.by_unit(size, found.own_ps) / steps / 1e9
         charged = self.delays.own_ps / steps / 1e9
         waits = self.waits_ps / steps / 1e9
         for axis in self.axes:

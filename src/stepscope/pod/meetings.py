@@ -111,6 +111,23 @@ class Meetings:
         since[first] = np.minimum(self.begin_ps[self.unit[rows][first]], start[first])
         return start - since
 
+    def own_ps(self, rows: slice) -> I64:
+        """The unit's own time up to each row, none of it twice: they sum to its own work.
+
+        Collectives in the background begin within one stretch of work, and each has all of it
+        before it in ``stretch_ps``.
+        """
+        own = self.stretch_ps(rows)
+        low = max(rows.start, 1)
+        here, one_before = slice(low, rows.stop), slice(low - 1, rows.stop - 1)
+        again = (self.unit[here] == self.unit[one_before]) & (
+            self.before[here] == self.before[one_before]
+        )
+        apart = self.start_ps[here] - self.start_ps[one_before]
+        later = own[low - rows.start :]
+        later[again] = np.minimum(later[again], apart[again])
+        return own
+
     def wait_ps(self, rows: I32 | I64 | slice) -> I64:
         """How long rows wait until the last member comes; 0 where that is unknown."""
         node = self.node[rows]

@@ -1,4 +1,4 @@
-"""Attention in separate ops can be fused; who finds it goes by the shapes of what its ops are given."""
+"""Attention in separate ops can be fused: it is found by the shapes of what its ops are given."""
 
 from __future__ import annotations
 
