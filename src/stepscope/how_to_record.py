@@ -18,6 +18,10 @@ DEVICE: Final = (
     "Record on a machine with an accelerator: stepscope doctor says whether its driver "
     "allows profiling, stepscope record train.py records."
 )
+EXCHANGES: Final = (
+    "Record a job whose devices exchange something, every rank of it at the same time: stepscope "
+    "record train.py in each process, or the framework's own profiler."
+)
 COMPILED: Final = (
     "Record a program that XLA compiles (jax.jit, tf.function(jit_compile=True)): stepscope record "
     "train.py, or any profiler with enable_hlo_proto left on. On a CPU, XLA's runtime of some "

@@ -264,7 +264,7 @@ TOOL = Tool(
         Need(
             _has_collectives,
             "No exchange between devices was recorded: no kernel or op of a collective ran.",
-            how_to_record.DEVICE,
+            how_to_record.EXCHANGES,
         ),
     ),
 )
