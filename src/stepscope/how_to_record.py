@@ -18,10 +18,19 @@ DEVICE: Final = (
     "Record on a machine with an accelerator: stepscope doctor says whether its driver "
     "allows profiling, stepscope record train.py records."
 )
+EXCHANGES: Final = (
+    "Record a job whose devices exchange something, every rank of it at the same time: stepscope "
+    "record train.py in each process, or the framework's own profiler."
+)
 COMPILED: Final = (
     "Record a program that XLA compiles (jax.jit, tf.function(jit_compile=True)): stepscope record "
     "train.py, or any profiler with enable_hlo_proto left on. On a CPU, XLA's runtime of some "
     "versions (that of JAX 0.4.30 and 0.6.2) runs ops without recording them."
+)
+FLOPS: Final = (
+    "Record a program that XLA compiles (jax.jit, tf.function(jit_compile=True)): stepscope record "
+    "train.py, or any profiler with enable_hlo_proto left on; or PyTorch with "
+    "torch.profiler.profile(record_shapes=True)."
 )
 TF_DATA: Final = (
     "Record while the program takes batches from a tf.data.Dataset: stepscope record train.py, or "
@@ -33,8 +42,9 @@ SERVER: Final = (
 )
 MEMORY: Final = (
     "Record with stepscope record train.py, which counts the allocations on the CPU, too. "
-    "Otherwise: allocators of GPU and TPU report at host_tracer_level 2, TensorFlow's of the CPU "
-    "when TF_CPU_ALLOCATOR_USE_BFC=1 is in its environment."
+    "Otherwise: PyTorch's report with torch.profiler.profile(profile_memory=True), of GPU and "
+    "TPU in TensorFlow and JAX at host_tracer_level 2, TensorFlow's of the CPU when "
+    "TF_CPU_ALLOCATOR_USE_BFC=1 is in its environment."
 )
 HARDWARE_COUNTERS: Final = (
     "Record with JAX on a TPU or an NVIDIA GPU: options = jax.profiler.ProfileOptions(), then "

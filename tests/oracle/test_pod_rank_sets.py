@@ -6,9 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import stepscope
+from stepscope.analysis.pod_viewer import pod_viewer
+from stepscope.pod.analyse import analyse
 from stepscope.pod.clocks import Clocks, clocks_of
 from stepscope.pod.intake import gathered
 from stepscope.pod.meetings import join, units_of
@@ -74,3 +77,32 @@ def test_the_last_to_come_is_whom_clocks_name_where_it_leads_clearly() -> None:
         checked += 1
         assert arrival[mine].argmax() == found.wait_ps(mine).argmin()
     assert checked > 0 or found.tells.any()
+
+
+def test_pod_and_workers_name_the_same_rank_at_the_same_cost() -> None:
+    """Without names of collectives, most of what ranks wait in are exchanges of many."""
+    with stepscope.open(DATA / "v100-torchrec-4rank/before_qcomm") as session:
+        late = pod_viewer(session.profile).straggler
+    assert late is not None
+    pod = analyse(ranks("v100-torchrec-4rank/before_qcomm"))
+    (suspect,) = pod.suspects.rows()
+    assert (late.host, suspect["name"]) == ("rank2", "rank2")
+    # A pod replays what would come after; neither is more than what the others wait with nothing
+    # beside it, 17.5 ms, but for transfers that compute would hide then.
+    assert suspect["cost_ms"] == pytest.approx(late.caused_wait_ms, rel=0.35)
+    assert late.caused_wait_ms < 18.5
+    charged = list(pod.devices["charged_ms"])
+    # What a pod charges is the sum over the others, Workers says their mean.
+    assert charged[2] / 3 == pytest.approx(late.caused_wait_ms, rel=0.25)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_step_of_the_pod_lasts_as_long_as_it_was_recorded(name: str) -> None:
+    """Collectives in the background begin within one stretch of work, which counts once."""
+    many = ranks(name)
+    pod = analyse(many)
+    recorded = pl.concat([one.steps for one in many]).group_by("step")
+    longest = dict(recorded.agg(pl.col("duration_ps").max() / 1e9).iter_rows())
+    for row in pod.steps.rows():
+        assert row["time_ms"] == pytest.approx(longest[row["step_num"]], rel=0.1)
+        assert row["slowest_ms"] <= row["time_ms"]

@@ -49,6 +49,7 @@ RULES = Rules(
         "host.launch_bound",
         "device.tiny_kernels",
         "device.unfused_ops",
+        "device.separate_attention",
         "host.slow_launches",
         "host.host_waits",
         "host.allocation_stalls",

@@ -121,6 +121,12 @@ FACTS = (
         cause_of=("roofline-gap",),
     ),
     RuleFacts(
+        "separate-attention",
+        title="Attention is not fused",
+        needs=("overview_page", "model_flops"),
+        cause_of=("roofline-gap", "unfused-ops", "dominant-op"),
+    ),
+    RuleFacts(
         "slow-launches",
         title="Launches are slow",
         needs=("overview_page", "device_idle"),

@@ -79,7 +79,10 @@ class WorkerRow(Row):
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time")]
     exposed_ms: Annotated[float, Column("Exposed", unit="ms", kind="time")]
     wait_ms: Annotated[float, Column("Waiting for others", unit="ms", kind="time")]
-    last: Annotated[int, Column("Came last", kind="count")]
+    last: Annotated[
+        float,
+        Column("Came last", kind="number", help="Unknown where partners are not in the recording."),
+    ]
     caused_wait_ms: Annotated[
         float,
         Column(
@@ -214,7 +217,7 @@ def _workers(found: Exchanges) -> Table[WorkerRow]:
                 "time_ms": ms(int(found.duration_ps[mine].sum())),
                 "exposed_ms": _exposed(found.exposed_ps[mine], 1),
                 "wait_ms": ms(waited) if known.any() else nan,
-                "last": int(found.is_last[mine].sum()),
+                "last": int(found.is_last[mine].sum()) if known.any() else nan,
                 "caused_wait_ms": ms(int(found.caused_ps[mine].sum())) if known.any() else nan,
             }
         )
@@ -261,7 +264,7 @@ TOOL = Tool(
         Need(
             _has_collectives,
             "No exchange between devices was recorded: no kernel or op of a collective ran.",
-            how_to_record.DEVICE,
+            how_to_record.EXCHANGES,
         ),
     ),
 )

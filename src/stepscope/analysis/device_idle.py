@@ -205,7 +205,7 @@ class CopyRow(Row):
         float,
         Column("Bytes per step", unit="B", kind="bytes", whole_label="Bytes in the recording"),
     ]
-    bandwidth_gibps: Annotated[float, Column("Bandwidth", unit="GiB/s", kind="rate")]
+    bandwidth_gbps: Annotated[float, Column("Bandwidth", unit="GB/s", kind="rate")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +296,8 @@ def _headline(profile: Profile, idle_frac: float, causes: Table[CauseRow]) -> st
         return "Device idle time is unknown."
     base = "recording" if base_of(profile, "step") == "recording" else "step"
     first = next(causes.records(), None)
-    why = f", mostly {first.label[:1].lower()}{first.label[1:]}" if first and first.idle_ms else ""
+    why = f", mostly {first.label}" if first and first.idle_ms else ""
+    why = why if why.endswith(LABELS["python"]) else why.lower()
     return f"Devices are idle {idle_frac:.1%} of the {base}{why}."
 
 
@@ -422,7 +423,7 @@ def _copies(profile: Profile, found: Idle) -> Table[CopyRow]:
             "per_step": one.occurrences / count,
             "time_ms": ms(one.total_ps) / count,
             "bytes_per_step": nan if one.bytes is None else one.bytes / count,
-            "bandwidth_gibps": one.bytes / (one.total_ps / 1e12) / 2**30
+            "bandwidth_gbps": one.bytes / (one.total_ps / 1e12) / 1e9
             if one.bytes is not None and one.total_ps
             else nan,
         }

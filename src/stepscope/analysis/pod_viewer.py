@@ -15,7 +15,7 @@ from stepscope.columns import distinct
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
-from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
+from stepscope.result import Column, Diagnostic, Result, Row, Table
 from stepscope.tables.collectives.operations import CollectiveEvents, collectives
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Profile
@@ -24,7 +24,9 @@ from stepscope.tables.steps.session import aligned_steps, has_aligned_steps
 from stepscope.tables.workers.arrivals import (
     Arrivals,
     arrivals_of,
+    clocks_apart_ms,
     host_waits_caused,
+    meets_unrecorded,
     waits_caused,
 )
 from stepscope.tables.workers.steps import (
@@ -60,6 +62,8 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 STRAGGLER_FRAC = 0.01
 # A host is named instead of one of its devices when it costs the others this much more.
 _TOGETHER = 1.5
+# Clocks that differ by less are as good as one.
+_LEAST_APART_MS = 0.001
 
 
 class WorkerRow(Row):
@@ -77,7 +81,13 @@ class WorkerRow(Row):
     ]
     waited_ms: Annotated[
         float,
-        Column("Waits in collectives", unit="ms", kind="time", help="For the last to arrive."),
+        Column(
+            "Waits in collectives",
+            unit="ms",
+            kind="time",
+            help="For the last to arrive; unknown where whom it meets was not recorded, and then "
+            "part of its transfers.",
+        ),
     ]
     transfer_ms: Annotated[float, Column("Transfers", unit="ms", kind="time")]
     hidden_transfer_ms: Annotated[
@@ -99,8 +109,10 @@ class WorkerRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="Per step: how much earlier the collectives would begin without its delay.",
-            whole_help="How much earlier the collectives would begin without its delay, in all.",
+            help="Per step: what the mean of the others would save if it arrived with the last but "
+            "one; what is hidden behind compute costs nothing.",
+            whole_help="What the mean of the others would save if it arrived with the last but "
+            "one; what is hidden behind compute costs nothing.",
         ),
     ]
 
@@ -161,7 +173,7 @@ class Straggler:
     Attributes:
         worker, host, device: Which; ``device`` is "" where all devices of the host are late
             together, and ``worker`` then its first.
-        caused_wait_ms: Per step: how much earlier collectives would begin without its delay.
+        caused_wait_ms: Per step: what the mean of the others would save without its delay.
         step_frac: The same as a share of the step.
         last_frac: Share of the collectives in which it arrives last; None without collectives.
         cause: The part of its step that is longest beyond the median of the others.
@@ -229,18 +241,18 @@ def pod_viewer(profile: Profile, options: Options = Options()) -> PodViewer:
             f"There is no step at place {options.step}.",
             hint=f"Places go from 0 to {len(found.num) - 1}; -1 is all steps.",
         )
-    arrivals = arrivals_of(found, meeting)
+    arrivals = arrivals_of(profile, found, meeting)
     means = _means(found)
     largest, _share = _largest({part: values.mean(keepdims=True) for part, values in means.items()})
     return PodViewer(
         device_type=", ".join(dict.fromkeys(worker.device_type for worker in found.workers)),
         parts={part: LABELS[part] for part in WORKER_PARTS},
         step_nums=tuple(found.num.tolist()),
-        step_time_ms=_mean_step_ms(found),
+        step_time_ms=found.mean_step_ms,
         bottleneck=largest[0],
         straggler=_straggler(found, means, arrivals),
         mismatched_collectives=meeting.mismatched,
-        workers=_worker_table(found, means, arrivals),
+        workers=_worker_table(found, means, arrivals, meeting),
         pod=_pod_table(found, options.step),
         collective_table=_collective_table(meeting, arrivals),
         diagnostics=_diagnostics(profile, found, meeting),
@@ -248,12 +260,6 @@ def pod_viewer(profile: Profile, options: Options = Options()) -> PodViewer:
 
 
 F64 = NDArray[np.float64]
-
-
-def _mean_step_ms(found: WorkerSteps) -> float:
-    if not len(found.num):
-        return nan
-    return float(found.duration_ps.max(axis=0)[found.counted].mean()) / 1e9
 
 
 def _means(found: WorkerSteps) -> dict[str, F64]:
@@ -277,7 +283,7 @@ def _straggler(found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals) ->
     Without matched collectives nothing says who waits for whom: then it is the worker whose own
     steps are the longest.
     """
-    step = _mean_step_ms(found)
+    step = found.mean_step_ms
     caused, last = waits_caused(found, arrivals)
     if len(caused) < 2 or not step > 0:
         return None
@@ -335,9 +341,10 @@ _DEVICE_WORK = ("device_compute_16", "device_compute_32", "device_to_device")
 
 
 def _worker_table(
-    found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals
+    found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals, meeting: CollectiveEvents
 ) -> Table[WorkerRow]:
     caused, last = waits_caused(found, arrivals)
+    unknown = meets_unrecorded(found, meeting)
     largest, share = _largest(means)
     size = len(found.workers)
     return Table(
@@ -351,20 +358,13 @@ def _worker_table(
             "bottleneck": largest,
             "bottleneck_frac": share,
             "device_work_ms": sum_parts(means, _DEVICE_WORK),
-            "waited_ms": means[WAIT],
+            "waited_ms": np.where(unknown, nan, means[WAIT]),
             "transfer_ms": means[TRANSFER],
-            "hidden_transfer_ms": _hidden_transfer(found),
+            "hidden_transfer_ms": found.hidden_transfer_ms,
             "last_frac": last,
             "caused_wait_ms": caused,
         },
     )
-
-
-def _hidden_transfer(found: WorkerSteps) -> F64:
-    """Transfer time per kept step behind work of a higher precedence, by worker, in ms."""
-    hidden = found.transfer_ps - found.parts_ps[TRANSFER]
-    mean: F64 = hidden[:, found.counted].mean(axis=1) / 1e9
-    return mean
 
 
 def _pod_table(found: WorkerSteps, step: int) -> Table[PodRow]:
@@ -439,11 +439,8 @@ def _diagnostics(
     working = {(worker.host, worker.device) for worker in steps_found.workers}
     for index in sorted(taking_part):
         host = profile.hosts[index]
-        beside = [
-            one.name
-            for one in devices(host)
-            if one.has_events and (index, one.plane) not in working
-        ]
+        present = [one for one in devices(host) if one.has_events]
+        beside = [one.name for one in present if (index, one.plane) not in working]
         if beside:
             found.append(
                 Diagnostic(
@@ -453,14 +450,23 @@ def _diagnostics(
                     host.name,
                 )
             )
-    shift = ms(int(np.abs(meeting.shift_ps).max(initial=0)))
-    if shift:
+    apart = clocks_apart_ms(profile, meeting)
+    if apart >= _LEAST_APART_MS:
         found.append(
             Diagnostic(
                 "clock-offset",
                 "info",
-                f"The hosts' clocks differ by up to {shift:.3g} ms; collectives, which end "
+                f"The hosts' clocks differ by up to {apart:.3g} ms; collectives, which end "
                 "everywhere at once, were used to bring them together.",
+            )
+        )
+    if meets_unrecorded(steps_found, meeting).any():
+        found.append(
+            Diagnostic(
+                "waits-unknown",
+                "info",
+                "Whom a worker meets in its collectives was not recorded: how long it waits for "
+                "them is not known, and is part of its transfers. Record all ranks to see it.",
             )
         )
     if meeting.mismatched:

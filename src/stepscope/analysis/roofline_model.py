@@ -464,12 +464,12 @@ TOOL = Tool(
         Need(
             met=lambda profile: has_compiled_ops(profile) or has_known_flops(profile),
             missing="No run of an op compiled by XLA was recorded; of others no FLOPs are known.",
-            record=how_to_record.COMPILED,
+            record=how_to_record.FLOPS,
         ),
         Need(
             met=has_known_flops,
-            missing="No op has known FLOPs: the HLO of the programs was not recorded.",
-            record=how_to_record.COMPILED,
+            missing="No op has known FLOPs: neither the HLO of programs nor shapes were recorded.",
+            record=how_to_record.FLOPS,
         ),
     ),
 )

@@ -14,6 +14,7 @@ from stepscope.pod.causes import Causes
 from stepscope.pod.clocks import Clocks, clocks_of
 from stepscope.pod.delay import delays_of
 from stepscope.pod.evidence import evidence_of
+from stepscope.pod.exchanges import with_exchanges
 from stepscope.pod.intake import Gathered, gathered
 from stepscope.pod.map import map_of
 from stepscope.pod.measures import excesses_of
@@ -82,9 +83,10 @@ def answer(
 
 class _Analysis:
     def __init__(self, whole: Gathered, found: Meetings) -> None:
-        self.whole, self.found = whole, found
         self.units: Units = units_of(whole.who)
         self.clocks: Clocks = clocks_of(found, self.units, whole.who)
+        found = with_exchanges(found, self.units, whole.who, self.clocks)
+        self.whole, self.found = whole, found
         self.waits_ps = found.by_unit(len(self.units), found.stood_ps.__getitem__)
         self.axes: list[MeshAxis] = axes_of(found, self.units)
         self.stage: I64 = stages_of(self.axes, len(self.units))
@@ -206,7 +208,7 @@ class _Analysis:
     def _devices(self) -> Table[DeviceRow]:
         found, units, steps = self.found, self.units, self.search.steps
         size = len(units)
-        tells = found.of_node(found.tells)
+        tells = found.of_node(found.tells | found.met)
         met = found.by_unit(size, tells.__getitem__)
         last = found.by_unit(size, lambda rows: tells[rows] & (found.wait_ps(rows) == 0))
         moved = found.by_unit(size, self._moved_ps) / steps
@@ -250,7 +252,7 @@ class _Analysis:
 
     def _steps(self) -> Table[PodStepRow]:
         found, size = self.found, len(self.units)
-        own_ps = found.by_step(size, found.stretch_ps)
+        own_ps = found.by_step(size, found.own_ps)
         waits_ps = found.by_step(size, found.stood_ps.__getitem__)
         own, waits = own_ps / 1e9, waits_ps / 1e9
         whole = own + found.by_step(size, self._passed_ps) / 1e9
@@ -281,7 +283,7 @@ class _Analysis:
         found, steps = self.found, self.search.steps
         rows: list[tuple[str, int, int, float, float, float]] = []
         size = len(self.units)
-        own = found.by_unit(size, found.stretch_ps) / steps / 1e9
+        own = found.by_unit(size, found.own_ps) / steps / 1e9
         charged = self.delays.own_ps / steps / 1e9
         waits = self.waits_ps / steps / 1e9
         for axis in self.axes:

@@ -73,6 +73,9 @@ class Meetings:
         transfer_ps: By meeting.
         tells: By meeting: whether durations tell who came last.
         size: By meeting: how many members are here.
+        exposed_ps: By row of meetings whose durations do not tell, what nothing computes beside.
+        met: By meeting: whether arrivals tell who came last (``pod/exchanges.py``).
+        by_clock_ps: By row, the waits of these; None where there are none.
         communicators: By key.
         steps: Numbers of the steps that count.
         left_out: What does not count, and why.
@@ -93,6 +96,9 @@ class Meetings:
     communicators: tuple[MeetingGroup, ...]
     steps: I64
     left_out: tuple[str, ...]
+    exposed_ps: I64
+    met: Bool
+    by_clock_ps: I64 | None = None
 
     def __len__(self) -> int:
         return len(self.unit)
@@ -105,11 +111,29 @@ class Meetings:
         since[first] = np.minimum(self.begin_ps[self.unit[rows][first]], start[first])
         return start - since
 
+    def own_ps(self, rows: slice) -> I64:
+        """The unit's own time up to each row, none of it twice: they sum to its own work.
+
+        Collectives in the background begin within one stretch of work, and each has all of it
+        before it in ``stretch_ps``.
+        """
+        own = self.stretch_ps(rows)
+        low = max(rows.start, 1)
+        here, one_before = slice(low, rows.stop), slice(low - 1, rows.stop - 1)
+        again = (self.unit[here] == self.unit[one_before]) & (
+            self.before[here] == self.before[one_before]
+        )
+        apart = self.start_ps[here] - self.start_ps[one_before]
+        later = own[low - rows.start :]
+        later[again] = np.minimum(later[again], apart[again])
+        return own
+
     def wait_ps(self, rows: I32 | I64 | slice) -> I64:
-        """How long rows wait until the last member comes; 0 where durations do not tell."""
+        """How long rows wait until the last member comes; 0 where that is unknown."""
         node = self.node[rows]
         waits = self.duration_ps[rows] - self.transfer_ps[node]
-        return np.where(self.tells[node], waits, 0)
+        otherwise = 0 if self.by_clock_ps is None else self.by_clock_ps[rows]
+        return np.where(self.tells[node], waits, otherwise)
 
     def pieces(self) -> Iterator[slice]:
         """All rows, some at a time."""
@@ -237,10 +261,12 @@ def _measured(
     # A message that both sides wait for ends on both; one of many to many need not.
     tells = is_symmetric[communicator] | (is_pair[communicator] & (size == 2))
     stood = np.empty(len(node), dtype=np.bool_)
+    untold: list[I64] = []
     for piece in pieces(len(node)):
         # What runs in the background is not what the unit comes from, nor what takes no time.
         stood[piece] = exposed[piece] >= np.maximum(_BACKGROUND * duration[piece], 1)
         at = node[piece]
+        untold.append(exposed[piece][~tells[at]])
         waits = np.where(tells[at], duration[piece] - transfer[at], 0)
         exposed[piece] = np.minimum(waits, exposed[piece])
     before = latest_before(unit, start, duration, stood)
@@ -260,6 +286,8 @@ def _measured(
         communicators=gathered.communicators,
         steps=steps,
         left_out=left_out,
+        exposed_ps=np.concatenate([np.zeros(0, dtype=np.int64), *untold]),
+        met=np.zeros(len(size), dtype=np.bool_),
     )
 
 

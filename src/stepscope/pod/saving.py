@@ -2,7 +2,8 @@
 
 The replay keeps every unit's order of collectives. A unit arrives when the collective before has
 ended and its own stretch is done; a meeting ends for all when the last has arrived and the transfer
-is done. Collectives whose durations do not tell who came last end for each member by itself.
+is done. An exchange that met ends for each member its own transfer after the last has arrived;
+of other collectives who came last is unknown, and they end for each member by itself.
 """
 
 from __future__ import annotations
@@ -73,8 +74,11 @@ class PodReplays:
             done = np.maximum.reduceat(arrival, begin) + transfer
             end[node] = done
             if alone is not None:
-                tells = np.repeat(found.tells[node], size)
-                done = np.where(tells, np.repeat(done, size), arrival + found.duration_ps[rows])
+                tells, met = (np.repeat(one[node], size) for one in (found.tells, found.met))
+                last = np.repeat(np.maximum.reduceat(arrival, begin), size)
+                begins = np.where(met, last, arrival)
+                own = begins + found.duration_ps[rows] - found.wait_ps(rows)
+                done = np.where(tells, np.repeat(done, size), own)
                 alone[rows] = done
             latest = max(latest, float(done.max()))
         return latest

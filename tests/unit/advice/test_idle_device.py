@@ -32,3 +32,10 @@ def test_ops_are_the_devices_where_no_launch_says_otherwise() -> None:
     found = _meanwhile(results(NOISE, python), idle_ms=4.0)
     assert found is not None
     assert found.name == "augment"
+
+
+def test_a_wait_for_the_idle_device_has_a_place() -> None:
+    waits = part(kind="wait", name="hipMemcpyWithStream", time_ms=3.5, file="runner.py", line=276)
+    found = _meanwhile(results(PRODUCTS, waits), idle_ms=4.0)
+    assert found is not None
+    assert (found.name, found.file, found.line) == ("hipMemcpyWithStream", "runner.py", 276)

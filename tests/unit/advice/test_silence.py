@@ -139,6 +139,7 @@ RESTS_ON: dict[str, set[str]] = {
     "tensor-cores-unused": {"device"},
     "layout-transposes": {"device"},
     "unfused-ops": {"device"},
+    "separate-attention": {"ops"},
     "roofline-gap": {"ops"},
     "dominant-op": {"ops"},
     "small-batch": {"device"},

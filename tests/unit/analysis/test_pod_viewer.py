@@ -1,5 +1,7 @@
 """Pods whose stragglers can be pointed at in the drawing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -117,6 +119,53 @@ def test_what_a_worker_costs_the_others_is_of_a_counted_step() -> None:
     assert list(found.workers["waited_ms"]) == [pytest.approx(0.1), 0]
 
 
+@pytest.mark.parametrize(("computes_us", "saves_us"), [(250.0, 250.0), (450.0, 50.0), (100, 300)])
+def test_what_compute_hides_of_a_collective_costs_nothing(
+    computes_us: float, saves_us: float
+) -> None:
+    """Device 1 is 300 µs late: without, its partner would be done when its own compute is."""
+    name = "ncclDevKernel_AllReduce_Sum_f32"
+    main = line("python", ("train", 0.0, 900.0, {"step_num": 0, "_r": 1}))
+    early = gpu(0, stream(7, ("sgemm", 100.0, computes_us)), stream(8, (name, 100.0, 500.0)))
+    late = gpu(1, stream(8, (name, 400.0, 200.0)))
+    found = view(space(host_plane(main), early, late))
+    assert list(found.workers["caused_wait_ms"]) == [0, pytest.approx(saves_us / 1000)]
+
+
+def test_waits_at_the_same_time_on_two_streams_cost_once() -> None:
+    """Device 1 comes 300 µs late to two exchanges that device 0 waits for at once."""
+    names = "ncclDevKernel_AllReduce_Sum_f32", "ncclDevKernel_AllGather"
+    main = line("python", ("train", 0.0, 900.0, {"step_num": 0, "_r": 1}))
+    early, late = (
+        gpu(at, *[stream(7 + n, (name, start, 600.0 - start)) for n, name in enumerate(names)])
+        for at, start in ((0, 100.0), (1, 400.0))
+    )
+    found = view(space(host_plane(main), early, late))
+    assert list(found.workers["caused_wait_ms"]) == [0, pytest.approx(0.3)]
+
+
+def test_one_rank_of_many_does_not_know_how_long_it_waits() -> None:
+    name = "ncclDevKernel_AllReduce_Sum_f32"
+    main = line("python", ("train", 0.0, 900.0, {"step_num": 0, "_r": 1}))
+    found = view(space(host_plane(main), gpu(0, stream(7, (name, 100.0, 200.0)))))
+    assert np.isnan(found.workers["waited_ms"]).all()
+    assert list(found.workers["transfer_ms"]) == [pytest.approx(0.2)]
+    assert [one.slug for one in found.diagnostics] == ["waits-unknown"]
+
+
+def test_files_that_begin_at_different_times_are_not_clocks_apart() -> None:
+    """A rank's file begins with its first event; its clock is as the others."""
+    first, second = training(300.0), training(100.0, clock=7_000.0)
+    hosts = []
+    for name, data, origin_us in (("h0", first, 7_000), ("h1", second, 0)):
+        host = profile(data).hosts[0]
+        moved = replace(host.space, origin_ns=host.space.origin_ns + origin_us * 1000)
+        hosts.append(Host(name, moved))
+    found = pod_viewer(Profile("s", tuple(hosts)))
+    assert list(found.workers["waited_ms"]) == [0, pytest.approx(0.2)]
+    assert found.diagnostics == ()
+
+
 def test_transfers_behind_compute_are_told_from_those_the_step_waits_for() -> None:
     devices = [
         gpu(
@@ -202,7 +251,8 @@ def test_collectives_that_never_ran_at_once_are_not_matched() -> None:
     assert found.mismatched_collectives == 1
     assert len(found.collective_table) == 0
     assert list(found.workers["transfer_ms"]) == [pytest.approx(0.05)] * 2
-    assert found.diagnostics[0].slug == "collectives-not-matched"
+    assert np.isnan(found.workers["waited_ms"]).all()
+    assert [one.slug for one in found.diagnostics] == ["waits-unknown", "collectives-not-matched"]
 
 
 def test_a_host_without_steps_hides_nobody() -> None:

@@ -1175,8 +1175,8 @@ export interface CopyRow {
   readonly time_ms: readonly (number | null)[];
   /** Bytes per step (B). */
   readonly bytes_per_step: readonly (number | null)[];
-  /** Bandwidth (GiB/s). */
-  readonly bandwidth_gibps: readonly (number | null)[];
+  /** Bandwidth (GB/s). */
+  readonly bandwidth_gbps: readonly (number | null)[];
 }
 
 /** Columns: One gap: nothing runs on the device. */
@@ -2141,7 +2141,7 @@ export interface PodViewerWorkerRow {
   readonly bottleneck_frac: readonly (number | null)[];
   /** Device work (ms). Compute and copies. */
   readonly device_work_ms: readonly (number | null)[];
-  /** Waits in collectives (ms). For the last to arrive. */
+  /** Waits in collectives (ms). For the last to arrive; unknown where whom it meets was not recorded, and then part of its transfers. */
   readonly waited_ms: readonly (number | null)[];
   /** Transfers (ms). */
   readonly transfer_ms: readonly (number | null)[];
@@ -2149,7 +2149,7 @@ export interface PodViewerWorkerRow {
   readonly hidden_transfer_ms: readonly (number | null)[];
   /** Arrives last (%). Share of the collectives. */
   readonly last_frac: readonly (number | null)[];
-  /** Makes others wait (ms). Per step: how much earlier the collectives would begin without its delay. */
+  /** Makes others wait (ms). Per step: what the mean of the others would save if it arrived with the last but one; what is hidden behind compute costs nothing. */
   readonly caused_wait_ms: readonly (number | null)[];
 }
 
@@ -2257,7 +2257,7 @@ export interface CollectivesWorkerRow {
   readonly exposed_ms: readonly (number | null)[];
   /** Waiting for others (ms). */
   readonly wait_ms: readonly (number | null)[];
-  /** Came last. */
+  /** Came last. Unknown where partners are not in the recording. */
   readonly last: readonly (number | null)[];
   /** Others waited (ms). Sum over the other devices of what they waited for this one. */
   readonly caused_wait_ms: readonly (number | null)[];

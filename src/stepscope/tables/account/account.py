@@ -127,7 +127,9 @@ def account(host: Host) -> Account | None:
     begin_ps, end_ps = int(start[0]), int(end[-1])
     line = found.markers.thread
     said = native(host, line, found.markers)
-    calls = frames(host, line, begin_ps, end_ps)
+    # What devices do in the first step was asked for before it, where they run behind the thread.
+    asked_ps = min(begin_ps, int(found.markers.start_ps[found.kept][0]))
+    calls = frames(host, line, asked_ps, end_ps)
     _make_room(host, _VERY_MANY)
     work = compute(host, line, begin_ps, end_ps, with_rows=calls is not None)
     _make_room(host)

@@ -34,7 +34,8 @@ _COPY = (
     (re.compile(r"mem_?cpy_?(h2d|htod)|CopyHostToDevice", re.I), Work.HOST_TO_DEVICE),
     (re.compile(r"mem_?cpy_?(d2h|dtoh)|CopyDeviceToHost", re.I), Work.DEVICE_TO_HOST),
     (
-        re.compile(r"mem_?cpy|CopyDeviceToDevice|rocclr_copyBuffer|mem_?set", re.I),
+        # "_combined_routing_memset" is a kernel of a program.
+        re.compile(r"mem_?cpy|CopyDeviceToDevice|rocclr_copyBuffer|(?<!_)mem_?set", re.I),
         Work.DEVICE_TO_DEVICE,
     ),
 )

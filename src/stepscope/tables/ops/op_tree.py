@@ -49,11 +49,14 @@ def op_tree(totals: HloTotals, group_by: GroupBy, *, include_idle: bool) -> Node
     root = Node("Program", "root")
     paths = {"program": _by_program, "category": _by_category, "provenance": _by_provenance}
     path = paths[group_by]
+    # Where XLA compiled nothing, all is outside of it, and that says nothing.
+    first = 0 if any(leaf.op and leaf.op.program for leaf in leaves) else 1
     index: dict[tuple[str, ...], Node] = {}
     for leaf in leaves:
         assert leaf.op is not None  # every leaf is an op
         parent = root
         steps = path(leaf.op)
+        steps = steps if group_by == "category" else steps[first:]
         for depth, (name, kind) in enumerate(steps):
             key = tuple(step[0] for step in steps[: depth + 1])
             if key not in index:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns.space import I64
+from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.distinct_rows import packed
@@ -30,6 +30,9 @@ DIRECTIONS: dict[int, str] = {
     Work.DEVICE_TO_HOST: "device to host",
     Work.DEVICE_TO_DEVICE: "device to device",
 }
+#: What writes one value everywhere: nothing is read, so that it goes in no direction.
+SET = "set to a value"
+_SETS = re.compile(r"(?<!_)mem_?set", re.I)
 _WORD = re.compile(r"(\w+):([^\s;]+)")
 _HOST_MEMORY = ("pageable", "pinned", "managed", "host")
 
@@ -39,7 +42,7 @@ class CopyKind:
     """What makes two copies alike.
 
     Attributes:
-        direction: One of ``DIRECTIONS``.
+        direction: One of ``DIRECTIONS``, or ``SET``.
         host_memory: "pageable", "pinned", "managed", "host" (not said which); "" not recorded.
         asynchronous: Whether the call returned at once; None where not recorded.
     """
@@ -112,7 +115,9 @@ def host_copies(host: Host, start_ps: I64, end_ps: I64) -> tuple[Copies, ...]:
     texts = event_stats(host).texts(names.MEMCPY_DETAILS)
     code = texts.at(found.rows[chosen])
     details = [CopyDetails(), *(parse_memcpy_details(text) for text in texts.texts)]
-    return merge_copies(_alike(found, chosen, code, details))
+    meta = host.space.events.metadata[found.rows[chosen]]
+    sets = np.asarray([bool(_SETS.search(name)) for name in host.space.event_metadata.name])
+    return merge_copies(_alike(found, chosen, code, details, sets[meta]))
 
 
 def merge_copies(rows: Iterable[Copies]) -> tuple[Copies, ...]:
@@ -131,9 +136,11 @@ def _added(one: Copies, other: Copies) -> Copies:
     )
 
 
-def _alike(found: DeviceEvents, chosen: I64, code: I64, details: list[CopyDetails]) -> list[Copies]:
+def _alike(
+    found: DeviceEvents, chosen: I64, code: I64, details: list[CopyDetails], is_set: Bool
+) -> list[Copies]:
     """One row per direction and ``memcpy_details`` text."""
-    work = found.work[chosen].astype(np.int64)
+    work = np.where(is_set, 0, found.work[chosen].astype(np.int64))
     key = packed((work, code + 1))
     _values, first, group = np.unique(key, return_index=True, return_inverse=True)
     counts = np.bincount(group)
@@ -142,7 +149,7 @@ def _alike(found: DeviceEvents, chosen: I64, code: I64, details: list[CopyDetail
     rows = []
     for place, count, time in zip(first.tolist(), counts.tolist(), total.tolist(), strict=True):
         said = details[int(code[place]) + 1]
-        kind = CopyKind(DIRECTIONS[int(work[place])], said.host_memory, said.asynchronous)
+        kind = CopyKind(DIRECTIONS.get(int(work[place]), SET), said.host_memory, said.asynchronous)
         size = None if said.bytes is None else said.bytes * count
         rows.append(Copies(kind, count, time, size))
     return rows

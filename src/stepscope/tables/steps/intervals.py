@@ -27,7 +27,7 @@ _SYNC_SLACK = 0.02
 _LATE_WORK = 0.1
 # Runs of calls made before the recording began.
 _MOST_SKIPPED = 256
-_NEVER = np.iinfo(np.int64).min
+_NEVER, _EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,7 +74,11 @@ def step_intervals(host: Host, markers: Markers) -> Intervals:
         # Time between the marks belongs to the loop, unless nothing was recorded in it.
         joins = np.concatenate([[False], (end[:-1] >= start[1:]) & ~is_cut[:-1]])
         begin = np.where(joins, np.minimum(before, begin), begin)
-    # Before the first step nothing is known of the devices' backlog: it begins with its work.
+    queued = own.begin_ps[0] - own.asked_ps[0]
+    if asked.first_ps == own.begin_ps[0] and queued >= markers.mark_end_ps[0] - start[0]:
+        # The first work waited for longer than the host needs for a step: for what came before the
+        # recording, of which it has nothing.
+        begin[0] = max(begin[0], own.begin_ps[0])
     return Intervals(np.minimum(begin, finish), finish, True, is_cut, _unfinished(launched))
 
 
@@ -97,11 +101,13 @@ class _AskedWork:
     Attributes:
         asked_ps: When it was asked for.
         start_ps, end_ps: When it was done.
+        first_ps: When the first work of all that was recorded began, asked for or not.
     """
 
     asked_ps: I64
     start_ps: I64
     end_ps: I64
+    first_ps: int
 
 
 def _together(*found: _AskedWork | None) -> _AskedWork | None:
@@ -112,6 +118,7 @@ def _together(*found: _AskedWork | None) -> _AskedWork | None:
         np.concatenate([one.asked_ps for one in some]),
         np.concatenate([one.start_ps for one in some]),
         np.concatenate([one.end_ps for one in some]),
+        min(one.first_ps for one in some),
     )
 
 
@@ -128,7 +135,8 @@ def _launched_work(host: Host) -> _AskedWork | None:
     place = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
     has = (ids[place] == wanted) & (found.correlation >= 0)
     asked_ps = host.space.events.start_ps[asking.rows[order[place[has]]]]
-    return _AskedWork(asked_ps, found.start_ps[has], found.end_ps[has])
+    first = int(found.start_ps[~found.is_container].min(initial=_EVER))
+    return _AskedWork(asked_ps, found.start_ps[has], found.end_ps[has], first)
 
 
 def _called_runs(host: Host) -> _AskedWork | None:
@@ -155,7 +163,7 @@ def _paired(called: I64, began: I64, ended: I64) -> _AskedWork | None:
         count = min(len(called), len(began) - skip)
         runs = slice(skip, skip + count)
         if (began[runs] >= called[:count]).all():
-            return _AskedWork(called[:count], began[runs], ended[runs])
+            return _AskedWork(called[:count], began[runs], ended[runs], int(began.min()))
     return None
 
 
@@ -164,11 +172,15 @@ class _WorkOfSteps:
     """The work asked for from inside each step.
 
     Attributes:
+        asked_ps: When the first of it is asked for; after all times where there is none.
+        begin_ps: When the first of it begins; the same.
         end_ps: When the last of it ends; before all times where there is none.
         total_ps: Σ of its durations.
         after_ps: Σ of what was done of it after the step's span.
     """
 
+    asked_ps: I64
+    begin_ps: I64
     end_ps: I64
     total_ps: I64
     after_ps: I64
@@ -180,8 +192,13 @@ def _work_of_steps(markers: Markers, asked: _AskedWork) -> _WorkOfSteps:
     step, begin, finish = step[inside], asked.start_ps[inside], asked.end_ps[inside]
     last = np.full(len(markers), _NEVER)
     np.maximum.at(last, step, finish)
+    asks, first = np.full((2, len(markers)), _EVER)
+    np.minimum.at(asks, step, asked.asked_ps[inside])
+    np.minimum.at(first, step, begin)
     after = np.maximum(finish - np.maximum(begin, markers.end_ps[step]), 0)
     return _WorkOfSteps(
+        asked_ps=asks,
+        begin_ps=first,
         end_ps=last,
         total_ps=sum_by_key(step, finish - begin, len(markers)),
         after_ps=sum_by_key(step, after, len(markers)),

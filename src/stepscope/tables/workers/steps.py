@@ -8,9 +8,11 @@ parts are disjoint and sum to the step.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.columns import sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
@@ -22,6 +24,8 @@ from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import Work
 from stepscope.tables.steps.attribution import PARTS, host_work
 from stepscope.tables.steps.session import AlignedSteps, aligned_steps
+
+F64 = NDArray[np.float64]
 
 WAIT: Final = "collective_wait"
 TRANSFER: Final = "collective_transfer"
@@ -64,6 +68,8 @@ class WorkerSteps:
         parts_ps: ``{part of WORKER_PARTS: int64[workers, steps]}``; they sum to the duration.
         transfer_ps: int64[workers, steps], all time in which a collective transfers; what exceeds
             the part is hidden behind other work.
+        stood_ps: By worker, begins and ends of the spans in which it is in a collective and its
+            device does nothing else: disjoint, ascending, on its host's own clock.
     """
 
     workers: tuple[PodColumn, ...]
@@ -72,11 +78,26 @@ class WorkerSteps:
     duration_ps: I64
     parts_ps: dict[str, I64]
     transfer_ps: I64
+    stood_ps: tuple[tuple[I64, I64], ...]
 
     @property
     def counted(self) -> Bool:
         """The steps that means are over: those kept, or all where none is."""
         return self.kept if self.kept.any() else np.ones(len(self.num), dtype=bool)
+
+    @property
+    def mean_step_ms(self) -> float:
+        """Mean time of the counted steps, of the slowest worker each; NaN without steps."""
+        if not len(self.num):
+            return nan
+        return float(self.duration_ps.max(axis=0)[self.counted].mean()) / 1e9
+
+    @property
+    def hidden_transfer_ms(self) -> F64:
+        """Transfer time per counted step behind work of a higher precedence, by worker."""
+        hidden = self.transfer_ps - self.parts_ps[TRANSFER]
+        mean: F64 = hidden[:, self.counted].mean(axis=1) / 1e9
+        return mean
 
 
 @derived
@@ -88,14 +109,16 @@ def worker_steps(profile: Profile) -> WorkerSteps | None:
     workers: list[PodColumn] = []
     durations: list[I64] = []
     transfers: list[I64] = []
+    stood: list[tuple[I64, I64]] = []
     parts: dict[str, list[I64]] = {part: [] for part in WORKER_PARTS}
     for one in aligned:
         name = profile.hosts[one.host].name
-        for device, found, transfer in _of_host(profile, one):
+        for device, found, transfer, waits in _of_host(profile, one):
             plane, label, kind = (-1, "CPU", "CPU") if device is None else _facts(device)
             workers.append(PodColumn(one.host, name, plane, label, kind))
             durations.append(one.steps.duration_ps[one.rows])
             transfers.append(transfer)
+            stood.append(waits)
             for part, values in found.items():
                 parts[part].append(values)
     first = aligned[0]
@@ -106,6 +129,7 @@ def worker_steps(profile: Profile) -> WorkerSteps | None:
         duration_ps=np.stack(durations),
         parts_ps={part: np.stack(values) for part, values in parts.items()},
         transfer_ps=np.stack(transfers),
+        stood_ps=tuple(stood),
     )
 
 
@@ -113,23 +137,43 @@ def _facts(device: Device) -> tuple[int, str, str]:
     return device.plane, device.name, device.type
 
 
-def _of_host(
-    profile: Profile, one: AlignedSteps
-) -> list[tuple[Device | None, dict[str, I64], I64]]:
-    """Parts and transfers of each device of a host; of the host itself where it has none."""
+_OfWorker = tuple[Device | None, dict[str, I64], I64, tuple[I64, I64]]
+
+
+def _of_host(profile: Profile, one: AlignedSteps) -> list[_OfWorker]:
+    """Parts, transfers and waits of each device of a host; of the host itself without any."""
     host = profile.hosts[one.host]
     active = [device for device in devices(host) if device.has_events]
     rows, work = host_work(host)
     start = host.space.events.start_ps[rows]
     threads = start, start + host.space.length_ps[rows], 2 * work
-    found: list[tuple[Device | None, dict[str, I64], I64]] = []
+    found: list[_OfWorker] = []
     recorded = [(device, _device_spans(profile, one.host, device.plane)) for device in active]
     ran = [(device, spans) for device, spans in recorded if len(spans[0])]
     # All parts of a device that ran only outside of the steps would be the host's.
     in_steps = [(device, spans) for device, spans in ran if _runs_within(one, spans)]
     for device, spans in in_steps or ran:
-        found.append((device, _parts(one, threads, spans), _transfer(one, spans)))
-    return found or [(None, _parts(one, threads), np.zeros(len(one.rows), dtype=np.int64))]
+        parts = _parts(one, threads, spans)
+        found.append((device, parts, _transfer(one, spans), _stood(spans)))
+    nothing = np.zeros(0, dtype=np.int64)
+    return found or [
+        (None, _parts(one, threads), np.zeros(len(one.rows), dtype=np.int64), (nothing, nothing))
+    ]
+
+
+def _stood(spans: _Spans) -> tuple[I64, I64]:
+    """Where a device is in a collective and does nothing else, whatever its host does."""
+    starts, ends, classes = spans
+    met = (classes == _WAIT_CLASS) | (classes == 2 * Work.COLLECTIVE)
+    begin, end = union_spans(starts[met], ends[met])
+    above = classes > 2 * Work.COLLECTIVE
+    busy_begin, busy_end = union_spans(starts[above], ends[above])
+    edges = np.unique(np.concatenate([begin, end, busy_begin, busy_end]))
+    lengths = np.diff(edges)
+    free = (covered(begin, end, edges[:-1], edges[1:]) == lengths) & (
+        covered(busy_begin, busy_end, edges[:-1], edges[1:]) == 0
+    )
+    return union_spans(edges[:-1][free], edges[1:][free])
 
 
 def _runs_within(one: AlignedSteps, spans: _Spans) -> bool:

@@ -26,6 +26,7 @@ def events_of(data: bytes) -> DeviceEvents:
         ("CopyHostToDevice", Work.HOST_TO_DEVICE),
         ("CopyDeviceToHost", Work.DEVICE_TO_HOST),
         ("Memset", Work.DEVICE_TO_DEVICE),
+        ("_combined_routing_memset", Work.COMPUTE_32),
         ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", Work.COLLECTIVE),
         ("volta_h884gemm_128x64_ldg8_nn", Work.COMPUTE_16),
         ("ampere_sgemm_128x64_tn", Work.COMPUTE_32),

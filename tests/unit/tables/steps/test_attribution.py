@@ -96,6 +96,38 @@ def test_a_long_wait_in_a_step_does_not_hide_that_its_work_is_done_after_it(
     assert found.runs_behind is (ends_late_us > 20)
 
 
+@pytest.mark.parametrize(("begins_us", "lasts_us"), [(8_000, 10_000), (2_500, 12_500)])
+def test_a_first_step_begins_when_devices_are_done_with_what_came_before(
+    begins_us: float, lasts_us: float
+) -> None:
+    """A replay waits 7.5 ms, more than the 2 ms the host needs: not idle, but the step before's.
+
+    One that waits for 2 ms may wait for this host as well.
+    """
+    replay = Event("hipGraphLaunch", 500, 50, {"correlation_id": u(7)})
+    if begins_us < 8_000:
+        replay = Event("hipGraphLaunch", 1_500, 50, {"correlation_id": u(7)})
+    data = space(
+        host(line("python", Event("serve", 0, 2_000, {"step_num": 0, "_r": 1}), replay)),
+        gpu(0, stream(7, Event("sgemm", begins_us, 10_000, {"correlation_id": u(7)}))),
+    )
+    found = steps_of(data)
+    assert found.runs_behind
+    assert found.duration_ps.tolist() == [lasts_us * US]
+
+
+def test_what_came_before_may_be_recorded_and_then_is_the_first_step_s_wait() -> None:
+    """A kernel without its launch runs first: when the device becomes free is known."""
+    replay = Event("hipGraphLaunch", 500, 50, {"correlation_id": u(7)})
+    earlier = Event("sgemm", 100, 3_000, {"correlation_id": u(3)})
+    later = Event("sgemm", 8_000, 10_000, {"correlation_id": u(7)})
+    data = space(
+        host(line("python", Event("serve", 0, 2_000, {"step_num": 0, "_r": 1}), replay)),
+        gpu(0, stream(7, earlier, later)),
+    )
+    assert steps_of(data).duration_ps.tolist() == [18_000 * US]
+
+
 def test_events_of_a_line_need_no_order_of_time() -> None:
     fetches = [Event("IteratorGetNext", at, 0) for at in (100, 200, 0)]
     found = steps_of(space(host(line("python", *fetches))))

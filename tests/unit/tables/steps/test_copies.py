@@ -5,6 +5,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.steps.copies import (
+    SET,
     CopyDetails,
     CopyKind,
     parse_memcpy_details,
@@ -59,3 +60,14 @@ def test_without_steps_the_copies_are_those_of_the_recording() -> None:
     data = space(gpu(0, stream(7, Event("MemcpyH2D", 10, 20))))
     (copies,) = session_copies(Profile("s", (Host("h", decode(data)),)))
     assert (copies.kind.direction, copies.occurrences) == ("host to device", 1)
+
+
+def test_what_sets_memory_to_a_value_goes_in_no_direction() -> None:
+    python = Event("train", 0, 90, {"step_num": 0, "_r": 1})
+    both = Event("Memset", 10, 20), Event("MemcpyD2D", 40, 5)
+    data = space(host(line("python", python)), gpu(0, stream(7, *both)))
+    found = session_copies(Profile("s", (Host("h", decode(data)),)))
+    assert [(one.kind.direction, one.total_ps) for one in found] == [
+        (SET, 20_000_000),
+        ("device to device", 5_000_000),
+    ]

@@ -22,7 +22,7 @@ const TABLES = [
     "No device was active in that time.",
   ],
   ["gaps", "Longest gaps", "times without work on a device", "No gap is long enough to list."],
-  ["launches", "Launching calls", "", "No launch calls were recorded."],
+  ["launches", "Launching calls", "", "No launch call ran in the counted steps."],
   ["waits", "Calls that wait for the device", "", "The host never waits for a device."],
   ["copies", "Copies", "summed over devices; several may run at once", "Nothing is copied."],
   [

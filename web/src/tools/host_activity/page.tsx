@@ -16,7 +16,7 @@ const TABLES = [
     field: "python",
     title: "Python",
     note: "functions on the step's thread while no op is running",
-    none: "No Python calls were recorded. Turn on the Python sampler to see them.",
+    none: "No Python call ran on the step's thread in the counted steps, or calls were not recorded: turn on the Python sampler (in PyTorch with_stack=True).",
     noun: ["function", "functions"],
   },
   {

@@ -2,7 +2,7 @@
 
 import { textsOf } from "../../api/columns.ts";
 import type { PodViewer as PodResult, Straggler } from "../../api/types.gen.ts";
-import { count, duration, MISSING, percent, plural } from "../../base/format.ts";
+import { count, duration, MISSING, percent } from "../../base/format.ts";
 import { visible } from "../../base/text.ts";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
@@ -86,6 +86,8 @@ function figures({ straggler, ...result }: PodResult): Fact[] {
           ? "compared with the others"
           : `${duration(straggler.cause_ms, "ms")} more than the others`,
     });
+  } else if (result.workers.rows === 1) {
+    facts.push({ label: "Straggler", value: "not known", note: "one worker was recorded" });
   } else {
     facts.push({ label: "Straggler", value: "none", note: "no collective waits for one worker" });
   }
@@ -117,8 +119,8 @@ function Collectives(props: PodProps) {
         <Grid {...found} label="Collectives" noun={["collective", "collectives"]} sums={false} />
       ) : (
         <p class="quiet">
-          No collectives were recorded on {plural(result.workers.rows, "worker")}: which worker
-          waits for which is unknown.
+          No collective in which several workers meet was recorded: which worker waits for which is
+          unknown.
         </p>
       )}
     </section>

@@ -26,7 +26,7 @@ SOME_FRAC = 0.10
 # Causes below this share of the step are not worth a word.
 _NAMED_FRAC = 0.01
 # What the host does by itself: a part with this share of the idle time is what devices wait for.
-_HOST = ("python", "library", "framework", "eager", "compile", "input")
+_HOST = ("python", "library", "framework", "eager", "compile", "input", "wait")
 _MOST_FRAC = 0.5
 _ADVICE = {
     "input": "Overlap the input pipeline with the step (input_pipeline_analyzer says which stage).",
