@@ -119,6 +119,7 @@ export function rangeAnswer(
         count: 0,
         total_ps: 0,
         self_ps: 0,
+        mean_ps: 0,
         longest_ps: -1,
         longest: -1,
       };
@@ -126,6 +127,7 @@ export function rangeAnswer(
       sum.count++;
       sum.total_ps += length;
       sum.self_ps += one.own;
+      sum.mean_ps = Math.round(sum.total_ps / sum.count);
       const event = idAt(events, one.position);
       // Of equals the first: by track, then by place in the file.
       const isHere = trackOf(all, sum.longest) === events;
@@ -151,6 +153,8 @@ export function rangeAnswer(
     launches: delays.length,
     launch_delay_ps: spread(delays),
     launch_gap_ps: spread(gaps),
+    // A report holds counters as they are drawn, too coarse to sum up.
+    counters: [],
   };
 }
 
