@@ -16,6 +16,7 @@ from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.tf_data.calls import Pipeline, pipelines
 from stepscope.tables.tf_data.events import has_iterator_calls, iterator_calls, leaf
+from stepscope.verdicts.sentences import time_words
 from stepscope.verdicts.tf_data import (
     SLOW_PS,
     PipelineWait,
@@ -350,7 +351,7 @@ def _summary(found: list[_Found], bottleneck: Bottleneck | None) -> tuple[str, .
             f"Input-bound: the program spends {bottleneck.wait_frac:.0%} of its time waiting for "
             f"pipeline {bottleneck.pipeline} of host {bottleneck.host}.{hidden}",
             f"The bottleneck is {bottleneck.iterator} ({bottleneck.long_name}): "
-            f"{bottleneck.self_time_us:,.0f} µs of each call, "
+            f"{time_words(bottleneck.self_time_us / 1e3)} of each call, "
             f"{bottleneck.self_time_frac:.0%} of the wait.",
             bottleneck.suggestion,
         )
@@ -360,8 +361,8 @@ def _summary(found: list[_Found], bottleneck: Bottleneck | None) -> tuple[str, .
             "input-bound nevertheless, look at the other workers.",
         )
     return (
-        f"Healthy: there are slow calls in {count} (up to {latency:,.0f} µs), but waiting takes "
-        f"only {slowest.waiting.wait_frac:.1%} of the program's time or is hidden behind the "
+        f"Healthy: there are slow calls in {count} (up to {time_words(latency / 1e3)}), but "
+        f"waiting takes only {slowest.waiting.wait_frac:.1%} of the program's time or is hidden behind the "
         "devices' work.",
     )
 
