@@ -362,8 +362,8 @@ def _summary(found: list[_Found], bottleneck: Bottleneck | None) -> tuple[str, .
         )
     return (
         f"Healthy: there are slow calls in {count} (up to {time_words(latency / 1e3)}), but "
-        f"waiting takes only {slowest.waiting.wait_frac:.1%} of the program's time or is hidden behind the "
-        "devices' work.",
+        f"waiting takes only {slowest.waiting.wait_frac:.1%} of the program's time or is hidden "
+        "behind the devices' work.",
     )
 
 
