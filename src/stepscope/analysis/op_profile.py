@@ -63,7 +63,7 @@ class NodeRow(Row):
             "Utilisation",
             unit="%",
             kind="ratio",
-            help="Of what limits it, the FLOP rate or the bandwidth of a memory.",
+            help="Of what limits it: a memory, or the FLOP peak of its own type of number.",
         ),
     ]
     wasted_us: Annotated[
