@@ -84,6 +84,19 @@ def test_a_range_tells_what_its_counters_do_and_goes_to_their_peak(
         expect(page.locator(".tl-marks")).to_contain_text("Mark at 100")
 
 
+def test_the_name_of_a_section_stays_while_its_tracks_do(stage: Stage) -> None:
+    page = stage.page
+    page.set_viewport_size({"width": 1280, "height": 420})
+    meta = stage.ask("meta")
+    stage.open(heights=",".join(f"{track['id']}-90" for track in meta["tracks"]))
+    stuck = page.locator(".tl-section.stuck")
+    expect(stuck).to_have_count(0)
+    box = stage.box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.wheel(0, 60)
+    expect(stuck).to_contain_text(meta["sections"][0]["name"])
+
+
 def test_the_tracks_of_a_range_stay_in_sight(stage: Stage) -> None:
     page = stage.page
     page.set_viewport_size({"width": 1280, "height": 620})

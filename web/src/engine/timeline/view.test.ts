@@ -13,7 +13,7 @@ import {
 import { allOf, opening } from "./opening.ts";
 import { GroupIndex, psPerPx, rowAt, screenOf, timeAt, wantedTiles, xOf } from "./screen.ts";
 import { groupLanes, groupText, levelFor, tilesOver } from "./tile_grid.ts";
-import { axisTime, rulerTicks, tickTexts, tickTime } from "./time_axis.ts";
+import { axisTime, rulerTicks, tickTexts, tickTime, wallTime } from "./time_axis.ts";
 import { panned, revealing, zoomed } from "./viewport.ts";
 
 const WHOLE = { begin: 0, end: 1e12 };
@@ -307,4 +307,13 @@ test("steps that are a small part are shown alone, and without steps all is", ()
   const { begin, end } = opening(stepped([4000, 5000], [9, 0, 10_000]), RECORDED);
   assert.deepEqual([begin, end], [3850, 5150]);
   assert.deepEqual(opening(stepped(null, [9, 0, 10_000]), RECORDED), allOf(RECORDED));
+});
+
+test("a time of the axis is told on the wall's clock where the recording knows it", () => {
+  // 2023-11-14 22:13:20 UTC, and 1.000002 s after it.
+  assert.equal(
+    wallTime("1700000000000000000", 1_000_002_000_000),
+    "2023-11-14 22:13:21.000002 UTC",
+  );
+  assert.equal(wallTime("86400000000000", 1e12), "");
 });

@@ -6,7 +6,7 @@ import { shortName } from "../../base/short_name.ts";
 import { shortened, visible } from "../../base/text.ts";
 import type { RangeAnswer, RangeCounter, RangeName, Spread } from "../../base/timeline.ts";
 import { namesAsText } from "../../engine/timeline/range_text.ts";
-import { axisTime } from "../../engine/timeline/time_axis.ts";
+import { axisTime, wallTime } from "../../engine/timeline/time_axis.ts";
 import { copyToClipboard } from "../../widgets/clipboard.ts";
 import type { TimelineState } from "../model/state.ts";
 import type { Timeline } from "../stage/timeline.ts";
@@ -42,7 +42,7 @@ export function RangePanel({ timeline, runs }: RangePanelProps) {
     <div class={waiting ? "stale" : ""} aria-busy={waiting}>
       <header class="tl-range-head">
         <h2>{duration(range.span.end - range.span.begin, "ps")}</h2>
-        <span class="quiet">
+        <span class="quiet" title={wallTime(state.meta.origin_ns, range.span.begin)}>
           from {axisTime(range.span.begin)}, {tracks}
           {value && `, ${plural(value.events, "event")} of ${plural(value.distinct_names, "name")}`}
         </span>
