@@ -145,7 +145,6 @@ def _totals(track: int, counter: CounterTrack, begin_ps: int, end_ps: int) -> Co
     value = counter.value[max(low, 0) : high]
     held = np.diff(time, append=end_ps)
     peak = int(value.argmax())
-    weight = held if held.any() else np.ones(len(value))
     return CounterTotals(
         track=track,
         unit=counter.unit,
@@ -154,7 +153,7 @@ def _totals(track: int, counter: CounterTrack, begin_ps: int, end_ps: int) -> Co
         least=float(value.min()),
         most=float(value[peak]),
         most_at_ps=int(time[peak]),
-        mean=float(np.average(value, weights=weight)),
+        mean=float(np.average(value, weights=held)),
         changes=high - int(inside[0]),
     )
 

@@ -8,6 +8,7 @@ import type {
   SearchAnswer,
   Spread,
 } from "../base/timeline.ts";
+import { counterTotals } from "./counter_totals.ts";
 import { type Events, type TrackEvents, touching, trackOf } from "./events.ts";
 import { arrowsIn, idAt, type Names, placeAt, quantile } from "./places.ts";
 
@@ -153,8 +154,7 @@ export function rangeAnswer(
     launches: delays.length,
     launch_delay_ps: spread(delays),
     launch_gap_ps: spread(gaps),
-    // A report holds counters as they are drawn, too coarse to sum up.
-    counters: [],
+    counters: counterTotals(all.series, begin, end, tracks),
   };
 }
 

@@ -213,7 +213,8 @@ def range_answer(line: Timeline, query: Query) -> dict[str, Any]:
                 "count": int(names.count[i]),
                 "total_ps": int(names.total_ps[i]),
                 "self_ps": int(names.self_ps[i]),
-                "mean_ps": round(names.total_ps[i] / names.count[i]),
+                # Rounded as the pages' language does, so that a report says the same.
+                "mean_ps": int((2 * names.total_ps[i] + names.count[i]) // (2 * names.count[i])),
                 "longest_ps": int(names.longest_ps[i]),
                 "longest": int(names.example[i]),
             }
