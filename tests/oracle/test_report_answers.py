@@ -28,10 +28,10 @@ def backwards(recording: bytes) -> bytes:
     """The same recording with the events of every line last to first."""
     space = parse(recording)
     for plane in space.planes:
-        for line in plane.lines:
-            events = list(line.events)[::-1]
-            del line.events[:]
-            line.events.extend(events)
+        for each in plane.lines:
+            events = list(each.events)[::-1]
+            del each.events[:]
+            each.events.extend(events)
     return bytes(space.SerializeToString())
 
 
