@@ -92,7 +92,7 @@ BUILT = {".whl", ".egg", ".so", ".pyd", ".pyc", ".o", ".a", ".zip", ".tar"}
 
 
 def test_git_holds_nothing_that_is_built_or_fetched() -> None:
-    """A wheel downloaded into the checkout stays in every clone for ever once it is committed."""
+    """A wheel downloaded into the checkout stays in every clone forever once it is committed."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("asks git what it tracks")
     listed = subprocess.run(

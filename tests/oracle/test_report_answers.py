@@ -36,7 +36,7 @@ def backwards(recording: bytes) -> bytes:
 
 
 def memory_in_use() -> bytes:
-    """A counter that rises, falls, and has two values at one time."""
+    """A counter that rises, falls, and has two values at the same time."""
     values = ((10, 100), (10, 900), (20, 300), (35, 300), (90, 50))
     stats = [(at, {"allocator_name": "GPU_0", "bytes_allocated": used}) for at, used in values]
     return space(

@@ -360,10 +360,10 @@ def _summary(found: list[_Found], bottleneck: Bottleneck | None) -> tuple[str, .
             f"Healthy: no call of {count} took longer than {us(SLOW_PS):.0f} µs. If training is "
             "input-bound nevertheless, look at the other workers.",
         )
+    up_to, share = time_words(latency / 1e3), f"{slowest.waiting.wait_frac:.1%}"
     return (
-        f"Healthy: there are slow calls in {count} (up to {time_words(latency / 1e3)}), but "
-        f"waiting takes only {slowest.waiting.wait_frac:.1%} of the program's time or is hidden "
-        "behind the devices' work.",
+        f"Healthy: there are slow calls in {count} (up to {up_to}), but waiting takes only {share} "
+        "of the program's time or is hidden behind the devices' work.",
     )
 
 

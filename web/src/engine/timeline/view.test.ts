@@ -309,7 +309,7 @@ test("steps that are a small part are shown alone, and without steps all is", ()
   assert.deepEqual(opening(stepped(null, [9, 0, 10_000]), RECORDED), allOf(RECORDED));
 });
 
-test("a time of the axis is told on the wall's clock where the recording knows it", () => {
+test("a time of the axis has one on the wall's clock where the recording knows it", () => {
   // 2023-11-14 22:13:20 UTC, and 1.000002 s after it.
   assert.equal(
     wallTime("1700000000000000000", 1_000_002_000_000),
