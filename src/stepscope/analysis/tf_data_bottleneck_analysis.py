@@ -344,9 +344,8 @@ def _summary(found: list[_Found], bottleneck: Bottleneck | None) -> tuple[str, .
     latency = us(int(slowest.waiting.duration_ps.max()))
     if bottleneck is not None:
         felt = found[0].waiting.felt_frac
-        hidden = ""
-        if felt < bottleneck.wait_frac:
-            hidden = f" Device work hides part of it: input costs {felt:.0%} of each step."
+        part = f" Device work hides part of it: input costs {felt:.0%} of each step."
+        hidden = part if felt < bottleneck.wait_frac else ""
         return (
             f"Input-bound: the program spends {bottleneck.wait_frac:.0%} of its time waiting for "
             f"pipeline {bottleneck.pipeline} of host {bottleneck.host}.{hidden}",
