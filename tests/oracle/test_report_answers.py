@@ -18,7 +18,7 @@ from stepscope.surfaces.http.app import STATIC_FOLDER, Application
 from stepscope.surfaces.http.security import Guard
 from stepscope.surfaces.http.settings import Settings
 from stepscope.surfaces.report import make_report
-from tests.profiles import parse, worked_example
+from tests.profiles import Event, host, line, parse, space, worked_example
 from tests.profiles.ready import async_gpu, overlapping_streams, pytorch_like
 
 WEB = Path(__file__).resolve().parents[2] / "web"
@@ -28,14 +28,24 @@ def backwards(recording: bytes) -> bytes:
     """The same recording with the events of every line last to first."""
     space = parse(recording)
     for plane in space.planes:
-        for line in plane.lines:
-            events = list(line.events)[::-1]
-            del line.events[:]
-            line.events.extend(events)
+        for each in plane.lines:
+            events = list(each.events)[::-1]
+            del each.events[:]
+            each.events.extend(events)
     return bytes(space.SerializeToString())
 
 
+def memory_in_use() -> bytes:
+    """A counter that rises, falls, and has two values at the same time."""
+    values = ((10, 100), (10, 900), (20, 300), (35, 300), (90, 50))
+    stats = [(at, {"allocator_name": "GPU_0", "bytes_allocated": used}) for at, used in values]
+    return space(
+        host(line("python", ("op", 0, 80), *(Event("Alloc", at, 0, own) for at, own in stats)))
+    )
+
+
 PROFILES = {
+    "memory": memory_in_use(),
     "gpu": worked_example(gpu=True, steps=12),
     "asynchronous": async_gpu(),
     "overlapping": overlapping_streams(),

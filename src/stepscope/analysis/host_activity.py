@@ -27,6 +27,7 @@ from stepscope.tables.steps.host_activity import (
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.optimizer_updates import OptimizerUpdates, optimizer_updates
 from stepscope.tables.steps.python_calls import PythonFunction, python_functions
+from stepscope.verdicts.sentences import time_words
 
 
 class CallRow(Row):
@@ -257,7 +258,7 @@ def _headline(step_ms: float, input_ms: float, idle_ms: float, *, is_window: boo
         return "How much of the step nothing computes is not known."
     each = f"of the {step_ms:.3g} ms recorded" if is_window else f"of each {step_ms:.3g} ms step"
     found = [
-        f"{what} {time:.3g} ms ({time / step_ms:.0%})"
+        f"{what} {time_words(time)} ({time / step_ms:.0%})"
         for what, time in (("waits for input for", input_ms), ("does something else for", idle_ms))
         if time >= _NAMED_FRAC * step_ms
     ]

@@ -63,7 +63,7 @@ class NodeRow(Row):
             "Utilisation",
             unit="%",
             kind="ratio",
-            help="Of what limits it, the FLOP rate or the bandwidth of a memory.",
+            help="Of what limits it: a memory, or the FLOP peak of its own type of number.",
         ),
     ]
     wasted_us: Annotated[
@@ -148,7 +148,12 @@ def op_profile(profile: Profile, options: Options = Options()) -> OpProfile:
         _add_fused(profile, root)
     active = active_peaks(profile)
     return OpProfile(
-        headline=_headline(root, totals.idle_ps, include_idle=options.include_idle),
+        headline=_headline(
+            root,
+            totals.idle_ps,
+            include_idle=options.include_idle,
+            is_cpu=active.device_type == "CPU",
+        ),
         nodes=Table(NodeRow, _columns(list(_placed(root)), root.time_ps, active.peaks)),
         total_time_us=us(root.time_ps),
         idle_time_us=us(totals.idle_ps),
@@ -158,7 +163,7 @@ def op_profile(profile: Profile, options: Options = Options()) -> OpProfile:
     )
 
 
-def _headline(root: Node, idle_ps: int, *, include_idle: bool) -> str:
+def _headline(root: Node, idle_ps: int, *, include_idle: bool, is_cpu: bool) -> str:
     first = _largest(root)
     # That XLA did not compile it says little; its largest category says more.
     if first is not None and first.name == OUTSIDE:
@@ -170,8 +175,10 @@ def _headline(root: Node, idle_ps: int, *, include_idle: bool) -> str:
     if not include_idle or not idle_ps:
         return f"{share} of the time goes to {_said(first)}."
     if idle_ps > first.time_ps:
-        return f"Devices are idle for {idle} of the time; {share} goes to {_said(first)}."
-    return f"{share} of the time goes to {_said(first)}; devices are idle for {idle}."
+        who = "No op runs" if is_cpu else "Devices are idle"
+        return f"{who} for {idle} of the time; {share} goes to {_said(first)}."
+    who = "no op runs" if is_cpu else "devices are idle"
+    return f"{share} of the time goes to {_said(first)}; {who} for {idle}."
 
 
 def _largest(node: Node) -> Node | None:

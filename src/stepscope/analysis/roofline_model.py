@@ -97,7 +97,13 @@ class RooflineRow(Row):
         ),
     ]
     roofline_efficiency_frac: Annotated[
-        float, Column("Roofline efficiency", unit="%", kind="ratio")
+        float,
+        Column(
+            "Roofline efficiency",
+            unit="%",
+            kind="ratio",
+            help="Of what limits it: a memory, or the FLOP peak of its own type of number.",
+        ),
     ]
     flop_utilisation_frac: Annotated[float, Column("FLOP rate / peak", unit="%", kind="ratio")]
     memory_utilisation_frac: Annotated[float, Column("Bandwidth / peak", unit="%", kind="ratio")]

@@ -16,6 +16,7 @@ from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.tf_data.calls import Pipeline, pipelines
 from stepscope.tables.tf_data.events import has_iterator_calls, iterator_calls, leaf
+from stepscope.verdicts.sentences import time_words
 from stepscope.verdicts.tf_data import (
     SLOW_PS,
     PipelineWait,
@@ -343,14 +344,13 @@ def _summary(found: list[_Found], bottleneck: Bottleneck | None) -> tuple[str, .
     latency = us(int(slowest.waiting.duration_ps.max()))
     if bottleneck is not None:
         felt = found[0].waiting.felt_frac
-        hidden = ""
-        if felt < bottleneck.wait_frac:
-            hidden = f" Device work hides part of it: input costs {felt:.0%} of each step."
+        part = f" Device work hides part of it: input costs {felt:.0%} of each step."
+        hidden = part if felt < bottleneck.wait_frac else ""
         return (
             f"Input-bound: the program spends {bottleneck.wait_frac:.0%} of its time waiting for "
             f"pipeline {bottleneck.pipeline} of host {bottleneck.host}.{hidden}",
             f"The bottleneck is {bottleneck.iterator} ({bottleneck.long_name}): "
-            f"{bottleneck.self_time_us:,.0f} µs of each call, "
+            f"{time_words(bottleneck.self_time_us / 1e3)} of each call, "
             f"{bottleneck.self_time_frac:.0%} of the wait.",
             bottleneck.suggestion,
         )
@@ -359,10 +359,10 @@ def _summary(found: list[_Found], bottleneck: Bottleneck | None) -> tuple[str, .
             f"Healthy: no call of {count} took longer than {us(SLOW_PS):.0f} µs. If training is "
             "input-bound nevertheless, look at the other workers.",
         )
+    up_to, share = time_words(latency / 1e3), f"{slowest.waiting.wait_frac:.1%}"
     return (
-        f"Healthy: there are slow calls in {count} (up to {latency:,.0f} µs), but waiting takes "
-        f"only {slowest.waiting.wait_frac:.1%} of the program's time or is hidden behind the "
-        "devices' work.",
+        f"Healthy: there are slow calls in {count} (up to {up_to}), but waiting takes only {share} "
+        "of the program's time or is hidden behind the devices' work.",
     )
 
 

@@ -74,7 +74,7 @@ def answer(
     found = join(whole)
     if not len(found):
         raise NothingToShow(
-            "No two devices of these recordings share a collective.",
+            "No two devices of these recordings share a collective in a step.",
             why="Nothing in them says who waits for whom.",
             hint="Record all hosts of the job at the same time, with steps marked.",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -91,6 +91,70 @@ def _one(
         np.minimum.reduceat(value, first),
         np.maximum.reduceat(value, first),
         value[ends],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CounterTotals:
+    """What one counter shows within a range, from its first known value there on.
+
+    Attributes:
+        track: Its id.
+        unit: Of the values.
+        first, last: The value at the range's begin and at its end.
+        least, most: Of the values that hold within the range.
+        most_at_ps: When ``most`` first holds, on the axis.
+        mean: Over time, each value weighed by how long it holds.
+        changes: Values that were recorded within the range.
+    """
+
+    track: int
+    unit: str
+    first: float
+    last: float
+    least: float
+    most: float
+    most_at_ps: int
+    mean: float
+    changes: int
+
+
+def counter_totals(
+    timeline: Timeline, tracks: Sequence[Track], begin_ps: int, end_ps: int
+) -> list[CounterTotals]:
+    """What the counters among the tracks show in ``begin_ps:end_ps``; without a value, none."""
+    found = []
+    for track in tracks:
+        if track.counter is not None:
+            shift = timeline.axis.shift_ps[track.host]
+            totals = _totals(track.id, track.counter, begin_ps - shift, end_ps - shift)
+            if totals is not None:
+                found.append(replace(totals, most_at_ps=totals.most_at_ps + shift))
+    return found
+
+
+def _totals(track: int, counter: CounterTrack, begin_ps: int, end_ps: int) -> CounterTotals | None:
+    """The same of one counter, on the clock of its host."""
+    inside = np.searchsorted(counter.time_ps, [begin_ps, end_ps], side="left")
+    # Of values at the range's very begin the last one holds.
+    low = int(np.searchsorted(counter.time_ps, begin_ps, side="right")) - 1
+    high = int(inside[1])
+    if max(low, 0) >= high:
+        return None
+    time = np.maximum(counter.time_ps[max(low, 0) : high], begin_ps)
+    value = counter.value[max(low, 0) : high]
+    held = np.diff(time, append=end_ps)
+    peak = int(value.argmax())
+    return CounterTotals(
+        track=track,
+        unit=counter.unit,
+        first=float(value[0]),
+        last=float(value[-1]),
+        least=float(value.min()),
+        most=float(value[peak]),
+        most_at_ps=int(time[peak]),
+        mean=float(np.average(value, weights=held)),
+        changes=high - int(inside[0]),
     )
 
 

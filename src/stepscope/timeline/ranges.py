@@ -12,6 +12,7 @@ from stepscope.columns import nest, sum_by_key, sum_labels, union_spans
 from stepscope.columns.space import I32, I64
 from stepscope.kernels.cores import on_cores
 from stepscope.timeline.cancellation import CancellationCheck, waits
+from stepscope.timeline.counters import CounterTotals, counter_totals
 from stepscope.timeline.flows import launches
 from stepscope.timeline.model import Timeline, Track
 
@@ -62,6 +63,7 @@ class RangeTotals:
             sorted.
         launch_gap_ps: From the end of each launch to the begin of its kernel, sorted; negative
             where the kernel began first.
+        counters: The counters asked for that have a value in the range.
     """
 
     begin_ps: int
@@ -70,6 +72,7 @@ class RangeTotals:
     names: NameTotals
     launch_delay_ps: I64
     launch_gap_ps: I64
+    counters: tuple[CounterTotals, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,8 @@ def range_totals(
         check: Called before each track, from any thread; may raise.
     """
     ids = range(len(timeline.tracks)) if tracks is None else tracks
-    chosen = [timeline.tracks[i] for i in ids if timeline.tracks[i].counter is None]
+    asked = [timeline.tracks[i] for i in ids]
+    chosen = [track for track in asked if track.counter is None]
     timeline.build_all(chosen)
 
     def part(track: Track) -> _Part:
@@ -118,6 +122,7 @@ def range_totals(
         ),
         launch_delay_ps=delay,
         launch_gap_ps=gap,
+        counters=tuple(counter_totals(timeline, asked, begin_ps, end_ps)),
     )
 
 

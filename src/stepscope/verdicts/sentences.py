@@ -21,6 +21,15 @@ def written_out(text: str) -> str:
     return _SCIENTIFIC.sub(lambda found: f"{float(found[0]):,.0f}", text)
 
 
+def time_words(ms: float) -> str:
+    """A time in the unit that a person would give it in: 367 µs, 8.8 ms, 1.51 s."""
+    for unit, scale in (("s", 1e-3), ("ms", 1.0), ("µs", 1e3)):
+        # What is rounded to a thousand of a unit is one of the next.
+        if float(f"{ms * scale:.3g}") >= 1 or unit == "µs":
+            return f"{ms * scale:.3g} {unit}"
+    return ""
+
+
 def key_of(framework: str) -> str:
     """The key of a framework by what the environment calls it; "" where it has none."""
     return _KEYS.get(framework, "")

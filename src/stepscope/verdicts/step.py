@@ -92,7 +92,10 @@ def _headline(verdict: StepVerdict) -> str:
         return "All detected steps have zero duration, so there is no time to account for."
     each = f"of the {step:.3g} ms recorded" if verdict.is_window else f"of each {step:.3g} ms step"
     if verdict.is_copies:
-        return f"Bound by copies to the devices: {share:.0%} {each} goes to moving data there."
+        return (
+            f"Bound by copies to the devices: {share:.0%} {each} goes to moving data there."
+            + _second(verdict)
+        )
     if bound_by == "input":
         return (
             f"Input-bound: {share:.0%} {each} goes to waiting for input data (the input pipeline)."
@@ -166,7 +169,12 @@ _SECOND: tuple[tuple[BoundBy, str, tuple[str, ...]], ...] = (
     ("output", "Copying results back costs", ("output",)),
     ("collectives", "Communication costs", ("collectives",)),
     ("compilation", "Compilation costs", ("compilation",)),
+    ("host", "Host compute costs", ("host_compute",)),
 )
+
+
+# From this share on a step is not explained without the time in which nothing was recorded.
+_MUCH_FRAC = 0.1
 
 
 def _second(verdict: StepVerdict) -> str:
@@ -177,6 +185,9 @@ def _second(verdict: StepVerdict) -> str:
         if bound_by != verdict.bound_by
     ]
     share, words = max(shares)
+    nothing = verdict.breakdown_ms.get("other", 0.0) / verdict.step_ms
+    if verdict.bound_by != "host" and nothing > max(share, _MUCH_FRAC):
+        return f" In {nothing:.0%} of it nothing that was recorded ran."
     return f" {words} {share:.0%} as well." if share >= INPUT_SOME_FRAC else ""
 
 

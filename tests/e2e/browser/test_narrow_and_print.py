@@ -61,6 +61,52 @@ def test_charts_fit_the_paper(page: Page, open_page: Opener, address: str) -> No
     assert background == "rgb(255, 255, 255)"
 
 
+PAPER_PX = 700
+CUT = """() => [...document.querySelectorAll(".grid")].map((grid) => {
+  const last = grid.querySelector('[role="columnheader"]:last-child');
+  return last.getBoundingClientRect().right - grid.getBoundingClientRect().right;
+})"""
+
+
+@pytest.mark.parametrize("address", ["framework_op_stats", "op_profile"])
+def test_every_column_of_a_table_is_on_the_paper(
+    page: Page, open_page: Opener, address: str
+) -> None:
+    open_page(f"#/{address}?run=gpu")
+    page.wait_for_load_state("networkidle")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": PAPER_PX, "height": 900})
+    beyond = page.evaluate(CUT)
+    assert len(beyond) > 0
+    assert max(beyond) <= 1
+
+
+def test_a_table_too_wide_for_paper_says_so(page: Page, open_page: Opener) -> None:
+    open_page("#/kernel_stats?run=gpu")
+    said = page.get_by_text("The last columns do not fit on this page")
+    expect(said).not_to_be_visible()
+    page.emulate_media(media="print")
+    expect(said).to_be_visible()
+
+
+def test_on_a_phone_numbers_follow_the_name(page: Page, open_page: Opener) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    open_page("#/kernel_stats?run=gpu")
+    headings = page.get_by_role("grid").last.get_by_role("columnheader")
+    expect(headings.nth(0)).to_contain_text("Kernel")
+    expect(headings.nth(1)).to_contain_text("time")
+    headings.nth(0).scroll_into_view_if_needed()
+    expect(headings.nth(1)).to_be_in_viewport(ratio=0.9)
+
+
+@pytest.mark.parametrize("width", [1010, 1280])
+def test_the_name_of_the_run_is_whole(page: Page, open_page: Opener, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 720})
+    open_page("#/overview?run=gpu&host=worker-0")
+    name = page.get_by_role("button", name="Run: gpu").locator(".picked-name")
+    assert name.evaluate("(it) => it.scrollWidth - it.clientWidth") <= 1
+
+
 @pytest.mark.parametrize("address", PAGES)
 def test_nothing_moves_while_a_page_loads(page: Page, open_page: Opener, address: str) -> None:
     page.add_init_script(WATCH_SHIFTS)

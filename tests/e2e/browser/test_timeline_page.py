@@ -64,6 +64,39 @@ def test_an_open_menu_has_the_keys_for_itself(stage: Stage) -> None:
     expect(page.locator(".popover-panel")).to_have_count(0)
 
 
+def test_a_range_tells_what_its_counters_do_and_goes_to_their_peak(
+    page: Page, tmp_path: Path
+) -> None:
+    def at(us: int, used: int) -> Event:
+        stats = {"allocator_name": "GPU_0", "bytes_allocated": used << 20}
+        return Event("MemoryAllocation", us, 0, stats)
+
+    file = tmp_path / "worker.xplane.pb"
+    file.write_bytes(space(host(line("python", at(0, 8), at(100, 64), at(300, 16), at(400, 8)))))
+    with Server(str(file), Settings(port=0)) as server:
+        page.goto(server.url)
+        page.goto(f"{server.url.split('?')[0]}#/timeline?tl.range=50000000~350000000")
+        table = page.get_by_role("table", name="Counters of the range")
+        cells = table.locator("tbody tr").first.locator("td")
+        # 8 MiB for 50 µs, 64 for 200, 16 for 50.
+        expect(cells).to_have_text(["8.00 MiB", "+8.00 MiB", "8.00 MiB", "46.7 MiB", "64.0 MiB"])
+        cells.last.get_by_role("button").click()
+        expect(page.locator(".tl-marks")).to_contain_text("Mark at 100")
+
+
+def test_the_name_of_a_section_stays_while_its_tracks_do(stage: Stage) -> None:
+    page = stage.page
+    page.set_viewport_size({"width": 1280, "height": 420})
+    meta = stage.ask("meta")
+    stage.open(heights=",".join(f"{track['id']}-90" for track in meta["tracks"]))
+    stuck = page.locator(".tl-section.stuck")
+    expect(stuck).to_have_count(0)
+    box = stage.box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.wheel(0, 60)
+    expect(stuck).to_contain_text(meta["sections"][0]["name"])
+
+
 def test_the_tracks_of_a_range_stay_in_sight(stage: Stage) -> None:
     page = stage.page
     page.set_viewport_size({"width": 1280, "height": 620})

@@ -490,6 +490,7 @@ def test_paper_keeps_no_blank_space_for_rows_that_are_not_drawn(
     page.emulate_media(media="print")
     excess = page.evaluate(
         """() => [...document.querySelectorAll(".grid-rows")].map((each) =>
-          each.getBoundingClientRect().height - each.firstElementChild.clientHeight)"""
+          each.getBoundingClientRect().bottom
+          - each.firstElementChild.getBoundingClientRect().bottom)"""
     )
     assert excess and max(map(abs, excess)) <= 1

@@ -59,6 +59,13 @@ def test_utilisation_is_of_what_limits_a_part() -> None:
     assert {row["bound_by"] for row in ran} == {"Unknown"}
 
 
+def test_a_recording_of_a_cpu_has_no_idle_devices() -> None:
+    made = Profile("s", (Host("h", decode(worked_example(gpu=False))),))
+    said = op_profile.op_profile(made).headline
+    assert "evices" not in said
+    assert "o op runs for" in said
+
+
 def test_the_headline_names_the_largest_part_without_the_programs_number() -> None:
     found = op_profile.op_profile(on_gpu())
     assert found.headline == "75.0% of the time goes to jit_f; devices are idle for 25.0%."

@@ -72,6 +72,37 @@ def test_the_longest_of_a_name_is_named() -> None:
     assert (totals.longest_ps[row], totals.example[row]) == (30 * US, 1)
 
 
+def in_use(*samples: tuple[int, int]) -> Timeline:
+    """A counter with these values at these microseconds."""
+    stats = [(at, {"allocator_name": "GPU_0", "bytes_allocated": value}) for at, value in samples]
+    return opened(space(host(line("python", *(Event("Alloc", at, 0, own) for at, own in stats)))))
+
+
+def test_a_counter_of_a_range_is_summed_up_by_how_long_it_holds() -> None:
+    found = in_use((10, 100), (20, 300), (40, 50), (90, 70))
+    counter = track(found, "Memory in use: GPU_0")
+    (one,) = range_totals(found, 15 * US, 50 * US, [counter.id]).counters
+    # 100 for 5 µs, 300 for 20, 50 for 10.
+    assert one.mean == pytest.approx((100 * 5 + 300 * 20 + 50 * 10) / 35)
+    assert (one.track, one.first, one.last, one.least, one.most) == (counter.id, 100, 50, 50, 300)
+    assert (one.most_at_ps, one.changes, one.unit) == (20 * US, 2, "bytes")
+
+
+def test_a_counter_has_no_value_before_its_first_and_keeps_its_last() -> None:
+    found = in_use((10, 100), (20, 300))
+    assert range_totals(found, 0, 10 * US).counters == ()
+    (early,) = range_totals(found, 0, 15 * US).counters
+    assert (early.first, early.mean, early.changes) == (100, 100, 1)
+    (late,) = range_totals(found, 60 * US, 70 * US).counters
+    assert (late.first, late.last, late.changes, late.most_at_ps) == (300, 300, 0, 60 * US)
+
+
+def test_of_values_at_one_time_the_last_is_the_one_that_holds() -> None:
+    found = in_use((10, 100), (10, 900), (20, 300))
+    (one,) = range_totals(found, 10 * US, 30 * US).counters
+    assert (one.first, one.most) == (900, 900)
+
+
 def test_search_reads_everything_and_walks_both_ways() -> None:
     found = nested()
     hits = search(found, "INNER")

@@ -71,6 +71,32 @@ def test_the_larger_of_two_waits_is_the_one_that_is_named() -> None:
     assert headline(launches).endswith("Input costs 12% as well.")
 
 
+def test_host_compute_is_named_where_it_is_the_larger_wait() -> None:
+    parts = dict.fromkeys(PARTS, 0.0) | {
+        "device_compute_32": 9.4,
+        "host_compute": 6.8,
+        "collectives": 3.8,
+    }
+    ranks = replace(INPUT, bound_by="device", share_frac=0.47, breakdown_ms=parts, has_device=True)
+    assert headline(ranks).endswith("Host compute costs 34% as well.")
+
+
+def test_copies_in_do_not_hide_copies_out() -> None:
+    parts = dict.fromkeys(PARTS, 0.0) | {"host_to_device": 12.0, "output": 6.2, "other": 1.8}
+    copies = replace(INPUT, share_frac=0.6, breakdown_ms=parts, has_device=True)
+    assert headline(copies).endswith("Copying results back costs 31% as well.")
+
+
+def test_time_without_records_is_named_where_nothing_else_is_as_large() -> None:
+    parts = dict.fromkeys(PARTS, 0.0) | {"device_compute_16": 11.2, "other": 8.0, "input": 0.8}
+    idle = replace(INPUT, bound_by="device", share_frac=0.56, breakdown_ms=parts, has_device=True)
+    assert headline(idle) == (
+        "Device compute takes 56% of each 20 ms step. In 40% of it nothing that was recorded ran."
+    )
+    little = dict(parts) | {"device_compute_16": 17.8, "other": 1.4}
+    assert headline(replace(idle, breakdown_ms=little)).endswith("20 ms step.")
+
+
 def test_a_part_that_is_larger_than_the_limit_is_named() -> None:
     parts = dict.fromkeys(PARTS, 0.0) | {"device_compute_16": 15.0, "input": 5.0}
     starved = replace(INPUT, share_frac=0.25, breakdown_ms=parts, has_device=True)

@@ -1549,7 +1549,7 @@ export interface OpProfileNodeRow {
   readonly uncapped_utilisation_frac: readonly (number | null)[];
   /** Limited by. */
   readonly bound_by: readonly ("Compute" | "HBM" | "On-chip read" | "On-chip write" | "Unknown" | null)[];
-  /** Utilisation (%). Of what limits it, the FLOP rate or the bandwidth of a memory. */
+  /** Utilisation (%). Of what limits it: a memory, or the FLOP peak of its own type of number. */
   readonly roofline_efficiency_frac: readonly (number | null)[];
   /** Wasted time (µs). Time beyond what its FLOPs would take at the device's peak. */
   readonly wasted_us: readonly (number | null)[];
@@ -1733,7 +1733,7 @@ export interface RooflineRow {
   readonly bound_by: readonly ("Compute" | "HBM" | "On-chip read" | "On-chip write" | "Unknown" | null)[];
   /** Optimal FLOP rate (GFLOP/s). The rate at which the bounding resource would be used fully. */
   readonly optimal_flop_rate_gflops: readonly (number | null)[];
-  /** Roofline efficiency (%). */
+  /** Roofline efficiency (%). Of what limits it: a memory, or the FLOP peak of its own type of number. */
   readonly roofline_efficiency_frac: readonly (number | null)[];
   /** FLOP rate / peak (%). */
   readonly flop_utilisation_frac: readonly (number | null)[];

@@ -120,8 +120,24 @@ export interface RangeName {
   readonly count: number;
   readonly total_ps: number;
   readonly self_ps: number;
+  readonly mean_ps: number;
   readonly longest_ps: number;
   readonly longest: number;
+}
+
+/** What a counter shows within a range. */
+export interface RangeCounter {
+  readonly track: number;
+  readonly unit: string;
+  readonly first: number;
+  readonly last: number;
+  readonly change: number;
+  readonly least: number;
+  readonly most: number;
+  readonly most_at_ps: number;
+  /** Over time. */
+  readonly mean: number;
+  readonly changes: number;
 }
 
 export interface Spread {
@@ -148,6 +164,7 @@ export interface RangeAnswer {
   readonly launches: number;
   readonly launch_delay_ps: Spread | null;
   readonly launch_gap_ps: Spread | null;
+  readonly counters: readonly RangeCounter[];
 }
 
 /** The tree of a range as columns, one row per node; row 0 is the root. */

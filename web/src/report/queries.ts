@@ -8,6 +8,7 @@ import type {
   SearchAnswer,
   Spread,
 } from "../base/timeline.ts";
+import { counterTotals } from "./counter_totals.ts";
 import { type Events, type TrackEvents, touching, trackOf } from "./events.ts";
 import { arrowsIn, idAt, type Names, placeAt, quantile } from "./places.ts";
 
@@ -119,6 +120,7 @@ export function rangeAnswer(
         count: 0,
         total_ps: 0,
         self_ps: 0,
+        mean_ps: 0,
         longest_ps: -1,
         longest: -1,
       };
@@ -126,6 +128,7 @@ export function rangeAnswer(
       sum.count++;
       sum.total_ps += length;
       sum.self_ps += one.own;
+      sum.mean_ps = Math.round(sum.total_ps / sum.count);
       const event = idAt(events, one.position);
       // Of equals the first: by track, then by place in the file.
       const isHere = trackOf(all, sum.longest) === events;
@@ -151,6 +154,7 @@ export function rangeAnswer(
     launches: delays.length,
     launch_delay_ps: spread(delays),
     launch_gap_ps: spread(gaps),
+    counters: counterTotals(all.series, begin, end, tracks),
   };
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -212,6 +213,8 @@ def range_answer(line: Timeline, query: Query) -> dict[str, Any]:
                 "count": int(names.count[i]),
                 "total_ps": int(names.total_ps[i]),
                 "self_ps": int(names.self_ps[i]),
+                # Rounded as the pages' language does, so that a report says the same.
+                "mean_ps": int((2 * names.total_ps[i] + names.count[i]) // (2 * names.count[i])),
                 "longest_ps": int(names.longest_ps[i]),
                 "longest": int(names.example[i]),
             }
@@ -220,6 +223,7 @@ def range_answer(line: Timeline, query: Query) -> dict[str, Any]:
         "launches": len(totals.launch_delay_ps),
         "launch_delay_ps": _spread(totals.launch_delay_ps),
         "launch_gap_ps": _spread(totals.launch_gap_ps),
+        "counters": [asdict(one) | {"change": one.last - one.first} for one in totals.counters],
     }
 
 

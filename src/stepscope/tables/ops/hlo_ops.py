@@ -39,7 +39,7 @@ from stepscope.tables.hlo.source import source_line, source_stack
 from stepscope.tables.hlo.text import expression
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.ops.hlo_runs import mark_runs
-from stepscope.tables.ops.run_cost import RunCost, mean_cost, shaped_cost
+from stepscope.tables.ops.run_cost import RunCost, mean_cost, shaped_cost, with_tf32
 from stepscope.tables.torch.op_calls import op_calls
 from stepscope.tables.torch.signature import Signature
 
@@ -183,7 +183,9 @@ def hlo_op_events(host: Host) -> HloOpEvents:
     is_run = _runs(host, events, op_of, ops)
     return HloOpEvents(
         ops=ops,
-        costs=_with_event_costs(host, events, op_of, is_run, ops, costs),
+        costs=_with_event_costs(
+            host, events, op_of, is_run, ops, with_tf32(host, events.rows, op_of, costs)
+        ),
         op=op_of,
         device=events.device,
         start_ps=events.start_ps,

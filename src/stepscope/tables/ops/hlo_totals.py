@@ -22,6 +22,8 @@ COST_FIELDS = (
     "hbm_bytes",
     "on_chip_read_bytes",
     "on_chip_write_bytes",
+    "fp32_flops",
+    "tf32_flops",
 )
 _TIME_FIELDS = ("runs", "total_ps", "self_ps", "dma_stall_ps")
 
@@ -35,8 +37,8 @@ class HloTotals:
         runs: How often each ran, over all devices.
         total_ps, self_ps: Σ duration and Σ duration without nested ops.
         dma_stall_ps: Σ time stalled by copies.
-        model_flops, flops, bytes, hbm_bytes, on_chip_read_bytes, on_chip_write_bytes: Cost of
-            all runs (see ``run_cost.Cost``), NaN where unknown.
+        model_flops, flops, bytes, hbm_bytes, on_chip_read_bytes, on_chip_write_bytes,
+        fp32_flops, tf32_flops: Cost of all runs (see ``run_cost.RunCost``), NaN where unknown.
         idle_ps: Σ over devices of the time between first and last op without any op.
         device_count: Devices that ran something.
         on_device: False when these are ops of the CPU.
@@ -53,6 +55,8 @@ class HloTotals:
     hbm_bytes: F64
     on_chip_read_bytes: F64
     on_chip_write_bytes: F64
+    fp32_flops: F64
+    tf32_flops: F64
     idle_ps: int
     device_count: int
     on_device: bool

@@ -73,8 +73,13 @@ def rates(
     on_chip_read_bytes: F64,
     on_chip_write_bytes: F64,
     peaks: Peaks,
+    fp32_flops: F64 | float = 0.0,
+    tf32_flops: F64 | float = 0.0,
 ) -> OpRates:
-    """Rates over ``time_ps``, the Σ of the device time they were achieved in."""
+    """Rates over ``time_ps``, the Σ of the device time they were achieved in.
+
+    What limits an op, and how much of that it reaches, is by the peak of its own type.
+    """
     seconds = np.where(time_ps > 0, time_ps / 1e12, np.nan)
     per_s = {
         COMPUTE: flops / seconds,
@@ -84,7 +89,9 @@ def rates(
     }
     limits = (peaks.flops, peaks.hbm_bytes, peaks.on_chip_read_bytes, peaks.on_chip_write_bytes)
     used = {name: per_s[name] / limit for name, limit in zip(_RESOURCES, limits, strict=True)}
-    stacked = np.stack([used[name] for name in _RESOURCES])
+    of_type = flops + _slower(peaks, "fp32", fp32_flops) + _slower(peaks, "tf32", tf32_flops)
+    own = used | {COMPUTE: of_type / seconds / peaks.flops}
+    stacked = np.stack([own[name] for name in _RESOURCES])
     known = np.nan_to_num(stacked, nan=-1.0)
     which = known.argmax(axis=0)
     # Without its FLOPs nobody can say that a memory limits an op; one that computes nothing
@@ -129,8 +136,16 @@ def rates_of(totals: HloTotals, peaks: Peaks) -> OpRates:
         hbm_bytes=totals.hbm_bytes,
         on_chip_read_bytes=totals.on_chip_read_bytes,
         on_chip_write_bytes=totals.on_chip_write_bytes,
+        fp32_flops=totals.fp32_flops,
+        tf32_flops=totals.tf32_flops,
         peaks=peaks,
     )
+
+
+def _slower(peaks: Peaks, type_: str, flops: F64 | float) -> F64 | float:
+    """How many more FLOPs of the fastest type the device does in the time of these."""
+    rate = dict(peaks.flops_by_type).get(type_, 0.0)
+    return np.nan_to_num(flops) * (peaks.flops / rate - 1) if rate else 0.0
 
 
 def ridge(flops: float, bytes_per_s: float) -> float:

@@ -13,7 +13,7 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import Work
 from stepscope.tables.ops.module_tree import RECOMPUTED, module_tree
-from stepscope.tables.ops.used_types import is_tf32_name
+from stepscope.tables.ops.run_cost import is_tf32_name
 from stepscope.tables.torch.cost import OpCost
 from stepscope.tables.torch.costs import cost_of
 from stepscope.tables.torch.op_calls import op_calls

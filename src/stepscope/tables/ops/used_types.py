@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -14,19 +13,13 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import DeviceEvents, device_events
 from stepscope.tables.host.events import Work
 from stepscope.tables.ops.device_peaks import Peaks
+from stepscope.tables.ops.run_cost import is_tf32_name
 from stepscope.tables.torch.costs import cost_of
 from stepscope.tables.torch.op_calls import OpCalls, op_calls
 
 HALF: Final = "16-bit"
-# 32-bit products on matrix units; only the kernel's name tells.
-_TF32: Final = re.compile(r"tf32|s1688(?!_bf16)|xf32", re.IGNORECASE)
 # Which of a device's types the bits of a kernel stand for, where nothing names the type.
 _STANDS_FOR: Final = {HALF: ("fp16", "bf16")}
-
-
-def is_tf32_name(name: str) -> bool:
-    """Whether a kernel of this name multiplies in TF32 (AMD: xf32)."""
-    return bool(_TF32.search(name))
 
 
 @derived

@@ -38,11 +38,17 @@ def annotated(host: Host) -> Markers | None:
         return None
     nums = number.at(rows, -1)
     labels = [space.event_metadata.name[m] for m in space.events.metadata[rows]]
-    what = ", ".join(f"{label!r}" for label in dict.fromkeys(labels[:1000]))
+    texts = nums.astype(str).tolist()
+    # PyTorch's marks have their number in their name: ProfilerStep#4.
+    bare = [label.removesuffix(f"#{num}") for label, num in zip(labels, texts, strict=True)]
+    what = ", ".join(f"{label!r}" for label in dict.fromkeys(bare[:1000]))
     found = _markers(
         host, rows, nums, "markers", 1.0,
-        f"{counted(len(rows))} marked by the program ({what} with step_num).",
-        [f"{label} {num}" for label, num in zip(labels, nums.tolist(), strict=True)],
+        f"{counted(len(rows))} marked by the program ({what}).",
+        [
+            label if label != stem else f"{label} {num}"
+            for label, stem, num in zip(labels, bare, texts, strict=True)
+        ],
     )  # fmt: skip
     return _told_from_optimizer(host, found) or found
 

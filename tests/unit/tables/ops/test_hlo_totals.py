@@ -17,7 +17,7 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.ops.device_peaks import Peaks, device_peaks
 from stepscope.tables.ops.hlo_totals import HloTotals
 from stepscope.tables.ops.op_tree import Node, op_tree, scope_parts
-from stepscope.tables.ops.roofline import GIB, OpRates, rates, ridge
+from stepscope.tables.ops.roofline import F64, GIB, OpRates, rates, ridge
 from stepscope.tables.sums.hlo_ops import profile_totals
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
 from tests.profiles.model import Event, Kind, gpu, host, line, plane, space, stream, u
@@ -264,6 +264,20 @@ def test_rates_name_the_resource_that_is_fullest() -> None:
     assert found.intensity[:2].tolist() == pytest.approx([90.0, 0.125])
 
 
+def test_an_op_is_held_against_the_peak_of_its_own_type() -> None:
+    types = (("bf16", 1e12), ("tf32", 5e11), ("fp32", 1e11))
+    peaks = Peaks(flops=1e12, hbm_bytes=1e11, flops_by_type=types)
+    # 0.08 of 1 TFLOP/s in bf16, 0.8 of what there is in fp32, 0.16 in TF32; a fifth of HBM.
+    fp32, tf32 = np.asarray([0.0, 8e10, 0.0]), np.asarray([0.0, 0.0, 8e10])
+    found = _rates([8e10] * 3, [2e10] * 3, peaks, fp32=fp32, tf32=tf32)
+    assert found.bound_by == ["HBM", "Compute", "HBM"]
+    assert found.efficiency_frac.tolist() == pytest.approx([0.2, 0.8, 0.2])
+    # The rate and its share of the device's peak stay what they are.
+    assert found.flop_frac.tolist() == pytest.approx([0.08] * 3)
+    by_hand = _rates([8e10], [2e10], Peaks(flops=1e12, hbm_bytes=1e11), fp32=fp32[1:2])
+    assert by_hand.efficiency_frac.tolist() == pytest.approx([0.2])
+
+
 def test_an_op_of_unknown_flops_is_not_called_bound_by_a_memory() -> None:
     found = _rates([np.nan, 0.0], [9e9, 9e9], Peaks(flops=1e12, hbm_bytes=1e11))
     assert found.bound_by == ["Unknown", "HBM"]
@@ -276,7 +290,13 @@ def test_without_the_peak_of_compute_only_ops_that_compute_nothing_are_judged() 
     assert found.bound_by == ["Unknown", "HBM"]
 
 
-def _rates(flops: list[float], moved: list[float], peaks: Peaks) -> OpRates:
+def _rates(
+    flops: list[float],
+    moved: list[float],
+    peaks: Peaks,
+    fp32: F64 | float = 0.0,
+    tf32: F64 | float = 0.0,
+) -> OpRates:
     """Of ops that took a second each."""
     size = len(flops)
     return rates(
@@ -287,6 +307,8 @@ def _rates(flops: list[float], moved: list[float], peaks: Peaks) -> OpRates:
         hbm_bytes=np.asarray(moved),
         on_chip_read_bytes=np.full(size, np.nan),
         on_chip_write_bytes=np.full(size, np.nan),
+        fp32_flops=fp32,
+        tf32_flops=tf32,
         peaks=peaks,
     )
 

@@ -43,3 +43,28 @@ def test_copies_of_one_shape_and_several_types_move_what_all_of_them_do(wide_fir
     (row,) = [one for one in rows if one["operation"].startswith("aten::copy_")]
     moved_bytes = 3 * 2 * 4096 + 2 * 1024
     assert row["hbm_bw_gibps"] == pytest.approx(moved_bytes / 40e-6 / 2**30)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "is_fp32"), [("volta_sgemm", True), ("ampere_s1688gemm_tf32", False)]
+)
+def test_a_product_in_float32_is_held_against_the_peak_of_float32(
+    kernel: str, is_fp32: bool
+) -> None:
+    said = {"Input_Dims": [[4096, 4096], [4096, 4096]], "Input_type": ["float"] * 2}
+    events = [
+        x("cpu_op", "aten::mm", 100, 8, **said),
+        x("cuda_runtime", "cudaLaunchKernel", 101, 2, correlation=1),
+        x("kernel", kernel, 105, 20_000, 0, 7, device=0, stream=7, correlation=1),
+    ]
+    data = to_xspace(
+        read_pieces([text(events, {"deviceProperties": [V100]}).encode()]), count=StepCount()
+    )[0]
+    found = roofline_model(Profile("s", (Host("h", decode(data)),)))
+    (row,) = [one for one in found.ops.rows() if one["operation"].startswith("aten::mm")]
+    rate = 2 * 4096**3 / 20e-3
+    assert row["bound_by"] == "Compute"
+    peaks = {one["data_type"]: one["flop_rate_gflops"] for one in found.flop_peaks.rows()}
+    peak = peaks["fp32"] * 1e9 if is_fp32 else found.device.peak_gflops * 1e9
+    assert row["roofline_efficiency_frac"] == pytest.approx(rate / peak)
+    assert row["flop_utilisation_frac"] == pytest.approx(rate / (found.device.peak_gflops * 1e9))

@@ -64,7 +64,7 @@ function rawCell(column: Column, row: number): string {
 }
 
 /** A text cell that neither breaks the line nor is taken for a formula by a spreadsheet. */
-function plainCell(text: string): string {
+export function plainCell(text: string): string {
   const flat = text.replace(/[\t\r\n]+/g, " ");
   return /^[=+\-@]/.test(flat) ? `'${flat}` : flat;
 }

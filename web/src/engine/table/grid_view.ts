@@ -92,3 +92,10 @@ export function arrange(table: Table, view: GridView): { rows: Uint32Array; prob
 export function isShown(column: Column, view: GridView): boolean {
   return view.shown[column.meta.name] ?? !(column.meta.hidden || column.available === 0);
 }
+
+/** For a narrow window: the name, then what was measured, then the other texts. */
+export function numbersFirst(columns: readonly Column[]): readonly Column[] {
+  const rank = ({ meta, type }: Column) =>
+    meta.kind === "name" ? 0 : meta.kind === "rank" ? 3 : type === "number" ? 1 : 2;
+  return [...columns].sort((a, b) => rank(a) - rank(b));
+}

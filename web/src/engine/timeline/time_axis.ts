@@ -25,6 +25,17 @@ export function axisTime(ps: number): string {
   return `${fixed(ps / scale, decimals)} ${unit}`;
 }
 
+/** Clocks that count from 1970 are past this; others began with the machine. */
+const WALL_FROM_NS = 10n ** 18n;
+
+/** A time of the axis on the wall's clock, as logs have it; "" where the recording has none. */
+export function wallTime(originNs: string, ps: number): string {
+  const us = (BigInt(originNs) + BigInt(Math.round(ps / 1000))) / 1000n;
+  if (BigInt(originNs) < WALL_FROM_NS) return "";
+  const [day = "", time = ""] = new Date(Number(us / 1000n)).toISOString().split("T");
+  return `${day} ${time.slice(0, 8)}.${String(us % 1_000_000n).padStart(6, "0")} UTC`;
+}
+
 /** A tick's time, with as many digits as tell it from the next, `step` ps away. */
 export function tickTime(ps: number, step: number): string {
   if (ps === 0) return "0";

@@ -10,9 +10,10 @@ import {
   orderedTracks,
   SECTION_PX,
 } from "./arrangement.ts";
+import { allOf, opening } from "./opening.ts";
 import { GroupIndex, psPerPx, rowAt, screenOf, timeAt, wantedTiles, xOf } from "./screen.ts";
 import { groupLanes, groupText, levelFor, tilesOver } from "./tile_grid.ts";
-import { axisTime, rulerTicks, tickTexts, tickTime } from "./time_axis.ts";
+import { axisTime, rulerTicks, tickTexts, tickTime, wallTime } from "./time_axis.ts";
 import { panned, revealing, zoomed } from "./viewport.ts";
 
 const WHOLE = { begin: 0, end: 1e12 };
@@ -268,4 +269,51 @@ test("an address that means nothing shows the whole trace", () => {
   const link = linkFrom(texts, META);
   assert.deepEqual(linkTexts(link), {});
   assert.equal(link.event, null);
+});
+
+const RECORDED = { begin: 0, end: 10_000 };
+
+/** One step, and tracks as events with begin and end. */
+function stepped(
+  step: readonly [number, number] | null,
+  ...tracks: readonly (readonly [number, number, number, string?])[]
+): TimelineMeta {
+  const steps = step ? [{ begin_ps: [step[0]], end_ps: [step[1]] }] : [];
+  const shown = tracks.map(([events, begin_ps, end_ps, kind = "thread"]) => ({
+    events,
+    begin_ps,
+    end_ps,
+    kind,
+  }));
+  return { steps, tracks: shown } as unknown as TimelineMeta;
+}
+
+test("a counter that goes on after the last step does not take room from the steps", () => {
+  const { begin, end } = opening(
+    stepped([0, 7000], [9, 0, 7000], [5, 0, 10_000, "counter"], [1, 9000, 9000, "other"]),
+    RECORDED,
+  );
+  assert.deepEqual([begin, end], [-140, 7140]);
+});
+
+test("what ran beside the steps is shown with them", () => {
+  assert.deepEqual(
+    opening(stepped([0, 7000], [9, 0, 7000], [2, 0, 9000]), RECORDED),
+    allOf(RECORDED),
+  );
+});
+
+test("steps that are a small part are shown alone, and without steps all is", () => {
+  const { begin, end } = opening(stepped([4000, 5000], [9, 0, 10_000]), RECORDED);
+  assert.deepEqual([begin, end], [3850, 5150]);
+  assert.deepEqual(opening(stepped(null, [9, 0, 10_000]), RECORDED), allOf(RECORDED));
+});
+
+test("a time of the axis has one on the wall's clock where the recording knows it", () => {
+  // 2023-11-14 22:13:20 UTC, and 1.000002 s after it.
+  assert.equal(
+    wallTime("1700000000000000000", 1_000_002_000_000),
+    "2023-11-14 22:13:21.000002 UTC",
+  );
+  assert.equal(wallTime("86400000000000", 1e12), "");
 });

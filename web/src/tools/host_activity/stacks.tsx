@@ -65,6 +65,7 @@ export function Stacks(props: StacksProps) {
           </div>
         )}
         {problem && <p class="quiet">{problem}</p>}
+        {!flame.value && !problem && <p class="quiet">Merging the stacks …</p>}
         {of && meta.value && question && (
           <Sandwich
             scope={scope}

@@ -22,6 +22,7 @@ import {
 } from "../../engine/timeline/address.ts";
 import { type Arrangement, arrange, type Layout } from "../../engine/timeline/arrangement.ts";
 import type { Hit } from "../../engine/timeline/hit_test.ts";
+import { allOf, opening } from "../../engine/timeline/opening.ts";
 import type { Drop } from "../../engine/timeline/reorder.ts";
 import { type Screen, screenOf } from "../../engine/timeline/screen.ts";
 import { clampSpan, framed, revealing } from "../../engine/timeline/viewport.ts";
@@ -57,12 +58,6 @@ const MOST_HITS = 1000;
 const NOT_ASKED = { value: null, waiting: false, problem: "" } as const;
 
 export type Panel = "event" | "range" | "search" | "none";
-
-/** Steps that take less of the recording than this would be slivers in the middle of nothing. */
-const SMALL_SHARE = 0.5;
-
-const least = (times: readonly number[]) => times.reduce((a, b) => Math.min(a, b), Infinity);
-const greatest = (times: readonly number[]) => times.reduce((a, b) => Math.max(a, b), -Infinity);
 
 /** What an address tells to look at: one thing, the most particular. */
 function panelOf(link: TimelineLink): Panel {
@@ -125,7 +120,7 @@ export class TimelineState {
     link: TimelineLink,
   ) {
     this.whole = { begin: meta.begin_ps, end: Math.max(meta.end_ps, meta.begin_ps + 1) };
-    this.view = signal<Span>(link.view ? this.fitted(link.view) : this.opening());
+    this.view = signal<Span>(link.view ? this.fitted(link.view) : opening(meta, this.whole));
     this.scroll = signal(link.scroll);
     this.arranged = signal(arrangedFor(link, meta, this.view.value));
     this.colours = signal<ColourMode>(link.colours);
@@ -156,16 +151,7 @@ export class TimelineState {
   }
 
   private fitted(view: Span | null): Span {
-    return clampSpan(view ?? framed(this.whole, this.whole, 0.02), this.whole);
-  }
-
-  /** What is shown first: the steps, where they are a small part of the recording. */
-  private opening(): Span {
-    const begins = this.meta.steps.flatMap((steps) => steps.begin_ps);
-    const ends = this.meta.steps.flatMap((steps) => steps.end_ps);
-    const steps = { begin: least(begins), end: greatest(ends) };
-    const share = (steps.end - steps.begin) / (this.whole.end - this.whole.begin);
-    return share > 0 && share < SMALL_SHARE ? framed(steps, this.whole) : this.fitted(null);
+    return view ? clampSpan(view, this.whole) : allOf(this.whole);
   }
 
   /** What the address is made from. */
@@ -298,6 +284,16 @@ export class TimelineState {
       this.change({ full: new Set([...this.arranged.value.full, track]) });
     }
     this.scrollTo(track, lane);
+  }
+
+  /** Shows a moment of a track, marked; moves the view as little as needed. */
+  showTime(track: number, time: number): void {
+    const moment = { begin: time, end: time + 1 };
+    batch(() => {
+      this.view.value = revealing(this.view.value, moment, this.whole);
+      if (!this.marks.value.includes(time)) this.marks.value = [...this.marks.value, time];
+      this.showTrack(track, 0);
+    });
   }
 
   /** Scrolls as little as needed for a lane to be seen, if it is among those that scroll. */

@@ -5,7 +5,7 @@ import { count, duration, plural } from "../../base/format.ts";
 import { shortName } from "../../base/short_name.ts";
 import { visible } from "../../base/text.ts";
 import type { EventDetails, LinkedPlace } from "../../base/timeline.ts";
-import { axisTime } from "../../engine/timeline/time_axis.ts";
+import { axisTime, wallTime } from "../../engine/timeline/time_axis.ts";
 import { type Fact, Facts } from "../../widgets/facts.tsx";
 import type { TimelineState } from "../model/state.ts";
 import type { Timeline } from "../stage/timeline.ts";
@@ -90,7 +90,11 @@ function Basics({ state, details }: { state: TimelineState; details: EventDetail
   const facts: Fact[] = [
     { label: "Duration", value: duration(details.end_ps - details.begin_ps, "ps") },
     { label: "Self time", value: duration(details.self_ps, "ps") },
-    { label: "Start", value: axisTime(details.begin_ps) },
+    {
+      label: "Start",
+      value: axisTime(details.begin_ps),
+      note: wallTime(state.meta.origin_ns, details.begin_ps),
+    },
     ...slackOf(state),
     { label: "Category", value: state.meta.categories[details.category] ?? "other" },
     { label: "Track", value: visible(track?.name ?? ""), note: visible(section?.name ?? "") },

@@ -1,11 +1,13 @@
 /** Statistics of a stretch of time: top events, busy and idle tracks, delays of launches. */
 
 import { useState } from "preact/hooks";
-import { count, duration, percent, plural } from "../../base/format.ts";
+import { bytes, count, duration, percent, plural, significant } from "../../base/format.ts";
 import { shortName } from "../../base/short_name.ts";
 import { shortened, visible } from "../../base/text.ts";
-import type { RangeAnswer, RangeName, Spread } from "../../base/timeline.ts";
-import { axisTime } from "../../engine/timeline/time_axis.ts";
+import type { RangeAnswer, RangeCounter, RangeName, Spread } from "../../base/timeline.ts";
+import { namesAsText } from "../../engine/timeline/range_text.ts";
+import { axisTime, wallTime } from "../../engine/timeline/time_axis.ts";
+import { copyToClipboard } from "../../widgets/clipboard.ts";
 import type { TimelineState } from "../model/state.ts";
 import type { Timeline } from "../stage/timeline.ts";
 import { FlamePanel } from "./flame_panel.tsx";
@@ -40,7 +42,7 @@ export function RangePanel({ timeline, runs }: RangePanelProps) {
     <div class={waiting ? "stale" : ""} aria-busy={waiting}>
       <header class="tl-range-head">
         <h2>{duration(range.span.end - range.span.begin, "ps")}</h2>
-        <span class="quiet">
+        <span class="quiet" title={wallTime(state.meta.origin_ns, range.span.begin)}>
           from {axisTime(range.span.begin)}, {tracks}
           {value && `, ${plural(value.events, "event")} of ${plural(value.distinct_names, "name")}`}
         </span>
@@ -79,6 +81,7 @@ export function RangePanel({ timeline, runs }: RangePanelProps) {
             All tracks
           </button>
         )}
+        {value && <CopyNames key={`${value.begin_ps} ${value.end_ps}`} names={value.names} />}
       </header>
       {state.flame.view.value && <FlamePanel state={state} runs={runs} />}
       {state.path.on.value && !state.flame.view.value && <PathPanel state={state} />}
@@ -87,6 +90,7 @@ export function RangePanel({ timeline, runs }: RangePanelProps) {
           <Names state={state} answer={value} />
           <div>
             <Tracks state={state} answer={value} />
+            <Counters state={state} answer={value} />
             <Launches answer={value} />
           </div>
         </div>
@@ -95,12 +99,29 @@ export function RangePanel({ timeline, runs }: RangePanelProps) {
   );
 }
 
-const ORDERS = ["self_ps", "total_ps", "count", "longest_ps"] as const;
+/** The list by name for spreadsheets. */
+function CopyNames({ names }: { names: readonly RangeName[] }) {
+  const [copied, setCopied] = useState(false);
+  if (names.length === 0) return null;
+  return (
+    <button
+      type="button"
+      class="button"
+      title="The list by name as tab-separated text, times in µs"
+      onClick={() => void copyToClipboard(namesAsText(names)).then(setCopied)}
+    >
+      {copied ? "Copied" : "Copy list"}
+    </button>
+  );
+}
+
+const ORDERS = ["self_ps", "total_ps", "count", "mean_ps", "longest_ps"] as const;
 type Order = (typeof ORDERS)[number];
 const TITLES: Readonly<Record<Order, string>> = {
   self_ps: "Self time",
   total_ps: "Total time",
   count: "Count",
+  mean_ps: "Mean",
   longest_ps: "Longest",
 };
 
@@ -190,6 +211,62 @@ function Tracks({ state, answer }: { state: TimelineState; answer: RangeAnswer }
         ))}
       </tbody>
     </table>
+  );
+}
+
+function Counters({ state, answer }: { state: TimelineState; answer: RangeAnswer }) {
+  if (answer.counters.length === 0) return null;
+  return (
+    <table class="tl-table">
+      <caption class="off-screen">Counters of the range</caption>
+      <thead>
+        <tr>
+          <th scope="col">Counter</th>
+          {["Begin", "Change", "Least", "Mean", "Most"].map((title) => (
+            <th key={title} scope="col" class="number">
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {answer.counters.map((each) => (
+          <CounterRow key={each.track} state={state} counter={each} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function CounterRow({ state, counter }: { state: TimelineState; counter: RangeCounter }) {
+  const { first, change, least, mean, most } = counter;
+  const text = (value: number) =>
+    counter.unit === "bytes"
+      ? bytes(Math.round(value))
+      : `${significant(value)} ${counter.unit}`.trim();
+  const sign = change > 0 ? "+" : "";
+  return (
+    <tr>
+      <th scope="row" class="counter">
+        <button type="button" class="tl-link" onClick={() => state.showTrack(counter.track, 0)}>
+          {visible(state.meta.tracks[counter.track]?.name ?? "")}
+        </button>
+      </th>
+      <td class="number">{text(first)}</td>
+      <td class="number">{change === 0 ? "none" : `${sign}${text(change)}`}</td>
+      <td class="number">{text(least)}</td>
+      <td class="number">{text(mean)}</td>
+      <td class="number">
+        <button
+          type="button"
+          class="tl-link"
+          title={`First at ${axisTime(counter.most_at_ps)}: go there`}
+          onClick={() => state.showTime(counter.track, counter.most_at_ps)}
+        >
+          {text(most)}
+        </button>
+      </td>
+    </tr>
   );
 }
 

@@ -8,6 +8,7 @@ import {
   LANES_AT_FIRST,
   LEAST_LANE_PX,
   lanePx,
+  SECTION_PX,
   TALLEST_LANE_PX,
   toggled,
 } from "../../engine/timeline/arrangement.ts";
@@ -20,6 +21,7 @@ export function Gutter({ timeline }: { timeline: Timeline }) {
   const { state } = timeline;
   const screen = state.screen.value;
   const drop = state.dropping.value;
+  const stuck = stuckSection(state.layout.value.bands, screen.scroll);
   return (
     <div class="tl-gutter">
       <div class="tl-gutter-part" style={{ height: `${screen.pinnedHeight}px` }}>
@@ -37,13 +39,31 @@ export function Gutter({ timeline }: { timeline: Timeline }) {
               top={band.top - screen.scroll}
             />
           ) : (
-            <TrackName key={band.id} state={state} band={band} top={band.top - screen.scroll} />
+            <TrackName
+              key={band.id}
+              state={state}
+              band={band}
+              top={band.top - screen.scroll}
+              coveredPx={stuck ? SECTION_PX : 0}
+            />
           ),
         )}
+        {stuck && <SectionName state={state} band={stuck.band} top={stuck.top} stuck />}
         {drop && <div class="tl-drop" style={{ top: `${drop.y - screen.scroll}px` }} />}
       </div>
     </div>
   );
+}
+
+/** The section whose tracks are on top while its own name is above them, out of sight. */
+function stuckSection(bands: readonly Band[], scroll: number): { band: Band; top: number } | null {
+  const sections = bands.filter(({ kind }) => kind === "section");
+  const next = sections.findIndex(({ top }) => top >= scroll);
+  const band = sections[(next < 0 ? sections.length : next) - 1];
+  if (!band) return null;
+  // The next section's name pushes it out.
+  const room = next < 0 ? 0 : Math.min(0, (sections[next] as Band).top - scroll - SECTION_PX);
+  return { band, top: room };
 }
 
 const NAME_PX = 20;
@@ -54,16 +74,23 @@ interface NameProps {
   readonly top: number;
   /** It stands apart from its section, so it says which one that is. */
   readonly pinned?: boolean;
+  /** Px at the top of the names that a section's name covers. */
+  readonly coveredPx?: number;
+  /** It stays in sight while its section does. */
+  readonly stuck?: boolean;
 }
 
-function SectionName({ state, band, top }: NameProps) {
+function SectionName({ state, band, top, stuck = false }: NameProps) {
   const section = state.meta.sections[band.id];
   if (!section) return null;
   const closed = state.arranged.value.closedSections.has(band.id);
   const host = state.meta.hosts.length > 1 ? state.meta.hosts[section.host]?.name : "";
   const name = visible([section.name, host].filter(Boolean).join(" · "));
   return (
-    <div class="tl-section" style={{ top: `${top}px`, height: `${band.height}px` }}>
+    <div
+      class={stuck ? "tl-section stuck" : "tl-section"}
+      style={{ top: `${top}px`, height: `${band.height}px` }}
+    >
       <button
         type="button"
         class="tl-fold"
@@ -80,7 +107,7 @@ function SectionName({ state, band, top }: NameProps) {
   );
 }
 
-function TrackName({ state, band, top, pinned = false }: NameProps) {
+function TrackName({ state, band, top, pinned = false, coveredPx = 0 }: NameProps) {
   const track = state.meta.tracks[band.id];
   if (!track) return null;
   const { arranged } = state;
@@ -95,7 +122,7 @@ function TrackName({ state, band, top, pinned = false }: NameProps) {
         top: `${top}px`,
         height: `${band.height}px`,
         // The name of a tall track stays in sight while the track is.
-        paddingTop: `${Math.max(0, Math.min(-top, band.height - NAME_PX))}px`,
+        paddingTop: `${Math.max(0, Math.min(coveredPx - top, band.height - NAME_PX))}px`,
       }}
       title={`${name} of ${visible(section?.name ?? "")}${track.derived ? ", derived from the recorded events" : ""}`}
     >

@@ -13,6 +13,7 @@ import {
   type GridView,
   isShown,
   nextOrder,
+  numbersFirst,
 } from "../../engine/table/grid_view.ts";
 import {
   followed,
@@ -24,7 +25,7 @@ import {
 } from "../../engine/table/row_selection.ts";
 import { rowWindow, scrollToRow } from "../../engine/table/row_window.ts";
 import type { Column, Table } from "../../engine/table/table.ts";
-import { useMoreRight } from "../element_width.ts";
+import { useMoreRight, useWidth } from "../element_width.ts";
 import type { GridProps } from "./props.ts";
 import { RowDetails } from "./row_details.tsx";
 import { GridFoot, GridHead, GridRow, measureCell } from "./rows.tsx";
@@ -33,6 +34,11 @@ import { GridToolbar } from "./toolbar.tsx";
 const ROW_PX = 24;
 const HEAD_AND_FOOT_PX = 70;
 const OVERSCAN = 8;
+/** Below this only a name and a few numbers are in sight. */
+const NARROW_PX = 480;
+const NARROW_NAME_PX = 150;
+/** What fits on upright paper at the smallest size that can be read. */
+const PAPER_PX = 1545;
 
 export function Grid(props: GridProps) {
   const { table, view, onView, label, plain = false, maxRows = 22 } = props;
@@ -118,8 +124,13 @@ interface GridBodyProps {
 }
 
 function GridBody(props: GridBodyProps) {
-  const { columns, rows, viewportPx, picked } = props;
+  const { rows, viewportPx, picked } = props;
   const scroller = useRef<HTMLDivElement>(null);
+  const isNarrow = useWidth(scroller, NARROW_PX) < NARROW_PX;
+  const columns = useMemo(
+    () => (isNarrow ? numbersFirst(props.columns) : props.columns),
+    [isNarrow, props.columns],
+  );
   const [scrollTop, setScrollTop] = useState(0);
   const id = useId();
   useEffect(() => {
@@ -127,7 +138,7 @@ function GridBody(props: GridBodyProps) {
     setScrollTop(0);
   }, [rows]);
   const sums = props.sums && columns.some((column) => column.meta.adds_up);
-  const layout = useMemo(() => tracksOf(columns), [columns]);
+  const layout = useMemo(() => tracksOf(columns, isNarrow), [columns, isNarrow]);
   const right = useMoreRight(scroller, layout);
   const span = rowWindow(scrollTop, viewportPx, rows.length, ROW_PX, OVERSCAN);
   const onKeyDown = (event: KeyboardEvent) => {
@@ -198,6 +209,11 @@ function GridBody(props: GridBodyProps) {
             {`Rows ${count(span.first + 1)} to ${count(span.end)} of ${count(rows.length)}.`}
           </p>
         )}
+        {Number(layout["--needed"]) > PAPER_PX && (
+          <p class="paper-only quiet">
+            The last columns do not fit on this page: hide others, or export the table.
+          </p>
+        )}
         {sums && rows.length > 0 && <GridFoot columns={columns} rows={rows} />}
       </div>
     </div>
@@ -205,14 +221,20 @@ function GridBody(props: GridBodyProps) {
 }
 
 /** Widths of the columns: names take what is left, else an empty track does. */
-function tracksOf(columns: readonly Column[]): Record<string, string> {
-  const widths = columns.map((column) => columnWidth(column, measureCell));
+function tracksOf(columns: readonly Column[], isNarrow: boolean): Record<string, string> {
+  const widths = columns.map((column) => {
+    const width = columnWidth(column, measureCell);
+    return isNarrow && column.meta.kind === "name" ? Math.min(width, NARROW_NAME_PX) : width;
+  });
+  const needed = widths.reduce((sum, width) => sum + width, 0);
   const named = columns.some((column) => column.meta.kind === "name");
   const tracks = columns.map((column, i) =>
     column.meta.kind === "name" ? `minmax(${widths[i]}px, 1fr)` : `${widths[i]}px`,
   );
   return {
-    minWidth: `${widths.reduce((sum, width) => sum + width, 0)}px`,
+    minWidth: `${needed}px`,
+    // Paper scrolls nowhere: a table that is wider is printed smaller.
+    "--needed": String(needed),
     "--tracks": named ? tracks.join(" ") : `${tracks.join(" ")} 1fr`,
   };
 }

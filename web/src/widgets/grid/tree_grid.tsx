@@ -299,8 +299,10 @@ const NAME_PX = 300;
 
 function tracksOf(columns: readonly Column[]): Record<string, string> {
   const [, ...rest] = columns.map((column) => columnWidth(column, measureCell));
+  const needed = rest.reduce((sum, width) => sum + width, NAME_PX);
   return {
-    minWidth: `${rest.reduce((sum, width) => sum + width, NAME_PX)}px`,
+    minWidth: `${needed}px`,
+    "--needed": String(needed),
     "--tracks": `minmax(${NAME_PX}px, 1fr) ${rest.map((width) => `${width}px`).join(" ")}`,
   };
 }
