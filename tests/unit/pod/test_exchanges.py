@@ -54,7 +54,8 @@ def told(many: list[Summary]) -> Meetings:
 def waits_us(found: Meetings, unit: int) -> list[float]:
     mine = found.unit == unit
     untold = ~found.tells[found.node]
-    return (found.wait_ps(mine & untold) / 1e6).tolist()
+    waits: list[float] = (found.wait_ps(mine & untold) / 1e6).tolist()
+    return waits
 
 
 @pytest.mark.parametrize("clock", [0.0, 3_456.0])
