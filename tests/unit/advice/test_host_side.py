@@ -341,6 +341,23 @@ def test_unfused_elementwise_ops_cost_half_of_their_time() -> None:
     assert "8 elementwise ops run by themselves and take 67%" in found.message
 
 
+def test_one_elementwise_op_of_one_line_is_not_a_chain_to_fuse() -> None:
+    """Fused with its neighbours, a product of all pairs still computes as much."""
+    work = [("$contrast.py:29 contrastive_loss", 50.0, 900.0)]
+    work += [("aten/mul:mul", 60.0, 700.0)]
+    work += [(f"aten/{name}:{name}", 770.0 + 20 * at, 8.0) for at, name in enumerate(_SHORT)]
+    reason = loop_of(*work).reason("no-xla", Silence)
+    assert reason.startswith("One of them, mul at contrast.py:29, has 95% of their time")
+    even = [
+        work[0],
+        *((f"aten/{one}:{one}", 60 + 110.0 * at, 100.0) for at, one in enumerate(_SHORT)),
+    ]
+    assert loop_of(*even).finding("no-xla")
+
+
+_SHORT = ("exp", "neg", "sub", "log", "abs")
+
+
 def test_what_an_optimizer_does_elementwise_is_not_the_models_to_fuse() -> None:
     elementwise(8, product_us=200, scope="adam").reason("no-xla", Silence)
 

@@ -38,7 +38,7 @@ def test_without_a_step_it_is_of_the_recording_and_without_a_length_no_share() -
     assert said(2.0, None, saving_low_ms=1.0) == "Saves 1 to 2 ms per step"
 
 
-def test_what_is_no_alarm_promises_nothing() -> None:
+def test_what_is_not_an_alarm_promises_nothing() -> None:
     """That a model's products can go is a question, not a promise."""
     one = worded(Finding("largest-part", "info", 3.6, 0.5, "", saving_low_ms=1.8), 10.0)
     assert one.saving_text == "Could save 1.8 to 3.6 ms per step (18 to 36%)"
