@@ -16,7 +16,7 @@ from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.instructions import CompiledOp, compiled_from
 from stepscope.tables.account.launch_sites import at_launches
-from stepscope.tables.account.made_of import launched_from, made_of, through
+from stepscope.tables.account.made_of import launched_from, made_of, shapes, through
 from stepscope.tables.account.op_families import PRODUCTS, family_of
 from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part, parts
@@ -47,6 +47,9 @@ class PartRow(Row):
     caller: Annotated[str, Column("Called from", kind="name")]
     between: Annotated[str, Column("Where", kind="text", help="The op or calls around most of it.")]
     made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
+    shapes: Annotated[
+        str, Column("Shapes", kind="text", hidden=True, help="Of what its longest run works on.")
+    ]
     through: Annotated[
         str, Column("Through", kind="name", hidden=True, help="Library's call that runs its ops.")
     ]
@@ -367,6 +370,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
         "caller": _caller(one, owner, known),
         "between": _between(one),
         "made_of": made_of(one),
+        "shapes": shapes(host, one),
         "through": through(one),
         "launched": launched,
         "op": op,

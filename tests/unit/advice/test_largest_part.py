@@ -25,6 +25,7 @@ PART: dict[str, Any] = {
     "between": "",
     "made_of": "prepare 100%",
     "through": "",
+    "shapes": "",
     "launched": "",
     "op": "",
     "first": "prepare",

@@ -1213,6 +1213,8 @@ export interface StepAccountPartRow {
   readonly between: readonly (string | null)[];
   /** Made of. Its largest owners. */
   readonly made_of: readonly (string | null)[];
+  /** Shapes. Of what its longest run works on. */
+  readonly shapes: readonly (string | null)[];
   /** Through. Library's call that runs its ops. */
   readonly through: readonly (string | null)[];
   /** Launched from. For most of it, by share. */

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.replacements import instead_of
+from stepscope.advice.evidence.replacements import instead_of, instead_of_reads
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
 
@@ -207,6 +207,7 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
     many = part.stretches >= MANY_STRETCHES and not part.launched
     stretches = f" in {part.stretches:.0f} stretches" if many else ""
     largest = f"; most in {part.made_of}" if part.made_of and part.made_of != part.name else ""
+    largest += f"; its longest run works on {part.shapes}" if part.shapes else ""
     source = ""
     called = f", called from {part.caller}" if part.caller else ""
     if part.file and part.line:
@@ -367,6 +368,8 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = _
             ),
             part.first,
         )
+    if reads := instead_of_reads(part.made_of):
+        actions = (reads, *actions[1:])
     return PartWords(
         f"Handing work over to the runtime takes {part.step_frac:.0%} of the step",
         message,

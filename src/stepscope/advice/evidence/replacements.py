@@ -6,6 +6,7 @@ choice (``verdicts.sentences``).
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 _SORTED: Final = (
@@ -24,7 +25,8 @@ _JOINED: Final = (
 )
 _LOOP: Final = (
     "Compute all iterations at once ([tensorflow: batched ops, tf.vectorized_map | jax: jax.vmap | "
-    "pytorch: torch.vmap]) where none needs the one before; else make fewer, larger ones."
+    "pytorch: torch.vmap]) where none needs the one before; where they are steps of training, look "
+    "at the largest op in them; else make fewer, larger ones."
 )
 _FACTOR: Final = (
     "Do it every n-th step or on smaller matrices; for a largest singular value iterate, to solve "
@@ -79,3 +81,17 @@ _OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.
 def instead_of(family: str) -> str:
     """What to run instead of an op of this family; "" where none is known."""
     return _OF.get(family, "")
+
+
+# What Python asks for one value with; a compiler stops at each.
+_READ: Final = re.compile(r"\bitem\b|_local_scalar_dense|\btolist\b|__float__|__bool__")
+_ALL_AT_ONCE: Final = (
+    "Python asks for values one by one: take them all at once, as one array ([tensorflow: numpy() "
+    "| jax: np.asarray | pytorch: tolist() or numpy()]), and loop over that, or compare and "
+    "select whole tensors. A compiler stops at each of them."
+)
+
+
+def instead_of_reads(made_of: str) -> str:
+    """What to do where values are read one by one, by what a part is made of; "" where none is."""
+    return _ALL_AT_ONCE if _READ.search(made_of) else ""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+from stepscope.columns import pivot
+from stepscope.schema import names
 from stepscope.tables.account.op_families import UNUSUAL
 from stepscope.tables.account.parts import Part
+from stepscope.tables.core.profile import Host
 
 
 def made_of(one: Part) -> str:
@@ -30,6 +33,22 @@ def brief(name: str) -> str:
     """A name in a sentence: of a long path, its end."""
     parts = name.split("/")
     return name if len(name) <= _LONG or len(parts) <= _KEPT else "…/" + "/".join(parts[-_KEPT:])
+
+
+# The lists of numbers in a list of lists; so many operands tell what an op works on.
+_EXTENTS = re.compile(r"\[\s*(\d[\d\s,]*)\]")
+_OPERANDS = 3
+
+
+def shapes(host: Host, one: Part) -> str:
+    """What the longest run of a part's largest op works on, as "128×512, 512×64"; "" unknown."""
+    event = one.first.event
+    if one.kind != "op" or event < 0:
+        return ""
+    said = dict(pivot.event_stats(host.space, event)).get(names.SHAPE)
+    operands = _EXTENTS.findall(said) if isinstance(said, str) else []
+    listed = [re.sub(r"\s*,\s*", "×", operand.strip()) for operand in operands[:_OPERANDS]]
+    return ", ".join(operand for operand in listed if "×" in operand)
 
 
 def through(one: Part) -> str:

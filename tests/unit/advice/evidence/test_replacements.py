@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.advice.evidence.replacements import _FAMILIES, instead_of
+from stepscope.advice.evidence.replacements import _FAMILIES, instead_of, instead_of_reads
 from stepscope.tables.account.op_families import PRODUCTS
 from stepscope.verdicts.sentences import chosen
 
@@ -32,3 +32,11 @@ def test_it_is_in_the_frameworks_own_words(family: str, framework: str, says: st
 
 def test_of_an_unknown_family_nothing_is_known() -> None:
     assert instead_of("my_kernel") == ""
+
+
+@pytest.mark.parametrize(
+    ("made_of", "reads"),
+    [("aten/select 65%, aten/item 17%", True), ("items.append 50%, aten/add 20%", False)],
+)
+def test_values_read_one_by_one_are_to_be_read_at_once(made_of: str, reads: bool) -> None:
+    assert bool(instead_of_reads(made_of)) == reads

@@ -6,7 +6,7 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
-from stepscope.tables.account.made_of import brief, through
+from stepscope.tables.account.made_of import brief, shapes, through
 from stepscope.tables.account.parts import parts
 from stepscope.tables.core.profile import Host
 from tests.profiles import event, space
@@ -60,3 +60,25 @@ def test_long_paths_of_ops_are_told_by_their_ends() -> None:
     assert brief(path) == "…/gru_cell_1/MatMul_grad/MatMul"
     assert brief("aten/convolution_backward") == "aten/convolution_backward"
     assert brief("a" * 80) == "a" * 80
+
+
+@pytest.mark.parametrize(
+    ("recorded", "told"),
+    [
+        ("[[128, 512], [512, 1536]]", "128×512, 512×1536"),
+        ("[[64], [128,512], [512,64], [], []]", "128×512, 512×64"),
+        ("[[], [64]]", ""),
+        ("nonsense", ""),
+    ],
+)
+def test_an_op_is_told_by_the_shapes_of_its_longest_run(recorded: str, told: str) -> None:
+    steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(2)]
+    ops = [
+        Event("aten/mm:mm", 100.0, 50, {"shape": "[[1, 2], [2, 3]]"}),
+        Event("aten/mm:mm", 1100.0, 500, {"shape": recorded}),
+    ]
+    one = Host("h", decode(space(model_host(line("python", *steps, *ops)))))
+    found = account(one)
+    assert found is not None
+    (part,) = (part for part in parts(found) if part.kind == "op")
+    assert shapes(one, part) == told
