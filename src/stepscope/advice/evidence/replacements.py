@@ -86,8 +86,8 @@ def instead_of(family: str) -> str:
 # What Python asks for one value with; a compiler stops at each.
 _READ: Final = re.compile(r"\bitem\b|_local_scalar_dense|\btolist\b|__float__|__bool__")
 _ALL_AT_ONCE: Final = (
-    "Python asks for values one by one: take them all at once, as one array ([tensorflow: numpy() "
-    "| jax: np.asarray | pytorch: tolist() or numpy()]), and loop over that, or compare and "
+    "Python asks for values one by one: take them all at once, as one array ([tensorflow: numpy "
+    "| jax: np.asarray | pytorch: tolist or numpy]), and loop over that, or compare and "
     "select whole tensors. A compiler stops at each of them."
 )
 
