@@ -58,11 +58,11 @@ expert expm exponential export exported expressions ext extdata extend extension
 false family fast faster fastparquet fault fb fbar fcompute fd fdw feature fecs fermi fetch
 fetches fewer ff ffi fft field fifo file filename files filesystem fill fillbuffer fillfunctor
 filter finding finished finite firefox first fit fixed flags flash flat flatten flax flexible
-flight flip float floor flops flow flush fmac fmha fmod fmul fn fnu fnuz folded for foreach format
-formats formatted formatting forward forwardprop found fourier fp fprop fr frac fragmentation
-frame frames framework free freq fresh from fromnumeric front frozen fsdp ftrl full fullest fully
-fun func function functional functions functor fused fusion futures fw fwd fwdbwd fx gammabeta
-garbage gather gathers gb gbit gbs gc ge gecko gelu gemm gemv general generate generated
+flight flip float floor flops flow flush fmac fmha fmod fmul fn fnu fnuz folded for foreach fork
+format formats formatted formatting forward forwardprop found fourier fp fprop fr frac
+fragmentation frame frames framework free freq fresh from fromnumeric front frozen fsdp ftrl full
+fullest fully fun func function functional functions functor fused fusion futures fw fwd fwdbwd fx
+gammabeta garbage gather gathers gb gbit gbs gc ge gecko gelu gemm gemv general generate generated
 generation generator generic genexpr get getitem getlimits gfx gh gi gigabytes git given global
 glow gmma gone gpu grad gradient gradientdescent gradients grain graph graphlaunch graphs grd
 greater green grew grid group grouped groupnorm groups grows gru gt gtcx gz gzip had half hand

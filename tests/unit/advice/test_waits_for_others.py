@@ -28,6 +28,8 @@ def test_a_wait_for_another_thread_is_not_told_to_be_left_out() -> None:
         ("requests.api.get", False),
         ("json.dumps", False),
         ("dict.get", False),
+        ("myqueue.get", False),
+        ("queue." * 30_000 + "go", False),  # a stranger's name is read once
     ],
 )
 def test_what_waits_for_others_is_known_by_its_public_name(call: str, waits: bool) -> None:

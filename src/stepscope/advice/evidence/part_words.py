@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.replacements import instead_of, instead_of_reads
+from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
 
@@ -132,25 +133,6 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
             "the loop; vectorise what is a loop in Python.",
         ),
         f"{part.file}:{part.line}" if part.file and part.line else name,
-    )
-
-
-# Calls in which a thread does nothing but wait for another one, or for another process.
-_FOR_OTHERS = re.compile(
-    r"(?:queue|_queue|queues|multiprocessing|asyncio)\.(?:\w+\.)*(?:get|put|join)$|"
-    r"(?:threading|synchronize|concurrent|futures|process|popen_\w+|subprocess)\.(?:\w+\.)*"
-    r"(?:wait|wait_for|acquire|join|result|exception|communicate)$|"
-    r"(?:multiprocessing|connection|selectors|select)\.(?:\w+\.)*(?:recv|recv_bytes|poll|select|wait)$"
-)
-
-
-def waits_for_others(part: PartRow) -> bool:
-    """Whether a function of the program mostly waits for another thread or process."""
-    return (
-        part.kind in ("python", "library")
-        and part.first_kind == "library"
-        and part.first_frac >= _NAMED_FRAC
-        and _FOR_OTHERS.search(part.first) is not None
     )
 
 

@@ -47,7 +47,7 @@ def shapes(host: Host, one: Part) -> str:
         return ""
     said = dict(pivot.event_stats(host.space, event)).get(names.SHAPE)
     operands = _EXTENTS.findall(said) if isinstance(said, str) else []
-    listed = [re.sub(r"\s*,\s*", "×", operand.strip()) for operand in operands[:_OPERANDS]]
+    listed = ["×".join(operand.split(",")).replace(" ", "") for operand in operands[:_OPERANDS]]
     return ", ".join(operand for operand in listed if "×" in operand)
 
 

@@ -18,6 +18,7 @@ from stepscope.advice.evidence import changes, part_words
 from stepscope.advice.evidence.dispatches import MANY, dispatched
 from stepscope.advice.evidence.part_words import PartWords
 from stepscope.advice.evidence.savings import is_hidden, saving_of
+from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, ChangeClass, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
@@ -260,7 +261,7 @@ def _rival(part: PartRow, account: StepAccount) -> str:
 def _hope(part: PartRow) -> _Hope:
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
-    if part_words.waits_for_others(part):
+    if waits_for_others(part):
         return _FOR_OTHERS
     if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL

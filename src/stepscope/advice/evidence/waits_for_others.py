@@ -1,0 +1,39 @@
+"""Which functions of the program mostly wait for another thread or process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import PartRow
+
+# The wait's share of the function.
+_MOSTLY_FRAC = 0.5
+# Modules with calls in which a thread does nothing but wait for another one, or another process.
+_FOR_OTHERS = (
+    ("queue _queue queues multiprocessing asyncio", "get put join"),
+    (
+        "threading synchronize concurrent futures process popen_fork subprocess",
+        "wait wait_for acquire join result exception communicate",
+    ),
+    ("multiprocessing connection selectors select", "recv recv_bytes poll select wait"),
+)
+
+
+def _is_wait_for_others(call: str) -> bool:
+    """By the parts of its public name: ``queue.Queue.get`` is one, ``myqueue.get`` is not."""
+    *modules, last = call.split(".")
+    return any(
+        last in calls.split() and not set(named.split()).isdisjoint(modules)
+        for named, calls in _FOR_OTHERS
+    )
+
+
+def waits_for_others(part: PartRow) -> bool:
+    """Whether a function of the program mostly waits for another thread or process."""
+    return (
+        part.kind in ("python", "library")
+        and part.first_kind == "library"
+        and part.first_frac >= _MOSTLY_FRAC
+        and _is_wait_for_others(part.first)
+    )
