@@ -214,21 +214,27 @@ function Tracks({ state, answer }: { state: TimelineState; answer: RangeAnswer }
   );
 }
 
+function NumbersHead({ of, titles }: { of: string; titles: readonly string[] }) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">{of}</th>
+        {titles.map((title) => (
+          <th key={title} scope="col" class="number">
+            {title}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
 function Counters({ state, answer }: { state: TimelineState; answer: RangeAnswer }) {
   if (answer.counters.length === 0) return null;
   return (
     <table class="tl-table">
       <caption class="off-screen">Counters of the range</caption>
-      <thead>
-        <tr>
-          <th scope="col">Counter</th>
-          {["Begin", "Change", "Least", "Mean", "Most"].map((title) => (
-            <th key={title} scope="col" class="number">
-              {title}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <NumbersHead of="Counter" titles={["Begin", "Change", "Least", "Mean", "Most"]} />
       <tbody>
         {answer.counters.map((each) => (
           <CounterRow key={each.track} state={state} counter={each} />
@@ -279,16 +285,10 @@ function Launches({ answer }: { answer: RangeAnswer }) {
   return (
     <table class="tl-table">
       <caption>{plural(answer.launches, "launch", "launches")}</caption>
-      <thead>
-        <tr>
-          <th scope="col">Delay</th>
-          {["Mean", "Shortest", "Median", "95th percentile", "Longest"].map((title) => (
-            <th key={title} scope="col" class="number">
-              {title}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <NumbersHead
+        of="Delay"
+        titles={["Mean", "Shortest", "Median", "95th percentile", "Longest"]}
+      />
       <tbody>
         {rows.map(
           ([title, spread]) => spread && <SpreadRow key={title} title={title} {...spread} />,
