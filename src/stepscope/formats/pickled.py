@@ -405,9 +405,11 @@ def _run_of(values: list[Any]) -> range | None:
     first = values[0] if values else None
     if type(first) is not int or type(values[-1]) is not int:
         return None
+    # A range of 2**63 numbers has no length that Python could say.
+    if values[-1] - first != len(values) - 1:
+        return None
     run = range(first, values[-1] + 1)
-    is_run = len(run) == len(values) and all(map(_is_same, values, run))
-    return run if is_run else None
+    return run if all(map(_is_same, values, run)) else None
 
 
 def _is_same(value: Any, number: int) -> bool:

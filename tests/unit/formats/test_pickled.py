@@ -196,6 +196,13 @@ def test_numbers_of_a_file_follow_on_each_other_in_lists_alone() -> None:
     assert found == {**value, "d": [range(9, 12)]}
 
 
+@pytest.mark.parametrize("last", [2**63, 2**100])
+def test_numbers_too_far_apart_to_be_counted_are_a_list(last: int) -> None:
+    data = pickle.dumps([0, last], 2)
+    found = loaded(io.BytesIO(data), title="", file="", replace=lambda _: None)
+    assert found == [0, last]
+
+
 def test_memo_numbers_may_leave_gaps() -> None:
     """BINPUT 200 and 3, out of order, then both are read."""
     data = b"\x80\x02(X\x01\x00\x00\x00aq\xc8X\x01\x00\x00\x00bq\x03h\xc8h\x03l."
