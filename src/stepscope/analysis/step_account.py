@@ -14,12 +14,14 @@ from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.instructions import CompiledOp, compiled_from
+from stepscope.tables.account.climbs import climb_of
+from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.launch_sites import at_launches
 from stepscope.tables.account.made_of import launched_from, made_of, shapes, through
 from stepscope.tables.account.op_families import PRODUCTS, family_of
 from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part, parts
+from stepscope.tables.account.places import between_of, caller_of, located, place_of
 from stepscope.tables.account.programs import with_programs
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import Series, series
@@ -101,6 +103,17 @@ class PartRow(Row):
     growth: Annotated[
         float,
         Column("Growth", kind="number", help="Its last third of the steps against the first."),
+    ]
+    climb: Annotated[
+        float,
+        Column(
+            "Climb", kind="number", hidden=True,
+            help="Of a time that climbs and falls back: its end against its begin.",
+        ),
+    ]  # fmt: skip
+    climb_steps: Annotated[
+        int,
+        Column("Steps of a climb", kind="number", hidden=True, help="0: it is within each step."),
     ]
     every: Annotated[
         float, Column("Every n-th step", kind="number", help="Where only some steps have it.")
@@ -270,7 +283,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         recorder_ms=ms(recorder) / len(start),
         growth=_growth(longest),
         unused_gradients=_unused(host, longest, len(start)),
-        parts=_part_table(host, made, played, step_ps, len(start)),
+        parts=_part_table(host, longest, made, played),
         owners=_owner_table(listed, len(start), step_ps),
         rivals=_rival_table(host, longest),
     )
@@ -336,15 +349,26 @@ _NOT_PLAYED = WhatIf(nan, nan, nan)
 
 
 def _part_table(
-    host: Host, made: list[Part], played: list[WhatIf], step_ps: float, count: int
+    host: Host, found: Account, made: list[Part], played: list[WhatIf]
 ) -> Table[PartRow]:
+    step_ps, count = _mean_ps(found), int(found.found.kept.sum())
     whole_ps = np.sum([one.time_ps for one in made], axis=0) if made else None
     rows = [
-        _part_row(host, one, count, step_ps, series(one.time_ps, whole_ps)) | _saving(without)
+        _part_row(host, one, count, step_ps, series(one.time_ps, whole_ps))
+        | _climb(found, one, without)
+        | _saving(without)
         for one, without in zip(made, chain(played, repeat(_NOT_PLAYED)), strict=False)
     ]
     fields = list(PartRow.__annotations__)
     return Table(PartRow, {name: [row[name] for row in rows] for name in fields})
+
+
+def _climb(found: Account, one: Part, without: WhatIf) -> dict[str, object]:
+    """What is too small to be played again is too small to look at."""
+    climb = None if without is _NOT_PLAYED else climb_of(found, one)
+    if climb is None:
+        return {"climb": nan, "climb_steps": None}
+    return {"climb": climb.growth, "climb_steps": climb.steps}
 
 
 def _saving(without: WhatIf) -> dict[str, object]:
@@ -358,8 +382,8 @@ def _saving(without: WhatIf) -> dict[str, object]:
 def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -> dict[str, object]:
     first = one.first
     known = compiled_from(host, first.event)
-    owner = _located(one, is_launched=bool(launched := launched_from(one)))
-    place = _place(one, owner, known)
+    owner = located(one, is_launched=bool(launched := launched_from(one)))
+    place = place_of(one, owner, known)
     op = next((each.name for each in one.owners if each.kind == "op"), "")
     return {
         "kind": one.kind,
@@ -367,8 +391,8 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
         "function": place[0],
         "file": place[1],
         "line": place[2] or None,
-        "caller": _caller(one, owner, known),
-        "between": _between(one),
+        "caller": caller_of(one, owner, known),
+        "between": between_of(one),
         "made_of": made_of(one),
         "shapes": shapes(host, one),
         "through": through(one),
@@ -402,40 +426,6 @@ def _type_of_model(host: Host, one: Part) -> str:
     if one.kind != "op" or one.name not in PRODUCTS:
         return ""
     return _TYPES.get(environment(host).settings.get(names.PARAMETERS, ""), "")
-
-
-def _located(one: Part, *, is_launched: bool) -> Owner:
-    """The largest owner with a place; the loop's, unless most of the part was launched."""
-    mine = [each for each in one.owners if each.is_launched == is_launched] or one.owners
-    return next((each for each in mine if each.file), mine[0])
-
-
-def _caller(one: Part, owner: Owner, known: CompiledOp) -> str:
-    if one.kind == "function" and one.first.under is not None:
-        return one.first.under.caller
-    if one.kind == "program":
-        return ""
-    return known.caller if known.function else owner.caller
-
-
-def _place(one: Part, owner: Owner, known: CompiledOp) -> tuple[str, str, int]:
-    """Where in the program a part is: its longest line, or the source of its op."""
-    if one.kind == "program":  # where the thread waits meanwhile is not where it comes from
-        return "", "", 0
-    if one.kind == "function" and (whole := one.first.under) is not None:
-        return whole.function, whole.file, whole.line
-    if known.line and one.kind not in ("python", "library"):
-        return known.function or owner.function, known.file, known.line
-    return owner.function, owner.file, owner.line
-
-
-def _between(one: Part) -> str:
-    """The calls around most of a part; "" where there are none."""
-    total: dict[str, int] = {}
-    for owner in one.owners:
-        total[owner.between] = total.get(owner.between, 0) + owner.total_ps
-    most = max(total, key=lambda name: total[name], default="")
-    return most if total.get(most, 0) > one.total_ps / 2 else ""
 
 
 def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:

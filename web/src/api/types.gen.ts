@@ -1243,6 +1243,10 @@ export interface StepAccountPartRow {
   readonly steps_frac: readonly (number | null)[];
   /** Growth. Its last third of the steps against the first. */
   readonly growth: readonly (number | null)[];
+  /** Climb. Of a time that climbs and falls back: its end against its begin. */
+  readonly climb: readonly (number | null)[];
+  /** Steps of a climb. 0: it is within each step. */
+  readonly climb_steps: readonly (number | null)[];
   /** Every n-th step. Where only some steps have it. */
   readonly every: readonly (number | null)[];
   /** Time where it is (ms). Mean of the steps with it. */

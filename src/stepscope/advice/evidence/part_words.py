@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.replacements import instead_of, instead_of_reads
+from stepscope.advice.evidence.replacements import KEEP_RESULTS, instead_of, instead_of_reads
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
@@ -65,7 +65,8 @@ def words(
     if part.kind == "framework" and is_compiled:
         return _framework(part, account, _LARGER)
     tell = _TELLS.get(part.kind)
-    return _of_kind(part, account, about) if tell is None else tell(part, account)
+    told = _of_kind(part, account, about) if tell is None else tell(part, account)
+    return replace(told, actions=(KEEP_RESULTS, *told.actions)) if part.climb > 0 else told
 
 
 def _share(part: PartRow, account: StepAccount) -> str:
@@ -97,6 +98,13 @@ def _unusual(part: PartRow) -> Iterator[str]:
         )
     if part.growth >= _GROWS:
         yield f"It grows: {part.growth:.1f} times as long in the last third of the steps."
+    elif part.climb > 0 and part.climb_steps:
+        yield (
+            f"Over {part.climb_steps} steps it gets {part.climb:.1f} times as long and falls back, "
+            "again and again."
+        )
+    elif part.climb > 0:
+        yield f"Within each step it gets {part.climb:.1f} times as long."
     elif part.growth <= _SHRINKS:
         yield "It gets shorter from step to step: the first steps may be warming up."
 

@@ -55,6 +55,14 @@ _ON_HOST: Final = (
     "started before."
 )
 
+#: For what climbs from step to step and falls back.
+KEEP_RESULTS: Final = (
+    "If each step goes over all that came before it (a text that grows by a token, a history), "
+    "keep what was computed of that and compute what is new alone: in a decoder the keys and "
+    "values of attention ([tensorflow: a cache in the layer's state | jax: a cache among the "
+    "carried values | pytorch: use_cache=True])."
+)
+
 _FAMILIES: Final = {
     _SORTED: "Sort sort top_k approx_top_k topk argsort",
     _ONE_HOT: "OneHot one_hot",
