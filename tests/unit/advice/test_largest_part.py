@@ -39,6 +39,8 @@ PART: dict[str, Any] = {
     "stretches": 1.0,
     "steps_frac": 1.0,
     "growth": float("nan"),
+    "climb": float("nan"),
+    "climb_steps": None,
     "every": float("nan"),
     "burst_ms": 5.0,
     "first_step_frac": 0.125,
