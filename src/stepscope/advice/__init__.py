@@ -35,6 +35,7 @@ RULES = Rules(
     f"{__name__}.rules",
     (
         "input.input_bound",
+        "input.restarted_pipeline",
         "input.loader_workers",
         "input.serial_map",
         "input.missing_prefetch",

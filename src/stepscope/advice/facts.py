@@ -13,6 +13,20 @@ FACTS = (
         parts=("input",),
     ),
     RuleFacts(
+        "restarted-pipeline",
+        title="The input pipeline is started again in every step",
+        needs=("overview_page", "input_pipeline_analyzer"),
+        optional=("step_account",),
+        cause_of=(
+            "input-bound",
+            "loader-workers",
+            "idle-device",
+            "python-bound",
+            "host-input-limit",
+        ),
+        parts=("input", "compile", "framework", "unrecorded"),
+    ),
+    RuleFacts(
         "loader-workers",
         title="The DataLoader has no workers",
         needs=("overview_page", "input_pipeline_analyzer"),

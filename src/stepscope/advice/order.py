@@ -22,6 +22,11 @@ _LOCATORS = {
     "dominant-op": ("op",),
     "eager-execution": ("framework",),
 }
+_INPUT = "input"
+# A pass over the data that is begun for one batch is not what a batch costs.
+_RESTARTED = "restarted-pipeline"
+# From this share within calls for the next batch on, a part is the input's.
+_MOSTLY_INPUT = 0.5
 _ONLY_LOCATE = ("python-bound", "dominant-op")
 # The tool whose rows are ops.
 _OPS = "framework_op_stats"
@@ -82,6 +87,8 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
         kinds = {}
         for part in account.parts.records():
             kinds[part.kind] = kinds.get(part.kind, 0.0) + part.time_ms
+            if part.kind != _INPUT:  # what makes the batch on the loop's own thread
+                kinds[_INPUT] = kinds.get(_INPUT, 0.0) + part.time_ms * (part.input_frac or 0.0)
     is_one = account is not None and account.step_count == 1
     is_guess = is_one and overview is not None and overview.steps.confidence < _POSSIBLE
     is_recording = account is not None and account.step_count > 0 and account.is_window
@@ -146,7 +153,8 @@ def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list
     for part in located:
         same = [at for at, one in enumerate(others) if _explains_part(one, part, rules)]
         for at in same:
-            others[at] = _with_place(others[at], part)
+            if others[at].place is None:
+                others[at] = _with_place(others[at], part)
         if not same:
             kept.append(part)
     # What only locates, and locates something else than the account does, adds nothing.
@@ -157,7 +165,11 @@ def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list
 def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) -> bool:
     kind, time = str(part.measured["kind"]), float(part.measured["part_ms"])
     facts = rules.get(one.rule)
-    if facts is None or kind not in facts.parts or one.place is not None:
+    if facts is None:
+        return False
+    if _is_input(part) and _INPUT in facts.parts:  # one of several, of which the first has a place
+        return (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
+    if kind not in facts.parts or one.place is not None:
         return False
     if kind == "op" and one.rule not in _LOCATORS and not _names_op(one, part):
         return False
@@ -165,6 +177,10 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
         is_most = one.rule in _ONLY_LOCATE or time >= _SAME_FRAC * (one.saving_ms or 0.0)
         return kind in _LOCATORS[one.rule] and is_most and (kind != "op" or _is_layer(part))
     return (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
+
+
+def _is_input(part: Finding) -> bool:
+    return float(part.measured.get("input_frac") or 0.0) >= _MOSTLY_INPUT
 
 
 def _names_op(one: Finding, part: Finding) -> bool:
@@ -205,7 +221,28 @@ def _with_place(one: Finding, part: Finding) -> Finding:
         # steps nothing is an alarm. Both rank as the part.
         measured["worth_ms"] = part.measured["worth_ms"]
     evidence = _both(one.evidence, part.evidence[:1])
-    return replace(one, place=part.place, evidence=evidence, measured=measured)
+    told = _of_input(one, part) if _is_input(part) else one
+    return replace(told, place=part.place, evidence=evidence, measured=measured)
+
+
+def _of_input(one: Finding, part: Finding) -> Finding:
+    """A finding about input with the function that makes the batches."""
+    place = part.place
+    if place is None or not place.function or one.rule == _RESTARTED:
+        return one
+    at = f"{place.file}:{place.line}" if place.line else place.file
+    call = f"{place.call} in " if place.call else ""
+    return replace(
+        one,
+        message=f"{one.message} Most of it runs in {call}{place.function} ({at}).",
+        actions=(*one.actions, f"Do less for each element in {place.function}: {_CHEAPER}"),
+    )
+
+
+_CHEAPER = (
+    "what is the same in each pass once, before the loop; tables and files as arrays in memory; "
+    "whole batches instead of single rows."
+)
 
 
 def _both(first: tuple[Ref, ...], second: tuple[Ref, ...]) -> tuple[Ref, ...]:

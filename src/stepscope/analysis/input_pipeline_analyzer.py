@@ -30,6 +30,7 @@ from stepscope.tables.host.input_ops import (
 )
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import steps, sum_parts
+from stepscope.tables.steps.restarts import restarts
 from stepscope.tables.steps.session import SessionSteps, has_aligned_steps, session_steps
 from stepscope.verdicts.account import FOUND
 
@@ -135,6 +136,21 @@ class DeviceSide:
 
 
 @dataclass(frozen=True, slots=True)
+class PipelineRestarts:
+    """Iterators that are made within the steps.
+
+    Attributes:
+        kind: "DataLoader" or "tf.data".
+        per_step: How many, per kept step.
+        time_ms: What making them takes, per kept step.
+    """
+
+    kind: str
+    per_step: float
+    time_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class CategoryTime:
     """Self time of one category of host input work, its share, and what to do about it."""
 
@@ -168,6 +184,7 @@ class InputPipelineAnalyzer(Result):
         device_side: Statistics of the steps.
         host_breakdown: The five categories of host input work, in a fixed order.
         next_step: What to look at now.
+        restarts: Iterators made in the steps, of the host where that takes longest; None: none.
         input_ops: Every input op, by self time.
         step_table: Every step by category.
         host_table: The same per host.
@@ -183,6 +200,7 @@ class InputPipelineAnalyzer(Result):
     device_side: DeviceSide
     host_breakdown: tuple[CategoryTime, ...]
     next_step: str
+    restarts: PipelineRestarts | None
     input_ops: Table[InputOpRow]
     step_table: Table[StepRow]
     host_table: Table[HostRow]
@@ -213,11 +231,22 @@ def input_pipeline_analyzer(
         device_side=_device_side(found if has_steps else None),
         host_breakdown=breakdown,
         next_step=_next_step(verdict, ops, breakdown, copies=_is_copies(found)),
+        restarts=_restarts(profile) if has_steps else None,
         input_ops=_op_table(ops),
         step_table=_step_table(found),
         host_table=_host_table(profile),
         diagnostics=_diagnostics(profile, found),
     )
+
+
+def _restarts(profile: Profile) -> PipelineRestarts | None:
+    found = []
+    for host in profile.hosts:
+        one, of_host = restarts(host), steps(host)
+        if one is not None and of_host is not None:
+            count = int(of_host.kept.sum())
+            found.append(PipelineRestarts(one.kind, one.count / count, ms(one.time_ps) / count))
+    return max(found, key=lambda one: one.time_ms, default=None)
 
 
 def verdict_of(input_frac: float | None) -> InputVerdict:

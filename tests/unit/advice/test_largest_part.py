@@ -41,6 +41,7 @@ PART: dict[str, Any] = {
     "growth": float("nan"),
     "climb": float("nan"),
     "climb_steps": None,
+    "input_frac": 0.0,
     "every": float("nan"),
     "burst_ms": 5.0,
     "first_step_frac": 0.125,

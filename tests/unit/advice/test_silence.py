@@ -118,6 +118,7 @@ TAKEN: dict[str, tuple[set[str], Callable[[bytes], bytes]]] = {
 RESTS_ON: dict[str, set[str]] = {
     "input-bound": set(),  # tested below: it may be silent where nothing is left unexplained
     "serial-map": {"host"},
+    "restarted-pipeline": {"input"},
     "missing-prefetch": {"host"},
     "no-cache": {"host"},
     "no-interleave": {"host"},

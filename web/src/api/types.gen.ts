@@ -408,6 +408,13 @@ export interface CategoryTime {
   readonly advice: string;
 }
 
+/** Iterators that are made within the steps. */
+export interface PipelineRestarts {
+  readonly kind: string;
+  readonly per_step: number | null;
+  readonly time_ms: number | null;
+}
+
 /** The iterator that is the bottleneck. */
 export interface Bottleneck {
   readonly host: string;
@@ -1253,6 +1260,8 @@ export interface StepAccountPartRow {
   readonly burst_ms: readonly (number | null)[];
   /** In the first step (%). Share of its time. */
   readonly first_step_frac: readonly (number | null)[];
+  /** Within input (%). Share of it in the program's calls for its next batch. */
+  readonly input_frac: readonly (number | null)[];
   /** Data type. Of what it computes. */
   readonly data_type: readonly (string | null)[];
   /** On a device. */
@@ -2999,6 +3008,7 @@ export interface InputPipelineAnalyzer extends ResultBody {
   readonly device_side: DeviceSide;
   readonly host_breakdown: readonly CategoryTime[];
   readonly next_step: string;
+  readonly restarts: PipelineRestarts | null;
   readonly input_ops: TableOf<InputOpRow>;
   readonly step_table: TableOf<InputPipelineAnalyzerStepRow>;
   readonly host_table: TableOf<HostRow>;

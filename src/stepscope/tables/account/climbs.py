@@ -86,7 +86,7 @@ def climb_within(step: I32 | I64, spent_ps: I64 | F64) -> Climb | None:
 
 
 def _falls(time_ps: F64) -> I64:
-    """Where a climb begins anew: the steepest place of each fall."""
+    """Where a climb begins again: the steepest place of each fall."""
     before = (time_ps[:-3] + time_ps[1:-2]) / 2
     after = (time_ps[2:-1] + time_ps[3:]) / 2
     ratio = np.divide(after, before, out=np.ones(len(before)), where=before > 0)

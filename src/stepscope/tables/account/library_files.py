@@ -126,14 +126,15 @@ FRAMEWORK_FILES: Final = frozenset(_FRAMEWORK.split())
 # Of packages that programs call, where their folder is recorded; what is none of them, of Python
 # itself or of a framework is taken for the program: an engine that serves is what is looked at.
 _CALLED = (
-    "IPython PIL aiohttp albumentations attr boto3 botocore certifi charset_normalizer click "
-    "cloudpickle contourpy cv2 datasets dill einops fsspec google grpc h5py huggingface_hub "
-    "imageio ipykernel joblib jsonschema kornia librosa lmdb lz4 matplotlib mlflow msgpack nltk "
-    "numba numexpr numpy omegaconf onnx opt_einsum orjson packaging pandas plotly polars "
-    "prometheus_client psutil pyarrow pydantic pytz regex requests rich ruamel s3fs safetensors "
-    "scipy seaborn sentencepiece simplejson skimage sklearn soundfile spacy sqlalchemy sympy "
-    "tensorboard tensorboardX tensorboard_data_server threadpoolctl tokenizers tornado tqdm triton "
-    "typing_extensions ujson urllib3 wandb xgboost yaml zmq"
+    "IPython PIL accelerate aiohttp albumentations attr boto3 botocore certifi "
+    "charset_normalizer click cloudpickle contourpy cv2 datasets dill einops evaluate fsspec "
+    "google grpc h5py huggingface_hub imageio ipykernel joblib jsonschema kornia librosa lmdb "
+    "lz4 matplotlib mlflow msgpack nltk numba numexpr numpy omegaconf onnx opt_einsum orjson "
+    "packaging pandas plotly polars prometheus_client psutil pyarrow pydantic pytz regex "
+    "requests rich ruamel s3fs safetensors scipy seaborn sentencepiece simplejson skimage "
+    "sklearn soundfile spacy sqlalchemy sympy tensorboard tensorboardX tensorboard_data_server "
+    "threadpoolctl tokenizers torchdata torchmetrics tornado tqdm triton typing_extensions "
+    "ujson urllib3 wandb webdataset xgboost yaml zmq"
 )
 LIBRARY_PACKAGES: Final = sys.stdlib_module_names | frozenset(_CALLED.split())
 # Of NumPy and others, and of packages of the standard library; its modules Python itself knows.

@@ -1,4 +1,4 @@
-"""What goes over all that came before it takes longer and longer, and begins anew."""
+"""What goes over all that came before it takes longer and longer, and begins again."""
 
 from __future__ import annotations
 

@@ -180,6 +180,7 @@ def _finding(part: PartRow, account: StepAccount, words: PartWords, stage: str) 
             "step_time_ms": step,
             "kind": part.kind,
             "data_type": part.data_type,
+            "input_frac": 1.0 if part.kind == "input" else part.input_frac,
             "step_after_ms": step - saving.expected_ms,
         },
         evidence=_evidence(part, words),

@@ -1,0 +1,37 @@
+"""How much of a step's owners runs within the program's calls for its next batch.
+
+A loader without workers makes the batch on the loop's own thread: what it runs there has owners of
+its own, such as a function of the dataset, and is input all the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.columns import union_spans
+from stepscope.columns.space import F64
+from stepscope.tables.account.account import Account
+from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.profile import Host
+from stepscope.tables.host.events import Work
+from stepscope.tables.steps.attribution import host_work
+
+
+def below_input(host: Host, found: Account) -> F64:
+    """Of each owner (row of the account) the share of its time, from 0 to 1."""
+    share = np.zeros(len(found.kind))
+    rows, work = host_work(host)
+    events, line = host.space.events, host.space.lines[found.line]
+    calls = rows[(work == Work.INPUT_WAIT) & (rows >= line.begin) & (rows < line.end)]
+    if found.line < 0 or not len(calls):
+        return share
+    begin = events.start_ps[calls]
+    spans = union_spans(begin, begin + host.space.length_ps[calls])
+    told = found.timeline
+    length = told.end_ps - told.start_ps
+    within = covered(*spans, told.start_ps, told.end_ps) / np.maximum(length, 1)
+    size = len(share)
+    input_ps = np.bincount(told.owner, within[told.stretch] * told.spent_ps, minlength=size)
+    whole_ps = np.bincount(told.owner, told.spent_ps, minlength=size)
+    np.divide(input_ps, whole_ps, out=share, where=whole_ps > 0)
+    return share
