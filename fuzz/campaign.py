@@ -25,7 +25,7 @@ _STILL_SECONDS = 300.0
 _LIFE_SECONDS = 240.0
 # The sanitizer sees arrays, which are what kernels work on, in every worker; in one of these it
 # sees Python's small objects as well, and goes half as fast.
-_WORKERS_PER_SLOW_ONE = 4
+_WORKERS_PER_SLOW_ONE = 6
 
 
 class Campaign:
