@@ -392,4 +392,7 @@ def _hint(path: Path) -> str:
             f"{path.name}-wal beside it holds rows that are not in it yet: let its writer end, or "
             "copy both to a folder that can be written to."
         )
-    return "Export or copy the file again; a cut or encrypted file does this."
+    return (
+        "Export or copy the file again; a cut or encrypted file does this. Of a cut one "
+        "sqlite3 FILE .recover | sqlite3 NEW.sqlite saves what is left."
+    )
