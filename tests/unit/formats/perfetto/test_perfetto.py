@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import stepscope
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats import FORMATS
