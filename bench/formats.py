@@ -182,7 +182,7 @@ def _table_folder(path: Path, times: int, kind: str) -> None:
             continue
         moved = {one: by for one, by in moves.items() if one in frame.columns}
         again = [
-            frame.with_columns(pl.col(one) + n * by for one, by in moved.items())
+            frame.with_columns(pl.col(one).cast(pl.Int64) + n * by for one, by in moved.items())
             for n in range(max(times, 1))
         ]
         write(pl.concat(again), file, kind)

@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from fuzz.checked import build, environment
-from fuzz.ledger import TRIED, added, ledgers, on_record, record
+from fuzz.ledger import RUNNING, TRIED, added, ledgers, on_record, record, settle
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / ".stepscope" / "fuzz"
@@ -25,7 +25,7 @@ _STILL_SECONDS = 300.0
 _LIFE_SECONDS = 240.0
 # The sanitizer sees arrays, which are what kernels work on, in every worker; in one of these it
 # sees Python's small objects as well, and goes half as fast.
-_WORKERS_PER_SLOW_ONE = 4
+_WORKERS_PER_SLOW_ONE = 6
 
 
 class Campaign:
@@ -47,6 +47,7 @@ class Campaign:
         self.build = build
         self.ledgers: list[Path] = []
         self.killers = 0
+        settle(folder, _LIFE_SECONDS + _STILL_SECONDS)
 
     def run(self, seconds: float, seed: int) -> None:
         """Fuzz for this long."""
@@ -61,10 +62,17 @@ class Campaign:
         ledger = ledgers(self.folder) / f"{self.build}-{time.time_ns()}.json"
         ledger.parent.mkdir(parents=True, exist_ok=True)
         self.ledgers.append(ledger)
-        command = [sys.executable, "-m", "fuzz.worker", str(self.folder), "--ledger", str(ledger)]
+        running = ledger.with_suffix(RUNNING)
+        command = [sys.executable, "-m", "fuzz.worker", str(self.folder), "--ledger", str(running)]
         command += ["--seconds", str(seconds), "--seed", str(seed), *self.more]
         slow = {} if len(self.ledgers) % _WORKERS_PER_SLOW_ONE else {"PYTHONMALLOC": "malloc"}
-        with subprocess.Popen(command, cwd=ROOT, env=self.env | slow) as worker:
+        try:
+            self._watch(command, self.env | slow, current)
+        finally:
+            settle(self.folder, 0, running)
+
+    def _watch(self, command: list[str], env: dict[str, str], current: Path) -> None:
+        with subprocess.Popen(command, cwd=ROOT, env=env) as worker:
             while worker.poll() is None:
                 time.sleep(1)
                 moved = current.stat().st_mtime if current.exists() else time.time()

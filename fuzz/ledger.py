@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,10 +12,26 @@ from typing import Final
 #: What campaigns tried that were recorded, a line of JSON each; kept with the source.
 TRIED: Final = Path(__file__).with_name("tried.jsonl")
 
+#: How the ledger of a worker ends that is still at it.
+RUNNING: Final = ".running"
+
 
 def ledgers(folder: Path) -> Path:
     """Where the workers of a campaign account for what they tried, a file each."""
     return folder / "ledger"
+
+
+def settle(folder: Path, still_seconds: float, *running: Path) -> None:
+    """Count the ledgers of workers that ended; before, what is recorded would grow again.
+
+    Args:
+        folder: Of the campaigns.
+        still_seconds: For how long nobody has written to them.
+        running: Which; all of the folder by default.
+    """
+    for one in running or sorted(ledgers(folder).glob(f"*{RUNNING}")):
+        if one.exists() and time.time() - one.stat().st_mtime >= still_seconds:
+            one.rename(one.with_suffix(".json"))
 
 
 def added(files: Iterable[Path]) -> dict[str, Counter[str]]:

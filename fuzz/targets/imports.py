@@ -38,6 +38,7 @@ from tests.unit.formats.rocprof.files import (
     old_kernel,
     old_trace,
     rocpd,
+    run,
     tool_json,
 )
 from tests.unit.formats.stacks.files import (
@@ -122,6 +123,7 @@ def _seeds(_: Path | None) -> list[bytes]:
         old_trace(folder / "o.json"),
         old_database(folder / "o.db"),
         old_database(folder / "k.db", OPS=(), KERN=[old_kernel(0, 5_000, 6_000, SQ_WAVES=16)]),
+        *_parts(folder),
     ]
     for path in files:
         _packed(path)
@@ -145,6 +147,22 @@ def _seeds(_: Path | None) -> list[bytes]:
     ]
 
 
+def _parts(folder: Path) -> Iterator[Path]:
+    """Databases that hold one kind of event each: most of a table's faults show without others."""
+    kernels = [kernel(300 + n, 500 + n, 1, n) for n in range(1, 10)]
+    yield export(folder / "kernels.sqlite", ("gemm",), kernels=kernels)
+    ranges = [range_(90 * n, 90 * n + 70, "step 1") for n in range(1, 10)]
+    yield export(folder / "ranges.sqlite", kernels=kernels[:1], ranges=ranges)
+    calls = [call(100 + n, 120 + n, 1, n) for n in range(1, 10)]
+    yield export(folder / "calls.sqlite", ("cudaLaunchKernel_v7000",), calls=calls)
+    for generation in (3, 4):
+        for kind in run()["buffer_records"]:
+            part = run()
+            records = part["buffer_records"]
+            records.update({one: [] for one in records if one != kind})
+            yield rocpd(folder / f"{kind}{generation}.db", part, generation=generation)
+
+
 def _hung() -> dict[str, Any]:
     return dump([entry(n, n, "started" if n > 8 else "completed") for n in range(1, 10)])
 
@@ -156,10 +174,18 @@ def _pickles() -> tuple[bytes, ...]:
 
 
 def _packed(path: Path) -> None:
-    """A database in pages of the least size: a table takes one, and a try writes them all."""
+    """A database in pages of the least size: a table takes one, and a try writes them all.
+
+    Tables without rows go, as most are left out where a tool has nothing to say.
+    """
     if path.read_bytes()[: len(_SQLITE)] != _SQLITE:
         return
     with contextlib.closing(sqlite3.connect(path)) as database:
+        tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for (table,) in tables:
+            if not database.execute(f'SELECT 1 FROM "{table}"').fetchone():
+                database.execute(f'DROP TABLE "{table}"')
+        database.commit()
         database.execute("PRAGMA page_size = 512")
         database.execute("VACUUM")
 

@@ -6,6 +6,7 @@ share a few hundred.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,6 +177,17 @@ def look_up(rows: I64, values: I64, wanted: I64, default: int) -> I64:
 def among(rows: I64, wanted: I64) -> Bool:
     """Which of ``wanted``, in any order, are among ``rows``, which ascend."""
     found: Bool = look_up(rows, np.ones(len(rows), np.int64), wanted, 0) > 0
+    return found
+
+
+def one_of(codes: NDArray[np.integer[Any]], wanted: Collection[int]) -> Bool:
+    """Which codes are among a few small numbers that are known, none below 0.
+
+    A look-up for each code: ``np.isin`` takes longer than the columns of a small file.
+    """
+    is_wanted = np.zeros(max([int(codes.max(initial=0)), *wanted]) + 1, np.bool_)
+    is_wanted[list(wanted)] = True
+    found: Bool = is_wanted[codes]
     return found
 
 

@@ -42,6 +42,7 @@ _PLAIN_READS: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ})
 _ORDINARY: Final = 0
 # Such a key is not a name of the rowid.
 _DESCENDING: Final = re.compile(r"PRIMARY\s+KEY\s+DESC\b", re.IGNORECASE)
+_CUT: Final = "the file ends within a page"
 _VIRTUAL: Final = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 
 
@@ -61,6 +62,7 @@ class TraceDatabase:
     _pages: TablePages | None
     damage: str = ""
     odd_cells: int = 0
+    _has_ended: bool = False
 
     def first_pages(self, tables: str) -> list[tuple[int, int]]:
         """Where the first page of each table whose name begins so lies: begin and end."""
@@ -195,7 +197,7 @@ class TraceDatabase:
         return f"{query} WHERE {_quoted(where[0])} IN ({marks})", tuple(where[1])
 
     def _chunks(self, query: str, values: Sequence[Any]) -> Iterator[list[tuple[Any, ...]]]:
-        if self.damage:
+        if self._has_ended:
             return
         try:
             cursor = self._connection.execute(query, tuple(values))
@@ -208,6 +210,7 @@ class TraceDatabase:
         is_late = isinstance(error, sqlite3.OperationalError) and "interrupt" in str(error)
         reason = f"reading took longer than {_TIME_LIMIT_S:.0f} s" if is_late else _said(error)
         self.damage = self.damage or reason
+        self._has_ended = True
 
 
 def _rows(
@@ -294,7 +297,9 @@ def opened(path: Path, *, title: str, file: str) -> Iterator[TraceDatabase]:
         _restrict(connection)
         tables, plain = _tables(connection)
         with path.open("rb") as pages:
-            yield TraceDatabase(tables, connection, plain, TablePages(pages) if is_whole else None)
+            read = TablePages(pages) if is_whole else None
+            damage = _CUT if read is not None and read.is_cut else ""
+            yield TraceDatabase(tables, connection, plain, read, damage)
     except _ERRORS as error:
         raise FormatError(
             title, f"SQLite says: {_said(error)}", file=file, hint=_hint(path)
@@ -387,4 +392,7 @@ def _hint(path: Path) -> str:
             f"{path.name}-wal beside it holds rows that are not in it yet: let its writer end, or "
             "copy both to a folder that can be written to."
         )
-    return "Export or copy the file again; a cut or encrypted file does this."
+    return (
+        "Export or copy the file again; a cut or encrypted file does this. Of a cut one "
+        "sqlite3 FILE .recover | sqlite3 NEW.sqlite saves what is left."
+    )

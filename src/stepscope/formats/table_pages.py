@@ -66,6 +66,7 @@ class TablePages:
 
     Attributes:
         page_bytes: Size of each.
+        is_cut: Whether the file ends within a page; SQLite takes zeros for the rest.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -75,7 +76,10 @@ class TablePages:
         self.page_bytes = 65536 if size == 1 else max(size, 512)
         self._usable = self.page_bytes - head[20]
         self._is_utf8 = int.from_bytes(head[56:60], "big") == _UTF8
-        self._count = file.seek(0, 2) // self.page_bytes
+        self._count, rest = divmod(file.seek(0, 2), self.page_bytes)
+        said = int.from_bytes(head[28:32], "big")
+        is_known = said > 0 and head[24:28] == head[92:96]  # older writers left it as it was
+        self.is_cut = rest > 0 and (said > self._count or not is_known)
 
     def _bytes(self, begin: int, count: int) -> bytes:
         self._file.seek(begin)

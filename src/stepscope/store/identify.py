@@ -22,6 +22,7 @@ _PLANE_FIELDS: dict[int, int] = {
     number: Wire.VARINT if number is XPlane.ID else Wire.LEN for number in XPlane
 }
 GZIP_MAGIC = b"\x1f\x8b"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 XSPACE = "xspace"
 
 _XPLANE_NAME = re.compile(r"\.xplane\.pb(\.gz)?$", re.IGNORECASE)
@@ -51,6 +52,11 @@ _LEGACY_TOOLS = (
     "overview_page|input_pipeline|input_pipeline_analyzer|kernel_stats|tensorflow_stats|tf_stats"
     "|framework_op_stats|op_stats|memory_profile|memory_viewer|pod_viewer|op_profile|hlo_stats"
     "|roofline_model|tf_data_bottleneck_analysis|inference_profile|graph_viewer"
+)
+
+_GIVE = (
+    "Give a file of one of the formats in docs/importers.md, or record the program again: "
+    "stepscope record train.py."
 )
 
 # First match wins, so a narrower name comes before a wider one.
@@ -99,9 +105,22 @@ BY_NAME: tuple[NearMiss, ...] = (
     ),
     _kind(
         "other-profiler",
-        r"\.(ncu-rep|rocpd|prof|pstat)$",
+        r"\.ncu-rep$",
+        "A report of Nsight Compute: counters of single kernels, and no timeline.",
+        "Record the program with nsys profile, then nsys export --type sqlite --lazy=true "
+        "REPORT.nsys-rep, and open the .sqlite file.",
+    ),
+    _kind(
+        "other-profiler",
+        r"^perf\.data(\.old)?$",
+        "A recording of Linux perf in its own format; what perf script prints of it opens.",
+        "perf script -i perf.data > run.perf, then open run.perf.",
+    ),
+    _kind(
+        "other-profiler",
+        r"\.(rocpd|prof|pstat)$",
         "A recording of another profiler.",
-        "Record with tf.profiler or jax.profiler to get an .xplane.pb.",
+        _GIVE,
     ),
 )
 
@@ -202,7 +221,7 @@ def _more(head: Callable[[int], bytes], size: int) -> bytes:
 
 
 def _empty(path: str) -> Miss:
-    if path.removesuffix(".gz").endswith(".json"):
+    if not promises_xspace(path):
         return Miss(
             path,
             "empty-file",
@@ -239,8 +258,9 @@ _CONTENT: tuple[tuple[str, tuple[bytes, ...], str, str], ...] = (
     (
         "sqlite",
         (b"SQLite format 3\x00",),
-        "An SQLite database, but no export of a profiler.",
-        "Record with tf.profiler or jax.profiler to get an .xplane.pb.",
+        "An SQLite database, but none whose tables are a profiler's that is read here.",
+        "Give an export of Nsight Systems (nsys export --type sqlite), a database of rocprofv3 or "
+        "rocprof, or another of the formats in docs/importers.md.",
     ),
 )
 
@@ -282,7 +302,8 @@ def _unknown(path: str, size_bytes: int, first: bytes, promised: list[str]) -> M
             "json-file",
             "A JSON file, but not a trace: it has no traceEvents.",
             "Give a trace that torch.profiler exported (*.pt.trace.json), or a file that "
-            "tf.profiler, jax.profiler or the profiler service wrote (<host>.xplane.pb).",
+            "tf.profiler, jax.profiler or the profiler service wrote (<host>.xplane.pb); "
+            "docs/importers.md has the other formats.",
             size_bytes,
         )
     if not first:
@@ -291,6 +312,14 @@ def _unknown(path: str, size_bytes: int, first: bytes, promised: list[str]) -> M
             "not-an-xspace",
             f"The gzip stream is cut or damaged: nothing of its {size_bytes:,} bytes inflates.",
             "Copy the file again; if its program was killed, record again.",
+            size_bytes,
+        )
+    if first.startswith(_UTF16):
+        return Miss(
+            path,
+            "not-an-xspace",
+            "A text in UTF-16, as PowerShell's > writes; recordings are read in UTF-8.",
+            "iconv -f UTF-16 -t UTF-8 FILE > NEW writes one that opens.",
             size_bytes,
         )
     shown = first[:8].hex(" ")

@@ -13,7 +13,7 @@ import pytest
 
 from fuzz import worker as worker_module
 from fuzz.campaign import Campaign, _by_reader
-from fuzz.ledger import added, ledgers, on_record, record
+from fuzz.ledger import RUNNING, added, ledgers, on_record, record, settle
 from fuzz.target import Target
 from fuzz.targets import TARGETS
 from fuzz.worker import Worker
@@ -154,3 +154,17 @@ def test_what_was_tried_is_recorded_once(tmp_path: Path) -> None:
     assert (second["failed"], second["commit"], second["build"]) == (1, "abc", "sanitized")
     assert on_record(file, "sanitized") == {"scanner": 14, "imports:gecko": 25}
     assert not on_record(file, "plain")
+
+
+def test_what_a_worker_is_still_at_is_recorded_when_it_ended(tmp_path: Path) -> None:
+    running = ledgers(tmp_path) / f"sanitized-1{RUNNING}"
+    running.parent.mkdir()
+    said: dict[str, object] = {"counts": {"rpc": 7}, "failed": 0, "readers": {}, "opened": {}}
+    running.write_text(json.dumps(said))
+    file = tmp_path / "tried.jsonl"
+    settle(tmp_path, 60)  # written to a moment ago
+    record(tmp_path, file, build="sanitized", commit="abc", date="2026-11-24")
+    assert not on_record(file, "sanitized")
+    settle(tmp_path, 0, running)
+    record(tmp_path, file, build="sanitized", commit="abc", date="2026-11-24")
+    assert on_record(file, "sanitized") == {"rpc": 7}

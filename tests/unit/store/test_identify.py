@@ -33,6 +33,8 @@ NEAR_MISSES: dict[str, tuple[str, bytes, str]] = {
     "results as JSON": ("10.0.0.1.input_pipeline.json", b"{}", "tool-result"),
     "TensorBoard's events": ("events.out.tfevents.1.host", b"\x18\0\0\0", "event-file"),
     "Nsight's recording": ("report.nsys-rep", b"\x1f", "nsight-report"),
+    "Nsight Compute's report": ("a.ncu-rep", b"NVR\0", "other-profiler"),
+    "perf's own file": ("perf.data", b"PERFILE2", "other-profiler"),
     "a Git LFS pointer": (
         "host.xplane.pb",
         b"version https://git-lfs.github.com/spec",
@@ -82,6 +84,22 @@ def test_a_trace_that_is_empty_or_cut_is_not_blamed_on_other_profilers(tmp_path:
         with pytest.raises(StoreError, match=why) as caught:
             find(tmp_path / name)
         assert "TensorFlow" not in str(caught.value) and "First bytes ()" not in str(caught.value)
+
+
+def test_an_empty_file_of_another_tool_is_not_blamed_on_tensorflow(tmp_path: Path) -> None:
+    for name in ("a.sqlite", "a.pftrace", "empty"):
+        (tmp_path / name).touch()
+        with pytest.raises(StoreError, match="its program ended before") as caught:
+            find(tmp_path / name)
+        assert "TensorFlow" not in str(caught.value)
+
+
+def test_text_in_utf_16_is_told_how_to_become_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_bytes('{"traceEvents": []}'.encode("utf-16"))
+    with pytest.raises(StoreError, match="UTF-16") as caught:
+        find(path)
+    assert "iconv" in caught.value.hint
 
 
 def test_reasons_are_distinct_per_kind() -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import one_of
 from stepscope.formats.kineto.categories import KIND, OTHER
 from stepscope.formats.kineto.names import has_direction
 from stepscope.formats.kineto.session_timeline import (
@@ -62,7 +63,7 @@ def tell_kinds(trace: Trace, slices: Slices) -> str:
         return OF_ONE_RUN
     kinds = np.asarray([_kind(name) for name in slices.names], np.uint8)
     kind = kinds[slices.name]
-    on_device = np.isin(kind, _ON_DEVICE)
+    on_device = one_of(kind, _ON_DEVICE)
     count = np.bincount(slices.place, minlength=len(slices.places))
     streams = np.bincount(slices.place, on_device, len(slices.places)) >= _STREAM_FRAC * count
     streams &= count > 0

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import one_of
 from stepscope.formats.kineto.scan import HAS_DURATION
 from stepscope.formats.kineto.times import EventTimes
 from stepscope.formats.kineto.trace import Trace
@@ -51,7 +52,7 @@ class RangeEnds:
     def _on_threads(self) -> None:
         """Phases B and E nest on their thread."""
         phase = self._columns["phase"]
-        rows = np.flatnonzero(np.isin(phase, (_BEGIN, _END)) & self._times.has_start)
+        rows = np.flatnonzero(one_of(phase, (_BEGIN, _END)) & self._times.has_start)
         if len(rows):
             self._pair(rows, self._place_of[rows], phase[rows] == _BEGIN)
 
@@ -62,14 +63,12 @@ class RangeEnds:
         """
         columns = self._columns
         phase = columns["phase"]
-        rows = np.flatnonzero(
-            np.isin(phase, (*_ASYNC_BEGINS, *_ASYNC_ENDS)) & self._times.has_start
-        )
+        rows = np.flatnonzero(one_of(phase, (*_ASYNC_BEGINS, *_ASYNC_ENDS)) & self._times.has_start)
         if not len(rows):
             return
         keys = (columns["pid"][rows], columns["category"][rows], columns["ident"][rows])
         group = np.unique(np.stack(keys).astype(np.int64), axis=1, return_inverse=True)[1].ravel()
-        begin = self._pair(rows, group, np.isin(phase[rows], _ASYNC_BEGINS))
+        begin = self._pair(rows, group, one_of(phase[rows], _ASYNC_BEGINS))
         used, inverse = np.unique(self._place_of[begin], return_inverse=True)
         places = self._trace.places
         found = []

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import distinct_codes
+from stepscope.columns import distinct_codes, one_of
 from stepscope.formats.kineto import categories
 from stepscope.formats.kineto.args import NONE, EventArgs
 from stepscope.formats.kineto.categories import KIND, OTHER
@@ -87,11 +87,11 @@ class _Reader:
         phase = columns["phase"]
         good = self._named() & has_start
         is_memory = self._is_memory(phase) & good
-        is_instant = np.isin(phase, _INSTANTS) & good & ~is_memory
+        is_instant = one_of(phase, _INSTANTS) & good & ~is_memory
         is_slice = (phase == SLICE) & good
         self._count_left_out(good)
         self._memory(np.flatnonzero(is_memory))
-        self._flows(np.flatnonzero(np.isin(phase, (_FLOW_BEGIN, _FLOW_END)) & has_start))
+        self._flows(np.flatnonzero(one_of(phase, (_FLOW_BEGIN, _FLOW_END)) & has_start))
         self._counters(np.flatnonzero((phase == _COUNTER) & good))
         self._metadata(np.flatnonzero(phase == _META))
         self._slices(np.flatnonzero(is_slice | is_instant).astype(np.int32))
@@ -106,11 +106,11 @@ class _Reader:
         """
         columns, trace = self._scanned.columns, self._trace
         phase = columns["phase"]
-        others = phase[(phase != 0) & ~np.isin(phase, _KNOWN)]
+        others = phase[(phase != 0) & ~one_of(phase, _KNOWN)]
         for code, count in zip(*(one.tolist() for one in np.unique(others, return_counts=True)),
                                strict=True):  # fmt: skip
             trace.unshown[chr(code)] = count
-        timed = np.isin(phase, (SLICE, _COUNTER, *_INSTANTS))
+        timed = one_of(phase, (SLICE, _COUNTER, *_INSTANTS))
         # XLA ends its lists with an empty object, so that each event may have a comma behind it.
         empty = (phase == 0) & (columns["flags"] == 0) & (columns["values"] == 0)
         empty &= (columns["name"] < 0) & (columns["pid"] < 0) & (columns["chain"] < 0)
@@ -162,7 +162,7 @@ class _Reader:
 
     def _is_memory(self, phase: NDArray[np.uint8]) -> Bool:
         number = self._texts.find(_MEMORY)
-        found: Bool = np.isin(phase, _INSTANTS) & (self._scanned.columns["name"] == number)
+        found: Bool = one_of(phase, _INSTANTS) & (self._scanned.columns["name"] == number)
         return found
 
     def _slices(self, rows: I32) -> None:

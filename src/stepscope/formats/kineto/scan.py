@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import one_of
 from stepscope.formats.kineto.categories import ARROWS_TO_BACKWARD
 from stepscope.formats.kineto.event_rows import EventRows, OwnValues, ValueRows
 from stepscope.formats.kineto.texts import TraceTexts, lenient_json
@@ -341,7 +342,7 @@ class _Scan:
         values = {name: column[: self._reader.value_row] for name, column in
                   self._value_block.items()}  # fmt: skip
         category = block["category"][:count]
-        left_out = np.isin(block["phase"][:count], _ARROWS) & ~np.isin(category, self._followed)
+        left_out = one_of(block["phase"][:count], _ARROWS) & ~np.isin(category, self._followed)
         for one, times in zip(*np.unique(category[left_out], return_counts=True), strict=True):
             self._arrows[int(one)] = self._arrows.get(int(one), 0) + int(times)
         row = (np.cumsum(~left_out, dtype=np.int32) - 1) + self._events.count

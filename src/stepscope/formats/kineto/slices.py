@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import distinct_codes
+from stepscope.columns import distinct_codes, one_of
 from stepscope.formats.kineto.categories import KIND
 from stepscope.formats.kineto.texts import whole as whole_of
 from stepscope.formats.kineto.trace import Trace
@@ -136,8 +136,7 @@ class Slices:
 
     def is_kind(self, *kinds: str) -> Bool:
         """Which slices are of one of these kinds."""
-        found: Bool = np.isin(self.kind, [KIND[kind] for kind in kinds])
-        return found
+        return one_of(self.kind, [KIND[kind] for kind in kinds])
 
     def rows(self, *kinds: str) -> I64:
         """The rows of these kinds."""

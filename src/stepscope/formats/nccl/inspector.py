@@ -198,7 +198,8 @@ class _Record:
         self.source = text_of(found.get(f"{prefix}_timing_source"))
         self.bytes = min(max(whole(found.get(f"{prefix}_msg_size_bytes")), 0), _MOST_BYTES)
         rate = found.get(f"{prefix}_algobw_gbs")
-        if _GATHERS.search(self.collective) and isinstance(rate, (int, float)):
+        is_gather = _GATHERS.search(self.collective) is not None
+        if is_gather and isinstance(rate, (int, float)) and 0 <= rate < _MOST_BYTES:
             self._set_message(rate * 1e3 * self.length_us)
         times = found.get("event_trace_ts")
         if isinstance(times, dict):

@@ -14,6 +14,7 @@ from stepscope.formats.format import Input
 from stepscope.formats.launched import LaunchedRecording, to_space
 from stepscope.formats.launched.recorded import I64, NONE
 from stepscope.formats.rocprof.work import (
+    DIMS,
     LACKS,
     Agent,
     RocmKernel,
@@ -26,6 +27,16 @@ if TYPE_CHECKING:
     import polars as pl
 
 TITLE: Final = "rocprofv3 CSV"
+_TIMES: Final = ("Start_Timestamp", "End_Timestamp")
+_DIMS: Final = {one: one.title() for one in DIMS}
+_NUMBERS: Final = (
+    *_TIMES, *_DIMS.values(), "Agent_Id", "Source_Agent_Id", "Destination_Agent_Id", "Queue_Id",
+    "Stream_Id", "Correlation_Id", "Dispatch_Id", "Process_Id", "Thread_Id", "VGPR_Count",
+    "Accum_VGPR_Count", "SGPR_Count", "Scratch_Size", "Private_Segment_Size", "LDS_Block_Size",
+    "Group_Segment_Size",
+)  # fmt: skip
+# "Agent 2": the number alone.
+_NUMBER: Final = r"(\d{1,18})\s*$"
 
 
 def open_csv(pieces: Input, *, file: str) -> Space:
@@ -67,16 +78,16 @@ class _Rows:
     def __init__(self, table: pl.DataFrame, recorded: LaunchedRecording) -> None:
         self._recorded = recorded
         self._table = table
-        start, end = self._numbers("Start_Timestamp"), self._numbers("End_Timestamp")
+        self._columns = _whole_numbers(table)
+        start, end = (self._numbers(one) for one in _TIMES)
         kept = (start > 0) & (end > 0)
         if not kept.all():
             recorded.warnings.append(
                 f"{int((~kept).sum()):,} rows have no time; they are left out."
             )
             self._table = table.filter(kept)
-        self._times = {
-            "start": self._numbers("Start_Timestamp"), "end": self._numbers("End_Timestamp"),
-        }  # fmt: skip
+            self._columns = {name: one[kept] for name, one in self._columns.items()}
+        self._times = dict(zip(("start", "end"), map(self._numbers, _TIMES), strict=True))
 
     def read(self) -> None:
         """All rows."""
@@ -91,19 +102,16 @@ class _Rows:
 
     def _numbers(self, *names: str) -> I64:
         """A column of whole numbers, under the first of these names that there is."""
-        import polars as pl
+        found = next((one for one in names if one in self._columns), None)
+        return (
+            np.full(self._table.height, NONE, np.int64) if found is None else self._columns[found]
+        )
 
-        for name in names:
-            if name in self._table.columns:
-                # "Agent 2": the number alone.
-                digits = self._table[name].str.extract(r"(\d{1,18})\s*$")
-                found = digits.cast(pl.Int64, strict=False).fill_null(NONE)
-                return found.to_numpy().astype(np.int64)
-        return np.full(self._table.height, NONE, np.int64)
+    def _texts(self, name: str) -> list[str]:
+        return [one or "" for one in self._table[name].to_list()]
 
     def _codes(self, name: str) -> I64:
-        texts = self._table[name].fill_null("").to_list()
-        return self._recorded.texts.codes(texts)
+        return self._recorded.texts.codes(self._texts(name))
 
     def _agents(self, *columns: I64) -> dict[int, Agent]:
         """Agents by the number in the file; GPUs are numbered in its order."""
@@ -135,15 +143,12 @@ class _Rows:
             "private": self._numbers("Scratch_Size", "Private_Segment_Size"),
             "group": self._numbers("LDS_Block_Size", "Group_Segment_Size"),
         }
-        for what in ("grid", "workgroup"):
-            for axis in "xyz":
-                title = f"{what.capitalize()}_Size_{axis.upper()}"
-                columns[f"{what}_size_{axis}"] = self._numbers(title)
+        columns |= {name: self._numbers(title) for name, title in _DIMS.items()}
         add_dispatches(self._recorded, columns, self._agents(agent), kernels, 0)
 
     def _copies(self) -> None:
         source, target = self._numbers("Source_Agent_Id"), self._numbers("Destination_Agent_Id")
-        direction = self._table["Direction"].fill_null("").to_list()
+        direction = self._texts("Direction")
         agents: dict[int, Agent] = {}
         for ends, one in zip(
             zip(source.tolist(), target.tolist(), strict=True), direction, strict=True
@@ -182,3 +187,13 @@ class _Rows:
         for wanted, is_range in ((~is_marker, False), (is_marker, True)):
             some = {key: column[wanted] for key, column in columns.items()}
             add_calls(self._recorded, name[wanted], some, 0, max(pid, 0), is_range=is_range)
+
+
+def _whole_numbers(table: pl.DataFrame) -> dict[str, I64]:
+    """The columns of whole numbers that a table has: all at once, as each query has its price."""
+    import polars as pl
+
+    some = [name for name in _NUMBERS if name in table.columns]
+    digits = pl.col(some).str.extract(_NUMBER)
+    found = table.select(digits.cast(pl.Int64, strict=False).fill_null(NONE))
+    return {name: found[name].to_numpy() for name in some}

@@ -14,14 +14,12 @@ import numpy as np
 
 from stepscope.columns.space import Space
 from stepscope.formats.format import Input
-from stepscope.formats.stacks.samples import StackFrame, Stacks, to_space
+from stepscope.formats.stacks.samples import StackFrame, Stacks, sample_length, to_space
 
 TITLE: Final = "collapsed stacks"
-#: What a sample is shown as, since the file does not say how often it looked.
-SAMPLE_NS: Final = 10_000_000
 _LACKS: Final = (
     "Imported from collapsed stacks. They say how often each stack was seen, not when: a sample is "
-    "shown as 10 ms, in no order of time."
+    "shown as {length}, in no order of time."
 )
 _LINE: Final = re.compile(r"(?P<stack>.*\S)[ \t]+(?P<count>\d{1,18})\s*")
 # py-spy and pyperf write "step (train.py:12)", Python's own sampler "train.py:step:12".
@@ -34,7 +32,7 @@ _LONGEST_LINE: Final = 1 << 20
 
 def open_file(pieces: Input, *, file: str) -> Space:
     """The stacks of a file; raises ``FormatError`` where there are none."""
-    stacks = Stacks(TITLE, _LACKS)
+    stacks = Stacks(TITLE, "")
     known: dict[str, int] = {}
     threads: dict[str, tuple[array[int], array[int]]] = {}
     unknown = 0
@@ -54,8 +52,11 @@ def open_file(pieces: Input, *, file: str) -> Space:
     del known
     if unknown:
         stacks.warnings.append(f"{unknown:,} lines are not stacks and are left out.")
+    most = max((sum(counts) for _, counts in threads.values()), default=0)
+    sample_ns, length = sample_length(most)
+    stacks.origin = _LACKS.format(length=length)
     for number, (name, (nodes, counts)) in enumerate(threads.items(), 1):
-        total = np.asarray(counts, np.int64) * SAMPLE_NS
+        total = np.asarray(counts, np.int64) * sample_ns
         stacks.add_totals(name or "all threads", number, np.asarray(nodes, np.int64), total)
     return to_space(stacks, file=file)
 

@@ -13,7 +13,7 @@ import numpy as np
 from stepscope.columns.space import Space
 from stepscope.errors import DecodeError, FormatError
 from stepscope.formats.format import Input
-from stepscope.formats.stacks.samples import StackFrame, Stacks, to_space
+from stepscope.formats.stacks.samples import StackFrame, Stacks, sample_length, to_space
 from stepscope.wire.read import packed_varints, values
 
 TITLE: Final = "a pprof profile"
@@ -125,7 +125,9 @@ def _shown(profile: _Profile) -> tuple[int, int, str]:
     if profile.period and period_unit in _NS:
         length = min(profile.period, 1 << 40) * _NS[period_unit]
         return at, length, f"Shown are {kind or 'samples'} of {length / 1e6:g} ms each."
-    return at, 10**7, f"Shown are {kind or 'samples'}, as 10 ms each."
+    count = sum(amounts[at] for _, amounts in profile.samples if at < len(amounts))
+    length, words = sample_length(count)
+    return at, length, f"Shown are {kind or 'samples'}, as {words} each."
 
 
 def _frames(profile: _Profile, stacks: Stacks) -> dict[int, list[int]]:

@@ -34,6 +34,8 @@ _PYTHON: Final = re.compile(r"\.pyx?$|^<(frozen|string|stdin|ipython)", re.IGNOR
 _PROCESS: Final = re.compile(r"(process \d{1,10}):.*", re.DOTALL)
 _REACH_NS: Final = 1 << 51  # 26 days
 _FRAME_BITS: Final = 32
+_SAMPLES: Final = ((10_000_000, "10 ms"), (1_000, "1 µs"), (1, "1 ns"))
+_DAY_NS: Final = 86_400 * 10**9
 
 
 class StackFrame(NamedTuple):
@@ -267,6 +269,17 @@ def _runs(column: I64, broken: NDArray[np.bool_], start: I64, until: I64) -> tup
     there = column[first] >= 0
     first, last = first[there], last[there]
     return column[first], start[first], until[last] - start[first]
+
+
+def sample_length(count: float) -> tuple[int, str]:
+    """What a sample is shown as where the file does not say: in ns, and in words.
+
+    Some samplers count microseconds or cycles: a sample is so short that all of them fit a day.
+
+    Args:
+        count: Of all samples of a thread.
+    """
+    return next((one for one in _SAMPLES if count * one[0] <= _DAY_NS), _SAMPLES[-1])
 
 
 def within_reach(times: I64) -> I64:

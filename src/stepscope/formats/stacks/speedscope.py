@@ -15,6 +15,7 @@ from stepscope.formats.stacks.samples import (
     SampledThread,
     StackFrame,
     Stacks,
+    sample_length,
     to_space,
     whole_ns,
     within_reach,
@@ -27,7 +28,7 @@ _LACKS: Final = (
     "it was taken."
 )
 _NS: Final = {
-    "nanoseconds": 1.0, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9, "none": 1e7,
+    "nanoseconds": 1.0, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9,
     "bytes": 1.0,
 }  # fmt: skip
 _PROFILE: Final = ("profiles", "*")
@@ -75,7 +76,10 @@ def open_file(pieces: Input, *, file: str) -> Space:
         stacks.warnings.append(f"{lost:,} samples or events cannot be read; they are left out.")
     units = {one.unit for one in profiles}
     if units & {"none", "bytes"}:
-        stacks.origin += " Samples without a unit are shown as 10 ms each, bytes as ns."
+        stacks.origin += (
+            " Samples without a unit are shown as 10 ms each (as 1 µs or 1 ns where they would not "
+            "fit a day), bytes as ns."
+        )
     if not frames:
         raise FormatError(TITLE, parts.damage or "it has no frames", file=file)
     return to_space(stacks, file=file)
@@ -138,9 +142,18 @@ class _Profile:
         unit = self._values.get("unit")
         return unit if isinstance(unit, str) and unit in _NS else "none"
 
+    def _scale(self) -> float:
+        """What makes ns of its times and weights."""
+        if self.unit != "none":
+            return _NS[self.unit]
+        times = whole_ns([at for _, at, _ in self._opened], 1.0)
+        if len(times):
+            return sample_length(float(times.max()) - float(times.min()))[0]
+        return sample_length(float(whole_ns(self._weights, 1.0).sum(dtype=np.float64)))[0]
+
     def thread(self, number: int, frames: int) -> SampledThread:
         """The profile as a thread."""
-        scale, begin = _NS[self.unit], self._values.get("startValue")
+        scale, begin = self._scale(), self._values.get("startValue")
         name = self._values.get("name")
         name = name if isinstance(name, str) else ""
         if self._opened:

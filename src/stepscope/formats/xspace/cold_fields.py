@@ -65,13 +65,16 @@ class Fields:
 
     def __getitem__(self, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Fields:
         """The chosen rows."""
-        return Fields(*(getattr(self, column)[chosen] for column in _COLUMNS))
+        return Fields(
+            self.parent[chosen], self.tag[chosen], self.begin[chosen], self.prefix[chosen],
+            self.value[chosen], self.end[chosen],
+        )  # fmt: skip
 
     def of(self, number: int, wire: Wire) -> Fields:
         """The fields with this number and wire type."""
-        if not len(self):
-            return self
-        return self[self.tag == np.uint64(number << 3 | wire)]
+        chosen = self.tag == np.uint64(number << 3 | wire)
+        # Most of the fields that a message may have are in none of them.
+        return self[chosen] if chosen.any() else self[:0]
 
     def other_than(self, known: Sequence[tuple[int, Wire]]) -> Fields:
         """The fields that are none of ``known``: unknown to this version, or oddly typed."""

@@ -232,4 +232,4 @@ def _listed(kinds: set[str]) -> str:
 
 def _unevenness(cycle: Cycle) -> float:
     gaps = np.diff(cycle.start_ps).astype(np.float64)
-    return float(gaps.std() / gaps.mean()) if gaps.mean() > 0 else np.inf
+    return float(gaps.std() / gaps.mean()) if len(gaps) and gaps.mean() > 0 else np.inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -332,3 +333,17 @@ def test_names_read_from_pages_are_those_that_sqlite_gives(
     by_pages = lines(opened(path))
     monkeypatch.setattr(TablePages, "read", lambda *_: None)
     assert lines(opened(path)) == by_pages
+
+
+def test_a_file_that_is_cut_within_its_last_page_says_so(tmp_path: Path) -> None:
+    kernels = [kernel(300 + n, 500 + n, 1, n) for n in range(1, 10)]
+    ranges = [range_(90 * n, 90 * n + 70, "step 1") for n in range(1, 10)]
+    path = export(tmp_path / "whole.sqlite", kernels=kernels, ranges=ranges)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA page_size = 512")
+        database.execute("VACUUM")
+    assert not opened(path).warnings
+    # SQLite takes zeros for what is missing of the page: nine rows without a value.
+    cut = tmp_path / "cut.sqlite"
+    cut.write_bytes(path.read_bytes()[:-100])
+    assert any("ends within a page" in one for one in opened(cut).warnings)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import stepscope
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats import FORMATS
@@ -219,3 +220,12 @@ def test_broken_bytes_open_or_say_why_not() -> None:
             FORMATS["perfetto"].open([bytes(broken[:cut])], "a")  # type: ignore[arg-type]  # only read in order
         except FormatError as error:
             assert error.why
+
+
+@pytest.mark.filterwarnings("error")
+def test_events_that_come_back_at_one_moment_are_no_steps(tmp_path: Path) -> None:
+    path = tmp_path / "again.pftrace"
+    whole = small() * 200
+    path.write_bytes(whole[: len(whole) * 2 // 3 + 1])
+    with stepscope.open(path) as session:
+        assert len(session.overview_page().headline) > 0

@@ -286,3 +286,28 @@ def test_what_cprofile_wrote_is_still_another_profilers(tmp_path: Path) -> None:
     cProfile.runctx("sum(range(3))", {}, {}, str(path))
     with pytest.raises(StepscopeError, match="another profiler"):
         find(path)
+
+
+@pytest.mark.parametrize(
+    ("count", "length_ns"), [(12, 10_000_000), (20_000_000, 1_000), (10**12, 1)], ids=str
+)
+def test_samples_without_a_unit_are_so_short_that_they_fit_a_day(
+    tmp_path: Path, count: int, length_ns: int
+) -> None:
+    path = tmp_path / "a.folded"
+    path.write_text(f"main;step {count}\nmain;load 3\n")
+    space = opened(path)
+    whole = max(event["length"] for events in lines(space).values() for event in events)
+    assert whole == (count + 3) * length_ns
+    said = " ".join(stepscope.open(path).overview_page().completeness.notes)
+    assert {10_000_000: "10 ms", 1_000: "1 µs", 1: "1 ns"}[length_ns] in said
+    profile = speedscope()
+    profile["profiles"] = [
+        {"type": "sampled", "name": "a", "unit": "none", "startValue": 0, "endValue": count + 3,
+         "samples": [[0], [0, 1]], "weights": [3, count]}
+    ]  # fmt: skip
+    path = tmp_path / "a.speedscope.json"
+    path.write_text(json.dumps(profile))
+    space = opened(path)
+    whole = max(event["length"] for events in lines(space).values() for event in events)
+    assert whole == (count + 3) * length_ns
