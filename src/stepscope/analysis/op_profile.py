@@ -80,7 +80,7 @@ class NodeRow(Row):
     flops: Annotated[float, Column("FLOPs", kind="number", hidden=True)]
     model_flops: Annotated[float, Column("Model FLOPs", kind="number", hidden=True)]
     accessed_bytes: Annotated[float, Column("Bytes accessed", unit="B", kind="bytes", hidden=True)]
-    hbm_bw_gibps: Annotated[float, Column("HBM bandwidth", unit="GiB/s", kind="rate")]
+    hbm_bw_gbps: Annotated[float, Column("HBM bandwidth", unit="GB/s", kind="rate")]
     hbm_bw_frac: Annotated[float, Column("HBM bandwidth / peak", unit="%", kind="ratio")]
     on_chip_read_bw_frac: Annotated[
         float, Column("On-chip read / peak", unit="%", kind="ratio", hidden=True)
@@ -120,7 +120,7 @@ class OpProfile(Result):
         total_time_us: Time of the root.
         idle_time_us: Time without any op, summed over devices, counted or not.
         device_type: What ran the ops.
-        peak_gflops, peak_hbm_bw_gibps: What utilisation refers to; None where unknown.
+        peak_gflops, peak_hbm_bw_gbps: What utilisation refers to; None where unknown.
     """
 
     tool = "op_profile"
@@ -130,7 +130,7 @@ class OpProfile(Result):
     idle_time_us: float
     device_type: str
     peak_gflops: float
-    peak_hbm_bw_gibps: float
+    peak_hbm_bw_gbps: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def op_profile(profile: Profile, options: Options = Options()) -> OpProfile:
         idle_time_us=us(totals.idle_ps),
         device_type=active.device_type,
         peak_gflops=active.peaks.flops / 1e9,
-        peak_hbm_bw_gibps=active.peaks.hbm_bytes / (1 << 30),
+        peak_hbm_bw_gbps=active.peaks.hbm_bytes / 1e9,
     )
 
 
@@ -233,7 +233,7 @@ def _columns(placed: list[_Placed], whole_ps: int, peaks: Peaks) -> dict[str, An
         "flops": [node.costs[COST_FIELDS.index("flops")] for node in nodes],
         "model_flops": [node.costs[COST_FIELDS.index("model_flops")] for node in nodes],
         "accessed_bytes": [node.costs[COST_FIELDS.index("bytes")] for node in nodes],
-        "hbm_bw_gibps": found.hbm_gibps,
+        "hbm_bw_gbps": found.hbm_gbps,
         "hbm_bw_frac": found.hbm_frac,
         "on_chip_read_bw_frac": found.on_chip_read_frac,
         "on_chip_write_bw_frac": found.on_chip_write_frac,
