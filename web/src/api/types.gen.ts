@@ -3129,6 +3129,8 @@ export interface OpProfile extends ResultBody {
   readonly nodes: TableOf<OpProfileNodeRow>;
   readonly total_time_us: number | null;
   readonly idle_time_us: number | null;
+  readonly idle_frac: number | null;
+  readonly idle_of: string;
   readonly device_type: string;
   readonly peak_gflops: number | null;
   readonly peak_hbm_bw_gbps: number | null;

@@ -126,7 +126,14 @@ function figures(result: OpProfileResult): Fact[] {
       value: time(result.total_time_us),
       note: result.device_type ? `on ${result.device_type}` : "device type not known",
     },
-    { label: "Idle", value: time(result.idle_time_us), note: "summed over devices" },
+    {
+      label: "Idle",
+      value: time(result.idle_time_us),
+      note:
+        result.idle_frac === null
+          ? "summed over devices"
+          : `${percent(result.idle_frac)} of ${result.idle_of}, summed over devices`,
+    },
     {
       label: "FLOP utilisation",
       value: use === null ? MISSING : percent(use),
