@@ -70,7 +70,8 @@ def test_a_recording_of_a_cpu_has_no_idle_devices() -> None:
 def test_the_headline_names_the_largest_part_without_the_programs_number() -> None:
     found = op_profile.op_profile(on_gpu())
     assert found.headline == (
-        "75.0% of the time goes to jit_f; devices are idle for 25.0% of the time from first to last op."
+        "75.0% of the time goes to jit_f; "
+        "devices are idle for 25.0% of the time from first to last op."
     )
     options = op_profile.Options(include_idle=False)
     assert op_profile.op_profile(on_gpu(), options).headline == "100.0% of the time goes to jit_f."
