@@ -507,9 +507,10 @@ export interface OpsGrowth {
 export interface UnusedGradients {
   readonly time_ms: number | null;
   readonly ops: number | null;
+  readonly longest: string;
   readonly function: string;
   readonly file: string;
-  readonly line: number;
+  readonly line: number | null;
   readonly caller: string;
 }
 
