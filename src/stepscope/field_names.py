@@ -22,9 +22,8 @@ _UNITS: Final = {
     "_flops": "FLOP",
     "_tflop": "TFLOP",
     "_tflops": "TFLOP/s",
-    "_gbps": "GB/s",
     "_gflops": "GFLOP/s",
-    "_gibps": "GiB/s",
+    "_gbps": "GB/s",
     "_gbitps": "Gbit/s",
 }
 _WORDS: Final = {

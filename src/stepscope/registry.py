@@ -18,7 +18,7 @@ from stepscope.result import Finding, Result, Severity
 
 if TYPE_CHECKING:
     from stepscope.advice.results import Results
-    from stepscope.tables.core.profile import Profile, TimeBase
+    from stepscope.tables.core.profile import Profile, StepsOf, TimeBase
     from stepscope.tables.recording.evidence import Evidence
 
 
@@ -98,6 +98,7 @@ class Tool:
         needs: What it needs from a profile; all must be met.
         times_of: What its times can be of, first what they are of by itself; empty where nothing
             it says is a sum or a mean.
+        steps_of: Whose its steps are where several hosts run them; sums add all hosts up.
         opens: Options that its page opens with, by name; the defaults of ``options`` serve
             scripts. As quick as a ``Need``: every page asks it.
     """
@@ -111,6 +112,7 @@ class Tool:
     result: type[Result]
     needs: tuple[Need, ...] = ()
     times_of: tuple[TimeBase, ...] = ()
+    steps_of: StepsOf = "sum"
     opens: Callable[[Profile], Mapping[str, str]] = lambda _: {}
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from stepscope.analysis.hlo_stats import hlo_stats
 from stepscope.analysis.op_profile import Options as TreeOptions
 from stepscope.analysis.op_profile import op_profile
 from stepscope.analysis.roofline_model import roofline_model
-from tests.oracle.recorded import answer, recording, rows
+from tests.oracle.recorded import answer, in_decimal_units, recording, rows
 
 WITH_HLO = (
     "jax-mi300x/jax08_attention",
@@ -42,6 +42,8 @@ NO_ELEMENTWISE = ("gemm_fusion_dot_general.1", "wrapped_broadcast", "copy.1")
 # * asynchronous ops: the incumbent counts the bytes of a copy where it starts, 6 ns at 10^9 GiB/s;
 #   ours where the program waits for it.
 ASYNC_START = "copy-start"
+# * the unit of bandwidth: GB/s here, GiB/s there (`in_decimal_units`).
+BANDWIDTHS = {"memory_bw_gbps": "measured_memory_bw", "hbm_bw_gbps": "hbm_bw"}
 # * idle time: the incumbent takes the device's span less Σ time of its ops, which counts time that
 #   two streams share twice (reference §12.7); ours takes the span less the union. µs shared:
 SHARED_US = {"jax-mi300x/jax_conv_minimal_08": 4.2}
@@ -99,9 +101,9 @@ def test_rates_equal_the_incumbents_where_it_counts_alike(name: str) -> None:
         row = ours[key]
         if key[1] in SEVERAL_KERNELS or wanted["category"] in ("custom-call", ASYNC_START):
             continue
-        bandwidth = row["memory_bw_gibps"]
-        assert bandwidth == pytest.approx(wanted["measured_memory_bw"], rel=1e-5), key
-        assert row["hbm_bw_gibps"] == pytest.approx(wanted["hbm_bw"], rel=1e-5), key
+        for mine, its in BANDWIDTHS.items():
+            bandwidth = in_decimal_units(mine, wanted[its])
+            assert row[mine] == pytest.approx(bandwidth, rel=1e-5), key
         if row["core_type"] or key[1] in NO_ELEMENTWISE:
             assert row["flop_rate_gflops"] == pytest.approx(wanted["normalized_flop_rate"])
         compared += 1
@@ -159,8 +161,8 @@ def test_limits_of_the_device_equal_the_incumbents(name: str) -> None:
     device = roofline_model(recording(name)).device
     assert device.peak_gflops == pytest.approx(float(limits["peak_flop_rate"]), rel=1e-5)
     factor = TRUE_BANDWIDTH.get(name.partition("/")[0], 1)
-    peak = float(limits["peak_hbm_bw"]) * factor
-    assert device.peak_hbm_bw_gibps == pytest.approx(peak, rel=1e-5)
+    peak = in_decimal_units("peak_gbps", float(limits["peak_hbm_bw"]) * factor)
+    assert device.peak_hbm_bw_gbps == pytest.approx(peak, rel=1e-5)
     wanted = float(limits["hbm_ridge_point"]) / factor
     assert device.hbm_ridge_flop_per_byte == pytest.approx(wanted, rel=1e-5)
 
@@ -173,13 +175,13 @@ def test_the_program_on_a_tpu_roofline_equals_the_incumbents() -> None:
         ("total_time_us", "total_time"),
         ("time_per_device_us", "total_time_per_core"),
         ("flop_rate_gflops", "measured_flop_rate"),
-        ("hbm_bw_gibps", "hbm_bw"),
+        ("hbm_bw_gbps", "hbm_bw"),
         ("hbm_operational_intensity", "hbm_operational_intensity"),
         ("roofline_efficiency_frac", "roofline_efficiency"),
         ("optimal_flop_rate_gflops", "optimal_flop_rate"),
         ("bound_by", "bound_by"),
     ):
-        value = wanted[theirs]
+        value = in_decimal_units(ours, wanted[theirs])
         assert found[ours] == (value if isinstance(value, str) else pytest.approx(value, rel=1e-6))
 
 

@@ -12,7 +12,7 @@ from stepscope.field_names import adds_up, is_cumulative, is_share, label_of, un
     [
         ("self_time_us", "Self time"),
         ("host_tf_op_frac", "Host TF op"),
-        ("peak_hbm_bw_gibps", "Peak HBM bandwidth"),
+        ("peak_hbm_bw_gbps", "Peak HBM bandwidth"),
         ("p95", "95th percentile"),
         ("collective_table", "Collective"),
         ("step_table", "Steps"),

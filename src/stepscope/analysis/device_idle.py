@@ -480,6 +480,7 @@ TOOL = Tool(
     options=Options,
     result=DeviceIdle,
     times_of=("step", "recording"),
+    steps_of="mean",
     needs=(
         Need(
             met=lambda profile: any(map(has_device_events, profile.hosts)),

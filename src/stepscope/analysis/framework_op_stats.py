@@ -57,7 +57,7 @@ class OpRow(Row):
     host_self_time_frac: Annotated[float, Column("Share of host self time", unit="%", kind="ratio")]
     host_cumulative_frac: Annotated[float, Column("Host cumulative", unit="%", kind="ratio")]
     flop_rate_gflops: Annotated[float, Column("FLOP rate", unit="GFLOP/s", kind="rate")]
-    memory_bw_gibps: Annotated[float, Column("Memory bandwidth", unit="GiB/s", kind="rate")]
+    memory_bw_gbps: Annotated[float, Column("Memory bandwidth", unit="GB/s", kind="rate")]
     operational_intensity: Annotated[
         float, Column("Operational intensity", unit="FLOP/B", kind="rate")
     ]
@@ -178,7 +178,7 @@ def _row(side: str, totals: OpTotals, row: int) -> dict[str, Any]:
         "self_time_us": us(self_ps),
         "avg_self_time_us": us(self_ps) / (runs or 1),
         "flop_rate_gflops": flops / seconds / 1e9 if seconds else nan,
-        "memory_bw_gibps": accessed / seconds / 2**30 if seconds else nan,
+        "memory_bw_gbps": accessed / seconds / 1e9 if seconds else nan,
         "operational_intensity": flops / accessed if accessed else nan,
         "tensor_core_frac": int(totals.tensor_core_ps[row]) / self_ps
         if side == "Device" and self_ps
@@ -199,7 +199,7 @@ def _idle_row(side: str, idle_ps: int) -> dict[str, Any]:
         "self_time_us": us(idle_ps),
         "avg_self_time_us": 0.0,
         "flop_rate_gflops": nan,
-        "memory_bw_gibps": nan,
+        "memory_bw_gbps": nan,
         "operational_intensity": nan,
         "tensor_core_frac": nan,
         "eager": "",

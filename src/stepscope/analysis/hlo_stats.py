@@ -64,13 +64,13 @@ class HloRow(Row):
             help="8-bit work counts half and 4-bit a quarter, to compare with the device's peak.",
         ),
     ]
-    memory_bw_gibps: Annotated[float, Column("Memory bandwidth", unit="GiB/s", kind="rate")]
-    hbm_bw_gibps: Annotated[float, Column("HBM bandwidth", unit="GiB/s", kind="rate")]
-    on_chip_read_bw_gibps: Annotated[
-        float, Column("On-chip read", unit="GiB/s", kind="rate", hidden=True)
+    memory_bw_gbps: Annotated[float, Column("Memory bandwidth", unit="GB/s", kind="rate")]
+    hbm_bw_gbps: Annotated[float, Column("HBM bandwidth", unit="GB/s", kind="rate")]
+    on_chip_read_bw_gbps: Annotated[
+        float, Column("On-chip read", unit="GB/s", kind="rate", hidden=True)
     ]
-    on_chip_write_bw_gibps: Annotated[
-        float, Column("On-chip write", unit="GiB/s", kind="rate", hidden=True)
+    on_chip_write_bw_gbps: Annotated[
+        float, Column("On-chip write", unit="GB/s", kind="rate", hidden=True)
     ]
     operational_intensity: Annotated[
         float, Column("Operational intensity", unit="FLOP/B", kind="rate")
@@ -185,10 +185,10 @@ def _columns(totals: HloTotals, order: I64, rates: Any, stalled: F64) -> dict[st
         "dma_stall_frac": stalled,
         "model_flop_rate_gflops": rates.model_gflops[order],
         "flop_rate_gflops": rates.gflops[order],
-        "memory_bw_gibps": rates.gibps[order],
-        "hbm_bw_gibps": rates.hbm_gibps[order],
-        "on_chip_read_bw_gibps": rates.on_chip_read_gibps[order],
-        "on_chip_write_bw_gibps": rates.on_chip_write_gibps[order],
+        "memory_bw_gbps": rates.gbps[order],
+        "hbm_bw_gbps": rates.hbm_gbps[order],
+        "on_chip_read_bw_gbps": rates.on_chip_read_gbps[order],
+        "on_chip_write_bw_gbps": rates.on_chip_write_gbps[order],
         "operational_intensity": rates.intensity[order],
         "bound_by": [rates.bound_by[row] for row in order.tolist()],
         "flop_utilisation_frac": rates.flop_frac[order],

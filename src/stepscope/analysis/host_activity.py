@@ -338,6 +338,7 @@ TOOL = Tool(
     options=Options,
     result=HostActivity,
     times_of=("step",),
+    steps_of="mean",
     needs=(
         Need(
             met=lambda profile: any(map(has_account, profile.hosts)),

@@ -466,6 +466,7 @@ TOOL = Tool(
     options=Options,
     result=InputPipelineAnalyzer,
     times_of=("step", "recording"),
+    steps_of="slowest",
     needs=(
         Need(
             met=lambda profile: (

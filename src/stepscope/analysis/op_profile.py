@@ -24,6 +24,7 @@ from stepscope.tables.ops.hlo_presence import has_device_ops
 from stepscope.tables.ops.hlo_totals import COST_FIELDS
 from stepscope.tables.ops.op_tree import OUTSIDE, Node, op_tree
 from stepscope.tables.ops.roofline import Bound, OpRates, rates
+from stepscope.tables.steps.time_base import base_of, mean_steps
 from stepscope.tables.sums.hlo_ops import profile_totals
 
 _PROGRAM_NUMBER: Final = re.compile(r"\(\d+\)$", re.ASCII)
@@ -80,7 +81,7 @@ class NodeRow(Row):
     flops: Annotated[float, Column("FLOPs", kind="number", hidden=True)]
     model_flops: Annotated[float, Column("Model FLOPs", kind="number", hidden=True)]
     accessed_bytes: Annotated[float, Column("Bytes accessed", unit="B", kind="bytes", hidden=True)]
-    hbm_bw_gibps: Annotated[float, Column("HBM bandwidth", unit="GiB/s", kind="rate")]
+    hbm_bw_gbps: Annotated[float, Column("HBM bandwidth", unit="GB/s", kind="rate")]
     hbm_bw_frac: Annotated[float, Column("HBM bandwidth / peak", unit="%", kind="ratio")]
     on_chip_read_bw_frac: Annotated[
         float, Column("On-chip read / peak", unit="%", kind="ratio", hidden=True)
@@ -119,8 +120,11 @@ class OpProfile(Result):
         nodes: The tree, parents first, children by time. No cap.
         total_time_us: Time of the root.
         idle_time_us: Time without any op, summed over devices, counted or not.
+        idle_frac: The same as a share of the devices' time: of the steps or the recording that
+            was asked for, else from a device's first op to its last.
+        idle_of: What that is a share of, in words.
         device_type: What ran the ops.
-        peak_gflops, peak_hbm_bw_gibps: What utilisation refers to; None where unknown.
+        peak_gflops, peak_hbm_bw_gbps: What utilisation refers to; None where unknown.
     """
 
     tool = "op_profile"
@@ -128,9 +132,11 @@ class OpProfile(Result):
     nodes: Table[NodeRow]
     total_time_us: float
     idle_time_us: float
+    idle_frac: float
+    idle_of: str
     device_type: str
     peak_gflops: float
-    peak_hbm_bw_gibps: float
+    peak_hbm_bw_gbps: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,36 +153,48 @@ def op_profile(profile: Profile, options: Options = Options()) -> OpProfile:
     if options.show_fused:
         _add_fused(profile, root)
     active = active_peaks(profile)
+    idle_frac = totals.idle_ps / totals.wall_ps if totals.wall_ps else nan
+    idle_of = _base(profile)
     return OpProfile(
         headline=_headline(
             root,
-            totals.idle_ps,
-            include_idle=options.include_idle,
+            idle_frac if options.include_idle else 0.0,
+            idle_of,
             is_cpu=active.device_type == "CPU",
         ),
         nodes=Table(NodeRow, _columns(list(_placed(root)), root.time_ps, active.peaks)),
         total_time_us=us(root.time_ps),
         idle_time_us=us(totals.idle_ps),
+        idle_frac=idle_frac,
+        idle_of=idle_of,
         device_type=active.device_type,
         peak_gflops=active.peaks.flops / 1e9,
-        peak_hbm_bw_gibps=active.peaks.hbm_bytes / (1 << 30),
+        peak_hbm_bw_gbps=active.peaks.hbm_bytes / 1e9,
     )
 
 
-def _headline(root: Node, idle_ps: int, *, include_idle: bool, is_cpu: bool) -> str:
+def _base(profile: Profile) -> str:
+    """What the idle time is a share of."""
+    if mean_steps(profile) is None:
+        return "the time from first to last op"
+    return "the recording" if base_of(profile, "recording") == "recording" else "the step"
+
+
+def _headline(root: Node, idle_frac: float, idle_of: str, *, is_cpu: bool) -> str:
     first = _largest(root)
     # That XLA did not compile it says little; its largest category says more.
     if first is not None and first.name == OUTSIDE:
         first = _largest(first) or first
     if first is None or not root.time_ps:
         return "No op ran on a device."
-    share = f"{first.time_ps / root.time_ps:.1%}"
-    idle = f"{idle_ps / root.time_ps:.1%}"
-    if not include_idle or not idle_ps:
+    busy_frac = first.time_ps / root.time_ps
+    share = f"{busy_frac:.1%}"
+    idle = f"{idle_frac:.1%} of {idle_of}"
+    if not idle_frac > 0:
         return f"{share} of the time goes to {_said(first)}."
-    if idle_ps > first.time_ps:
+    if idle_frac > busy_frac:
         who = "No op runs" if is_cpu else "Devices are idle"
-        return f"{who} for {idle} of the time; {share} goes to {_said(first)}."
+        return f"{who} for {idle}; {share} goes to {_said(first)}."
     who = "no op runs" if is_cpu else "devices are idle"
     return f"{share} of the time goes to {_said(first)}; {who} for {idle}."
 
@@ -233,7 +251,7 @@ def _columns(placed: list[_Placed], whole_ps: int, peaks: Peaks) -> dict[str, An
         "flops": [node.costs[COST_FIELDS.index("flops")] for node in nodes],
         "model_flops": [node.costs[COST_FIELDS.index("model_flops")] for node in nodes],
         "accessed_bytes": [node.costs[COST_FIELDS.index("bytes")] for node in nodes],
-        "hbm_bw_gibps": found.hbm_gibps,
+        "hbm_bw_gbps": found.hbm_gbps,
         "hbm_bw_frac": found.hbm_frac,
         "on_chip_read_bw_frac": found.on_chip_read_frac,
         "on_chip_write_bw_frac": found.on_chip_write_frac,

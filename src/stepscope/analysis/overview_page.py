@@ -404,4 +404,5 @@ TOOL = Tool(
     options=Options,
     result=OverviewPage,
     times_of=("step", "recording"),
+    steps_of="slowest",
 )

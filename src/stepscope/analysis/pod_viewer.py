@@ -490,6 +490,7 @@ TOOL = Tool(
     options=Options,
     result=PodViewer,
     times_of=("step",),
+    steps_of="slowest",
     needs=(
         Need(
             met=has_aligned_steps,

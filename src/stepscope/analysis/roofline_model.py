@@ -20,7 +20,6 @@ from stepscope.tables.ops.hlo_presence import has_compiled_ops, has_known_flops
 from stepscope.tables.ops.hlo_totals import COST_FIELDS, HloTotals
 from stepscope.tables.ops.roofline import (
     F64,
-    GIB,
     UNKNOWN,
     Bound,
     OpRates,
@@ -63,13 +62,13 @@ class RooflineRow(Row):
     model_flop_rate_gflops: Annotated[
         float, Column("Model FLOP rate", unit="GFLOP/s", kind="rate", hidden=True)
     ]
-    memory_bw_gibps: Annotated[float, Column("Memory bandwidth", unit="GiB/s", kind="rate")]
-    hbm_bw_gibps: Annotated[float, Column("HBM bandwidth", unit="GiB/s", kind="rate")]
-    on_chip_read_bw_gibps: Annotated[
-        float, Column("On-chip read", unit="GiB/s", kind="rate", hidden=True)
+    memory_bw_gbps: Annotated[float, Column("Memory bandwidth", unit="GB/s", kind="rate")]
+    hbm_bw_gbps: Annotated[float, Column("HBM bandwidth", unit="GB/s", kind="rate")]
+    on_chip_read_bw_gbps: Annotated[
+        float, Column("On-chip read", unit="GB/s", kind="rate", hidden=True)
     ]
-    on_chip_write_bw_gibps: Annotated[
-        float, Column("On-chip write", unit="GiB/s", kind="rate", hidden=True)
+    on_chip_write_bw_gbps: Annotated[
+        float, Column("On-chip write", unit="GB/s", kind="rate", hidden=True)
     ]
     operational_intensity: Annotated[
         float, Column("Operational intensity", unit="FLOP/B", kind="rate")
@@ -149,9 +148,9 @@ class RooflineDevice:
     device_type: str
     device_count: int
     peak_gflops: float
-    peak_hbm_bw_gibps: float
-    peak_on_chip_read_bw_gibps: float
-    peak_on_chip_write_bw_gibps: float
+    peak_hbm_bw_gbps: float
+    peak_on_chip_read_bw_gbps: float
+    peak_on_chip_write_bw_gbps: float
     hbm_ridge_flop_per_byte: float
     on_chip_read_ridge_flop_per_byte: float
     on_chip_write_ridge_flop_per_byte: float
@@ -242,9 +241,9 @@ def _device(type_: str, count: int, peaks: Peaks) -> RooflineDevice:
         device_type=type_,
         device_count=count,
         peak_gflops=peaks.flops / 1e9,
-        peak_hbm_bw_gibps=peaks.hbm_bytes / GIB,
-        peak_on_chip_read_bw_gibps=peaks.on_chip_read_bytes / GIB,
-        peak_on_chip_write_bw_gibps=peaks.on_chip_write_bytes / GIB,
+        peak_hbm_bw_gbps=peaks.hbm_bytes / 1e9,
+        peak_on_chip_read_bw_gbps=peaks.on_chip_read_bytes / 1e9,
+        peak_on_chip_write_bw_gbps=peaks.on_chip_write_bytes / 1e9,
         hbm_ridge_flop_per_byte=ridge(peaks.flops, peaks.hbm_bytes),
         on_chip_read_ridge_flop_per_byte=ridge(peaks.flops, peaks.on_chip_read_bytes),
         on_chip_write_ridge_flop_per_byte=ridge(peaks.flops, peaks.on_chip_write_bytes),
@@ -362,10 +361,10 @@ def _rate_columns(found: OpRates) -> dict[str, Any]:
     return {
         "flop_rate_gflops": found.gflops,
         "model_flop_rate_gflops": found.model_gflops,
-        "memory_bw_gibps": found.gibps,
-        "hbm_bw_gibps": found.hbm_gibps,
-        "on_chip_read_bw_gibps": found.on_chip_read_gibps,
-        "on_chip_write_bw_gibps": found.on_chip_write_gibps,
+        "memory_bw_gbps": found.gbps,
+        "hbm_bw_gbps": found.hbm_gbps,
+        "on_chip_read_bw_gbps": found.on_chip_read_gbps,
+        "on_chip_write_bw_gbps": found.on_chip_write_gbps,
         "operational_intensity": found.intensity,
         "hbm_operational_intensity": found.hbm_intensity,
         "bottleneck_operational_intensity": found.bottleneck_intensity,

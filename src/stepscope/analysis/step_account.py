@@ -210,14 +210,17 @@ class UnusedGradients:
     Attributes:
         time_ms: Of these ops, per step.
         ops: How many of them, per step.
-        function, file, line, caller: Where most of their time is called from; "" and 0 unknown.
+        longest: The op that most of their time is of.
+        function, file, line, caller: Where most of their time is called from; "" and None where
+            no line was recorded.
     """
 
     time_ms: float
     ops: float
+    longest: str
     function: str
     file: str
-    line: int
+    line: int | None
     caller: str
 
 
@@ -331,9 +334,10 @@ def _unused(host: Host, found: Account, count: int) -> UnusedGradients | None:
     return UnusedGradients(
         ms(graph.time_ps) / count,
         graph.ops / count,
+        graph.op,
         place.function,
         place.file,
-        place.line,
+        place.line if place.file else None,
         place.caller,
     )
 
@@ -488,6 +492,7 @@ TOOL = Tool(
     options=Options,
     result=StepAccount,
     times_of=("step", "recording"),
+    steps_of="longest",
     needs=(
         Need(
             met=lambda profile: any(map(has_account, profile.hosts)),

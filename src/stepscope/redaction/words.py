@@ -82,10 +82,10 @@ large larger late launch launched launches launching lax layer layers layout laz
 le leading leaky leave left legacy length lerp less level levels lfs lgamma lhs lib library
 librosa lifetimes lift lightning like likely limit linalg line linear linearize lines links lion
 list listener lists lite literal literals little lj ll lmr load loader loading loads loat local
-locals location lock log logger logging logical logistic logit logsumexp long longer looks lookup
-loop loss lossy lovelace low lower lowering lru lstm lt lu main major make makes making malloc
-managed manager mangled manip many map mark marked marker markers marks masked mat matched math
-matmul matpush matrix max maximum maxwell mb mbit mean means measured median mega megacore
+locals location lock log logger logging logical logistic logit logsumexp long longer longest looks
+lookup loop loss lossy lovelace low lower lowering lru lstm lt lu main major make makes making
+malloc managed manager mangled manip many map mark marked marker markers marks masked mat matched
+math matmul matpush matrix max maximum maxwell mb mbit mean means measured median mega megacore
 megascale mem memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory memset
 merge merged mergesort mesh message meta metadata method methods metric metrics mfma mha mi
 microseconds migration milliseconds min minimum minor minus miopen misc mish missing mixed mixins
@@ -136,7 +136,7 @@ sqlite sqrt square squeeze sram src ss sse stable stack stacks stage stages stal
 starts stat state stateful stateless states static stats status std stdin step stepped steps
 stepscope stf stochastic stop stopped stores str stream streamk stretches strict stride strided
 strides string strings structured sub subprocess subscribe substr substring subtensoropwith
-subtract such sum summaries summary sunk surrogatepass suspects svd svdvals swap swapaxes
+subtract such sum summaries summary summed sunk surrogatepass suspects svd svdvals swap swapaxes
 swapdimension switch sxm sym symbol symbols sync synchronization synchronize syscall system
 systems sz table tables tachyon tag take taken takes tan tanh tape target task tb tc tcgen tcs tec
 telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors

@@ -438,7 +438,7 @@ class Session(ToolMethods):
                 hosts=tuple(host.name for host in self.profile.hosts),
                 diagnostics=tuple(dict.fromkeys((*self.profile.diagnostics, *result.diagnostics))),
                 files_used=self.files_used,
-                times=said(self.profile, tool.times_of[0]) if tool.times_of else "",
+                times=said(self.profile, tool.times_of[0], tool.steps_of) if tool.times_of else "",
                 times_of=(tool.times_of and base_of(self.profile, tool.times_of[0])) or "",
             )
 

@@ -485,3 +485,11 @@ def test_compiled_functions_without_their_ops_are_named() -> None:
     found = first(account(run))
     assert found.title == "train_step takes 90% of the step"
     assert "Which of its ops take the time was not recorded." in found.message
+
+
+def test_what_the_runtime_takes_around_ops_is_told_beside_what_they_take_alone() -> None:
+    around = op("runtime", 1) | {"kind": "runtime"}
+    found = first(account(op("Conv2D", 6), op("Relu", 2), around))
+    assert "(68%)" in found.message  # of 10 ms: 6 and three quarters of 1
+    assert "By themselves they take 60%; the rest is the runtime's around them." in found.message
+    assert "By themselves" not in first(account(op("Conv2D", 6), op("Relu", 2))).message

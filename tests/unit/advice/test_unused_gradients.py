@@ -11,7 +11,9 @@ from stepscope.analysis.step_account import UnusedGradients
 from stepscope.result import Advice
 from tests.unit.advice.test_largest_part import account, op
 
-EVALUATE = UnusedGradients(6.0, 40.0, "evaluate", "train.py", 30, "train.py:50 main")
+EVALUATE = UnusedGradients(
+    6.0, 40.0, "aten::linear", "evaluate", "train.py", 30, "train.py:50 main"
+)
 
 
 def told(found: UnusedGradients | None) -> Advice:
@@ -30,8 +32,8 @@ def test_it_names_the_line_and_what_may_be_saved() -> None:
 
 
 def test_without_python_it_says_that_the_place_is_unknown() -> None:
-    (found,) = told(replace(EVALUATE, function="", file="", line=0, caller="")).findings
-    assert "Which line runs them was not recorded." in found.message
+    (found,) = told(replace(EVALUATE, function="", file="", line=None, caller="")).findings
+    assert "Most of it is aten::linear; which line runs it was not recorded." in found.message
     assert found.place is None
 
 

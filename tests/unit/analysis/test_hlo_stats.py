@@ -22,7 +22,7 @@ def test_hlo_ops_have_rates_and_shares() -> None:
         "add.1", True, "non-fusion elementwise",
     )  # fmt: skip
     assert dot["flop_rate_gflops"] == pytest.approx(2 * 64**3 / 10e-6 / 1e9)
-    assert dot["memory_bw_gibps"] == pytest.approx(3 * SIZE / 10e-6 / 2**30)
+    assert dot["memory_bw_gbps"] == pytest.approx(3 * SIZE / 10e-6 / 1e9)
     assert (dot["self_time_frac"], found.idle_time_us) == (0.25, 10)
     assert [row["category"] for row in found.rematerialised.rows()] == [
         "Rematerialised", "Not rematerialised",

@@ -141,7 +141,7 @@ def test_an_op_of_another_library_has_what_it_is_given_and_a_note(
     assert row["memory_gbps"] == (None if gbps is None else pytest.approx(gbps))
     assert (row["bound_by"], row["possible_us"]) == ("", None)
     (roof,) = (one for one in roofline_model(found).ops.rows() if one["rank"])
-    assert roof["memory_bw_gibps"] is None
+    assert roof["memory_bw_gbps"] is None
 
 
 def test_peaks_can_be_given(tmp_path: Path) -> None:

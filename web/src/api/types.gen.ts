@@ -514,9 +514,10 @@ export interface OpsGrowth {
 export interface UnusedGradients {
   readonly time_ms: number | null;
   readonly ops: number | null;
+  readonly longest: string;
   readonly function: string;
   readonly file: string;
-  readonly line: number;
+  readonly line: number | null;
   readonly caller: string;
 }
 
@@ -525,9 +526,9 @@ export interface RooflineDevice {
   readonly device_type: string;
   readonly device_count: number;
   readonly peak_gflops: number | null;
-  readonly peak_hbm_bw_gibps: number | null;
-  readonly peak_on_chip_read_bw_gibps: number | null;
-  readonly peak_on_chip_write_bw_gibps: number | null;
+  readonly peak_hbm_bw_gbps: number | null;
+  readonly peak_on_chip_read_bw_gbps: number | null;
+  readonly peak_on_chip_write_bw_gbps: number | null;
   readonly hbm_ridge_flop_per_byte: number | null;
   readonly on_chip_read_ridge_flop_per_byte: number | null;
   readonly on_chip_write_ridge_flop_per_byte: number | null;
@@ -888,8 +889,8 @@ export interface FrameworkOpStatsOpRow {
   readonly host_cumulative_frac: readonly (number | null)[];
   /** FLOP rate (GFLOP/s). */
   readonly flop_rate_gflops: readonly (number | null)[];
-  /** Memory bandwidth (GiB/s). */
-  readonly memory_bw_gibps: readonly (number | null)[];
+  /** Memory bandwidth (GB/s). */
+  readonly memory_bw_gbps: readonly (number | null)[];
   /** Operational intensity (FLOP/B). */
   readonly operational_intensity: readonly (number | null)[];
   /** Tensor-core share (%). */
@@ -1578,8 +1579,8 @@ export interface OpProfileNodeRow {
   readonly model_flops: readonly (number | null)[];
   /** Bytes accessed (B). */
   readonly accessed_bytes: readonly (number | null)[];
-  /** HBM bandwidth (GiB/s). */
-  readonly hbm_bw_gibps: readonly (number | null)[];
+  /** HBM bandwidth (GB/s). */
+  readonly hbm_bw_gbps: readonly (number | null)[];
   /** HBM bandwidth / peak (%). */
   readonly hbm_bw_frac: readonly (number | null)[];
   /** On-chip read / peak (%). */
@@ -1636,14 +1637,14 @@ export interface HloRow {
   readonly model_flop_rate_gflops: readonly (number | null)[];
   /** FLOP rate (GFLOP/s). 8-bit work counts half and 4-bit a quarter, to compare with the device's peak. */
   readonly flop_rate_gflops: readonly (number | null)[];
-  /** Memory bandwidth (GiB/s). */
-  readonly memory_bw_gibps: readonly (number | null)[];
-  /** HBM bandwidth (GiB/s). */
-  readonly hbm_bw_gibps: readonly (number | null)[];
-  /** On-chip read (GiB/s). */
-  readonly on_chip_read_bw_gibps: readonly (number | null)[];
-  /** On-chip write (GiB/s). */
-  readonly on_chip_write_bw_gibps: readonly (number | null)[];
+  /** Memory bandwidth (GB/s). */
+  readonly memory_bw_gbps: readonly (number | null)[];
+  /** HBM bandwidth (GB/s). */
+  readonly hbm_bw_gbps: readonly (number | null)[];
+  /** On-chip read (GB/s). */
+  readonly on_chip_read_bw_gbps: readonly (number | null)[];
+  /** On-chip write (GB/s). */
+  readonly on_chip_write_bw_gbps: readonly (number | null)[];
   /** Operational intensity (FLOP/B). */
   readonly operational_intensity: readonly (number | null)[];
   /** Bound by. */
@@ -1730,14 +1731,14 @@ export interface RooflineRow {
   readonly flop_rate_gflops: readonly (number | null)[];
   /** Model FLOP rate (GFLOP/s). */
   readonly model_flop_rate_gflops: readonly (number | null)[];
-  /** Memory bandwidth (GiB/s). */
-  readonly memory_bw_gibps: readonly (number | null)[];
-  /** HBM bandwidth (GiB/s). */
-  readonly hbm_bw_gibps: readonly (number | null)[];
-  /** On-chip read (GiB/s). */
-  readonly on_chip_read_bw_gibps: readonly (number | null)[];
-  /** On-chip write (GiB/s). */
-  readonly on_chip_write_bw_gibps: readonly (number | null)[];
+  /** Memory bandwidth (GB/s). */
+  readonly memory_bw_gbps: readonly (number | null)[];
+  /** HBM bandwidth (GB/s). */
+  readonly hbm_bw_gbps: readonly (number | null)[];
+  /** On-chip read (GB/s). */
+  readonly on_chip_read_bw_gbps: readonly (number | null)[];
+  /** On-chip write (GB/s). */
+  readonly on_chip_write_bw_gbps: readonly (number | null)[];
   /** Operational intensity (FLOP/B). */
   readonly operational_intensity: readonly (number | null)[];
   /** HBM intensity (FLOP/B). */
@@ -3143,9 +3144,11 @@ export interface OpProfile extends ResultBody {
   readonly nodes: TableOf<OpProfileNodeRow>;
   readonly total_time_us: number | null;
   readonly idle_time_us: number | null;
+  readonly idle_frac: number | null;
+  readonly idle_of: string;
   readonly device_type: string;
   readonly peak_gflops: number | null;
-  readonly peak_hbm_bw_gibps: number | null;
+  readonly peak_hbm_bw_gbps: number | null;
 }
 
 /** Every HLO op with its time, FLOP rate, bandwidth and what bounds it. */

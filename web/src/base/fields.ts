@@ -20,7 +20,6 @@ const SUFFIXES: readonly Suffix[] = [
   { ending: "_frac", unit: "%", kind: "ratio", show: percent },
   { ending: "_pct", unit: "%", kind: "number", show: (v) => `${fixed(v, 1)}%` },
   { ending: "_gflops", unit: "GFLOP/s", kind: "rate", show: (v) => `${significant(v)} GFLOP/s` },
-  { ending: "_gibps", unit: "GiB/s", kind: "rate", show: (v) => `${significant(v)} GiB/s` },
   { ending: "_tflop", unit: "TFLOP", kind: "number", show: (v) => `${significant(v)} TFLOP` },
   { ending: "_tflops", unit: "TFLOP/s", kind: "rate", show: (v) => `${significant(v)} TFLOP/s` },
   { ending: "_gbps", unit: "GB/s", kind: "rate", show: (v) => `${significant(v)} GB/s` },

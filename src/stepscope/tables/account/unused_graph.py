@@ -28,11 +28,13 @@ class UnusedGraph:
     Attributes:
         time_ps: Of these ops in the kept steps.
         ops: How many of them began in the steps, those within others included.
+        op: Of which name most of their time is.
         place: The line of the program that most of their time is called from; None unknown.
     """
 
     time_ps: int
     ops: int
+    op: str
     place: CallSite | None
 
 
@@ -47,12 +49,12 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
     begin, until = numbered.start_ps[mine], numbered.end_ps[mine]
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     inside = (until > start[0]) & (begin < end[-1])
-    begin, until = begin[inside], until[inside]
+    begin, until, rows = begin[inside], until[inside], numbered.row[mine][inside]
     spans = union_spans(begin, until)
     time = int(covered(*spans, start, end).sum())
     if time == 0:
         return None
-    return UnusedGraph(time, len(begin), _place(found, *spans))
+    return UnusedGraph(time, len(begin), _op(host, rows, until - begin), _place(found, *spans))
 
 
 def _unused(ops: NumberedOps) -> Bool:
@@ -67,6 +69,14 @@ def _unused(ops: NumberedOps) -> Bool:
     if len(carried):  # what follows the last gradient may have had its own after the recording
         unused &= ops.end_ps <= int(ops.start_ps[ops.backward].max())
     return unused
+
+
+def _op(host: Host, rows: I64, length: I64) -> str:
+    """The name that most of the time is of."""
+    names, of = host.space.event_metadata.name, host.space.events.metadata[rows].astype(np.int64)
+    first, code = distinct_keys(of)
+    most = int(np.argmax(sum_by_key(code, length, len(first))))
+    return names[int(of[first[most]])]
 
 
 def _place(found: Account, begin: I64, until: I64) -> CallSite | None:

@@ -20,6 +20,9 @@ from stepscope.result import Diagnostic
 
 #: What times are of: the mean step, or the recording as a whole.
 TimeBase = Literal["step", "recording"]
+# Whose steps times are of, where several hosts run them: in each step the slowest host's, those of
+# the host with the longest ones, the mean or the sum over hosts.
+StepsOf = Literal["slowest", "longest", "mean", "sum"]
 
 T = TypeVar("T")
 Owner = TypeVar("Owner", "Host", "Profile")

@@ -27,13 +27,18 @@ class TimeSpans(NamedTuple):
 
     def idle(self, device: I32, start_ps: I64, duration_ps: I64) -> int:
         """Σ over devices that run anything in them of the time in which a device runs nothing."""
-        total, length = 0, int((self.end_ps - self.start_ps).sum())
+        return self.idle_and_wall(device, start_ps, duration_ps)[0]
+
+    def idle_and_wall(self, device: I32, start_ps: I64, duration_ps: I64) -> tuple[int, int]:
+        """``idle``, and Σ over the same devices of the spans' length."""
+        total, wall, length = 0, 0, int((self.end_ps - self.start_ps).sum())
         for one in distinct(device).tolist():
             own = device == one
             busy = union_spans(start_ps[own], start_ps[own] + duration_ps[own])
             inside = int(covered(*busy, *self).sum())
             total += length - inside if inside else 0
-        return total
+            wall += length if inside else 0
+        return total, wall
 
 
 def mean_ps(time_ps: _Times, steps: int) -> _Times:

@@ -40,6 +40,8 @@ class HloTotals:
         model_flops, flops, bytes, hbm_bytes, on_chip_read_bytes, on_chip_write_bytes,
         fp32_flops, tf32_flops: Cost of all runs (see ``run_cost.RunCost``), NaN where unknown.
         idle_ps: Σ over devices of the time between first and last op without any op.
+        wall_ps: Σ over devices of that whole time; less than ops and idle time together where ops
+            of several streams run at once.
         device_count: Devices that ran something.
         on_device: False when these are ops of the CPU.
     """
@@ -58,6 +60,7 @@ class HloTotals:
     fp32_flops: F64
     tf32_flops: F64
     idle_ps: int
+    wall_ps: int
     device_count: int
     on_device: bool
 
@@ -74,7 +77,7 @@ class HloTotals:
         changed: dict[str, Any] = {
             name: getattr(self, name) / steps for name in ("runs", *COST_FIELDS)
         }
-        times = ("total_ps", "self_ps", "dma_stall_ps", "idle_ps")
+        times = ("total_ps", "self_ps", "dma_stall_ps", "idle_ps", "wall_ps")
         changed |= {name: mean_ps(getattr(self, name), steps) for name in times}
         return replace(self, **changed)
 
@@ -108,9 +111,9 @@ def total(events: HloOpEvents, select: Bool, spans: TimeSpans | None = None) -> 
         name: np.asarray([getattr(cost, name) for cost in events.costs], dtype=np.float64) * runs
         for name in COST_FIELDS
     }
-    idle, devices = _idle(events, select)
+    idle, wall, devices = _idle(events, select)
     if spans is not None:
-        idle = spans.idle(events.device, events.start_ps, events.duration_ps)
+        idle, wall = spans.idle_and_wall(events.device, events.start_ps, events.duration_ps)
     return HloTotals(
         ops=events.ops,
         runs=runs,
@@ -118,22 +121,24 @@ def total(events: HloOpEvents, select: Bool, spans: TimeSpans | None = None) -> 
         self_ps=sum_by_key(op, events.self_ps[select], size),
         dma_stall_ps=sum_by_key(op, events.dma_stall_ps[select], size),
         idle_ps=idle,
+        wall_ps=wall,
         device_count=devices,
         on_device=events.on_device,
         **costs,
     )
 
 
-def _idle(events: HloOpEvents, select: Bool) -> tuple[int, int]:
-    """Σ over devices of (span less union of op events), and the number of devices."""
-    idle, found = 0, distinct(events.device[select]).tolist()
+def _idle(events: HloOpEvents, select: Bool) -> tuple[int, int, int]:
+    """Σ over devices of (span less union of op events) and of the span, and how many devices."""
+    idle, wall, found = 0, 0, distinct(events.device[select]).tolist()
     for device in found:
         own = select & (events.device == device)
         start = events.own_start_ps[own]
         begin, end = union_spans(start, start + events.duration_ps[own])
         if len(begin):
-            idle += int(end[-1] - begin[0]) - int((end - begin).sum())
-    return idle, len(found)
+            span = int(end[-1] - begin[0])
+            idle, wall = idle + span - int((end - begin).sum()), wall + span
+    return idle, wall, len(found)
 
 
 def hlo_totals_within(host: Host, spans: TimeSpans) -> HloTotals:
@@ -166,6 +171,7 @@ def merge(parts: list[HloTotals]) -> HloTotals:
     return HloTotals(
         ops=ops,
         idle_ps=sum(part.idle_ps for part in parts),
+        wall_ps=sum(part.wall_ps for part in parts),
         device_count=sum(part.device_count for part in parts),
         on_device=any(part.on_device for part in parts),
         **sums,

@@ -1,6 +1,6 @@
 """The roofline: achieved rates against a device's peaks, and what bounds each op.
 
-Formulas: reference §8.4. FLOP rates are in GFLOP/s, bandwidths in GiB/s, intensities in FLOP/B.
+Formulas: reference §8.4. FLOP rates are in GFLOP/s, bandwidths in GB/s, intensities in FLOP/B.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from stepscope.tables.ops.device_peaks import Peaks
 from stepscope.tables.ops.hlo_totals import HloTotals
 
 F64 = NDArray[np.float64]
-GIB = float(1 << 30)
 # What can bound an op. Pages colour by it, and their types have the same words.
 Bound = Literal["Compute", "HBM", "On-chip read", "On-chip write", "Unknown"]
 UNKNOWN: Final = "Unknown"
@@ -33,7 +32,7 @@ class OpRates:
 
     Attributes:
         gflops, model_gflops: FLOP rates, normalised to the device's peak and as the model asks.
-        gibps, hbm_gibps, on_chip_read_gibps, on_chip_write_gibps: Bandwidths.
+        gbps, hbm_gbps, on_chip_read_gbps, on_chip_write_gbps: Bandwidths.
         intensity, hbm_intensity: FLOPs per byte of all memories, of device memory.
         flop_frac, hbm_frac, on_chip_read_frac, on_chip_write_frac: Achieved ÷ peak, not capped.
         memory_frac: The largest of the memories' utilisations.
@@ -46,10 +45,10 @@ class OpRates:
 
     gflops: F64
     model_gflops: F64
-    gibps: F64
-    hbm_gibps: F64
-    on_chip_read_gibps: F64
-    on_chip_write_gibps: F64
+    gbps: F64
+    hbm_gbps: F64
+    on_chip_read_gbps: F64
+    on_chip_write_gbps: F64
     intensity: F64
     hbm_intensity: F64
     flop_frac: F64
@@ -105,10 +104,10 @@ def rates(
     return OpRates(
         gflops=gflops,
         model_gflops=model_flops / seconds / 1e9,
-        gibps=bytes_accessed / seconds / GIB,
-        hbm_gibps=per_s[HBM] / GIB,
-        on_chip_read_gibps=per_s[ON_CHIP_READ] / GIB,
-        on_chip_write_gibps=per_s[ON_CHIP_WRITE] / GIB,
+        gbps=bytes_accessed / seconds / 1e9,
+        hbm_gbps=per_s[HBM] / 1e9,
+        on_chip_read_gbps=per_s[ON_CHIP_READ] / 1e9,
+        on_chip_write_gbps=per_s[ON_CHIP_WRITE] / 1e9,
         intensity=_ratio(flops, bytes_accessed),
         hbm_intensity=_ratio(flops, hbm_bytes),
         flop_frac=used[COMPUTE],

@@ -9,15 +9,22 @@ account takes the whole recording for its only step, less what the recorder itse
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
-from stepscope.tables.core.profile import Host, Profile, TimeBase, derived
+from stepscope.tables.core.profile import Host, Profile, StepsOf, TimeBase, derived
 from stepscope.tables.core.time_spans import TimeSpans
 from stepscope.tables.steps.session import aligned_steps, session_steps
 
 # Tables of these folders know nothing of steps, so both views of a host share them.
 _WITHOUT_STEPS = tuple(f"stepscope.tables.{room}." for room in ("core", "hlo", "host", "device"))
+_WHOSE: Final[dict[StepsOf, str]] = {
+    "slowest": "each as on the slowest of {hosts} hosts in it",
+    "longest": "of that one of {hosts} hosts whose steps take longest",
+    "mean": "and the mean over {hosts} hosts",
+    "sum": "summed over {hosts} hosts",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +96,14 @@ def base_of(profile: Profile, own: TimeBase) -> TimeBase | None:
     return "recording" if found.is_window else "step"
 
 
-def said(profile: Profile, own: TimeBase) -> str:
-    """What the times of a tool are of, as a sentence; ``own``: by itself."""
+def said(profile: Profile, own: TimeBase, steps_of: StepsOf) -> str:
+    """What the times of a tool are of, as a sentence.
+
+    Args:
+        profile: The recording.
+        own: What they are of by themselves.
+        steps_of: Whose steps, where several hosts run them.
+    """
     base = profile.times_of or own
     if base == "recording" and own == "recording":
         return "Times are of the whole recording."
@@ -103,4 +116,8 @@ def said(profile: Profile, own: TimeBase) -> str:
         if count > 1 and own == "step":
             return f"Times are of the recording{why}, the mean of its {count} parts."
         return f"Times are of the whole recording{why}."
-    return "Times are of one step." if count == 1 else f"Times are per step, the mean of {count:,}."
+    hosts = len(aligned_steps(profile))
+    whose = f", {_WHOSE[steps_of].format(hosts=hosts)}" if hosts > 1 else ""
+    if count == 1:
+        return f"Times are of one step{whose}."
+    return f"Times are per step, the mean of {count:,}{whose}."

@@ -19,12 +19,14 @@ class NumberedOps:
     """Ops with a sequence number of autograd's.
 
     Attributes:
+        row: Its event.
         number: A backward op has that of its forward op.
         thread: The id of the thread it ran on.
         start_ps, end_ps: When.
         backward: Whether it computes a gradient.
     """
 
+    row: I64
     number: I64
     thread: I64
     start_ps: I64
@@ -69,6 +71,7 @@ def numbered_ops(host: Host) -> NumberedOps:
     is_backward = np.asarray([*map(_is_backward, said.texts), False])
     start = space.events.start_ps[rows]
     return NumberedOps(
+        row=rows,
         number=numbers.values,
         thread=ids[space.lines_of(rows)],
         start_ps=start,

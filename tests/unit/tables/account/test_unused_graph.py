@@ -41,6 +41,7 @@ def test_a_number_that_no_gradient_carries_was_taken_for_nothing() -> None:
     graph = found("vvvff.bb..vvvff.bb..", v=(1, False), f=(2, False), b=(2, True), n=(3, False))
     assert graph is not None
     assert (graph.time_ps, graph.ops, graph.place) == (600_000_000, 6, None)
+    assert graph.op == "aten/v:v"
 
 
 def test_the_next_number_is_said_of_ops_that_take_none() -> None:

@@ -148,3 +148,20 @@ def test_without_steps_sums_are_of_the_recording_and_say_so(tmp_path: Path) -> N
     assert found.totals.total_duration_us == pytest.approx(300)
     assert found.times == "Times are of the whole recording: no step was found."
     assert found.times_of == "recording"
+
+
+@pytest.mark.parametrize(
+    ("tool", "whose"),
+    [
+        ("overview_page", "each as on the slowest of 2 hosts in it"),
+        ("step_account", "of that one of 2 hosts whose steps take longest"),
+        ("device_idle", "and the mean over 2 hosts"),
+        ("host_activity", "and the mean over 2 hosts"),
+        ("kernel_stats", "summed over 2 hosts"),
+    ],
+)
+def test_the_sentence_says_whose_steps_they_are(tmp_path: Path, tool: str, whose: str) -> None:
+    for host in ("a", "b"):
+        (tmp_path / f"{host}.xplane.pb").write_bytes(LOOP)
+    found = stepscope.open(tmp_path).per("step").run(tool)
+    assert found.times == f"Times are per step, the mean of 2, {whose}."

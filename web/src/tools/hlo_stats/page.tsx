@@ -33,7 +33,7 @@ const FIRST = [
   "avg_self_time_us",
   "flop_rate_gflops",
   "flop_utilisation_frac",
-  "hbm_bw_gibps",
+  "hbm_bw_gbps",
   "operational_intensity",
 ];
 

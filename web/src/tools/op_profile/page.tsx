@@ -30,7 +30,7 @@ const COLUMNS = [
   "wasted_us",
   "wasted_frac",
   "flop_rate_gflops",
-  "hbm_bw_gibps",
+  "hbm_bw_gbps",
   "occurrences",
   "avg_time_us",
 ];
@@ -117,7 +117,7 @@ function isKnown(column: Column): boolean {
 function figures(result: OpProfileResult): Fact[] {
   const { columns } = result.nodes;
   const [use, wasted] = [columns.utilisation_frac[0] ?? null, columns.wasted_us[0] ?? null];
-  const [bandwidth, rate] = [columns.hbm_bw_frac[0] ?? null, columns.hbm_bw_gibps[0] ?? null];
+  const [bandwidth, rate] = [columns.hbm_bw_frac[0] ?? null, columns.hbm_bw_gbps[0] ?? null];
   const flops = columns.flop_rate_gflops[0] ?? null;
   const time = (value: number | null) => (value === null ? MISSING : duration(value, "µs"));
   return [
@@ -126,7 +126,14 @@ function figures(result: OpProfileResult): Fact[] {
       value: time(result.total_time_us),
       note: result.device_type ? `on ${result.device_type}` : "device type not known",
     },
-    { label: "Idle", value: time(result.idle_time_us), note: "summed over devices" },
+    {
+      label: "Idle",
+      value: time(result.idle_time_us),
+      note:
+        result.idle_frac === null
+          ? "summed over devices"
+          : `${percent(result.idle_frac)} of ${result.idle_of}, summed over devices`,
+    },
     {
       label: "FLOP utilisation",
       value: use === null ? MISSING : percent(use),
@@ -138,7 +145,7 @@ function figures(result: OpProfileResult): Fact[] {
     {
       label: "Memory bandwidth",
       value: bandwidth === null ? MISSING : percent(bandwidth),
-      note: rate === null ? "not recorded" : `${significant(rate)} GiB/s of HBM or device memory`,
+      note: rate === null ? "not recorded" : `${significant(rate)} GB/s of HBM or device memory`,
     },
     {
       label: "Wasted",

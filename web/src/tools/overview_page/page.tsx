@@ -1,7 +1,7 @@
 /** Overview: the verdict, five figures, the average step, the steps, what to do, the top ops. */
 
 import type { OverviewPage } from "../../api/types.gen.ts";
-import { duration, plural, wholePercent } from "../../base/format.ts";
+import { count, duration, plural, wholePercent } from "../../base/format.ts";
 import { LIMIT_COLOURS, partsFor } from "../../base/parts.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StackBar, type StackItem } from "../../widgets/charts/stack_bar.tsx";
@@ -107,6 +107,11 @@ function Verdict({ result }: { result: OverviewPage }) {
   );
 }
 
+/** Whose each step is, where several hosts run them. */
+function whose({ hosts }: OverviewPage): string {
+  return hosts.length > 1 ? `, each as on the slowest of ${count(hosts.length)} hosts in it` : "";
+}
+
 function AverageStep({ result, tool, pageFor }: OverviewProps) {
   const linkOf = (part: string) => partLink(part, pageFor);
   const { steps, breakdown_ms: means, breakdown_std_ms: deviations } = result;
@@ -132,7 +137,7 @@ function AverageStep({ result, tool, pageFor }: OverviewProps) {
       title={hasSteps(steps) ? "Average step" : "The whole recording"}
       note={
         hasSteps(steps)
-          ? `mean of ${plural(steps.count, "step")}; the parts sum to the step`
+          ? `mean of ${plural(steps.count, "step")}${whose(result)}; the parts sum to the step`
           : `${steps.source === "window" && result.times.includes("no step") ? "no steps were found; " : ""}the parts sum to the recording`
       }
       file={`${result.session} average step`}

@@ -114,8 +114,8 @@ function rate(value: number | null): string {
   return value === null ? MISSING : flopRate(value);
 }
 
-function bandwidth(gibps: number | null): string {
-  return gibps === null ? MISSING : `${significant(gibps)} GiB/s`;
+function bandwidth(gbps: number | null): string {
+  return gbps === null ? MISSING : `${significant(gbps)} GB/s`;
 }
 
 function figures({ device, programs }: RoofResult): Fact[] {
@@ -148,7 +148,7 @@ function figures({ device, programs }: RoofResult): Fact[] {
     },
     {
       label: "Memory bandwidth",
-      value: bandwidth(device.peak_hbm_bw_gibps),
+      value: bandwidth(device.peak_hbm_bw_gbps),
       note: "peak of HBM or device memory",
     },
   ];
@@ -157,9 +157,9 @@ function figures({ device, programs }: RoofResult): Fact[] {
 /** Bandwidth by the memory's name in the server's list of corners. */
 function bandwidths({ device }: RoofResult): Readonly<Record<string, number | null>> {
   return {
-    HBM: device.peak_hbm_bw_gibps,
-    "On-chip read": device.peak_on_chip_read_bw_gibps,
-    "On-chip write": device.peak_on_chip_write_bw_gibps,
+    HBM: device.peak_hbm_bw_gbps,
+    "On-chip read": device.peak_on_chip_read_bw_gbps,
+    "On-chip write": device.peak_on_chip_write_bw_gbps,
   };
 }
 
@@ -334,7 +334,7 @@ function DotTip({ result, row }: { result: RoofResult; row: number }) {
     ["Share", whole ? "" : share("self_time_frac")],
     ["FLOP rate", rate(cell(rows, "flop_rate_gflops", at))],
     ["Intensity", `${significant(cell(rows, X, at) ?? Number.NaN)} FLOP/B`],
-    ["Bandwidth", bandwidth(cell(rows, "memory_bw_gibps", at))],
+    ["Bandwidth", bandwidth(cell(rows, "memory_bw_gbps", at))],
     ["Limited by", cell(rows, "bound_by", at) ?? ""],
     ["Share of roof", share("roofline_efficiency_frac")],
   ];

@@ -22,7 +22,7 @@ from stepscope.result import Finding, Place, Ref
 _SOME_FRAC = 0.10
 # Shares of these ops' time that preparing takes: little in large ops, half of it in small ones.
 _LOW_FRAC, _EXPECTED_FRAC, _HIGH_FRAC = 0.05, 0.25, 0.6
-_NO_PLACE = " Which line runs them was not recorded."
+_NO_PLACE = " Most of it is {op}; which line runs it was not recorded."
 
 
 def unused_gradients(results: Results) -> Iterator[Answer]:
@@ -40,6 +40,7 @@ def unused_gradients(results: Results) -> Iterator[Answer]:
         return
     saving = _EXPECTED_FRAC * found.time_ms
     called = f", called from {found.caller}" if found.caller else ""
+    unplaced = _NO_PLACE.format(op=found.longest)
     where = f" Most are run by {found.function} ({found.file}:{found.line}){called}."
     yield Finding(
         rule=RULE.id,
@@ -50,8 +51,10 @@ def unused_gradients(results: Results) -> Iterator[Answer]:
         assumption="the ops still run, without what is kept for their gradients",
         confidence=0.8,
         message=f"Gradients are prepared for {found.ops:.0f} ops of each step, {found.time_ms:.3g} "
-        f"of its {step:.3g} ms, and never computed.{where if found.function else _NO_PLACE}",
-        place=Place(function=found.function, file=found.file, line=found.line, caller=found.caller)
+        f"of its {step:.3g} ms, and never computed.{where if found.function else unplaced}",
+        place=Place(
+            function=found.function, file=found.file, line=found.line or 0, caller=found.caller
+        )
         if found.function
         else None,
         measured={

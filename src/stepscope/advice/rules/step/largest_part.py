@@ -112,7 +112,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         yield Unknown("No event that lasts was recorded on the program's thread or a device.")
         return
     listed = list(account.parts.records())
-    _with_runtime(listed, account.step_time_ms)
+    more = _with_runtime(listed, account.step_time_ms)
     # Of a recording without steps it is what was recorded that parts have a share of.
     nothing = sum(part.step_frac for part in listed if part.kind == "unrecorded")
     known = 1 - nothing if account.is_window else 1.0
@@ -134,7 +134,8 @@ def largest_part(results: Results) -> Iterator[Answer]:
     for at, part in enumerate(ranked):
         if at < _MOST or part is largest:
             words = part_words.words(part, account, _compiled(part, results), is_compiled)
-            yield _finding(part, account, words, _stage(part, results))
+            stage = _around(part, more) + _stage(part, results)
+            yield _finding(part, account, words, stage)
 
 
 def _is_compiled(results: Results) -> bool:
@@ -143,14 +144,23 @@ def _is_compiled(results: Results) -> bool:
     return host is not None and host.step_count > 0 and 0 < dispatched(host) < MANY
 
 
-def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
-    """Give ops the time that the runtime spends around them, each its share."""
+def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
+    """Give ops the time that the runtime spends around them, each its share; how much more."""
     ops = [part for part in parts if part.kind == "op"]
     around = sum(part.time_ms for part in parts if part.kind == "runtime")
     whole = sum(part.time_ms for part in ops)
     for part in ops if whole else ():
         part.time_ms += around * part.time_ms / whole
         part.step_frac = part.time_ms / step_ms
+    return around / whole if whole else 0.0
+
+
+def _around(part: PartRow, more: float) -> str:
+    """What of the time is the runtime's, which the account lists by itself."""
+    by_itself = part.step_frac / (1 + more)
+    if part.kind != "op" or f"{by_itself:.0%}" == f"{part.step_frac:.0%}":
+        return ""
+    return f" By themselves they take {by_itself:.0%}; the rest is the runtime's around them."
 
 
 def _finding(part: PartRow, account: StepAccount, words: PartWords, stage: str) -> Finding:

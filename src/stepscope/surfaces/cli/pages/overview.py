@@ -95,7 +95,9 @@ def _average_step(page: Page, result: OverviewPage) -> None:
     total = sum(value for value in parts.values() if math.isfinite(value))
     if not result.steps.count or total <= 0:
         return
-    page.heading(f"Average step · {milliseconds(total)}")
+    hosts = len(result.hosts)
+    whose = f" · each step as on the slowest of {hosts} hosts in it" if hosts > 1 else ""
+    page.heading(f"Average step · {milliseconds(total)}{whose}")
     labels = _part_labels(result)
     shown = {name: value for name, value in parts.items() if value > 0}
     label_width = max(len(labels[name]) for name in shown)
