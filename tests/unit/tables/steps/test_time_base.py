@@ -148,3 +148,22 @@ def test_without_steps_sums_are_of_the_recording_and_say_so(tmp_path: Path) -> N
     assert found.totals.total_duration_us == pytest.approx(300)
     assert found.times == "Times are of the whole recording: no step was found."
     assert found.times_of == "recording"
+
+
+def test_ops_that_ran_outside_of_the_steps_are_no_rows_of_a_step(tmp_path: Path) -> None:
+    drawn = draw(
+        """
+    /host:CPU
+      python      w---S----S----
+      "           .a..............b...
+    """,
+        unit_us=100,
+        w=event("warm up"),
+        S=event("train", step_num=nth, _r=1),
+        a=event("before/Add:AddV2"),
+        b=event("after/Mul:Mul"),
+    )
+    (tmp_path / "host.xplane.pb").write_bytes(space(*drawn))
+    found = stepscope.open(tmp_path)
+    assert found.framework_op_stats().ops["operation"] == ["after/Mul", "before/Add"]
+    assert found.per("step").framework_op_stats().ops["operation"] == []
