@@ -29,6 +29,12 @@ export function Candidates({ runs, devices, onChoose }: CandidatesProps) {
         )}
       </header>
       <table class="plain-table spaced candidates">
+        <colgroup>
+          <col class="candidate-run" />
+          <col class="candidate-devices" />
+          <col class="candidate-time" />
+          <col />
+        </colgroup>
         <thead>
           <tr>
             <th scope="col">Run</th>
