@@ -67,7 +67,7 @@ def test_long_names_show_what_tells_them_apart(open_page: Opener) -> None:
     shown = {name.replace("\n", "")[:12] for name in names}
     assert "…/layer_11/a" in shown
     assert len(shown) == LAYERS
-    # What all rows say is said once.
+    # What all rows say stands once, above them.
     expect(page.locator("main")).to_contain_text("Where: Device")
     assert "Where" not in grid.get_by_role("columnheader").all_inner_texts()
 
