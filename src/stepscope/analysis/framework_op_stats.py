@@ -148,8 +148,10 @@ def _rows(side: str, totals: OpTotals, options: Options) -> dict[str, list[Any]]
     """The columns of one side, largest self time first (ties by name, as the incumbent)."""
     idle = totals.idle_ps if options.include_idle else 0
     whole = totals.op_time_ps + idle
+    # Of the steps alone, ops that ran outside of them have nothing to say.
     order = sorted(
-        range(len(totals)), key=lambda row: (-int(totals.self_ps[row]), totals.name[row])
+        np.flatnonzero(totals.occurrences).tolist(),
+        key=lambda row: (-int(totals.self_ps[row]), totals.name[row]),
     )
     table = [_row(side, totals, row) for row in order]
     if options.include_idle and (len(totals) or idle):

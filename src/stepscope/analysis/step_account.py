@@ -10,12 +10,11 @@ from typing import Annotated
 import numpy as np
 
 from stepscope import how_to_record
-from stepscope.columns.space import F64
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.below_input import below_input
+from stepscope.tables.account.below_input import below_input, input_frac
 from stepscope.tables.account.climbs import climb_of
 from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.launch_sites import at_launches
@@ -366,22 +365,16 @@ def _part_table(
 ) -> Table[PartRow]:
     step_ps, count = _mean_ps(found), int(found.found.kept.sum())
     whole_ps = np.sum([one.time_ps for one in made], axis=0) if made else None
-    input_frac = below_input(host, found)
+    of_owner = below_input(host, found)
     rows = [
         _part_row(host, one, count, step_ps, series(one.time_ps, whole_ps))
-        | {"input_frac": _input_frac(one, input_frac)}
+        | {"input_frac": input_frac(one, of_owner)}
         | _climb(found, one, without)
         | _saving(without)
         for one, without in zip(made, chain(played, repeat(_NOT_PLAYED)), strict=False)
     ]
     fields = list(PartRow.__annotations__)
     return Table(PartRow, {name: [row[name] for row in rows] for name in fields})
-
-
-def _input_frac(one: Part, of_owner: F64) -> float:
-    """Of a part; its owners may have a share of several rows of the account."""
-    within = sum(owner.total_ps * float(of_owner[list(owner.rows)].mean()) for owner in one.owners)
-    return within / one.total_ps if one.total_ps else nan
 
 
 def _climb(found: Account, one: Part, without: WhatIf) -> dict[str, object]:

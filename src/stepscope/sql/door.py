@@ -41,7 +41,7 @@ def check_query(query: str) -> None:
     if reading is not None:
         raise refusal(
             query,
-            f"{reading[0]} could read files.",
+            f"It names {reading[0]}, which could read files.",
             "Query the tables of the recording; session.sql(…, trusted=True) may read files.",
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -209,6 +210,17 @@ def test_other_hardware_is_asked_about(page: Page, two_kinds: Server) -> None:
     expect(page.locator(".notice")).to_contain_text("other hardware")
     expect(page.locator("main")).not_to_contain_text("slower")
     page.get_by_role("button", name="Compare anyway").click()
+    expect(page.locator(".verdict h2")).to_be_visible()
+    assert "baseline=2026_02_01_00_00_00" in page.url
+
+
+def test_the_runs_to_compare_with_say_what_they_ran_on(page: Page, two_kinds: Server) -> None:
+    page.goto(two_kinds.url)
+    root = f"http://127.0.0.1:{two_kinds.port}/"
+    page.goto(f"{root}#/compare?run=2026_02_02_00_00_00")
+    row = page.locator(".candidates tbody tr").filter(has_text="2026_02_01_00_00_00")
+    expect(row).to_contain_text(re.compile(r"[\d.]+ (ms|µs)"))
+    row.get_by_role("button").click()
     expect(page.locator(".verdict h2")).to_be_visible()
     assert "baseline=2026_02_01_00_00_00" in page.url
 

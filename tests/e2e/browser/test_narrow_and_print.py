@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.browser.conftest import Opener
 
@@ -113,6 +113,27 @@ def test_nothing_moves_while_a_page_loads(page: Page, open_page: Opener, address
     open_page(f"#/{address}?run=gpu")
     page.reload()
     page.wait_for_load_state("networkidle")
+    assert page.evaluate("window.shifted") <= MOST_SHIFT
+
+
+@pytest.mark.only_browser("chromium")  # layout shifts are measured there alone
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900)])
+@pytest.mark.parametrize("run", ["gpu", "cpu"])
+def test_nothing_in_sight_moves_as_advice_arrives(
+    page: Page, open_page: Opener, run: str, width: int, height: int
+) -> None:
+    held: list[Route] = []
+    page.set_viewport_size({"width": width, "height": height})
+    page.add_init_script(WATCH_SHIFTS)
+    page.route("**/api/v1/advice*", lambda route: held.append(route))
+    open_page(f"#/overview?run={run}")
+    page.reload()
+    expect(page.locator('.fix-first[aria-busy="true"]')).to_be_visible()
+    page.wait_for_timeout(200)
+    for route in held:
+        route.continue_()
+    expect(page.locator('.fix-first[aria-busy="false"]')).to_be_visible()
+    page.wait_for_timeout(200)
     assert page.evaluate("window.shifted") <= MOST_SHIFT
 
 

@@ -79,3 +79,9 @@ def test_polars_has_no_function_for_files_of_another_name() -> None:
     for source in ("'/etc/passwd'", '"/etc/passwd"', "'file.csv'"):
         with pytest.raises(pl.exceptions.PolarsError):
             context.execute(f"SELECT * FROM {source}")
+
+
+def test_the_name_of_a_function_does_not_begin_the_sentence() -> None:
+    """Where the sentence begins with a capital letter, the name would be another one."""
+    with pytest.raises(UsageError, match="It names read_csv, which could read files"):
+        check_query("SELECT * FROM read_csv('x')")

@@ -5,7 +5,7 @@ import "../widgets/widgets.css";
 import "../widgets/charts/charts.css";
 import "../widgets/charts/plots.css";
 import "../widgets/grid/grid.css";
-import "../tools/tools.css";
+import "../tools/sections/tools.css";
 import "../tools/runs/runs.css";
 import "../tools/sql/sql.css";
 import "./shell.css";

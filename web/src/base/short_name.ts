@@ -3,6 +3,7 @@
  * names of those it holds, and a name has one short name wherever it is.
  */
 
+import { shortPaths } from "./short_path.ts";
 import { visible } from "./text.ts";
 
 const SHORT = new Map<string, string>();
@@ -26,9 +27,10 @@ export function shortName(name: string): string {
 /** Short names that still tell the given names apart: which ones are in one list, only it knows. */
 export function shortNames(names: readonly string[]): string[] {
   const used = new Map<string, number>();
-  return names.map((name) => {
+  const paths = shortPaths(names);
+  return names.map((name, i) => {
     const short = shortName(name);
-    if (short === name) return name;
+    if (short === name) return paths[i] as string;
     const before = used.get(short) ?? 0;
     used.set(short, before + 1);
     return before === 0 ? short : `${short} (${before + 1})`;

@@ -20,6 +20,7 @@ import { WholePod } from "./pod/page.tsx";
 import { PodViewer } from "./pod_viewer/page.tsx";
 import { RooflineModel } from "./roofline_model/page.tsx";
 import type { RecoverProps, ToolPage } from "./sections/tool_page.tsx";
+import { StepAccount } from "./step_account/page.tsx";
 import { TfData } from "./tf_data_bottleneck_analysis/page.tsx";
 import { UtilizationViewer } from "./utilization_viewer/page.tsx";
 
@@ -46,6 +47,7 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   pod_viewer: { Page: PodViewer, owns: ["step"] },
   graph_viewer: { Page: GraphViewer, owns: ["program", "node", "radius", "max_nodes"] },
   hlo_stats: { Page: HloStats },
+  step_account: { Page: StepAccount },
   memory_viewer: { Page: MemoryViewer, owns: ["program", "memory_space"] },
   utilization_viewer: { Page: UtilizationViewer },
   compare: {

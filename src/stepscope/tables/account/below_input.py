@@ -6,11 +6,14 @@ its own, such as a function of the dataset, and is input all the same.
 
 from __future__ import annotations
 
+from math import nan
+
 import numpy as np
 
 from stepscope.columns import union_spans
 from stepscope.columns.space import F64
 from stepscope.tables.account.account import Account
+from stepscope.tables.account.parts import Part
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import Work
@@ -35,3 +38,9 @@ def below_input(host: Host, found: Account) -> F64:
     whole_ps = np.bincount(told.owner, told.spent_ps, minlength=size)
     np.divide(input_ps, whole_ps, out=share, where=whole_ps > 0)
     return share
+
+
+def input_frac(one: Part, of_owner: F64) -> float:
+    """The share of a part, from its owners' (of each of their rows of the account)."""
+    within = sum(owner.total_ps * float(of_owner[list(owner.rows)].mean()) for owner in one.owners)
+    return within / one.total_ps if one.total_ps else nan

@@ -165,3 +165,22 @@ def test_the_sentence_says_whose_steps_they_are(tmp_path: Path, tool: str, whose
         (tmp_path / f"{host}.xplane.pb").write_bytes(LOOP)
     found = stepscope.open(tmp_path).per("step").run(tool)
     assert found.times == f"Times are per step, the mean of 2, {whose}."
+
+
+def test_ops_that_ran_outside_of_the_steps_are_no_rows_of_a_step(tmp_path: Path) -> None:
+    drawn = draw(
+        """
+    /host:CPU
+      python      w---S----S----
+      "           .a..............b...
+    """,
+        unit_us=100,
+        w=event("warm up"),
+        S=event("train", step_num=nth, _r=1),
+        a=event("before/Add:AddV2"),
+        b=event("after/Mul:Mul"),
+    )
+    (tmp_path / "host.xplane.pb").write_bytes(space(*drawn))
+    found = stepscope.open(tmp_path)
+    assert found.framework_op_stats().ops["operation"] == ["after/Mul", "before/Add"]
+    assert found.per("step").framework_op_stats().ops["operation"] == []

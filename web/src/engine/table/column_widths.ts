@@ -13,7 +13,7 @@ const BAR_PX = 50;
 const SAMPLED_ROWS = 200;
 const FIRST_ROWS = 60;
 /** Characters a cell gets at most; longer texts are cut, and whole in the row's details. */
-const LONGEST = { name: 30, other: 22 } as const;
+const LONGEST = { name: 38, other: 22 } as const;
 
 /** Least width in px: the heading in two lines, nearly every cell whole, and the sum. */
 export function columnWidth(column: Column, measure: Measure): number {

@@ -6,6 +6,7 @@ import { visible } from "../../base/text.ts";
 import { Notice } from "../../widgets/notice.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
 import { optionOf, type RecoverProps } from "../sections/tool_page.tsx";
+import { Candidates } from "./candidates.tsx";
 
 export function Baseline(props: RecoverProps) {
   const option = optionOf(props, "baseline");
@@ -38,21 +39,24 @@ export function AskForBaseline(props: AskProps) {
   const option = optionOf(props, "baseline");
   const [before, after] = props.hardware;
   return (
-    <Notice
-      title="Choose a run to compare with."
-      actions={
-        <>
-          <Baseline {...props} />{" "}
-          <button type="button" class="button" onClick={() => option.onValue(option.value)}>
-            Compare anyway
-          </button>
-        </>
-      }
-    >
-      <p>
-        The run before, <code>{visible(option.value)}</code>, was recorded on other hardware:{" "}
-        {before}. This run used {after}.
-      </p>
-    </Notice>
+    <div class="tool-page">
+      <Notice
+        title="Choose a run to compare with."
+        actions={
+          <>
+            <Baseline {...props} />{" "}
+            <button type="button" class="button" onClick={() => option.onValue(option.value)}>
+              Compare anyway
+            </button>
+          </>
+        }
+      >
+        <p>
+          The run before, <code>{visible(option.value)}</code>, was recorded on other hardware:{" "}
+          {before}. This run used {after}.
+        </p>
+      </Notice>
+      <Candidates runs={option.choices} devices={after} onChoose={option.onValue} />
+    </div>
   );
 }

@@ -20,22 +20,49 @@ const TABLES = [
     "Devices",
     "those that ran anything in that time",
     "No device was active in that time.",
+    ["device", "devices"],
   ],
-  ["gaps", "Longest gaps", "times without work on a device", "No gap is long enough to list."],
-  ["launches", "Launching calls", "", "No launch call ran in the counted steps."],
-  ["waits", "Calls that wait for the device", "", "The host never waits for a device."],
-  ["copies", "Copies", "summed over devices; several may run at once", "Nothing is copied."],
+  [
+    "gaps",
+    "Longest gaps",
+    "times without work on a device",
+    "No gap is long enough to list.",
+    ["gap", "gaps"],
+  ],
+  [
+    "launches",
+    "Launching calls",
+    "",
+    "No launch call ran in the counted steps.",
+    ["call", "calls"],
+  ],
+  [
+    "waits",
+    "Calls that wait for the device",
+    "",
+    "The host never waits for a device.",
+    ["call", "calls"],
+  ],
+  [
+    "copies",
+    "Copies",
+    "summed over devices; several may run at once",
+    "Nothing is copied.",
+    ["direction", "directions"],
+  ],
   [
     "allocations",
     "Memory from the driver",
     "",
     "No memory is allocated or freed through the driver.",
+    ["call", "calls"],
   ],
   [
     "slow_calls",
     "Calls that start the device",
     "far longer than most, while no device works",
     "No call into the driver takes far longer than most do.",
+    ["call", "calls"],
   ],
 ] as const;
 
@@ -48,11 +75,11 @@ export function DeviceIdle(props: IdleProps) {
       </header>
       <Figures figures={figures(result)} />
       <Causes {...props} />
-      {TABLES.map(([field, title, note, none]) => (
+      {TABLES.map(([field, title, note, none, noun]) => (
         <TableSection
           key={field}
           {...props}
-          {...{ field, title }}
+          {...{ field, title, noun }}
           note={note}
           none={none}
           source={result[field]}

@@ -4,12 +4,18 @@ import { useMemo } from "preact/hooks";
 import type { FrameworkOpStats } from "../../api/types.gen.ts";
 import { count, duration, percent } from "../../base/format.ts";
 import { largestSectors, type Share } from "../../engine/charts/largest_shares.ts";
+import { cellText } from "../../engine/table/cell_text.ts";
 import { columnOf, type Table, wordAt } from "../../engine/table/table.ts";
 import { ShareBars } from "../../widgets/charts/share_bars.tsx";
 import { type Fact, Facts } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
-import { type ToolPageProps, useFirst, useTable } from "../sections/tool_page.tsx";
+import {
+  type ToolPageProps,
+  useFirst,
+  useTable,
+  useWithoutConstants,
+} from "../sections/tool_page.tsx";
 
 type OpStatsProps = ToolPageProps<FrameworkOpStats>;
 type Side = "host" | "device";
@@ -36,10 +42,12 @@ const OF_DEVICE = ["device_self_time_frac", "device_cumulative_frac"];
 
 export function OpStats(props: OpStatsProps) {
   const { result } = props;
-  const ops = useFirst(
-    useTable(props, "ops", result.ops),
-    FIRST,
-    idleColumns(result, props.query.where || "both"),
+  const { binding: ops, said } = useWithoutConstants(
+    useFirst(
+      useTable(props, "ops", result.ops),
+      FIRST,
+      idleColumns(result, props.query.where || "both"),
+    ),
   );
   const byType = props.query.group_by === "type";
   return (
@@ -54,7 +62,9 @@ export function OpStats(props: OpStatsProps) {
       <section>
         <header class="section-head">
           <h2>{byType ? "Op types" : "Ops"}</h2>
-          <p class="quiet">Self time excludes nested ops; total time includes them.</p>
+          <p class="quiet">
+            Self time excludes nested ops; total time includes them.{said && ` ${said}.`}
+          </p>
         </header>
         {ops.table.rows > 0 ? (
           <Grid {...ops} label="Ops" noun={byType ? ["op type", "op types"] : ["op", "ops"]} />
@@ -168,6 +178,6 @@ function* shares(table: Table, side: Side, label: "operation" | "type"): Generat
   if (where?.type !== "text" || self?.type !== "number" || labels?.type !== "text") return;
   for (let row = 0; row < table.rows; row++) {
     if (wordAt(where, row).toLowerCase() !== side) continue;
-    yield { label: wordAt(labels, row) || `(no ${label})`, value: self.values[row] as number };
+    yield { label: cellText(labels, row) || `(no ${label})`, value: self.values[row] as number };
   }
 }

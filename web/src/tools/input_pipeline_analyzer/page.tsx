@@ -90,11 +90,6 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
       note: spreadNote(device.input_wait_ms, result.step_count, ms),
     },
     {
-      label: "Share of each step",
-      value: mean(device.input_wait_frac, percent),
-      note: spreadNote(device.input_wait_frac, result.step_count, percent),
-    },
-    {
       label: "Step time",
       value: mean(device.step_time_ms, ms),
       note: spreadNote(device.step_time_ms, result.step_count, ms),

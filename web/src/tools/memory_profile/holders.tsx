@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import { byName, rowsWhere } from "../../api/columns.ts";
 import type { MemoryLayerRow, MemorySystem, TableOf } from "../../api/types.gen.ts";
 import { bytes, duration, percent } from "../../base/format.ts";
+import { shortNames } from "../../base/short_name.ts";
 import { visible } from "../../base/text.ts";
 import { byteTicks, momentTicks } from "../../engine/axes/ticks.ts";
 import { greatest, indexAt, stacked } from "../../engine/charts/curve.ts";
@@ -114,11 +115,12 @@ function linesOf({ held }: HolderLayers, names: readonly string[]): Line[] {
   const sums = stacked(held);
   const told = Math.min(names.length, HUES.length);
   const hueOf = (one: number) => (one < told ? HUES[one] : REST_HUES[(one - told) % 3]) ?? "";
-  return names
+  const short = shortNames(names.map(visible));
+  return short
     .map(
       (name, one): Line => ({
         id: String(one),
-        label: visible(name),
+        label: name,
         hue: hueOf(one),
         values: sums[one] as Float64Array,
         form: "area",
@@ -163,8 +165,10 @@ export function HoldersNow({ result, memory }: HoldersProps) {
   const { columns } = result.holders;
   const rows = columns.memory.flatMap((id, row) => (id === memory.id ? [row] : []));
   if (rows.length < 2) return null;
-  const bars = rows.slice(0, MOST_BARS).map((row) => ({
-    label: visible(columns.holder[row] ?? ""),
+  const largest = rows.slice(0, MOST_BARS);
+  const names = shortNames(largest.map((row) => visible(columns.holder[row] ?? "")));
+  const bars = largest.map((row, i) => ({
+    label: names[i] ?? "",
     value: columns.held_bytes[row] ?? 0,
     text: `${bytes(columns.held_bytes[row] ?? 0)}, ${percent(columns.share_frac[row] ?? 0)}`,
   }));

@@ -4,9 +4,8 @@ import { useMemo, useState } from "preact/hooks";
 import { numbersOf, textsOf } from "../../api/columns.ts";
 import type { OpProfileNodeRow, OpProfile as OpProfileResult } from "../../api/types.gen.ts";
 import { count, duration, flopRate, MISSING, percent, significant } from "../../base/format.ts";
-import { shortName } from "../../base/short_name.ts";
 import type { Order } from "../../engine/table/grid_view.ts";
-import type { Column } from "../../engine/table/table.ts";
+import { type Column, columnOf, type Table } from "../../engine/table/table.ts";
 import { treeOf } from "../../engine/table/tree.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { Icicle } from "../../widgets/charts/icicle.tsx";
@@ -56,6 +55,7 @@ export function OpProfile(props: OpProfileProps) {
   const { id, parent } = result.nodes.columns;
   const tree = useMemo(() => treeOf(numbersOf(id), numbersOf(parent)), [result]);
   const { root, onRoot } = useFocus(props, tree);
+  const names = useMemo(() => shortNamesOf(nodes.table), [nodes.table]);
   const [order, setOrder] = useState(BY_TIME);
   const [query, setQuery] = useState("");
   // Columns without a single value (no peak is known) would only take room.
@@ -72,13 +72,13 @@ export function OpProfile(props: OpProfileProps) {
         <h2>{result.headline}</h2>
       </header>
       <Figures figures={figures(result)} />
-      <Slices {...props} tree={tree} root={root} onRoot={onRoot} />
+      <Slices {...props} tree={tree} names={names} root={root} onRoot={onRoot} />
       <section>
         <header class="section-head">
           <h2>Tree</h2>
           <p class="quiet">
-            {root > 0 && `of ${shortName(nameOf(result, root))}, as in the chart. `}Arrow keys
-            expand and collapse; click a heading to sort siblings.
+            {root > 0 && `of ${names[root]}, as in the chart. `}Arrow keys expand and collapse;
+            click a heading to sort siblings.
           </p>
           <div class="section-controls">
             <input
@@ -120,7 +120,7 @@ function figures(result: OpProfileResult): Fact[] {
   const [bandwidth, rate] = [columns.hbm_bw_frac[0] ?? null, columns.hbm_bw_gbps[0] ?? null];
   const flops = columns.flop_rate_gflops[0] ?? null;
   const time = (value: number | null) => (value === null ? MISSING : duration(value, "µs"));
-  return [
+  const known: Fact[] = [
     {
       label: "Device time",
       value: time(result.total_time_us),
@@ -153,24 +153,49 @@ function figures(result: OpProfileResult): Fact[] {
       note: "beyond the time the FLOPs take at peak rate",
     },
   ];
+  const isMissing = use === null && bandwidth === null && wasted === null;
+  return isMissing ? [...known.slice(0, 2), ...ofTheLargest(result)] : known;
 }
 
-function nameOf({ nodes }: OpProfileResult, row: number): string {
-  return textsOf([nodes.columns.name[row] ?? ""])[0] ?? "";
+/** Where neither FLOPs nor bytes were recorded: how many ops there are, and what is not known. */
+function ofTheLargest({ nodes: { columns } }: OpProfileResult): Fact[] {
+  const runs = columns.occurrences[0] ?? null;
+  const mean = columns.avg_time_us[0] ?? null;
+  return [
+    { label: "Op runs", value: runs === null ? MISSING : count(runs), note: "on all devices" },
+    {
+      label: "Average op",
+      value: mean === null ? MISSING : duration(mean, "µs"),
+      note: "self time of one run",
+    },
+    {
+      label: "Utilisation",
+      value: "not known",
+      note: "neither FLOPs nor bytes of the ops were recorded",
+    },
+  ];
+}
+
+/** The rows' names as in the table: short ones that still tell kernels of one name apart. */
+function shortNamesOf(table: Table): readonly string[] {
+  const name = columnOf(table, "name");
+  if (name?.type !== "text") return [];
+  return Array.from(name.codes, (code) => name.shortWords[code] as string);
 }
 
 interface SlicesProps extends OpProfileProps {
   readonly tree: Tree;
+  readonly names: readonly string[];
   readonly root: number;
   readonly onRoot: (row: number) => void;
 }
 
 function Slices(props: SlicesProps) {
-  const { result, tree, root, onRoot } = props;
+  const { result, tree, names, root, onRoot } = props;
   const { columns } = result.nodes;
   const binding = useTable(props, "nodes", result.nodes);
   const values = useMemo(() => numbersOf(columns.time_us), [result]);
-  const names = useMemo(() => textsOf(columns.name).map(shortName), [result]);
+  const tones = useMemo(() => tonesOf(tree, columns.kind), [tree]);
   const used = useMemo(() => numbersOf(columns.roofline_efficiency_frac), [result]);
   const isKnown = used.some((each) => each >= 0);
   if (tree.rows === 0 || !((values[root] ?? 0) > 0)) return null;
@@ -194,14 +219,33 @@ function Slices(props: SlicesProps) {
         values={values}
         names={names}
         isFaint={(row) => columns.kind[row] === "idle"}
-        colourOf={(row) => (isKnown ? colourOfUse(columns.kind[row], used[row]) : "")}
+        colourOf={(row) =>
+          isKnown ? colourOfUse(columns.kind[row], used[row]) : (tones[row] ?? "")
+        }
         root={root}
         onRoot={onRoot}
-        tip={(row) => <NodeTip result={result} row={row} />}
+        tip={(row) => <NodeTip result={result} name={names[row] ?? ""} row={row} />}
       />
       {isKnown && <UseKey />}
     </ChartFrame>
   );
+}
+
+/** Where use is not known: each part of the whole in a colour of its own, and what it contains. */
+const PART_COLOURS = ["device", "collectives", "host", "output", "launch", "compile", "input"].map(
+  (part) => `var(--part-${part})`,
+);
+
+function tonesOf(tree: Tree, kinds: readonly (string | null)[]): readonly string[] {
+  const tones: string[] = [];
+  let parts = 0;
+  // Parents come before what they contain.
+  for (let row = 0; row < tree.rows; row++) {
+    const isPart = tree.depths[row] === 1 && kinds[row] !== "idle";
+    if (isPart) tones[row] = PART_COLOURS[parts++ % PART_COLOURS.length] as string;
+    else tones[row] = tones[tree.parents[row] as number] ?? "";
+  }
+  return tones;
 }
 
 /** From little to full use of what limits a part; grey where that is not known. */
@@ -241,14 +285,20 @@ function UseSwatch({ colour, label }: { colour: string; label: string }) {
   );
 }
 
-function NodeTip({ result, row }: { result: OpProfileResult; row: number }) {
+interface NodeTipProps {
+  readonly result: OpProfileResult;
+  readonly name: string;
+  readonly row: number;
+}
+
+function NodeTip({ result, name, row }: NodeTipProps) {
   const { columns } = result.nodes;
   const share = (value: number | null | undefined) => (value == null ? "" : percent(value));
   const time = (value: number | null | undefined) => (value == null ? "" : duration(value, "µs"));
   const rate = columns.flop_rate_gflops[row] ?? null;
   return (
     <TipFacts
-      title={shortName(nameOf(result, row))}
+      title={name}
       facts={[
         ["Category", textsOf([columns.category[row] ?? ""])[0] ?? ""],
         ["Time", time(columns.time_us[row])],

@@ -35,7 +35,7 @@ export function Findings(props: FindingsProps) {
         <NothingFound {...props} />
       )}
       {all && <OtherRules advice={all} />}
-      {result.next_steps.length > 0 && (
+      {advice !== "waiting" && result.next_steps.length > 0 && (
         <>
           <h3>Where to look next</h3>
           <ul class="next-steps">

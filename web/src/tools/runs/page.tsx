@@ -1,7 +1,6 @@
 /** All runs: step time, verdict, device, tags and notes; the way to each, and to comparisons. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { getRunFacts } from "../../api/runs.ts";
+import { useMemo } from "preact/hooks";
 import type { RunFactsInfo, RunInfo } from "../../api/types.gen.ts";
 import type { Cell, ColumnMeta } from "../../base/columns.ts";
 import { moment, plural } from "../../base/format.ts";
@@ -10,6 +9,7 @@ import { type GridView, viewFromParams, viewToParams } from "../../engine/table/
 import { buildTable, type Table } from "../../engine/table/table.ts";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import type { Params } from "../sections/page_link.ts";
+import { type Facts, useRunFacts } from "../sections/run_facts.ts";
 import { NoteForm } from "./note_form.tsx";
 
 const TABLE = "runs";
@@ -25,11 +25,12 @@ export interface RunsPageProps {
   readonly onNoted: () => void;
 }
 
-type Facts = ReadonlyMap<string, RunFactsInfo>;
-
 export function RunsPage(props: RunsPageProps) {
   const { runs, params, onParams } = props;
-  const facts = useFacts(runs);
+  const facts = useRunFacts(
+    runs.map(({ id }) => id),
+    runs.map(({ id, modified }) => `${id} ${modified}`).join("\n"),
+  );
   const table = useMemo(() => tableOf(runs, facts), [runs, facts]);
   const state = JSON.stringify(subParams(params, TABLE));
   const view = useMemo(() => withFacts(JSON.parse(state) as Record<string, string>), [state]);
@@ -63,25 +64,6 @@ function withFacts(state: Readonly<Record<string, string>>): GridView {
 
 const ARRIVING = { step_time_ms: true, device: true, verdict: true, steps: true };
 
-/** Facts of all runs, one after the other: each may have to be read from its files. */
-function useFacts(runs: readonly RunInfo[]): Facts {
-  const [facts, setFacts] = useState<Facts>(new Map());
-  const key = runs.map((run) => `${run.id} ${run.modified}`).join("\n");
-  useEffect(() => {
-    const control = new AbortController();
-    setFacts(new Map());
-    void (async () => {
-      for (const { id } of runs) {
-        const found = await getRunFacts(id, control.signal).catch(() => null);
-        if (control.signal.aborted) return;
-        if (found) setFacts((known) => new Map([...known, [id, found]]));
-      }
-    })();
-    return () => control.abort();
-  }, [key]);
-  return facts;
-}
-
 function meta(
   name: string,
   label: string,
@@ -99,8 +81,8 @@ const COLUMNS: readonly ColumnMeta[] = [
     ...meta("step_time_ms", "Step time", "time", "ms", "Mean of the counted steps."),
     widthPx: 100,
   },
-  { ...meta("device", "Devices", "category"), widthPx: 170 },
-  { ...meta("verdict", "Verdict", "text"), widthPx: 300 },
+  { ...meta("device", "Devices", "category"), widthPx: 176 },
+  { ...meta("verdict", "Verdict", "text"), widthPx: 368 },
   meta("tags", "Tags", "text"),
   meta("note", "Note", "text"),
   { ...meta("steps", "Steps", "count"), widthPx: 72 },

@@ -5,7 +5,6 @@
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { count } from "../../base/format.ts";
-import { shortName } from "../../base/short_name.ts";
 import { columnWidth } from "../../engine/table/column_widths.ts";
 import { wordMatcher } from "../../engine/table/filter.ts";
 import type { Order } from "../../engine/table/grid_view.ts";
@@ -279,7 +278,7 @@ function TreeRow({
               if (children > 0 && open) onToggle(row);
             }}
           />
-          <LongName name={shortName(wordAt(name, row))} />
+          <LongName name={name.shortWords[name.codes[row] as number] as string} />
         </div>
       )}
       {rest.map((column, index) => (

@@ -1,0 +1,176 @@
+/** Step account: every moment of the step, as parts that one change would concern. */
+
+import { byName } from "../../api/columns.ts";
+import type { StepAccount as Account } from "../../api/types.gen.ts";
+import { count, duration, MISSING, percent, plural } from "../../base/format.ts";
+import { cellText } from "../../engine/table/cell_text.ts";
+import { arrange, PLAIN_VIEW } from "../../engine/table/grid_view.ts";
+import { columnOf, type Table } from "../../engine/table/table.ts";
+import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
+import { type TopBar, TopBars } from "../../widgets/charts/top_bars.tsx";
+import { type Fact, Figures } from "../../widgets/facts.tsx";
+import { Grid } from "../../widgets/grid/grid.tsx";
+import { Diagnostics } from "../sections/diagnostics.tsx";
+import { TableSection } from "../sections/table_section.tsx";
+import {
+  type TableBinding,
+  type ToolPageProps,
+  useFirst,
+  useTable,
+} from "../sections/tool_page.tsx";
+
+type AccountProps = ToolPageProps<Account>;
+
+const MOST_BARS = 10;
+/** What and how long, then where: the time must be in sight however much is known of the place. */
+const PARTS = ["name", "kind", "time_ms", "step_frac", "file", "line", "function", "caller"];
+const HIDDEN = ["first_frac"];
+const OWNERS = ["name", "kind", "family", "time_ms", "step_frac", "file", "line", "function"];
+
+export function StepAccount(props: AccountProps) {
+  const { result } = props;
+  const parts = useFirst(useTable(props, "parts", byName(result.parts)), PARTS, HIDDEN);
+  const owners = useFirst(useTable(props, "owners", byName(result.owners)), OWNERS);
+  return (
+    <div class="tool-page">
+      <header class="answer">
+        <h2>{result.headline}</h2>
+      </header>
+      <Figures figures={figures(result)} />
+      <Asides {...props} />
+      <PartBars table={parts.table} session={result.session} />
+      <Rows
+        binding={parts}
+        title="Parts"
+        note={`They sum to ${whole(result)}; a part is what one change would concern.`}
+        noun={["part", "parts"]}
+      />
+      <Rows
+        binding={owners}
+        title="Owners"
+        note="What the parts are made of, each with the line that it is called from."
+        noun={["owner", "owners"]}
+      />
+      {result.rivals.rows > 0 && (
+        <TableSection
+          {...props}
+          field="rivals"
+          title="Other threads that run Python"
+          note="beside the loop"
+          none=""
+          noun={["thread", "threads"]}
+          source={result.rivals}
+        />
+      )}
+      <Diagnostics diagnostics={result.diagnostics} />
+    </div>
+  );
+}
+
+function whole(result: Account): string {
+  return result.is_window || result.times_of === "recording" ? "the recording" : "the step";
+}
+
+function figures(result: Account): Fact[] {
+  const ms = (value: number | null) => (value === null ? MISSING : duration(value, "ms"));
+  const { columns } = result.parts;
+  const facts: Fact[] = [
+    {
+      label: result.is_window ? "Recorded" : "Step time",
+      value: ms(result.step_time_ms),
+      note: result.is_window
+        ? "no steps were found"
+        : `mean of ${count(result.step_count)} counted`,
+    },
+    {
+      label: "Parts",
+      value: count(result.parts.rows),
+      note: `which sum to ${whole(result)}`,
+    },
+    {
+      label: "Largest part",
+      value: columns.step_frac[0] == null ? MISSING : percent(columns.step_frac[0]),
+      note: ms(columns.time_ms[0] ?? null),
+    },
+    {
+      label: "Busy",
+      value: ms(result.busy_ms),
+      note: result.has_device ? "while a device computes" : "while anything computes",
+    },
+  ];
+  if ((result.recorder_ms ?? 0) > 0) {
+    facts.push({
+      label: "Recorder",
+      value: ms(result.recorder_ms),
+      note: "the recording's own work, no part of the program",
+    });
+  }
+  return facts;
+}
+
+/** What the account noticed beside the parts, in sentences. */
+function Asides({ result: { growth, unused_gradients: unused } }: AccountProps) {
+  if (!growth && !unused) return null;
+  return (
+    <div>
+      {growth && (
+        <p>
+          Each step runs more ops than the one before: {count(growth.first_ops)} in the first,{" "}
+          {count(growth.last_ops)} in the last{growth.op && `, most of them ${growth.op}`}.
+        </p>
+      )}
+      {unused && (
+        <p>
+          {duration(unused.time_ms ?? 0, "ms")} of each step go to{" "}
+          {plural(Math.round(unused.ops ?? 0), "forward op")} whose gradients nothing computes
+          {unused.file && `, at ${unused.file}:${unused.line} ${unused.function}`}.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function PartBars({ table, session }: { table: Table; session: string }) {
+  const bars = largest(table);
+  if (bars.length < 2) return null;
+  const note = bars.length < table.rows ? `the ${bars.length} largest` : "";
+  return (
+    <ChartFrame title="Parts by time" note={note} file={`${session} step account`}>
+      <TopBars bars={bars} label="Parts by time" />
+    </ChartFrame>
+  );
+}
+
+function largest(table: Table): TopBar[] {
+  const [name, time] = [columnOf(table, "name"), columnOf(table, "time_ms")];
+  const share = columnOf(table, "step_frac");
+  if (!name || time?.type !== "number" || !share) return [];
+  const order = { column: "time_ms", descending: true };
+  const { rows } = arrange(table, { ...PLAIN_VIEW, order });
+  return Array.from(rows.subarray(0, MOST_BARS))
+    .filter((row) => (time.values[row] as number) > 0)
+    .map((row) => ({
+      label: cellText(name, row),
+      value: time.values[row] as number,
+      text: `${duration(time.values[row] as number, "ms")}, ${cellText(share, row)}`,
+    }));
+}
+
+interface RowsProps {
+  readonly binding: TableBinding;
+  readonly title: string;
+  readonly note: string;
+  readonly noun: readonly [string, string];
+}
+
+function Rows({ binding, title, note, noun }: RowsProps) {
+  return (
+    <section>
+      <header class="section-head">
+        <h2>{title}</h2>
+        <p class="quiet">{binding.table.rows > 0 ? note : "Nothing was recorded."}</p>
+      </header>
+      {binding.table.rows > 0 && <Grid {...binding} label={title} noun={noun} />}
+    </section>
+  );
+}
