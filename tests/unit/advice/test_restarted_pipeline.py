@@ -68,7 +68,7 @@ def test_an_iterator_for_each_epoch_is_what_it_is_for(tmp_path: Path) -> None:
     assert "0.17 iterators" in one.reason("restarted-pipeline", Silence)
 
 
-def test_a_permutation_of_the_programs_own_is_no_pass_over_the_data(tmp_path: Path) -> None:
+def test_a_permutation_of_the_programs_own_does_not_count(tmp_path: Path) -> None:
     events = loop(every=STEPS + 1, has_python=False)[1:]
     events = [one for one in events if one["name"] != "aten::randperm"]
     events += [x("cpu_op", "aten::randperm", STEP_US * n + 960, 30) for n in range(STEPS)]
@@ -85,7 +85,7 @@ def test_the_parts_of_a_batch_made_on_the_loops_thread_are_the_inputs(tmp_path: 
 
 
 def test_a_dataset_in_every_step_is_found_and_inner_ones_are_not_counted() -> None:
-    """What an interleave makes for each file, on a thread of tf.data's, is no restart."""
+    """What an interleave makes for each file, on a thread of tf.data's, does not count."""
     data = draw(
         """
         /host:CPU

@@ -1,7 +1,7 @@
 """How much of a step's owners runs within the program's calls for its next batch.
 
 A loader without workers makes the batch on the loop's own thread: what it runs there has owners of
-its own, such as a function of the dataset, and is input all the same.
+its own, such as a function of the dataset, and is input anyway.
 """
 
 from __future__ import annotations

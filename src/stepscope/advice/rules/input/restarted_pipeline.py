@@ -20,7 +20,7 @@ from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
-# A short epoch has a few steps; what restarts in nearly each of them is no epoch.
+# A short epoch has a few steps; what restarts in nearly each of them does not stand for one.
 _EVERY: Final = 0.8
 # What hands a dataset's ops over goes with them.
 _WITH_DATASETS: Final = ("input", "compile", "framework", "unrecorded")
