@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.replacements import KEEP_RESULTS, instead_of, instead_of_reads
+from stepscope.advice.evidence.replacements import (
+    KEEP_RESULTS,
+    instead_of,
+    instead_of_reads,
+    instead_within,
+)
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
@@ -225,7 +230,7 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
         )
     elif is_update(part.name):
         first = _FOREACH if _TOGETHER.search(part.made_of) else _UPDATE
-    elif instead := instead_of(part.name):
+    elif instead := instead_within(part.between) or instead_of(part.name):
         first = instead
     elif why:
         first = f"Look for what needs {why} in every step: do it once, on less data, or otherwise."

@@ -91,6 +91,19 @@ def instead_of(family: str) -> str:
     return _OF.get(family, "")
 
 
+# PyTorch's gradients of slices.
+_OF_SLICES: Final = re.compile(r"(?:Select|Slice|Narrow|Index)Backward")
+_ALL_SLICES: Final = (
+    "Take all slices at once (unbind, split or chunk before the loop): the gradient of each slice "
+    "fills a tensor of the whole size with zeros."
+)
+
+
+def instead_within(between: str) -> str:
+    """What to run instead of ops that another one calls, by where they run; "" unknown."""
+    return _ALL_SLICES if _OF_SLICES.search(between) else ""
+
+
 # What Python asks for one value with; a compiler stops at each.
 _READ: Final = re.compile(r"\bitem\b|_local_scalar_dense|\btolist\b|__float__|__bool__")
 _ALL_AT_ONCE: Final = (

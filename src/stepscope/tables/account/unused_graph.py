@@ -16,7 +16,9 @@ from stepscope.columns.space import I64, Bool
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
+from stepscope.tables.host.events import timed_rows
 from stepscope.tables.steps.optimizer_updates import is_of_backward
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 
@@ -46,6 +48,7 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
     if not numbered.backward.any() and any(map(is_of_backward, host.space.event_metadata.name)):
         return None  # gradients ran, and the recording does not say whose
     mine = _unused(numbered) & (numbered.thread == host.space.lines[found.line].id)
+    mine &= ~_recomputed(host, found.line, numbered.start_ps)
     begin, until = numbered.start_ps[mine], numbered.end_ps[mine]
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     inside = (until > start[0]) & (begin < end[-1])
@@ -69,6 +72,21 @@ def _unused(ops: NumberedOps) -> Bool:
     if len(carried):  # what follows the last gradient may have had its own after the recording
         unused &= ops.end_ps <= int(ops.start_ps[ops.backward].max())
     return unused
+
+
+def _recomputed(host: Host, line: int, at_ps: I64) -> Bool:
+    """Whether a backward pass runs then: forward ops within one are computed again for it.
+
+    Checkpoints of activations do so; the gradients carry the numbers of the first time.
+    """
+    rows = timed_rows(host, entries_named(host, is_of_backward))
+    one = host.space.lines[line]
+    rows = rows[(rows >= one.begin) & (rows < one.end)]
+    begin = host.space.events.start_ps[rows]
+    start, end = union_spans(begin, begin + host.space.length_ps[rows])
+    last = np.searchsorted(start, at_ps, side="right") - 1
+    within: Bool = (last >= 0) & (at_ps < np.append(end, 0)[last])
+    return within
 
 
 def _op(host: Host, rows: I64, length: I64) -> str:

@@ -54,6 +54,27 @@ def test_inference_that_records_gradients_has_none_at_all() -> None:
     assert graph is not None and graph.time_ps == 400_000_000
 
 
+def test_what_a_backward_pass_computes_again_is_used() -> None:
+    """Checkpoints of activations: the gradients carry the numbers of the first forward pass."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        fgE-----..fgE-----..
+          "        ...rrbc.....rrbc....
+        """,
+        E=event("autograd::engine::evaluate_function: CheckpointBackward"),
+        f=event("aten/f:f", **{names.SEQUENCE_NUMBER: 1}, args="{}"),
+        g=event("aten/g:g", **{names.SEQUENCE_NUMBER: 3}, args="{}"),
+        r=event("aten/r:r", **{names.SEQUENCE_NUMBER: 2}, args="{}"),
+        c=event("aten/c:c", **{names.SEQUENCE_NUMBER: 3}, args='{"Fwd thread id": 1}'),
+        b=event("aten/b:b", **{names.SEQUENCE_NUMBER: 1}, args='{"Fwd thread id": 1}'),
+    )
+    made = account(one)
+    assert made is not None
+    assert unused_graph(one, made) is None
+
+
 def test_what_follows_the_last_gradient_may_have_had_its_own_later() -> None:
     assert (
         found("ff.bb.....ff.bb.vvww", f=(1, False), b=(1, True), v=(2, False), w=(3, False)) is None

@@ -37,13 +37,15 @@ def garbage_collection(results: Results) -> Iterator[Answer]:
     if worst is None or _EXPECTED * spent < NEGLIGIBLE_FRAC * step:
         yield Silence(f"Garbage collections take {spent / step:.1%} of the step.")
         return
+    is_once = round(worst.per_step * host.step_count) <= 1 < host.step_count
     often = "every step" if worst.steps_frac == 1 else f"{worst.steps_frac:.0%} of the steps"
     yield Finding(
         rule=RULE.id,
-        severity=severity_of(_EXPECTED * spent, step),
+        # A single collection shows no habit.
+        severity="info" if is_once else severity_of(_EXPECTED * spent, step),
         saving_ms=_EXPECTED * spent,
         saving_high_ms=spent,
-        confidence=0.85,
+        confidence=0.4 if is_once else 0.85,
         message=f"Python collects garbage for {spent:.3g} ms of each {step:.3g} ms step "
         f"({worst.per_step:.3g} collections a step, of {worst.calls}; {worst.in_step_ms:.3g} ms in "
         f"{often}), and all its threads wait.",

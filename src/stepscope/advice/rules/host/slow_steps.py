@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # they are slower.
 _SOME_FRAC = 0.5
 _CULPRIT_FRAC = 0.4
+# A rule of its own.
+_GARBAGE = "garbage collection"
 
 
 def slow_steps(results: Results) -> Iterator[Answer]:
@@ -64,7 +66,11 @@ def slow_steps(results: Results) -> Iterator[Answer]:
 
 def _side_work(host: HostActivity, excess_ms: float) -> SideRow | None:
     """What the program does for its operator in some steps, if it makes them slow."""
-    some = [one for one in host.side_work.records() if one.steps_frac < _SOME_FRAC]
+    some = [
+        one
+        for one in host.side_work.records()
+        if one.steps_frac < _SOME_FRAC and one.kind != _GARBAGE
+    ]
     worst: SideRow | None = max(some, key=lambda one: one.in_step_ms, default=None)
     is_cause = worst is not None and worst.in_step_ms >= _CULPRIT_FRAC * excess_ms > 0
     return worst if is_cause else None

@@ -26,11 +26,15 @@ _LOADER: Final = "DataLoader"
 _PIN: Final = (
     "Set pin_memory=True and copy with non_blocking=True: batches are copied from pageable memory."
 )
-_CODE: Final = "loader = DataLoader(dataset, num_workers=4, persistent_workers=True)"
+_CODE: Final = "loader = DataLoader(dataset, num_workers={}, persistent_workers=True)"
 _PINNED: Final = (
-    "loader = DataLoader(dataset, num_workers=4, pin_memory=True,\n"
+    "loader = DataLoader(dataset, num_workers={}, pin_memory=True,\n"
     "                    persistent_workers=True)"
 )
+# An iterator that is made in 8 of 10 steps is not kept for a pass over the data.
+_EVERY: Final = 0.8
+# More processes than that few machines have cores for.
+_MOST: Final = 8
 
 
 def loader_workers(results: Results) -> Iterator[Answer]:
@@ -51,18 +55,24 @@ def loader_workers(results: Results) -> Iterator[Answer]:
     if names.LONELY_LOADER not in loaders:
         yield Silence("The DataLoader has worker processes.")
         return
+    restarts = results.input_pipeline_analyzer.restarts
+    if restarts is not None and restarts.per_step >= _EVERY:
+        yield Silence("The loader is started again in every step, and so would its workers be.")
+        return
     # Of several loaders this one's share of the wait.
     saving = waiting * loaders[names.LONELY_LOADER] / max(sum(loaders.values()), 1e-9)
     if saving < NEGLIGIBLE_FRAC * step:
         yield Silence(f"The loader without workers costs {saving / step:.1%} of the step.")
         return
     rest = step - saving
+    wanted = max(round(saving / max(rest, 1e-9)) + 1, 2)
     is_pageable = comes_from(results.optional.device_idle) == "pageable"
     yield Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
         saving_ms=saving,
-        saving_low_ms=min(saving, rest) * 0.5,
+        # Even two of them halve a long wait, where there is a second core.
+        saving_low_ms=max(min(saving, rest) * 0.5, saving * 0.25),
         saving_high_ms=saving,
         confidence=0.9,
         message=f"The DataLoader has no worker processes: each {step:.3g} ms step waits "
@@ -77,11 +87,20 @@ def loader_workers(results: Results) -> Iterator[Answer]:
             Ref("overview_page", "breakdown_ms.input"),
         ),
         actions=(
-            f"Set num_workers: about {max(round(saving / max(rest, 1e-9)) + 1, 2)} processes keep "
-            "up with the rest of the step; keep them between epochs with persistent_workers.",
+            f"Set num_workers: {_enough(wanted)}; keep them between epochs with "
+            "persistent_workers.",
             *((_PIN,) if is_pageable else ()),
         ),
-        code={"pytorch": _PINNED if is_pageable else _CODE},
+        code={"pytorch": (_PINNED if is_pageable else _CODE).format(min(wanted, _MOST))},
+    )
+
+
+def _enough(wanted: int) -> str:
+    if wanted <= _MOST:
+        return f"about {wanted} processes keep up with the rest of the step, given as many cores"
+    return (
+        f"no more than the machine has cores; the step would use {wanted}, so that the loader "
+        "limits it until a batch takes less to make"
     )
 
 

@@ -165,7 +165,8 @@ def _environment(page: Page, result: OverviewPage) -> None:
             ("eager on the host", shares.host_eager_frac),
             ("eager on the device", shares.device_eager_frac),
         )
-        if value is not None
+        # PyTorch's ops and JAX's are not said to be eager: a share of nothing says as little.
+        if value
     ]
     if known:
         page.text(" · ".join(known), indent=2)
