@@ -68,6 +68,8 @@ function panelOf(link: TimelineLink): Panel {
 
 export class TimelineState {
   readonly whole: Span;
+  /** What it shows before anybody moves it. */
+  private readonly opened: Span;
   readonly view;
   readonly scroll;
   readonly size = signal<Size>({ width: 0, height: 0 });
@@ -120,7 +122,8 @@ export class TimelineState {
     link: TimelineLink,
   ) {
     this.whole = { begin: meta.begin_ps, end: Math.max(meta.end_ps, meta.begin_ps + 1) };
-    this.view = signal<Span>(link.view ? this.fitted(link.view) : opening(meta, this.whole));
+    this.opened = opening(meta, this.whole);
+    this.view = signal<Span>(this.asked(link));
     this.scroll = signal(link.scroll);
     this.arranged = signal(arrangedFor(link, meta, this.view.value));
     this.colours = signal<ColourMode>(link.colours);
@@ -150,18 +153,18 @@ export class TimelineState {
     this.scrollToSection(link.at);
   }
 
-  private fitted(view: Span | null): Span {
-    return view ? clampSpan(view, this.whole) : allOf(this.whole);
+  /** The view of an address; one without a view opens as the page does. */
+  private asked(link: TimelineLink): Span {
+    return link.view ? clampSpan(link.view, this.whole) : this.opened;
   }
 
   /** What the address is made from. */
   link(): TimelineLink {
     const range = this.range.value;
     const view = this.view.value;
-    const all = this.fitted(null);
-    const isAll = view.begin === all.begin && view.end === all.end;
+    const isOpened = view.begin === this.opened.begin && view.end === this.opened.end;
     return {
-      view: isAll ? null : view,
+      view: isOpened ? null : view,
       scroll: this.scroll.value,
       event: this.event.value,
       range: range?.span ?? null,
@@ -185,7 +188,7 @@ export class TimelineState {
   /** Follows an address that was changed elsewhere: a link, or back and forward. */
   follow(link: TimelineLink): void {
     batch(() => {
-      this.view.value = this.fitted(link.view);
+      this.view.value = this.asked(link);
       this.scroll.value = link.scroll;
       this.arranged.value = link.arranged;
       this.colours.value = link.colours;
@@ -217,7 +220,7 @@ export class TimelineState {
   }
 
   fit(): void {
-    this.view.value = this.fitted(null);
+    this.view.value = allOf(this.whole);
   }
 
   zoomTo(span: Span): void {
