@@ -464,10 +464,9 @@ def _names_at(host: Host, device: int, at_ps: Any) -> list[str]:
     place = np.minimum(np.searchsorted(start, at_ps), max(len(start) - 1, 0))
     table = host.space.event_metadata
     entry = host.space.events.metadata[found.rows[order[place]]].tolist()
-    starts = (start[place] == at_ps).tolist()
     return [
         (table.display_name[one] or table.name[one]) if known else ""
-        for one, known in zip(entry, starts, strict=True)
+        for one, known in zip(entry, (start[place] == at_ps).tolist(), strict=True)
     ]
 
 

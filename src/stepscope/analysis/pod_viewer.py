@@ -303,13 +303,12 @@ def _straggler(found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals) ->
         return None
     cause, excess = _cause(means, late)
     worker = found.workers[late[0]]
-    alone = len(late) == 1
     reason = f", where {cause.lower()} takes {excess:.3g} ms longer than elsewhere" if cause else ""
-    title = _title(worker) if alone else f"{worker.host_name} (all {len(late)} devices)"
+    title = _title(worker) if len(late) == 1 else f"{worker.host_name} (all {len(late)} devices)"
     return Straggler(
         worker=late[0],
         host=worker.host_name,
-        device=worker.device_name if alone else "",
+        device=worker.device_name if len(late) == 1 else "",
         caused_wait_ms=cost,
         step_frac=cost / step,
         last_frac=share if met else None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -11,10 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from stepscope.surfaces.http import Server, Settings
-from stepscope.surfaces.http.app import STATIC_FOLDER
 from tests.e2e.browser.conftest import Opener
 from tests.e2e.browser.timeline_stage import BACKGROUND, KERNEL, Stage, open_stage
-from tests.profiles import Event, draw, event, host, line, nth, space
+from tests.profiles import Event, host, line, space
 
 ROOT = Path(__file__).resolve().parents[3]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -498,39 +496,3 @@ def test_the_end_of_an_arrow_that_is_not_on_the_screen_is_named_and_gone_to(stag
     stage.wait_param("event", str(kernel["event"]))
     begin, end = stage.view()
     assert begin <= kernel["begin_ps"] and kernel["end_ps"] <= end
-
-
-class TestStepsInASmallPart:
-    """A recording that mostly waits for its few steps."""
-
-    @pytest.fixture
-    def server(self, tmp_path: Path) -> Iterator[Server]:
-        if not (STATIC_FOLDER / "index.html").is_file():
-            pytest.skip("the web files are not built: python dev.py web")
-        drawn = draw(
-            """
-            /host:CPU
-              python  w-..............................................................SSSS
-            """,
-            unit_us=1000,
-            w=event("set up"),
-            S=event("train", step_num=nth, _r=1),
-        )
-        run = tmp_path / "late"
-        run.mkdir()
-        (run / "a.xplane.pb").write_bytes(space(*drawn))
-        with Server(str(tmp_path), Settings(port=0)) as running:
-            yield running
-
-    def test_an_address_without_a_view_opens_at_the_steps(self, open_page: Opener) -> None:
-        """With the timeline open it went to the whole recording; the whole travels as a view."""
-        page = open_page("#/trace_viewer?run=late")
-        opened = page.get_by_text(re.compile(r"^[\d.]+ ms in view$"))
-        expect(opened).to_have_text(re.compile(r"^[45]\.?\d* ms"))
-        said = opened.inner_text()
-        page.locator(".tl-stage canvas").focus()
-        page.keyboard.press("0")
-        expect(opened).not_to_have_text(said)
-        page.wait_for_function("() => location.hash.includes('tl.view=')")
-        page.evaluate("() => { location.hash = '#/trace_viewer?run=late' }")
-        expect(opened).to_have_text(said)
