@@ -92,7 +92,9 @@ def equal_texts(buffer: memoryview, offsets: I64) -> tuple[I64, I64] | None:
         return None
     size = np.where(is_long, (low & 0x7F) | (high.astype(np.int64) << 7), low)
     start = offsets + 1 + is_long
-    total = size.astype(np.uint64)
+    # Spread before anything is added: a text that begins with its own length, as a number, would
+    # have the sum of the empty one.
+    total = (size.astype(np.uint64) + np.uint64(1)) * _SPREAD
     for at, done in _rounds(size):
         mixed = (total[at] ^ _words(buffer, start[at] + done, size[at] - done)) * _SPREAD
         total[at] = mixed ^ (mixed >> _TURN)

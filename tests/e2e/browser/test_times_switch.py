@@ -18,7 +18,9 @@ def choose(page: Page, label: str) -> None:
 def test_the_choice_goes_from_page_to_page(open_page: Opener) -> None:
     page = open_page("#/kernels?run=gpu")
     # 38 of the 40 steps count: not the first, which may be warming up, nor the last.
-    expect(page.locator(".times-said")).to_have_text("Times are per step, the mean of 38, summed over 2 hosts.")
+    expect(page.locator(".times-said")).to_have_text(
+        "Times are per step, the mean of 38, summed over 2 hosts."
+    )
     of_step = figure(page, "Kernel time").inner_text()
     choose(page, "Whole recording")
     whole = "Times are of the whole recording."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stepscope.columns import stats_by_name, texts
@@ -33,6 +33,7 @@ def by_objects(strings: list[bytes]) -> tuple[list[int], list[int]]:
 
 
 @given(st.lists(STRINGS, min_size=1))
+@example([b"", b"\x01"])
 def test_brute_force_finds_the_same(strings: list[bytes]) -> None:
     found = equal_texts(*written([b"eight bytes and more", *strings]))
     assert found is not None
