@@ -35,6 +35,8 @@ from stepscope.tables.steps.session import SessionSteps, has_aligned_steps, sess
 from stepscope.verdicts.account import FOUND
 
 InputVerdict = Literal["highly_input_bound", "moderately_input_bound", "not_input_bound", "unknown"]
+# A step that makes this many iterators does not keep them for a pass over the data.
+_HABIT = 0.8
 # Parts of a step that are waiting for input, and the categories the chart stacks.
 _WAIT = ("input", "host_to_device")
 _STACK: dict[str, tuple[str, ...]] = {
@@ -148,6 +150,11 @@ class PipelineRestarts:
     kind: str
     per_step: float
     time_ms: float
+
+    @property
+    def is_habit(self) -> bool:
+        """Whether nearly every step makes one: a short epoch has a few steps."""
+        return self.per_step >= _HABIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def test_a_loaders_iterator_in_every_step_is_found_with_what_it_takes(tmp_path: 
     assert found.measured["restart_ms"] == pytest.approx(0.32)
     assert found.saving_high_ms == pytest.approx(0.5)
     assert found.severity == "high"
-    assert "a new iterator of DataLoader" in found.message
+    assert "a new iterator of a DataLoader" in found.message
     assert "iter(loader)" in found.code["pytorch"]
 
 

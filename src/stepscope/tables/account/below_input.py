@@ -23,10 +23,12 @@ from stepscope.tables.steps.attribution import host_work
 def below_input(host: Host, found: Account) -> F64:
     """Of each owner (row of the account) the share of its time, from 0 to 1."""
     share = np.zeros(len(found.kind))
+    if found.line < 0:
+        return share
     rows, work = host_work(host)
     events, line = host.space.events, host.space.lines[found.line]
     calls = rows[(work == Work.INPUT_WAIT) & (rows >= line.begin) & (rows < line.end)]
-    if found.line < 0 or not len(calls):
+    if not len(calls):
         return share
     begin = events.start_ps[calls]
     spans = union_spans(begin, begin + host.space.length_ps[calls])

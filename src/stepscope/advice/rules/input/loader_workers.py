@@ -31,8 +31,6 @@ _PINNED: Final = (
     "loader = DataLoader(dataset, num_workers={}, pin_memory=True,\n"
     "                    persistent_workers=True)"
 )
-# An iterator that is made in 8 of 10 steps is not kept for a pass over the data.
-_EVERY: Final = 0.8
 # More processes than that few machines have cores for.
 _MOST: Final = 8
 
@@ -56,7 +54,7 @@ def loader_workers(results: Results) -> Iterator[Answer]:
         yield Silence("The DataLoader has worker processes.")
         return
     restarts = results.input_pipeline_analyzer.restarts
-    if restarts is not None and restarts.per_step >= _EVERY:
+    if restarts is not None and restarts.is_habit:
         yield Silence("The loader is started again in every step, and so would its workers be.")
         return
     # Of several loaders this one's share of the wait.
@@ -99,8 +97,8 @@ def _enough(wanted: int) -> str:
     if wanted <= _MOST:
         return f"about {wanted} processes keep up with the rest of the step, given as many cores"
     return (
-        f"no more than the machine has cores; the step would use {wanted}, so that the loader "
-        "limits it until a batch takes less to make"
+        f"as many as there are cores; it would take {wanted} processes to keep up with the rest "
+        "of the step"
     )
 
 

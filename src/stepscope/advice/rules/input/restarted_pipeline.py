@@ -20,8 +20,6 @@ from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
-# A short epoch has a few steps; what restarts in nearly each of them does not stand for one.
-_EVERY: Final = 0.8
 # What hands a dataset's ops over goes with them.
 _WITH_DATASETS: Final = ("input", "compile", "framework", "unrecorded")
 _CODE: Final = {
@@ -46,7 +44,7 @@ def restarted_pipeline(results: Results) -> Iterator[Answer]:
             "shows only where it draws an order."
         )
         return
-    if found is None or found.per_step < _EVERY or found.time_ms < NEGLIGIBLE_FRAC * step:
+    if found is None or not found.is_habit or found.time_ms < NEGLIGIBLE_FRAC * step:
         seen = 0.0 if found is None else found.per_step
         yield Silence(f"A step makes {seen:.2g} iterators of datasets or loaders.")
         return
@@ -60,7 +58,7 @@ def restarted_pipeline(results: Results) -> Iterator[Answer]:
         saving_ms=found.time_ms,
         saving_high_ms=max(most, found.time_ms),
         confidence=0.9,
-        message=f"Each step makes {_times(found.per_step)} of {found.kind}. That takes "
+        message=f"Each step makes {_times(found.per_step)} of a {_WHOSE[found.kind]}. That takes "
         f"{found.time_ms:.3g} ms of each {step:.3g} ms step ({found.time_ms / step:.0%}): "
         + (_OF_LOADER if is_loader else _OF_DATASET),
         measured={
@@ -83,6 +81,7 @@ def _loads(results: Results) -> bool:
     return any(op.startswith("DataLoader") for op in ops)
 
 
+_WHOSE: Final = {"DataLoader": "DataLoader", "tf.data": "tf.data dataset"}
 _OF_LOADER: Final = "it draws the order of a whole pass over the data for one batch."
 _OF_DATASET: Final = (
     "it builds a pipeline, and its functions, for the elements of one step. Keras does so in each "
