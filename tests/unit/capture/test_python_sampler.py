@@ -347,6 +347,21 @@ def test_the_last_look_lasts_as_long_as_looks_were_apart() -> None:
     assert (begin.tolist(), length.tolist()) == ([0], [4 * MS])
 
 
+@pytest.mark.parametrize("unwritten", ["_cpu_ns", "_stack", "_thread", "_look"])
+def test_a_look_that_never_ended_costs_no_other(unwritten: str) -> None:
+    looks = _Looks()
+    looks.period_ns = 10 * MS
+    for at in range(3):
+        looks.take(at * 10 * MS, 0)
+    whole = spans(looks.plane().xspace())
+    looks.take(30 * MS, 0)
+    getattr(looks, unwritten).pop()  # the interpreter went away in the midst of it
+    cut = spans(looks.plane().xspace())
+    assert set(cut) == set(whole)
+    assert all(cut.values())
+    looks.threads_plane()
+
+
 def test_a_thread_that_has_ended_can_go() -> None:
     """A thread of the program's may hold a batch."""
     looks = _Looks()

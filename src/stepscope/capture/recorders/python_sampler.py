@@ -175,10 +175,11 @@ class _Looks:
                 if thread is None or not thread.name.startswith(THREAD_PREFIX):  # not ours
                     stack = self._stack_of(frame)
                     row = self._thread_of(ident, thread, look)
+                    used = cpu_ns(self._threads[row][0])
                     self._look.append(look)
                     self._thread.append(row)
                     self._stack.append(stack)
-                    self._cpu_ns.append(cpu_ns(self._threads[row][0]))
+                    self._cpu_ns.append(used)
 
     def _thread_of(self, ident: int, thread: threading.Thread | None, look: int) -> int:
         """The row of a thread. Its object tells it apart: numbers are given again to others."""
@@ -229,10 +230,8 @@ class _Looks:
         """The looks as slices, one line per thread."""
         plane = PlaneWriter(names.PYTHON_SAMPLES_PLANE)
         depth_nodes, node_name = self._tree(plane)
-        times = np.frombuffer(self.times, np.int64)
-        look, thread, stack = (
-            np.frombuffer(column, np.int64) for column in (self._look, self._thread, self._stack)
-        )
+        times, late = self._columns(self.times, self.late_ns)
+        look, thread, stack, _cpu = self._seen()
         for row, (number, name) in enumerate(self._threads):
             mine = thread == row
             slices = _slices(times, look[mine], depth_nodes[stack[mine]], self.period_ns)
@@ -243,7 +242,6 @@ class _Looks:
                 start_ns=slices[1],
                 duration_ns=slices[2],
             )
-        late = np.frombuffer(self.late_ns, np.int64)
         lateness = plane.name("Python sampling lateness", stats={"unit": "ms"})
         plane.line(
             0,
@@ -264,11 +262,8 @@ class _Looks:
         """
         plane = PlaneWriter(names.PYTHON_THREADS_PLANE)
         metadata = plane.names((names.OUTSIDE_PYTHON, names.IN_PYTHON))
-        times = np.frombuffer(self.times, np.int64)
-        look, thread, stack, cpu = (
-            np.frombuffer(column, np.int64)
-            for column in (self._look, self._thread, self._stack, self._cpu_ns)
-        )
+        times, _late = self._columns(self.times, self.late_ns)
+        look, thread, stack, cpu = self._seen()
         in_python = np.asarray(self._in_python, np.int64)
         for row, (number, name) in enumerate(self._threads):
             mine = thread == row
@@ -284,6 +279,15 @@ class _Looks:
                     stats=[Stat(names.CPU_NS, states.cpu_ns[known], known)] if len(known) else [],
                 )
         return plane
+
+    def _seen(self) -> list[I64]:
+        """Look, thread, stack and processor time of every thread that a look saw."""
+        return self._columns(self._look, self._thread, self._stack, self._cpu_ns)
+
+    def _columns(self, *columns: array[int]) -> list[I64]:
+        """Columns as long as the shortest: a look that never ended has only some of its numbers."""
+        count = min(map(len, columns))
+        return [np.asarray(column[:count], np.int64) for column in columns]
 
     def _tree(self, plane: PlaneWriter) -> tuple[I64, I64]:
         """The stacks as rows of tree nodes by depth (-1: not so deep), and the nodes' names.
