@@ -20,6 +20,7 @@ from stepscope.tables.account.growth import Growth, growth
 from stepscope.tables.account.looks import place_by_looks
 from stepscope.tables.account.moments import Moments, innermost
 from stepscope.tables.account.native import Native, NativeLabels, native
+from stepscope.tables.account.waits import after_wait, computed_since, ends_with_work, waited_for
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
@@ -214,12 +215,16 @@ def _moments(
     kind, item, place, waits = _owners(said, calls, event, call)
     busy = _busy(work, begin)
     passive = waits & np.isin(kind, (of_native.FRAME, of_native.WAIT))
-    waiting, to_the_end = _ends_with_work(calls, call, work, (int(start[0]), int(end[-1])))
+    waiting, to_the_end = ends_with_work(calls, call, work, (int(start[0]), int(end[-1])))
     waits |= waiting
-    pauses = to_the_end & ~busy & (kind == PYTHON) & _computed_since(calls, call, begin, work)
+    pauses = to_the_end & ~busy & (kind == PYTHON) & computed_since(calls, call, begin, work)
     kind[pauses], item[pauses] = of_native.WAIT, -1
-    waits |= _after_wait(event, said)
-    waits = (waits | _waited_for(begin, until, busy, waits, work)) & busy
+    within, wait = after_wait(event, said, call, calls)
+    waits |= within
+    # Nothing else was seen until the wait was over, though what it was for had not begun, or had
+    # ended and nobody woke the thread.
+    kind[wait >= 0], item[wait >= 0] = of_native.WAIT, wait[wait >= 0]
+    waits = (waits | waited_for(begin, until, busy, waits, work)) & busy
     if work.has_device:
         waits |= busy
     # While nothing computes, a long wait is for what tf.data's threads make.
@@ -304,90 +309,6 @@ def _is_vague(said: Native | None, calls: Frames, event: I32, call: I32, kind: U
 def _begun(one: Native | Frames, at: I32) -> I64:
     found: I64 = np.where(at >= 0, one.start_ps[np.maximum(at, 0)], np.iinfo(np.int64).min)
     return found
-
-
-def _after_wait(event: I32, said: Native | None) -> Bool:
-    """Moments without an event that follow one which begins to wait, as JAX's ``Await`` does."""
-    if said is None or len(event) == 0:
-        return np.zeros(len(event), dtype=bool)
-    kind = np.where(event >= 0, said.kind[np.maximum(event, 0)], of_native.NOTHING)
-    does = kind != of_native.NOTHING
-    rows = np.arange(len(event), dtype=np.int32)
-    before = np.maximum.accumulate(np.where(does, rows, np.int32(-1)))
-    found: Bool = ~does & (before >= 0) & (kind[np.maximum(before, 0)] == of_native.WAIT)
-    return found
-
-
-def _waited_for(begin: I64, until: I64, busy: Bool, waits: Bool, work: Compute) -> Bool:
-    """Moments in which something computes that the thread waits for later on.
-
-    What it does meanwhile costs nothing: without it, it would wait longer.
-    """
-    if len(work.busy_start_ps) == 0:
-        return np.zeros(len(begin), dtype=bool)
-    at = np.maximum(np.searchsorted(work.busy_start_ps, begin, side="right") - 1, 0)
-    last = np.full(len(work.busy_start_ps), np.iinfo(np.int64).min)
-    waiting = busy & waits
-    last[at[waiting]] = until[waiting]  # the last of each, since moments ascend
-    found: Bool = busy & (until <= last[at])
-    return found
-
-
-# A call into C that ends with the work it waits for: within this share of its time, or this time.
-_TOGETHER_FRAC, _TOGETHER_PS = 0.05, 100_000_000
-_BUSY_FRAC, _MOSTLY_FRAC = 0.5, 0.7
-
-
-def _ends_with_work(
-    calls: Frames | None, call: I32, work: Compute, within: tuple[int, int]
-) -> tuple[Bool, Bool]:
-    """Moments in which a Python call lasts as long as what computes beside it: it waits for that.
-
-    Tracers do not see the methods of C++ objects in which JAX waits for its arrays.
-
-    Returns:
-        Those, and among them those of calls that end when the work does.
-    """
-    if calls is None or len(work.busy_start_ps) == 0:
-        nothing = np.zeros(len(call), dtype=bool)
-        return nothing, nothing
-    start, end = (np.clip(one, *within) for one in (calls.moments.start_ps, calls.moments.end_ps))
-    length = end - start
-    near = np.maximum((_TOGETHER_FRAC * length).astype(np.int64), _TOGETHER_PS)
-    done = work.busy_end_ps[np.maximum(np.searchsorted(work.busy_end_ps, end, side="right") - 1, 0)]
-    running = np.minimum(
-        np.searchsorted(work.busy_start_ps, end, side="left"), len(work.busy_start_ps)
-    )
-    goes_on = (running > 0) & (work.busy_end_ps[np.maximum(running - 1, 0)] > end + near)
-    # A call that lasts beyond the steps may go on as well.
-    goes_on &= calls.moments.end_ps < within[1]
-    share = covered(work.busy_start_ps, work.busy_end_ps, start, end)
-    together = (share >= _BUSY_FRAC * length) & (done >= end - near) & (done <= end)
-    waits = ~goes_on & (together | (share >= _MOSTLY_FRAC * length))
-    # A sleep between two looks whether the work is done is over before it, or ends with it.
-    outside = [row for row, one in calls.names.items() if one.is_outside]
-    polls = (goes_on & (share >= (1 - _TOGETHER_FRAC) * length)) | (~goes_on & together)
-    waits = np.where(np.isin(calls.name[calls.moments.owner], outside), polls, waits)
-    long = length > _TOGETHER_PS
-    return _of_calls(calls, call, waits & long), _of_calls(calls, call, together & ~goes_on & long)
-
-
-def _of_calls(calls: Frames, call: I32, stretches: Bool) -> Bool:
-    """Moments of the calls that some stretches are of."""
-    found = np.zeros(len(calls.rows), dtype=bool)
-    found[calls.moments.owner[stretches]] = True
-    flags: Bool = (call >= 0) & found[np.maximum(call, 0)]
-    return flags
-
-
-def _computed_since(calls: Frames | None, call: I32, begin: I64, work: Compute) -> Bool:
-    """Moments before which something computed beside the thread since their call began."""
-    if calls is None or len(work.busy_start_ps) == 0:
-        return np.zeros(len(call), dtype=bool)
-    before = np.searchsorted(work.busy_end_ps, begin, side="right") - 1
-    ended = np.where(before >= 0, work.busy_end_ps[np.maximum(before, 0)], -1)
-    since: Bool = (call >= 0) & (ended > calls.start_ps[np.maximum(call, 0)])
-    return since
 
 
 _DISPATCHES = (of_native.OP, of_native.DISPATCH, of_native.FRAME)

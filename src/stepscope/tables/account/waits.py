@@ -1,0 +1,133 @@
+"""When the loop's thread waits, though no event or call of its own lasts as long.
+
+Tracers do not see the methods of C++ objects in which JAX waits for its arrays: what begins or
+ends with the work beside the thread, or lies between two marks of a wait, is one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.columns.space import I32, I64, Bool
+from stepscope.tables.account import native as of_native
+from stepscope.tables.account.compute import Compute
+from stepscope.tables.account.frames import Frames
+from stepscope.tables.account.native import Native
+from stepscope.tables.core.interval_overlap import covered
+
+
+def after_wait(
+    event: I32, said: Native | None, call: I32, calls: Frames | None
+) -> tuple[Bool, I32]:
+    """Moments without an event that follow one which begins to wait, as JAX's ``Await`` does.
+
+    Returns:
+        Those, and the label of the wait where another event of its name tells its end, unless a
+        Python call began meanwhile.
+    """
+    none = np.full(len(event), -1, dtype=np.int32)
+    if said is None or len(event) == 0:
+        return np.zeros(len(event), dtype=bool), none
+    kind = np.where(event >= 0, said.kind[np.maximum(event, 0)], of_native.NOTHING)
+    does = kind != of_native.NOTHING
+    rows = np.arange(len(event), dtype=np.int32)
+    before = np.maximum.accumulate(np.where(does, rows, np.int32(-1)))
+    last = event[np.maximum(before, 0)]
+    found: Bool = ~does & (before >= 0) & (kind[np.maximum(before, 0)] == of_native.WAIT)
+    opens = found & _opens_wait(said)[np.maximum(last, 0)]
+    if calls is not None and len(calls.start_ps):
+        opens &= calls.start_ps[np.maximum(call, 0)] <= said.start_ps[np.maximum(last, 0)]
+    return found, np.where(opens, said.label[np.maximum(last, 0)], none)
+
+
+def _opens_wait(said: Native) -> Bool:
+    """Events that begin a wait which the next event ends: every other one of an even run.
+
+    What Python does between two waits lies after the second of a pair.
+    """
+    listed = np.flatnonzero(said.kind != of_native.NOTHING)
+    key = np.where(said.kind[listed] == of_native.WAIT, said.label[listed], np.int32(-2))
+    first = np.flatnonzero(np.diff(key, prepend=key[:1] - 1) != 0)
+    count = np.diff(np.append(first, len(key)))
+    place = np.arange(len(key)) - np.repeat(first, count)
+    opens = np.zeros(len(said.kind), dtype=bool)
+    opens[listed] = (key != -2) & (np.repeat(count, count) % 2 == 0) & (place % 2 == 0)
+    return opens
+
+
+def waited_for(begin: I64, until: I64, busy: Bool, waits: Bool, work: Compute) -> Bool:
+    """Moments in which something computes that the thread waits for later on.
+
+    What it does meanwhile costs nothing: without it, it would wait longer.
+    """
+    if len(work.busy_start_ps) == 0:
+        return np.zeros(len(begin), dtype=bool)
+    at = np.maximum(np.searchsorted(work.busy_start_ps, begin, side="right") - 1, 0)
+    last = np.full(len(work.busy_start_ps), np.iinfo(np.int64).min)
+    waiting = busy & waits
+    last[at[waiting]] = until[waiting]  # the last of each, since moments ascend
+    found: Bool = busy & (until <= last[at])
+    return found
+
+
+# A call into C that ends with the work it waits for: within this share of its time, or this time.
+_TOGETHER_FRAC, _TOGETHER_PS = 0.05, 100_000_000
+_BUSY_FRAC, _MOSTLY_FRAC = 0.5, 0.7
+
+
+def ends_with_work(
+    calls: Frames | None, call: I32, work: Compute, within: tuple[int, int]
+) -> tuple[Bool, Bool]:
+    """Moments in which a Python call lasts as long as what computes beside it: it waits for that.
+
+    Tracers do not see the methods of C++ objects in which JAX waits for its arrays.
+
+    Returns:
+        Those, and among them those of calls that end when the work does.
+    """
+    if calls is None or len(work.busy_start_ps) == 0:
+        nothing = np.zeros(len(call), dtype=bool)
+        return nothing, nothing
+    start, end = (np.clip(one, *within) for one in (calls.moments.start_ps, calls.moments.end_ps))
+    length = end - start
+    near = np.maximum((_TOGETHER_FRAC * length).astype(np.int64), _TOGETHER_PS)
+    done = work.busy_end_ps[np.maximum(np.searchsorted(work.busy_end_ps, end, side="right") - 1, 0)]
+    running = np.minimum(
+        np.searchsorted(work.busy_start_ps, end, side="left"), len(work.busy_start_ps)
+    )
+    goes_on = (running > 0) & (work.busy_end_ps[np.maximum(running - 1, 0)] > end + near)
+    # A call that lasts beyond the steps may go on as well.
+    goes_on &= calls.moments.end_ps < within[1]
+    share = covered(work.busy_start_ps, work.busy_end_ps, start, end)
+    together = (share >= _BUSY_FRAC * length) & (done >= end - near) & (done <= end)
+    waits = ~goes_on & (together | (share >= _MOSTLY_FRAC * length))
+    # A sleep between two looks whether the work is done is over before it, or ends with it.
+    outside = [row for row, one in calls.names.items() if one.is_outside]
+    polls = (goes_on & (share >= (1 - _TOGETHER_FRAC) * length)) | (~goes_on & together)
+    waits = np.where(np.isin(calls.name[calls.moments.owner], outside), polls, waits)
+    long = length > _TOGETHER_PS
+    return _of_calls(calls, call, waits & long), _of_calls(calls, call, together & ~goes_on & long)
+
+
+def _of_calls(calls: Frames, call: I32, stretches: Bool) -> Bool:
+    """Moments of the calls that some stretches are of."""
+    found = np.zeros(len(calls.rows), dtype=bool)
+    found[calls.moments.owner[stretches]] = True
+    flags: Bool = (call >= 0) & found[np.maximum(call, 0)]
+    return flags
+
+
+def computed_since(calls: Frames | None, call: I32, begin: I64, work: Compute) -> Bool:
+    """Moments before which something computed beside the thread since their call began.
+
+    What computed before the steps is not known: a call that goes on from then waits as it does
+    later, until it calls anything.
+    """
+    if calls is None or len(work.busy_start_ps) == 0:
+        return np.zeros(len(call), dtype=bool)
+    before = np.searchsorted(work.busy_end_ps, begin, side="right") - 1
+    ended = np.where(before >= 0, work.busy_end_ps[np.maximum(before, 0)], -1)
+    started = calls.start_ps[np.maximum(call, 0)]
+    goes_on = (started < begin[:1]) & np.logical_and.accumulate(call == call[:1])
+    since: Bool = (call >= 0) & ((ended > started) | goes_on)
+    return since
