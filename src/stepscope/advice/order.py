@@ -152,14 +152,24 @@ def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list
     kept: list[Finding] = []
     for part in located:
         same = [at for at, one in enumerate(others) if _explains_part(one, part, rules)]
+        is_replaced = any(_replaces(others[at], part) for at in same)
         for at in same:
             if others[at].place is None:
                 others[at] = _with_place(others[at], part)
-        if not same:
+        if not is_replaced:
             kept.append(part)
     # What only locates, and locates something else than the account does, adds nothing.
     others = [one for one in others if one.rule not in _ONLY_LOCATE or one.place or not located]
     return [*kept, *others]
+
+
+def _replaces(one: Finding, part: Finding) -> bool:
+    """Whether a finding takes a part's place.
+
+    What only informs comes after all parts: if it took the place of one that informs as well, the
+    largest part of the step would be told last.
+    """
+    return one.rule in _LOCATORS or one.severity != "info" or part.severity != "info"
 
 
 def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) -> bool:

@@ -460,6 +460,22 @@ def test_a_rule_that_lists_ops_explains_a_part_of_one_of_them_only() -> None:
     assert [one.rule for one in told(account(op("Relu", 4.0)), rule).findings] == ["no-xla"]
 
 
+def test_a_rule_that_only_informs_leaves_the_largest_part_first() -> None:
+    """It comes after all parts: if it took the part's place, a smaller one would be first."""
+
+    def check(_results: Any) -> Any:
+        ops = Ref("framework_op_stats", "type", rows=("model/div",))
+        yield Finding("no-xla", "info", 2.0, 0.6, "not fused", saving_high_ms=4.0, evidence=(ops,))
+
+    rule = Rule("no-xla", check, parts=("op",))
+    found = told(account(op("div", 5.0), op("MatMul", 3.0)), rule).findings
+    assert [(one.rule, one.measured.get("part_ms")) for one in found] == [
+        ("largest-part", 5.0),
+        ("largest-part", 3.0),
+        ("no-xla", None),
+    ]
+
+
 def test_a_function_stands_for_its_ops_with_their_lines() -> None:
     made_of = "mul 42% (train.py:22), sum 21% (train.py:23)"
     whole = part(

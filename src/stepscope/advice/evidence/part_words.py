@@ -14,7 +14,7 @@ from stepscope.advice.evidence.replacements import (
     instead_within,
 )
 from stepscope.advice.evidence.waits_for_others import waits_for_others
-from stepscope.tables.account.op_families import DOUBLE, PRODUCTS, UNUSUAL
+from stepscope.tables.account.op_families import DOUBLE, ELEMENTWISE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
@@ -244,8 +244,9 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
             "Look at what needs it: leave it out, or give it half the data, for some steps, and "
             "time the loop."
         )
+    name = "Elementwise ops take" if part.name == ELEMENTWISE else f"{part.name} takes"
     return PartWords(
-        f"{part.name} takes {part.step_frac:.0%} of the step",
+        f"{name} {part.step_frac:.0%} of the step",
         message,
         (first, "See in roofline_model whether it runs well; a fused or library variant may do."),
         part.op,

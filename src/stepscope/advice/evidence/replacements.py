@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from stepscope.tables.account.op_families import ELEMENTWISE
+
 _SORTED: Final = (
     "If only the largest are used, ask for those alone ([tensorflow: tf.math.top_k | "
     "jax: jax.lax.top_k | pytorch: torch.topk] with a small k); what changes seldom, sort once, "
@@ -50,6 +52,12 @@ _LARGE: Final = (
     "Look at how large what it works on is: broadcasting may make one of all pairs, where a "
     "product of matrices, or a sum in blocks, gives the same from less."
 )
+_CHAIN: Final = (
+    "Look for what these ops are a formula of (a penalty, a norm, a mask, an activation): compute "
+    "what stays the same once, and the rest in one compiled function "
+    "([tensorflow: tf.function(jit_compile=True) | jax: jax.jit | pytorch: torch.compile]), "
+    "which makes one pass over memory of a chain."
+)
 _ON_HOST: Final = (
     "Read values every n-th step, many at once as one array: each read waits for all that was "
     "started before."
@@ -81,6 +89,7 @@ _FAMILIES: Final = {
     "rsqrt where select maximum minimum sum mean reduce_sum reduce_max max min norm cdist Add "
     "AddV2 Sub Mul RealDiv Pow Square SquaredDifference Exp Log Sum Mean Max Min Maximum Minimum "
     "Select",
+    _CHAIN: ELEMENTWISE,
     _ON_HOST: "item",
 }
 _OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.split()}

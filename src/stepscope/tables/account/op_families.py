@@ -123,6 +123,37 @@ UNUSUAL: Final = {
 }
 
 
+# The name of a part that is made of elementwise ops of several families.
+ELEMENTWISE: Final = "elementwise"
+# What a compiler fuses into its neighbours without doubt, TensorFlow's and PyTorch's. XLA has done
+# so with JAX's, which bear the names of PyTorch's.
+_ELEMENTWISE_OF_TENSORFLOW: Final = (
+    "Add AddV2 AddN Sub Mul Div RealDiv DivNoNan Neg Abs Sign Square Sqrt Rsqrt Pow Exp Expm1 Log "
+    "Log1p Tanh Sigmoid Relu Relu6 LeakyRelu Elu Selu Softplus Maximum Minimum Select Greater "
+    "GreaterEqual Less LessEqual Equal NotEqual LogicalAnd LogicalOr LogicalNot BiasAdd "
+    "SquaredDifference Reciprocal Erf Erfc Floor FloorMod Round ClipByValue"
+)
+_ELEMENTWISE_OF_TORCH: Final = (
+    "add sub rsub mul div neg abs sign square sqrt rsqrt pow exp expm1 log log1p tanh sigmoid relu "
+    "relu6 gelu silu mish elu selu celu softplus leaky_relu hardtanh hardswish hardsigmoid "
+    "threshold clamp clamp_min clamp_max maximum minimum where masked_fill eq ne gt ge lt le "
+    "reciprocal erf erfc floor round sin cos lerp addcmul addcdiv dropout native_dropout"
+)
+_OF_TENSORFLOW: Final = frozenset(_ELEMENTWISE_OF_TENSORFLOW.split())
+_OF_TORCH: Final = frozenset(_ELEMENTWISE_OF_TORCH.split())
+
+
+def is_elementwise(name: str, family: str) -> bool:
+    """Whether an op that no compiler has fused works on each element by itself.
+
+    Args:
+        name: As recorded: PyTorch's ops have a name space of their own.
+        family: Its family.
+    """
+    of_torch = name.startswith("aten") and family in _OF_TORCH
+    return of_torch or family in _OF_TENSORFLOW
+
+
 def family_of(op_type: str) -> str:
     """The family of an op's type: "Conv2D" of "Conv2DBackpropFilter", "MatMul" of "_MklMatMul"."""
     plain = _NUMBER.sub("", op_type.removeprefix("aten::").removeprefix("aten/"))

@@ -13,7 +13,7 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.functions import loop_functions
-from stepscope.tables.account.op_families import UNUSUAL
+from stepscope.tables.account.op_families import ELEMENTWISE, UNUSUAL, is_elementwise
 from stepscope.tables.account.op_loops import (
     GRAPH_LOOP,
     graph_loop,
@@ -29,6 +29,8 @@ _HOST = ("python", "library", "framework", "annotated")
 # A function stands for its ops where they have this share of the steps, and no family of them has
 # more than that of all.
 _WHOLE_FRAC, _FAMILY_FRAC = 0.25, 2 / 3
+# Elementwise ops of as many families may be a chain.
+_FEWEST = 4
 # Below this share of ops it is a matter of how they are handed over.
 _OPS_FRAC = 0.5
 # It does so, too, where this share is of functions that it calls.
@@ -83,8 +85,10 @@ def parts(found: Account, listed: list[Owner] | None = None) -> list[Part]:
         for one, place in places
         if place in eager and (one.kind != "op" or is_dispatched(one))
     }
+    together = _elementwise(listed) if calls is None else {}
     for one in listed:
         key = ("op", GRAPH_LOOP) if id(one) in in_graph else whole.get(id(one), _key(one, loops))
+        key = together.get(id(one), key)
         groups.setdefault(placed.get(id(one), key), []).append(one)
     made = [_part(key, group, key in eager) for key, group in groups.items()]
     return sorted(made, key=lambda one: -one.total_ps)
@@ -116,6 +120,33 @@ def _of_functions(listed: list[Owner], steps_ps: int) -> dict[int, tuple[str, ..
         if time >= _WHOLE_FRAC * steps_ps and (is_mixed or lent >= _LENT_FRAC * time):
             found |= {id(one): key for one in group}
     return found
+
+
+def _elementwise(listed: list[Owner]) -> dict[int, tuple[str, ...]]:
+    """Keys of elementwise ops that make one part, by the owners' ids.
+
+    What computes a penalty, a norm or an update is a chain of them: each is small, and nothing
+    else tells that they belong together. One family with most of their time stays apart, as all do
+    where another part is larger.
+    """
+    families: dict[str, int] = {}
+    for one in listed:
+        if one.kind == "op" and is_elementwise(one.name, one.family):
+            families[one.family] = families.get(one.family, 0) + one.total_ps
+    if len(families) < _FEWEST or max(families.values()) > _FAMILY_FRAC * sum(families.values()):
+        return {}
+    others: dict[tuple[str, ...], int] = {}
+    for one in listed:
+        if one.kind != "op" or one.family not in families:
+            rest = _key(one, frozenset())
+            others[rest] = others.get(rest, 0) + one.total_ps
+    if sum(families.values()) <= max(others.values(), default=0):
+        return {}
+    return {
+        id(one): ("op", ELEMENTWISE)
+        for one in listed
+        if one.kind == "op" and one.family in families
+    }
 
 
 def _loop_place(

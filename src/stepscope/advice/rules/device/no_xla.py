@@ -9,7 +9,6 @@ When it is wrong: shapes change from step to step, so that XLA compiles more tha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -19,28 +18,13 @@ from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+from stepscope.tables.account.op_families import family_of, is_elementwise
 from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
     from stepscope.analysis.framework_op_stats import OpRow
     from stepscope.analysis.step_account import PartRow
 
-# Types of ops that XLA fuses into their neighbours without doubt.
-_ELEMENTWISE = re.compile(
-    r"(?:_Mkl|_Fused)?(?:Add|AddV2|AddN|Sub|Mul|Div|RealDiv|DivNoNan|Neg|Abs|Sign|Square|Sqrt|Rsqrt|"
-    r"Pow|Exp|Expm1|Log|Log1p|Tanh|TanhGrad|Sigmoid|SigmoidGrad|Relu|ReluGrad|Relu6|Relu6Grad|"
-    r"LeakyRelu|LeakyReluGrad|Elu|EluGrad|Selu|SeluGrad|Softplus|SoftplusGrad|Maximum|Minimum|"
-    r"Select|SelectV2|Greater|GreaterEqual|Less|LessEqual|Equal|NotEqual|LogicalAnd|LogicalOr|"
-    r"LogicalNot|Cast|BiasAdd|SquaredDifference|Reciprocal|Erf|Erfc|Floor|FloorMod|Round|ClipByValue)"
-)
-# The same of PyTorch, whose ops have a name space of their own.
-_ELEMENTWISE_OF_TORCH = re.compile(
-    r"aten/(?:add|sub|rsub|mul|div|neg|abs|sign|square|sqrt|rsqrt|pow|exp|expm1|log|log1p|tanh|"
-    r"sigmoid|relu|relu6|gelu|silu|mish|elu|selu|celu|softplus|leaky_relu|hardtanh|hardswish|"
-    r"hardsigmoid|threshold|clamp|clamp_min|clamp_max|maximum|minimum|where|masked_fill|eq|ne|gt|ge|"
-    r"lt|le|logical_\w+|bitwise_\w+|reciprocal|erf|erfc|floor|round|sin|cos|lerp|addcmul|addcdiv|"
-    r"dropout|native_dropout)(?:_backward)?_?"
-)
 _SHARE_FRAC = 0.40
 # From this share of op time on, compiled ops are the step.
 _MOST_FRAC = 0.5
@@ -162,9 +146,7 @@ def _largest(results: Results) -> PartRow | None:
 
 
 def _is_named_elementwise(op: str) -> bool:
-    last = op.rpartition("/")[2].rstrip("_0123456789")
-    by_torch = _ELEMENTWISE_OF_TORCH.fullmatch(op)
-    return by_torch is not None or _ELEMENTWISE.fullmatch(last) is not None
+    return is_elementwise(op, family_of(op.rpartition("/")[2].rstrip("_0123456789")))
 
 
 def _is_compiled(row: OpRow) -> bool:
@@ -173,8 +155,7 @@ def _is_compiled(row: OpRow) -> bool:
 
 
 def _is_elementwise(row: OpRow) -> bool:
-    by_torch = _ELEMENTWISE_OF_TORCH.fullmatch(row.operation)
-    return by_torch is not None or _ELEMENTWISE.fullmatch(row.type) is not None
+    return is_elementwise(row.operation, family_of(row.type))
 
 
 RULE = Rule(
