@@ -82,6 +82,7 @@ RULES = Rules(
         "host.gil_contention",
         "host.debug_mode",
         "host.unused_gradients",
+        "host.repeated_gradients",
         "host.retracing",
         "host.recompilation",
         "host.graph_breaks",

@@ -393,6 +393,12 @@ FACTS = (
         needs=("step_account",),
     ),
     RuleFacts(
+        "repeated-gradients",
+        title="The same gradients are computed several times",
+        needs=("step_account",),
+        parts=("op", "function", "framework", "eager"),
+    ),
+    RuleFacts(
         "retracing",
         title="Functions are traced again",
         needs=("host_activity",),

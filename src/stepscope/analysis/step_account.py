@@ -24,9 +24,10 @@ from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.account.places import between_of, caller_of, located, place_of
 from stepscope.tables.account.programs import with_programs
+from stepscope.tables.account.repeated_gradients import RepeatedGradients, repeated_gradients
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import Series, series
-from stepscope.tables.account.unused_graph import unused_graph
+from stepscope.tables.account.unused_graph import UnusedGraph, unused_graph
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.host.cores import host_cores
@@ -203,12 +204,14 @@ class OpsGrowth:
 
 
 @dataclass(frozen=True, slots=True)
-class UnusedGradients:
-    """Forward ops of PyTorch's whose gradients were prepared and never computed.
+class NeedlessGradients:
+    """Gradients that were prepared and never computed, or computed again.
 
     Attributes:
-        time_ms: Of these ops, per step.
+        time_ms: Per step, of the forward ops whose gradients nothing computed, or of all but the
+            first time that gradients were computed.
         ops: How many of them, per step.
+        times: How often each is computed; 0 where none is.
         longest: The op that most of their time is of.
         function, file, line, caller: Where most of their time is called from; "" and None where
             no line was recorded.
@@ -216,6 +219,7 @@ class UnusedGradients:
 
     time_ms: float
     ops: float
+    times: float
     longest: str
     function: str
     file: str
@@ -245,6 +249,7 @@ class StepAccount(Result):
         recorder_ms: Per step, the recorder's own work; no part of the program.
         growth: Where each step runs more ops than the one before; None where it does not.
         unused_gradients: Forward ops whose gradients nothing computed; None where there are none.
+        repeated_gradients: Gradients that a step computes again; None where there are none.
         parts: What a person would change; their times sum to the step.
         owners: What the parts are made of; their times sum to the step, too.
         rivals: Other threads that run Python.
@@ -262,7 +267,8 @@ class StepAccount(Result):
     has_ops: bool
     recorder_ms: float
     growth: OpsGrowth | None
-    unused_gradients: UnusedGradients | None
+    unused_gradients: NeedlessGradients | None
+    repeated_gradients: NeedlessGradients | None
     parts: Table[PartRow]
     owners: Table[OwnerRow]
     rivals: Table[RivalRow]
@@ -293,7 +299,8 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_ops=longest.native is not None and longest.native.has_ops,
         recorder_ms=ms(recorder) / len(start),
         growth=_growth(longest),
-        unused_gradients=_unused(host, longest, len(start)),
+        unused_gradients=_needless(unused_graph(host, longest), len(start)),
+        repeated_gradients=_needless(repeated_gradients(host, longest), len(start)),
         parts=_part_table(host, longest, made, played),
         owners=_owner_table(listed, len(start), step_ps),
         rivals=_rival_table(host, longest),
@@ -314,6 +321,7 @@ def _nothing() -> StepAccount:
         recorder_ms=0.0,
         growth=None,
         unused_gradients=None,
+        repeated_gradients=None,
         parts=Table.empty(PartRow),
         owners=Table.empty(OwnerRow),
         rivals=Table.empty(RivalRow),
@@ -325,20 +333,15 @@ def _growth(found: Account) -> OpsGrowth | None:
     return None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op)
 
 
-def _unused(host: Host, found: Account, count: int) -> UnusedGradients | None:
-    graph = unused_graph(host, found)
-    if graph is None:
+def _needless(
+    found: UnusedGraph | RepeatedGradients | None, count: int
+) -> NeedlessGradients | None:
+    if found is None:
         return None
-    place = graph.place or CallSite("", "", 0, "")
-    return UnusedGradients(
-        ms(graph.time_ps) / count,
-        graph.ops / count,
-        graph.op,
-        place.function,
-        place.file,
-        place.line if place.file else None,
-        place.caller,
-    )
+    place = found.place or CallSite("", "", 0, "")
+    at = place.function, place.file, place.line if place.file else None, place.caller
+    times = found.times if isinstance(found, RepeatedGradients) else 0.0
+    return NeedlessGradients(ms(found.time_ps) / count, found.ops / count, times, found.op, *at)
 
 
 def _mean_ps(found: Account) -> float:

@@ -83,6 +83,7 @@ def account(*parts: dict[str, Any], rivals: list[dict[str, Any]] | None = None) 
         recorder_ms=0.0,
         growth=None,
         unused_gradients=None,
+        repeated_gradients=None,
         parts=Table(PartRow, {name: [row[name] for row in rows] for name in PART}),
         owners=Table.empty(OwnerRow),
         rivals=Table(

@@ -166,6 +166,7 @@ RESTS_ON: dict[str, set[str]] = {
     "gil-contention": {"python"},
     "debug-mode": {"ops"},
     "unused-gradients": {"ops"},
+    "repeated-gradients": {"ops"},
     "retracing": {"host"},
     "recompilation": {"host"},
     "python-bound": {"host"},

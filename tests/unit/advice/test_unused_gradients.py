@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from stepscope.advice import RULES, advise
-from stepscope.analysis.step_account import UnusedGradients
+from stepscope.analysis.step_account import NeedlessGradients
 from stepscope.result import Advice
 from tests.unit.advice.test_largest_part import account, op
 
-EVALUATE = UnusedGradients(
-    6.0, 40.0, "aten::linear", "evaluate", "train.py", 30, "train.py:50 main"
+EVALUATE = NeedlessGradients(
+    6.0, 40.0, 0.0, "aten::linear", "evaluate", "train.py", 30, "train.py:50 main"
 )
 
 
-def told(found: UnusedGradients | None) -> Advice:
+def told(found: NeedlessGradients | None) -> Advice:
     asked = replace(account(op("conv", 8.0)), unused_gradients=found)
     rules = [rule for rule in RULES if rule.id == "unused-gradients"]
     return advise({"step_account": asked}, rules)
@@ -38,7 +38,7 @@ def test_without_python_it_says_that_the_place_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("found", [None, replace(EVALUATE, time_ms=0.9)])
-def test_little_of_it_is_no_finding(found: UnusedGradients | None) -> None:
+def test_little_of_it_is_no_finding(found: NeedlessGradients | None) -> None:
     advice = told(found)
     assert not advice.findings
     assert [one.outcome for one in advice.checked] == ["silent"]

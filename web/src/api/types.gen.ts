@@ -510,10 +510,11 @@ export interface OpsGrowth {
   readonly op: string;
 }
 
-/** Forward ops of PyTorch's whose gradients were prepared and never computed. */
-export interface UnusedGradients {
+/** Gradients that were prepared and never computed, or computed again. */
+export interface NeedlessGradients {
   readonly time_ms: number | null;
   readonly ops: number | null;
+  readonly times: number | null;
   readonly longest: string;
   readonly function: string;
   readonly file: string;
@@ -3093,7 +3094,8 @@ export interface StepAccount extends ResultBody {
   readonly has_ops: boolean;
   readonly recorder_ms: number | null;
   readonly growth: OpsGrowth | null;
-  readonly unused_gradients: UnusedGradients | null;
+  readonly unused_gradients: NeedlessGradients | null;
+  readonly repeated_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly owners: TableOf<OwnerRow>;
   readonly rivals: TableOf<RivalRow>;

@@ -57,7 +57,9 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
     time = int(covered(*spans, start, end).sum())
     if time == 0:
         return None
-    return UnusedGraph(time, len(begin), _op(host, rows, until - begin), _place(found, *spans))
+    return UnusedGraph(
+        time, len(begin), longest_name(host, rows, until - begin), place_of(found, *spans)
+    )
 
 
 def _unused(ops: NumberedOps) -> Bool:
@@ -89,15 +91,16 @@ def _recomputed(host: Host, line: int, at_ps: I64) -> Bool:
     return within
 
 
-def _op(host: Host, rows: I64, length: I64) -> str:
-    """The name that most of the time is of."""
+def longest_name(host: Host, rows: I64, length: I64) -> str:
+    """The name that most of the time of some events is of."""
     names, of = host.space.event_metadata.name, host.space.events.metadata[rows].astype(np.int64)
     first, code = distinct_keys(of)
     most = int(np.argmax(sum_by_key(code, length, len(first))))
     return names[int(of[first[most]])]
 
 
-def _place(found: Account, begin: I64, until: I64) -> CallSite | None:
+def place_of(found: Account, begin: I64, until: I64) -> CallSite | None:
+    """The line of the program that most of some spans is called from; None unknown."""
     calls = found.frames
     if calls is None:
         return None

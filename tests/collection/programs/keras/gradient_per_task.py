@@ -11,8 +11,8 @@ from clock import run
 LABEL = {
     "planted": "train_step goes back through the shared trunk once for each of four losses and adds the gradients up",
     "cause": "a backward pass for each loss",
-    "accept": ["largest-part"],
-    "rules": ["largest-part"],
+    "accept": ["largest-part", "repeated-gradients"],
+    "rules": ["largest-part", "repeated-gradients"],
     "words": ["gradients_by_task", "persistent"],
     "part": "develop",
 }

@@ -12,8 +12,8 @@ from clock import run
 LABEL = {
     "planted": "each task's loss goes backward through the shared trunk by itself, with the graph retained",
     "cause": "the same backward pass several times",
-    "accept": ["largest-part"],
-    "rules": [],
+    "accept": ["largest-part", "repeated-gradients"],
+    "rules": ["repeated-gradients"],
     "words": ["retain_graph", "backpropagate_tasks"],
     "part": "score",
 }

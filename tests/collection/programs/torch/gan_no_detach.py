@@ -10,8 +10,8 @@ from clock import run
 LABEL = {
     "planted": "the discriminator's loss goes back through the generator: the fakes are not detached",
     "cause": "needless backward",
-    "accept": [],
-    "rules": [],
+    "accept": ["repeated-gradients"],
+    "rules": ["repeated-gradients"],
     "words": ["discriminator_step"],
     "part": "develop",
 }

@@ -109,8 +109,9 @@ function figures(result: Account): Fact[] {
 }
 
 /** What the account noticed beside the parts, in sentences. */
-function Asides({ result: { growth, unused_gradients: unused } }: AccountProps) {
-  if (!growth && !unused) return null;
+function Asides({ result }: AccountProps) {
+  const { growth, unused_gradients: unused, repeated_gradients: repeated } = result;
+  if (!growth && !unused && !repeated) return null;
   return (
     <div>
       {growth && (
@@ -124,6 +125,13 @@ function Asides({ result: { growth, unused_gradients: unused } }: AccountProps) 
           {duration(unused.time_ms ?? 0, "ms")} of each step go to{" "}
           {plural(Math.round(unused.ops ?? 0), "forward op")} whose gradients nothing computes
           {unused.file && `, at ${unused.file}:${unused.line} ${unused.function}`}.
+        </p>
+      )}
+      {repeated && (
+        <p>
+          {duration(repeated.time_ms ?? 0, "ms")} of each step go to gradients that were computed in
+          it before: {count(repeated.times)} times in all
+          {repeated.file && `, at ${repeated.file}:${repeated.line} ${repeated.function}`}.
         </p>
       )}
     </div>

@@ -1,0 +1,44 @@
+"""repeated-gradients: its range, its place, and when it is silent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from stepscope.advice import RULES, advise
+from stepscope.analysis.step_account import NeedlessGradients
+from stepscope.result import Advice
+from tests.unit.advice.test_largest_part import account, op
+
+BY_TASK = NeedlessGradients(
+    6.0, 40.0, 4.0, "autograd/MmBackward0", "by_task", "train.py", 30, "train.py:50 main"
+)
+
+
+def told(found: NeedlessGradients | None) -> Advice:
+    asked = replace(account(op("conv", 8.0)), repeated_gradients=found)
+    return advise({"step_account": asked}, [one for one in RULES if one.id == "repeated-gradients"])
+
+
+def test_it_says_how_often_and_where_and_saves_no_more_than_it_costs() -> None:
+    (found,) = told(BY_TASK).findings
+    assert "the same forward ops 4 times" in found.message
+    assert "train.py:30 by_task, called from train.py:50 main" in found.message
+    assert found.saving_low_ms == pytest.approx(3.6)
+    assert found.saving_ms == pytest.approx(5.4)
+    assert 6.0 <= (found.saving_high_ms or 0.0) <= 10.0  # what goes with it, within the step
+    assert found.severity == "high"
+
+
+def test_without_python_it_names_the_op() -> None:
+    (found,) = told(replace(BY_TASK, function="", file="", line=None, caller="")).findings
+    assert "Most of it is autograd/MmBackward0; which line runs it was not" in found.message
+    assert found.place is None
+
+
+@pytest.mark.parametrize("found", [None, replace(BY_TASK, time_ms=0.4)])
+def test_little_of_it_is_no_finding(found: NeedlessGradients | None) -> None:
+    advice = told(found)
+    assert not advice.findings
+    assert [one.outcome for one in advice.checked] == ["silent"]
