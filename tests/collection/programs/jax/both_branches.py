@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["solve_contact", "cond"],
-    "part": "score",
+    "part": "develop",
 }
 
 DT, CONTACTS = 0.01, 4096

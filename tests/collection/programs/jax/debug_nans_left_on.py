@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "host-waits", "host-copies"],
     "rules": ["python-bound", "host-waits", "host-copies", "largest-part"],
     "words": ["jax_debug_nans", "check_special", "_check_special", "isnan", "configure"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "recompilation", "retracing", "python-bound"],
     "rules": ["recompilation", "retracing", "python-bound"],
     "words": ["cost_analysis", "with_mfu", "lower", "lowering"],
-    "part": "score",
+    "part": "develop",
 }
 
 PEAK = 1e11

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["windowed_scores", "bhqk"],
-    "part": "score",
+    "part": "develop",
 }
 
 

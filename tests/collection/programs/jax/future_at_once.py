@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "host-input-limit", "python-bound", "idle-device", "missing-prefetch", "python-in-pipeline", "host-waits"],
     "rules": ["input-bound", "host-input-limit", "python-bound", "idle-device", "missing-prefetch", "python-in-pipeline", "host-waits"],
     "words": ["ndimage", "affine_transform", "spline_filter", "NoduleLoader"],
-    "part": "score",
+    "part": "develop",
 }
 
 OPTIONS = {"patch": 20, "batch": 12, "width": 6, "lr": 0.01, "max_angle": 0.4}

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["marginal_likelihood", "getrf", "linalg.inv", "slogdet", "triangular_solve", "trsm", "lu_"],
-    "part": "score",
+    "part": "develop",
 }
 
 

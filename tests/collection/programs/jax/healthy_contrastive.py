@@ -16,7 +16,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 DIM, HEADS, PATCHES, TOKENS, VOCAB, BATCH = 128, 4, 36, 32, 2048, 32

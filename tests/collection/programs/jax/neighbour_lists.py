@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "idle-device", "host-copies"],
     "rules": ["python-bound", "idle-device"],
     "words": ["cKDTree", "NeighbourList", "query_pairs"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "file-reads", "no-cache", "missing-prefetch", "python-bound", "idle-device"],
     "rules": ["input-bound", "file-reads", "no-cache", "missing-prefetch", "python-bound", "idle-device"],
     "words": ["npz", "NpzFile", "zipfile", "decompress", "_npyio_impl", "npyio", "batch_generator"],
-    "part": "score",
+    "part": "develop",
 }  # fmt: skip
 
 flags = dict(batch_size=128, learning_rate=1e-3, latent=16, hidden=512, beta1=0.9, beta2=0.999)

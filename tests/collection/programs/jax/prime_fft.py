@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["fft", "rfft", "irfft", "long_conv"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op", "largest-part"],
     "words": ["inverse_root", "eigh", "syevd", "precondition"],
-    "part": "score",
+    "part": "develop",
 }
 
 VOCABULARY, WIDTH, LENGTH, BATCH = 512, 192, 64, 8

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "host-waits", "python-bound", "launch-bound", "tiny-kernels", "idle-device"],
     "rules": ["host-waits", "python-bound", "launch-bound", "tiny-kernels", "idle-device"],
     "words": ["transport_plan", "sinkhorn_update", "__float__"],
-    "part": "score",
+    "part": "develop",
 }
 
 EPS, TOLERANCE, MAX_ITERATIONS = 0.02, 1e-6, 45

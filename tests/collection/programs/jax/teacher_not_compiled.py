@@ -18,7 +18,7 @@ LABEL = {
     "accept": ["largest-part", "eager-execution", "launch-bound", "tiny-kernels", "python-bound", "slow-launches", "no-xla"],
     "rules": ["eager-execution", "launch-bound", "tiny-kernels", "python-bound", "largest-part"],
     "words": ["teacher_of", "consult"],
-    "part": "score",
+    "part": "develop",
 }
 
 

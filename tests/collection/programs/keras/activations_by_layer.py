@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "retracing", "recompilation", "python-bound", "uneven-steps", "slow-steps"],
     "rules": ["retracing", "python-bound", "uneven-steps", "slow-steps", "largest-part"],
     "words": ["get_activations", "ActivationLogger", "predict", "make_predict_function"],
-    "part": "score",
+    "part": "develop",
 }
 
 

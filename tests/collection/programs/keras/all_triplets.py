@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["batch_all", "valid_triplets"],
-    "part": "score",
+    "part": "develop",
 }
 
 cfg = dict(people=32, shots=4, size=32, dim=64, margin=0.3, lr=3e-4, epochs=2, steps=24)

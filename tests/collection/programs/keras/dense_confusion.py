@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["confusion_matrix", "LeafIoU", "update_state", "confusion"],
-    "part": "score",
+    "part": "develop",
 }
 
 CLASSES = 3000

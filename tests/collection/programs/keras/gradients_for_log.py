@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": ["largest-part"],
     "words": ["GradientLogger", "gradient_norms"],
-    "part": "score",
+    "part": "develop",
 }
 
 

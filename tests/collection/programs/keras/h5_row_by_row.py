@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-in-pipeline", "file-reads", "python-bound", "host-input-limit", "missing-prefetch"],
     "rules": ["input-bound", "python-in-pipeline", "file-reads", "python-bound", "host-input-limit", "missing-prefetch"],
     "words": ["h5py", "Galaxies"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIZE, ROWS, CHUNK, BATCH = 48, 320, 80, 32

@@ -16,7 +16,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 SIZE, JOINTS, BATCH = 64, 14, 32

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["Svd", "svd", "Orthogonal"],
-    "part": "score",
+    "part": "develop",
 }
 
 HP = {"units": 160, "depth": 3, "batch": 1024, "lr": 0.05, "epochs": 4, "features": 256}

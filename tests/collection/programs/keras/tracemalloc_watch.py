@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound"],
     "rules": ["python-bound", "largest-part"],
     "words": ["tracemalloc", "take_snapshot", "compare_to", "LeakWatch"],
-    "part": "score",
+    "part": "develop",
 }
 
 VOCABULARY, LENGTH = 8000, 200

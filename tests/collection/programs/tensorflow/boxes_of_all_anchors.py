@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["CombinedNonMaxSuppression", "combined_non_max_suppression"],
-    "part": "score",
+    "part": "develop",
 }
 log = logging.getLogger("detect")
 

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "debug-mode", "dominant-op", "tiny-ops"],
     "rules": ["debug-mode", "dominant-op"],
     "words": ["CheckNumerics", "CheckNumericsV2", "enable_check_numerics"],
-    "part": "score",
+    "part": "develop",
 }
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "launch-bound", "tiny-kernels", "python-bound", "slow-launches", "optimizer-per-variable", "no-xla", "roofline-gap"],
     "rules": ["launch-bound", "tiny-kernels", "python-bound", "optimizer-per-variable", "largest-part"],
     "words": ["train_member", "Member"],
-    "part": "score",
+    "part": "develop",
 }
 
 CONFIG = dict(members=12, obs=17, action=6, hidden=200, depth=3, batch=64, lr=1e-3, decay=1e-4)

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": ["largest-part"],
     "words": ["slopes", "nudged", "finite_differences"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, SUBSTEPS, PARAMETERS = 112, 3, 6

@@ -14,7 +14,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 CFG = {"depth": 5, "width": 48, "patch": 48, "batch": 16, "sigma": 25 / 255, "lr": 1e-3}

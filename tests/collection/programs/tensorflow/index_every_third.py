@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "uneven-steps", "slow-steps"],
     "rules": ["uneven-steps", "slow-steps"],
     "words": ["refresh", "encode_all"],
-    "part": "score",
+    "part": "develop",
 }
 
 

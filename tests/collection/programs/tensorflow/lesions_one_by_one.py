@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound"],
     "rules": ["python-bound", "largest-part"],
     "words": ["LesionDice", "ndimage", "match_lesions"],
-    "part": "score",
+    "part": "develop",
 }
 
 log = logging.getLogger("train")

@@ -18,7 +18,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "gil-contention", "host-input-limit", "python-in-pipeline", "no-cache"],
     "rules": ["input-bound", "python-bound", "gil-contention", "largest-part"],
     "words": ["literal_eval", "parse_row", "Feeder"],
-    "part": "score",
+    "part": "develop",
 }
 
 ITEMS, LENGTH, BATCH = 5000, 60, 256

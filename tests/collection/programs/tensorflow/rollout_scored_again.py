@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": ["largest-part"],
     "words": ["old_log_probs", "old_actor"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["DepthwiseConv2dNative", "depthwise_conv2d"],
-    "part": "score",
+    "part": "develop",
 }
 
 CFG = dict(size=64, batch=8, sigma=0.1, lr=1e-3, alpha=0.84, window=17, window_sigma=3.0, ema=0.995)

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "repeated-gradients"],
     "rules": ["repeated-gradients"],
     "words": ["retain_graph", "backpropagate_tasks"],
-    "part": "score",
+    "part": "develop",
 }
 
 WEIGHTS = {"identity": 1.0, "age": 0.05, "smile": 0.5, "pose": 0.1}

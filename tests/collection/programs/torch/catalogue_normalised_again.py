@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["cosine_scores", "normalize", "aten::linalg_vector_norm", "aten::norm", "aten::div"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound"],
     "rules": ["python-bound"],
     "words": ["CharErrorRate", "_edit_distance", "_cer_update", "on_batch_end", "MetricCallback"],
-    "part": "score",
+    "part": "develop",
 }
 
 ALPHABET = "_" + string.ascii_lowercase + " '"

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound"],
     "rules": ["input-bound"],
     "words": ["take_rows", "aten::index"],
-    "part": "score",
+    "part": "develop",
 }
 
 

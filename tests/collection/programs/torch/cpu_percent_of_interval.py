@@ -24,7 +24,7 @@ LABEL = {
         "time.sleep",
         "built-in function sleep",
     ],
-    "part": "score",
+    "part": "develop",
 }
 
 

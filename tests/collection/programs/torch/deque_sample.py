@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound"],
     "rules": ["python-bound"],
     "words": ["random.py", "draw_transitions", "ReplayMemory", "deque"],
-    "part": "score",
+    "part": "develop",
 }
 
 Transition = namedtuple("Transition", ("state", "action", "next_state", "reward", "done"))

@@ -23,7 +23,7 @@ LABEL = {
         "scipy",
         "BoundaryLoss",
     ],
-    "part": "score",
+    "part": "develop",
 }
 
 log = logging.getLogger("segment")

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound"],
     "rules": ["python-bound"],
     "words": ["forgetting_penalty", "ElasticWeights"],
-    "part": "score",
+    "part": "develop",
 }
 
 LAMBDA, TASKS = 40.0, 6

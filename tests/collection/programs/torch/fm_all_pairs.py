@@ -21,7 +21,7 @@ LABEL = {
         "aten::_index_put_impl_",
         "aten::index_put_",
     ],
-    "part": "score",
+    "part": "develop",
 }
 
 # Criteo's 26 categorical columns, with their tails cut.

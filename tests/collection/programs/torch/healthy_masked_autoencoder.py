@@ -15,7 +15,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["jacrev", "sensitivities", "vjp"],
-    "part": "score",
+    "part": "develop",
 }
 
 WAVELENGTHS = 200

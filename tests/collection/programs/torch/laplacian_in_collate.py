@@ -26,7 +26,7 @@ LABEL = {
     ],
     "rules": ["input-bound", "loader-workers", "python-in-pipeline", "no-cache"],
     "words": ["eigh", "laplacian", "laplacian_pe", "collate_fn", "collate"],
-    "part": "score",
+    "part": "develop",
 }
 
 CONFIG = {"nodes": 144, "atoms": 28, "pe": 8, "width": 64, "layers": 3, "batch_size": 10}

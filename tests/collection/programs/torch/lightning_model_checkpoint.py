@@ -26,7 +26,7 @@ LABEL = {
         "_atomic_save",
         "torch.save",
     ],
-    "part": "score",
+    "part": "develop",
 }
 
 warnings.filterwarnings("ignore")

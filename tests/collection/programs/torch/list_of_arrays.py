@@ -18,7 +18,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "input-bound", "host-copies"],
     "rules": ["python-bound"],
     "words": ["ReplayBuffer", "to_tensors", "built-in method tensor"],
-    "part": "score",
+    "part": "develop",
 }
 
 warnings.filterwarnings("ignore")

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "dominant-op"],
     "rules": [],
     "words": ["randperm", "aten::randperm", "get_batch"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["info_nce_loss", "nonzero", "aten::index", "index_put", "IndexBackward"],
-    "part": "score",
+    "part": "develop",
 }
 
 args = SimpleNamespace(batch_size=512, n_views=2, temperature=0.07, out_dim=128, lr=3e-4)

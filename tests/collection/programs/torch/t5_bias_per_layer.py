@@ -22,7 +22,7 @@ LABEL = {
         "aten::embedding_dense_backward",
         "EmbeddingBackward0",
     ],
-    "part": "score",
+    "part": "develop",
 }
 
 

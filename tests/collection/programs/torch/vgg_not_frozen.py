@@ -20,7 +20,7 @@ LABEL = {
         "ConvolutionBackward0",
         "aten::convolution_backward",
     ],
-    "part": "score",
+    "part": "develop",
 }
 
 Losses = namedtuple("Losses", "pixel content total")
