@@ -130,7 +130,7 @@ function Asides({ result }: AccountProps) {
       {repeated && (
         <p>
           {duration(repeated.time_ms ?? 0, "ms")} of each step go to gradients that were computed in
-          it before: {count(repeated.times)} times in all
+          it before: {count(repeated.times ?? 0)} times in all
           {repeated.file && `, at ${repeated.file}:${repeated.line} ${repeated.function}`}.
         </p>
       )}
