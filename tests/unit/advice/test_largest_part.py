@@ -160,6 +160,13 @@ def test_what_a_model_is_made_of_is_told_but_is_no_alarm(family: str) -> None:
     assert f"{family} takes 80% of the step" in found.title
 
 
+def test_variables_that_are_written_whole_come_before_the_model() -> None:
+    """An update costs little of a step, unless a batch touches little of what it updates."""
+    found = first(account(op("MatMul", 5.0), op("AssignSubVariableOp", 3.0)))
+    assert "AssignSubVariableOp ops (writing whole variables)" in found.message
+    assert "of a large table the rows that it read" in found.actions[0]
+
+
 def test_an_unusual_op_is_said_to_be_one() -> None:
     found = first(account(op("Sort", 6.0), op("MatMul", 3.0)))
     assert "Sort ops (sorting) take 6 of each 10 ms step" in found.message

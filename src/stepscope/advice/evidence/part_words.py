@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.replacements import (
     KEEP_RESULTS,
+    ROWS_ALONE,
     instead_of,
     instead_of_reads,
     instead_within,
@@ -180,11 +181,6 @@ _SPLIT = (
     "To see inside it, record with a newer version of the framework, which may name the ops, or "
     "compile its parts as functions of their own for one recording."
 )
-_UPDATE = (
-    "Update all variables at once (fused or foreach), and only what a batch touched: of a large "
-    "table the rows that it read, with sparse gradients and an optimizer that keeps them sparse."
-)
-
 # An update that is made of these takes all variables at once already.
 _TOGETHER = re.compile(r"_foreach_|_fused_|_multi_tensor")
 _FOREACH = (
@@ -229,7 +225,7 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
             "Compute in float32: cast the inputs, and look for float64 constants and NumPy arrays."
         )
     elif is_update(part.name):
-        first = _FOREACH if _TOGETHER.search(part.made_of) else _UPDATE
+        first = _FOREACH if _TOGETHER.search(part.made_of) else ROWS_ALONE
     elif instead := instead_within(part.between) or instead_of(part.name):
         first = instead
     elif why:

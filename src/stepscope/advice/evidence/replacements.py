@@ -63,6 +63,12 @@ _ON_HOST: Final = (
     "started before."
 )
 
+#: For what updates variables of which a batch touches little.
+ROWS_ALONE: Final = (
+    "Update all variables at once (fused or foreach), and only what a batch touched: of a large "
+    "table the rows that it read, with sparse gradients and an optimizer that keeps them sparse. "
+    "Regularising the whole table makes its gradient dense."
+)
 #: For what climbs from step to step and falls back.
 KEEP_RESULTS: Final = (
     "If each step goes over all that came before it (a text that grows by a token, a history), "
@@ -90,6 +96,7 @@ _FAMILIES: Final = {
     "AddV2 Sub Mul RealDiv Pow Square SquaredDifference Exp Log Sum Mean Max Min Maximum Minimum "
     "Select",
     _CHAIN: ELEMENTWISE,
+    ROWS_ALONE: "AssignVariableOp AssignAddVariableOp AssignSubVariableOp",
     _ON_HOST: "item",
 }
 _OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.split()}

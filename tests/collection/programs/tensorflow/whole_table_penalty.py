@@ -11,7 +11,7 @@ LABEL = {
     "cause": "dense updates of a sparse thing",
     "accept": ["dominant-op"],
     "rules": ["dominant-op"],
-    "words": ["table_penalty", "L2Loss", "penalty"],
+    "words": ["table_penalty", "L2Loss", "penalty", "AssignSubVariableOp"],
     "part": "develop",
 }
 
