@@ -205,7 +205,8 @@ def _is_layer(part: Finding) -> bool:
     from stepscope.advice.evidence.op_families import family_of
 
     family = family_of("" if part.place is None else part.place.family)
-    is_layer = family is not None and family.is_layer
+    # Of several functions one may be needless: that comes before smaller layers.
+    is_layer = family is not None and family.is_layer and "functions" not in part.measured
     return is_layer and part.measured.get("data_type") not in DOUBLE
 
 

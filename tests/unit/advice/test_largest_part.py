@@ -456,6 +456,28 @@ def test_a_step_that_is_compiled_already_is_not_told_to_be_compiled(
     assert says in one.actions[0]
 
 
+@pytest.mark.parametrize(
+    ("calls", "says"),
+    [
+        ({"train": 5.0, "norms": 4.0, "log": 0.2}, "calls train (5 ms, 50%) and norms (4 ms, 40%)"),
+        ({"train": 9.0, "norms": 0.5}, ""),  # one function is most of it
+        ({"train": 0.3, "norms": 0.2}, ""),  # handed over: what they run takes longer
+    ],
+)
+def test_a_part_of_several_functions_asks_first_which_of_them_is_needed(
+    calls: dict[str, float], says: str
+) -> None:
+    rows = [SimpleNamespace(function=one, time_ms=ms, calls=1.0) for one, ms in calls.items()]
+    host = SimpleNamespace(calls=SimpleNamespace(records=lambda: rows), step_count=8, eager_ops=0.0)
+    layers = part(kind="op", name="Conv2D", time_ms=8.0, function="", file="", line=None, caller="")
+    rule = next(rule for rule in RULES if rule.id == "largest-part")
+    results = Results({"step_account": account(layers), "host_activity": host})  # type: ignore[dict-item]  # of it only the calls are read
+    one = next(iter(rule.check(results)))
+    assert isinstance(one, Finding)
+    assert (f"Each step {says}." in one.message) == bool(says)
+    assert ("Leave one of these functions out" in one.actions[0]) == bool(says)
+
+
 def test_a_rule_that_lists_ops_explains_a_part_of_one_of_them_only() -> None:
     def check(_results: Any) -> Any:
         ops = Ref("framework_op_stats", "type", rows=("model/Relu", "model/Add"))

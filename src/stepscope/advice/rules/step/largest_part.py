@@ -27,6 +27,7 @@ from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
+    from stepscope.analysis.host_activity import CallRow
     from stepscope.analysis.step_account import PartRow, StepAccount
 
 # Only rules that know them report parts of a smaller share; at most this many of a kind.
@@ -47,6 +48,8 @@ _BESIDE = 0.1
 _CODE = ("python", "library")
 # What a line of the program runs, where lines were recorded.
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
+# What a compiled function runs.
+_OF_CALLS = ("op", "framework", "program")
 # What needs the interpreter's lock.
 _LOCKED = ("python", "framework", "eager", "unrecorded", "region")
 
@@ -135,7 +138,9 @@ def largest_part(results: Results) -> Iterator[Answer]:
         if at < _MOST or part is largest:
             words = part_words.words(part, account, _compiled(part, results), is_compiled)
             stage = _around(part, more) + _stage(part, results)
-            yield _finding(part, account, words, stage)
+            found = _finding(part, account, words, stage)
+            calls = _calls(part, account, results)
+            yield _of_several(found, calls, account.step_time_ms) if calls else found
 
 
 def _is_compiled(results: Results) -> bool:
@@ -228,6 +233,38 @@ def _compiled(part: PartRow, results: Results) -> str:
         return ""
     built = [one for one in host.calls.records() if one.built > 0]
     return max(built, key=lambda one: one.build_ms).function if built else ""
+
+
+def _calls(part: PartRow, account: StepAccount, results: Results) -> list[CallRow]:
+    """The compiled functions that a step calls, if several, where no line tells whose the part is.
+
+    Only where calls last as long as what they run: a step that hands its work over calls none long.
+    """
+    host = results.optional.host_activity
+    if host is None or part.file or part.kind not in _OF_CALLS or account.is_window:
+        return []
+    step = account.step_time_ms
+    calls = [one for one in host.calls.records() if one.time_ms >= _SOME_FRAC * step]
+    calls = sorted(calls, key=lambda one: -one.time_ms)[:_MOST]
+    is_most = sum(one.time_ms for one in calls) >= _MOSTLY_FRAC * step
+    return calls if len(calls) > 1 and is_most else []
+
+
+def _of_several(found: Finding, calls: list[CallRow], step_ms: float) -> Finding:
+    """A finding about what several functions run: which of them is needed is the first question."""
+    listed = [
+        f"{one.function} ({one.time_ms:.3g} ms, {one.time_ms / step_ms:.0%})" for one in calls
+    ]
+    return replace(
+        found,
+        message=f"{found.message} Each step calls {', '.join(listed[:-1])} and {listed[-1]}.",
+        measured={**found.measured, "functions": len(calls)},
+        actions=(
+            "Leave one of these functions out for some steps and time the loop: what it computes "
+            "may be known already, or needed less often.",
+            *found.actions,
+        ),
+    )
 
 
 def _is_once(part: PartRow, account: StepAccount) -> bool:
