@@ -48,7 +48,7 @@ _HEADS = {letter: node(10 + at) for at, letter in enumerate("abcdef")}
 
 
 def test_the_gradient_of_a_gradient_needs_the_first_pass_again() -> None:
-    """A penalty on gradients is no mistake."""
+    """A penalty on gradients is not a mistake."""
     twice = {"s": node(1), "h": node(2, "MmBackwardBackward0")}
     assert found("s.h.s.....s.h.s.....", **twice) is None
 
