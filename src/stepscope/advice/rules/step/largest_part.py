@@ -50,6 +50,8 @@ _CODE = ("python", "library")
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
 # What a compiled function runs.
 _OF_CALLS = ("op", "framework", "program")
+# Where the runtime takes longer than the ops that it runs.
+_MOSTLY_RUNTIME = ", which waits for a free core, or runs many small ops"
 # What needs the interpreter's lock.
 _LOCKED = ("python", "framework", "eager", "unrecorded", "region")
 
@@ -137,6 +139,11 @@ def largest_part(results: Results) -> Iterator[Answer]:
     for at, part in enumerate(ranked):
         if at < _MOST or part is largest:
             words = part_words.words(part, account, _compiled(part, results), is_compiled)
+            if part.kind == "op" and more > 1:  # what it is called for is the smaller share
+                title = (
+                    f"{part.name} and the runtime around it take {part.step_frac:.0%} of the step"
+                )
+                words = replace(words, title=title)
             stage = _around(part, more) + _stage(part, results)
             found = _finding(part, account, words, stage)
             calls = _calls(part, account, results)
@@ -165,7 +172,8 @@ def _around(part: PartRow, more: float) -> str:
     by_itself = part.step_frac / (1 + more)
     if part.kind != "op" or f"{by_itself:.0%}" == f"{part.step_frac:.0%}":
         return ""
-    return f" By themselves they take {by_itself:.0%}; the rest is the runtime's around them."
+    why = _MOSTLY_RUNTIME if more > 1 else ""
+    return f" By themselves they take {by_itself:.0%}; the rest is the runtime's around them{why}."
 
 
 def _finding(part: PartRow, account: StepAccount, words: PartWords, stage: str) -> Finding:
