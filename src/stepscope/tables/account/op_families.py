@@ -134,7 +134,7 @@ _ELEMENTWISE_OF_TENSORFLOW: Final = (
     "Add AddV2 AddN Sub Mul Div RealDiv DivNoNan Neg Abs Sign Square Sqrt Rsqrt Pow Exp Expm1 Log "
     "Log1p Tanh Sigmoid Relu Relu6 LeakyRelu Elu Selu Softplus Maximum Minimum Select Greater "
     "GreaterEqual Less LessEqual Equal NotEqual LogicalAnd LogicalOr LogicalNot BiasAdd "
-    "SquaredDifference Reciprocal Erf Erfc Floor FloorMod Round ClipByValue"
+    "SquaredDifference Reciprocal Erf Erfc Floor FloorMod Round ClipByValue Cast"
 )
 _ELEMENTWISE_OF_TORCH: Final = (
     "add sub rsub mul div neg abs sign square sqrt rsqrt pow exp expm1 log log1p tanh sigmoid relu "

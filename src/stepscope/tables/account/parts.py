@@ -131,7 +131,8 @@ def _elementwise(listed: list[Owner]) -> dict[int, tuple[str, ...]]:
     """
     families: dict[str, int] = {}
     for one in listed:
-        if one.kind == "op" and is_elementwise(one.name, one.family):
+        is_unusual = one.family in UNUSUAL  # says more than that it is elementwise
+        if one.kind == "op" and is_elementwise(one.name, one.family) and not is_unusual:
             families[one.family] = families.get(one.family, 0) + one.total_ps
     if len(families) < _FEWEST or max(families.values()) > _FAMILY_FRAC * sum(families.values()):
         return {}
