@@ -122,6 +122,7 @@ class Frames:
         is_sampled: Whether calls come from samples, so that their counts mean nothing.
         looks_ps: When what runs was looked at, or changed: one for each of ``moments``, which may
             begin earlier, where no look was possible.
+        is_carried: Whether it lies below a library's call that runs the loop (``carriers``).
     """
 
     rows: I64
@@ -138,6 +139,7 @@ class Frames:
     names: dict[int, Name]
     is_sampled: bool
     looks_ps: I64
+    is_carried: Bool
 
     def first_seen(self, begin_ps: I64, end_ps: I64) -> tuple[I64, I64]:
         """What the first look within each of these spans found, and when; -1 where none was."""
@@ -416,4 +418,5 @@ def _linked(
     return Frames(
         rows, start, length, _without_gaps(moments) if is_sampled else moments, meta, kind, own,
         line, caller, call, passive, known, is_sampled, moments.start_ps,
+        np.zeros(count, dtype=bool),
     )  # fmt: skip

@@ -48,7 +48,9 @@ def test_bursts_are_no_climb_whatever_lies_between_them() -> None:
     # Minibatches of an agent that plays before every eighth, on a busy machine; as recorded.
     short = [1.1, 1.2, 1.2, 9.5, 1.2, 1.2, 1.1, 549.8, 17.3, 9.4, 17.3]
     more = [1.3, 1.3, 1.5, 1.2, 404.8, 1.3, 1.3, 13.2, 33.8, 1.3, 18.8]
-    assert climb_of_steps(np.asarray([1e9 * one for one in (*short, *more)], dtype=np.int64)) is None
+    assert (
+        climb_of_steps(np.asarray([1e9 * one for one in (*short, *more)], dtype=np.int64)) is None
+    )
 
 
 @pytest.mark.parametrize("length", [9, 12, 20])
