@@ -118,8 +118,7 @@ class PartRow(Row):
         Column("Steps of a climb", kind="number", hidden=True, help="0: it is within each step."),
     ]
     every: Annotated[
-        float,
-        Column("Every n-th step", kind="number", help="Where some steps have it; 0: no rhythm."),
+        float, Column("Every n-th step", kind="number", help="Where only some steps have it.")
     ]
     burst_ms: Annotated[
         float, Column("Time where it is", unit="ms", kind="time", help="Mean of the steps with it.")

@@ -1,4 +1,4 @@
-"""A library's call that runs the loop: what it calls is told apart, as if the program called it.
+"""A library's call that runs the loop: what it calls counts as what the program calls.
 
 ``Trainer.train`` has all of every step; that it takes 84 % says nothing. What can be changed is
 what it does besides the model: it saves, evaluates, logs. A call from the program's line stands for

@@ -13,7 +13,7 @@ from stepscope.tables.account.parts import Part
 # A climb of fewer steps is chance, and so is one that is less even (correlation) or less steep.
 _FEWEST_STEPS, _EVEN, _STEEP = 6, 0.7, 1.15
 # What is left when single steps that stand out are smoothed away has this share of the time: bursts
-# are no climb, however the steps between them differ.
+# do not climb, however the steps between them differ.
 _SMOOTH_FRAC = 0.5
 # The middle of a climb is at least so far from its begin and its end: a jump is none.
 _GRADUAL_FRAC = 0.15

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "forward makes the module of mel spectrograms anew, whose filters Python loops fill",
+    "planted": "each forward makes a module of mel spectrograms, whose filters Python loops fill",
     "cause": "modules made in every step",
     "accept": ["python-bound"],
     "rules": ["python-bound"],

@@ -1,4 +1,4 @@
-"""A trainer that runs the loop: what it calls is told apart. A character is 100 µs."""
+"""A trainer that runs the loop: each of its calls is a part. A character is 100 µs."""
 
 from __future__ import annotations
 
