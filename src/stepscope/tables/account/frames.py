@@ -26,7 +26,7 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import metadata_texts
 from stepscope.tables.hlo import hlo_modules
 from stepscope.tables.hlo.source import source_files
-from stepscope.tables.steps.recorder_work import is_recorder_work
+from stepscope.tables.steps.recorder_work import is_recorder_frame
 
 # Whose code a function is: the program's, of an installed library, of the framework (which
 # dispatches ops), of a recorder; UNSAID where its file's name could be anybody's, BUILT_IN of C
@@ -267,7 +267,7 @@ def _name(text: str, path: str, own: frozenset[str], has_folders: bool) -> Name:
     function = function or ""
     path = path.rpartition(":")[0] or path or (file if _ABSOLUTE.match(file) else "")
     kind, module = _origin(file, path, function, has_folders)
-    if is_recorder_work(text):
+    if is_recorder_frame(text):
         kind, module = RECORDER, ""
     if not path and kind != RECORDER and file in own and not _is_api(file, function):
         kind, module = OWN, ""
