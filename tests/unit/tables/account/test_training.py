@@ -132,9 +132,7 @@ def test_ops_that_a_graph_names_after_its_optimizer_are_its_update() -> None:
     assert made == {"adam update": pytest.approx(0.6)}
 
 
-def test_the_step_of_pytorchs_profiler_is_the_recorders_but_for_the_programs_code_in_it() -> (
-    None
-):
+def test_the_step_of_pytorchs_profiler_is_the_recorders_but_for_the_programs_code_in_it() -> None:
     one = host(
         """
         /host:CPU
