@@ -422,6 +422,7 @@ FACTS = (
         "python-bound",
         title="Python delays the step",
         needs=("overview_page", "host_activity"),
+        optional=("step_account",),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
         parts=("python", "library", "unrecorded", "region"),
     ),

@@ -280,7 +280,29 @@ def test_a_checkpoint_is_named_as_what_makes_a_step_slow() -> None:
 
 
 def test_even_steps_have_no_checkpoint_to_blame() -> None:
-    saving_in_step(None).reason("slow-steps", Silence)
+    assert "0.0%" in saving_in_step(None).reason("slow-steps", Silence)
+
+
+def slow_in_python(*calls: tuple[str, float, float]) -> Asked:
+    """Twelve steps with 100 µs of ops each; the sixth takes 400 µs more, in which no op runs."""
+    events, pool, at = [], [], 0.0
+    for step in range(12):
+        extra = 400.0 if step == 5 else 0.0
+        events.append(("train", at, 100.0 + extra, {"step_num": step, "_r": 1}))
+        pool.append(("a/MatMul:MatMul", at, 100.0))
+        at += 100.0 + extra
+    lines = [line("python", *events, *calls), line("tf_pool", *pool)]
+    return asked(space(host(*lines)))
+
+
+def test_what_python_saves_is_not_denied_where_no_python_was_recorded() -> None:
+    reason = slow_in_python().reason("slow-steps", Unknown)
+    assert "Python was not recorded" in reason
+
+
+def test_what_python_saves_is_not_denied_where_it_was_recorded() -> None:
+    seen = slow_in_python(("$serialization.py:944 save", 600.0, 400.0))
+    assert "parts of the step" in seen.reason("slow-steps", Silence)
 
 
 def test_few_steps_say_nothing_about_slow_ones() -> None:

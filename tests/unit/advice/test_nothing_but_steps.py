@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from stepscope.formats.xspace import decode
+from stepscope.registry import Unknown
+from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
 from tests.e2e.browser.tool_recordings import heap
+from tests.profiles import draw, event, nth, space
 from tests.unit.advice.asking import Asked
 
 
@@ -41,3 +44,28 @@ def test_what_the_devices_lack_is_said_of_their_work_alone() -> None:
     notes = " ".join(asked().result("overview_page").completeness.notes)
     assert "No kernel, op or copy was recorded on any of the 2 devices." in notes
     assert "nothing was recorded" not in notes
+
+
+def profiled(picture: str) -> Asked:
+    """Two steps of 1 ms that the program marks, with PyTorch's profiler in them."""
+    made = draw(
+        f"""
+        /host:CPU
+          python   S---------S---------
+          "        T-------------------
+          "        {picture}
+        """,
+        unit_us=100,
+        S=event("ProfilerStep", step_num=nth, _r=1),
+        T=event("$/home/me/train.py:40 train"),
+        P=event("$torch/profiler/profiler.py:1227 step"),
+    )
+    return Asked(Profile("s", (Host("h", decode(space(*made))),)))
+
+
+def test_a_profiler_that_ended_as_it_began_says_nothing_of_the_program() -> None:
+    """The second round of a schedule without ``repeat=1``, which the end of the loop cut off."""
+    short = profiled(".P------...P------..")
+    for rule in ("largest-part", "python-bound"):
+        assert "hardly begun" in short.reason(rule, Unknown)
+    assert isinstance(profiled(".P--.......P--......").answers("largest-part")[0], Finding)

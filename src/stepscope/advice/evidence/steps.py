@@ -15,9 +15,16 @@ from stepscope.schema import names
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.step_account import StepAccount
 
 WINDOW = Unknown("No step was found; what the whole recording holds says nothing about a step.")
 NO_STEPS = Unknown("No step was found, so no share of a step is known.")
+THE_RECORDERS = Unknown(
+    "The recorder's own work has most of the steps: it ended when it had hardly begun, as "
+    "torch.profiler's schedule does where it begins again (repeat=1 is once)."
+)
+# Of such steps a recorder's begin and end have so much.
+_RECORDER_FRAC = 0.5
 # Beyond this many times the median a step is long; of fewer steps than this the median says little.
 _LONG_FACTOR = 2.0
 _FEWEST_STEPS = 8
@@ -114,6 +121,11 @@ def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
         slowest=int(np.asarray(table["step_num"])[kept][slowest]),
         slowest_begin_ms=float(np.asarray(table["start_ms"], dtype=np.float64)[kept][slowest]),
     )
+
+
+def is_the_recorders(account: StepAccount | None) -> bool:
+    """Whether most of the steps is what a recorder does: they say nothing about the program."""
+    return account is not None and account.recorder_ms >= _RECORDER_FRAC * account.step_time_ms > 0
 
 
 def is_window(overview: OverviewPage) -> bool:

@@ -11,6 +11,7 @@ from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.kernels.memory import give_back
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.between import Between, between
+from stepscope.tables.account.carriers import below_carriers
 from stepscope.tables.account.compute import Compute, compute, spent_in
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.account.functions import standing_for
@@ -19,7 +20,7 @@ from stepscope.tables.account.gaps import between_ops
 from stepscope.tables.account.growth import Growth, growth
 from stepscope.tables.account.looks import place_by_looks
 from stepscope.tables.account.moments import Moments, innermost
-from stepscope.tables.account.native import Native, NativeLabels, native
+from stepscope.tables.account.native import Native, NativeLabels, native, op_spans
 from stepscope.tables.account.waits import after_wait, computed_since, ends_with_work, waited_for
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
@@ -131,6 +132,7 @@ def account(host: Host) -> Account | None:
     # What devices do in the first step was asked for before it, where they run behind the thread.
     asked_ps = min(begin_ps, int(found.markers.start_ps[found.kept][0]))
     calls = frames(host, line, asked_ps, end_ps)
+    calls = None if calls is None else below_carriers(calls, found, op_spans(said))
     _make_room(host, _VERY_MANY)
     work = compute(host, line, begin_ps, end_ps, with_rows=calls is not None)
     _make_room(host)

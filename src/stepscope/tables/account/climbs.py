@@ -12,6 +12,11 @@ from stepscope.tables.account.parts import Part
 
 # A climb of fewer steps is chance, and so is one that is less even (correlation) or less steep.
 _FEWEST_STEPS, _EVEN, _STEEP = 6, 0.7, 1.15
+# What is left when single steps that stand out are smoothed away has this share of the time: bursts
+# do not climb, however the steps between them differ.
+_SMOOTH_FRAC = 0.5
+# The middle of a climb is at least so far from its begin and its end: a jump is none.
+_GRADUAL_FRAC = 0.15
 # A fall: what two steps have is so much less than the two before them.
 _FALL_FRAC = 0.9
 # Lengths of climbs may differ by this share of the longest.
@@ -53,6 +58,8 @@ def climb_of_steps(time_ps: I64) -> Climb | None:
     if len(time_ps) < 2 * _FEWEST_STEPS:
         return None
     smooth = np.median(np.lib.stride_tricks.sliding_window_view(time_ps, 3), axis=1)
+    if smooth.sum() < _SMOOTH_FRAC * time_ps[1:-1].sum():
+        return None
     climbs = np.split(smooth, _falls(smooth))
     # The recording may begin and end within one.
     lengths = np.asarray([len(one) for one in climbs[1:-1] or climbs])
@@ -100,9 +107,12 @@ def _falls(time_ps: F64) -> I64:
 
 
 def _growth(time_ps: F64, even: float, steep: float) -> float:
-    """Mean of the last third by that of the first; 0 where it is less steep, or uneven."""
+    """Mean of the last third by that of the first; 0 where it is less steep, uneven or a jump."""
     third = max(len(time_ps) // 3, 1)
     first, last = float(time_ps[:third].mean()), float(time_ps[-third:].mean())
     if first <= 0 or last < steep * first:
+        return 0.0
+    middle = (float(time_ps[third:-third].mean()) - first) / (last - first)
+    if not _GRADUAL_FRAC <= middle <= 1 - _GRADUAL_FRAC:
         return 0.0
     return last / first if np.corrcoef(np.arange(len(time_ps)), time_ps)[0, 1] >= even else 0.0

@@ -26,7 +26,7 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import metadata_texts
 from stepscope.tables.hlo import hlo_modules
 from stepscope.tables.hlo.source import source_files
-from stepscope.tables.steps.recorder_work import is_recorder_work
+from stepscope.tables.steps.recorder_work import is_recorder_frame
 
 # Whose code a function is: the program's, of an installed library, of the framework (which
 # dispatches ops), of a recorder; UNSAID where its file's name could be anybody's, BUILT_IN of C
@@ -122,6 +122,7 @@ class Frames:
         is_sampled: Whether calls come from samples, so that their counts mean nothing.
         looks_ps: When what runs was looked at, or changed: one for each of ``moments``, which may
             begin earlier, where no look was possible.
+        is_carried: Whether it lies below a library's call that runs the loop (``carriers``).
     """
 
     rows: I64
@@ -138,6 +139,7 @@ class Frames:
     names: dict[int, Name]
     is_sampled: bool
     looks_ps: I64
+    is_carried: Bool
 
     def first_seen(self, begin_ps: I64, end_ps: I64) -> tuple[I64, I64]:
         """What the first look within each of these spans found, and when; -1 where none was."""
@@ -265,7 +267,7 @@ def _name(text: str, path: str, own: frozenset[str], has_folders: bool) -> Name:
     function = function or ""
     path = path.rpartition(":")[0] or path or (file if _ABSOLUTE.match(file) else "")
     kind, module = _origin(file, path, function, has_folders)
-    if is_recorder_work(text):
+    if is_recorder_frame(text):
         kind, module = RECORDER, ""
     if not path and kind != RECORDER and file in own and not _is_api(file, function):
         kind, module = OWN, ""
@@ -416,4 +418,5 @@ def _linked(
     return Frames(
         rows, start, length, _without_gaps(moments) if is_sampled else moments, meta, kind, own,
         line, caller, call, passive, known, is_sampled, moments.start_ps,
+        np.zeros(count, dtype=bool),
     )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import among, distinct_keys, look_up
+from stepscope.columns import among, distinct_keys, look_up, union_spans
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I32, I64, U8
 from stepscope.schema import names
@@ -107,6 +107,15 @@ class Native:
     label: I32
     within: I32
     named: NativeLabels
+
+
+def op_spans(said: Native | None) -> tuple[I64, I64]:
+    """When ops ran on the thread: begins and ends, disjoint and ascending."""
+    if said is None:
+        nothing = np.empty(0, dtype=np.int64)
+        return nothing, nothing
+    rows = np.flatnonzero(said.kind == OP)
+    return union_spans(said.start_ps[rows], said.start_ps[rows] + said.length_ps[rows])
 
 
 def native(host: Host, line: int, markers: Markers) -> Native | None:

@@ -151,6 +151,8 @@ def _owner(found: Account, row: int) -> Owner:
             # What a library does with the framework's objects is that library's call.
             is_library = code == PYTHON or called.kind == LIBRARY
             kind, name = "library" if is_library else "framework", called.public
+            if is_library and found.frames.is_carried[item]:
+                function = ""  # the program's line calls the loop, not this
             if not function and code == FRAMEWORK_CALL and (called.is_wait or called.is_fetch):
                 kind = "wait"
         else:

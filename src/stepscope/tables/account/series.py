@@ -16,6 +16,8 @@ _FEWEST = 5
 _BURST_FRAC = 0.5
 # What steps without a burst may have of the part, of the mean of those with it.
 _QUIET_FRAC = 0.25
+# Bursts have a rhythm where hardly any comes so much earlier or later than most.
+_OFF_FRAC, _ODD_FRAC = 0.25, 0.2
 # How close to a line a trend is (correlation); of few steps closer, where chance makes trends.
 _STEADY, _STEADY_OF_FEW, _FEW = 0.6, 0.8, 20
 # Where the rest of the step grows as well, it is the machine; a rest of this share tells.
@@ -30,7 +32,8 @@ class Series:
         steps_frac: Share of the steps with half of the mean or more.
         growth: Mean of the last third by that of the first, where it goes steadily, and not as the
             rest of the step does; else NaN.
-        every: Steps from one burst to the next, where there are bursts; NaN otherwise.
+        every: Steps from one burst to the next, where there are bursts; 0 where they have no
+            rhythm; NaN without bursts.
         burst_ps: Mean time in the steps with it.
         first_frac: Share of all of it in the first step.
     """
@@ -59,7 +62,7 @@ def series(time_ps: I64, step_ps: I64 | None = None) -> Series:
     if count >= _FEWEST and 0 < share < _BURST_FRAC:
         quiet = float(time_ps[~has].mean())
         if quiet <= _QUIET_FRAC * burst:
-            every = _period(np.flatnonzero(has), count)
+            every = _period(np.flatnonzero(has))
     growth = nan
     if count >= _FEWEST and share >= _BURST_FRAC:
         steady = float(np.corrcoef(np.arange(count), time_ps)[0, 1]) if time_ps.std() > 0 else 0.0
@@ -86,6 +89,11 @@ def _apart(growth: float, time_ps: I64, step_ps: I64 | None) -> float:
     return nan if around > 0 and log(around) * log(growth) > 0.5 * log(growth) ** 2 else growth
 
 
-def _period(at: I64, count: int) -> float:
-    """Steps between bursts; the whole where there is one."""
-    return median(np.diff(at)) if len(at) > 1 else float(count)
+def _period(at: I64) -> float:
+    """Steps between bursts; 0 where they have no rhythm, or one alone was seen."""
+    apart = np.diff(at)
+    if not len(apart):
+        return 0.0
+    middle = median(apart)
+    off = np.abs(apart - middle) > max(_OFF_FRAC * middle, 1)
+    return middle if off.sum() <= _ODD_FRAC * len(apart) else 0.0

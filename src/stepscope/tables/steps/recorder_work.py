@@ -24,6 +24,8 @@ _FRAMES = re.compile(
     r"(?:\w+\.)?(?:start|stop|start_trace|stop_trace|export|_?stop_?\w*|_?start_?\w*)$"
     r"|^\$(?:.*[/\\])?stepscope[/\\]capture[/\\]"
 )
+# All of PyTorch's profiler: its ``step`` ends a step and begins the next, so that it is in both.
+_OF_TORCH = re.compile(r"^\$(?:.*[/\\])?torch[/\\]profiler[/\\]profiler\.py:\d+ ")
 _EVENTS = re.compile(r"ProfilerSession|CollectData|StopProfiler|StartProfiler|ExportToTensorBoard")
 # What a callback that records writes when its batch is over. A program may do the same in every
 # step, so this counts only after the last step.
@@ -36,6 +38,11 @@ _SUMMARY = re.compile(
 def is_recorder_work(name: str) -> bool:
     """Whether an event of this name is work of a recorder on the program's thread."""
     return _FRAMES.match(name) is not None or _EVENTS.search(name) is not None
+
+
+def is_recorder_frame(name: str) -> bool:
+    """Whether a Python call of this name is a recorder's, wherever in a step it is."""
+    return is_recorder_work(name) or _OF_TORCH.match(name) is not None
 
 
 def is_summary_write(name: str) -> bool:

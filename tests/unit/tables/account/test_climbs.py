@@ -44,6 +44,21 @@ def test_a_single_trend_is_no_climb() -> None:
     assert climb_of_steps(np.arange(100, 160)) is None
 
 
+def test_bursts_are_no_climb_whatever_lies_between_them() -> None:
+    # Minibatches of an agent that plays before every eighth, on a busy machine; as recorded.
+    short = [1.1, 1.2, 1.2, 9.5, 1.2, 1.2, 1.1, 549.8, 17.3, 9.4, 17.3]
+    more = [1.3, 1.3, 1.5, 1.2, 404.8, 1.3, 1.3, 13.2, 33.8, 1.3, 18.8]
+    assert (
+        climb_of_steps(np.asarray([1e9 * one for one in (*short, *more)], dtype=np.int64)) is None
+    )
+
+
+@pytest.mark.parametrize("length", [9, 12, 20])
+def test_a_jump_is_no_climb(length: int) -> None:
+    one = np.where(np.arange(length) < length - 3, 100, 300)
+    assert climb_of_steps(np.tile(one, 4)) is None
+
+
 def test_climbs_of_any_length_are_texts_of_any_length_and_not_said() -> None:
     lengths = (7, 19, 11, 24, 8, 15)
     times = np.concatenate([tokens(1, length, 5, noise=0) for length in lengths])

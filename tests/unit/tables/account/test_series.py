@@ -26,6 +26,18 @@ def test_what_every_third_step_has_comes_in_bursts() -> None:
     assert (found.every, found.burst_ps) == (3.0, 60.0)
 
 
+def test_a_burst_that_came_once_has_no_rhythm() -> None:
+    found = of(0, 0, 60, 0, 0, 0)
+    assert (found.every, found.burst_ps) == (0.0, 60.0)
+
+
+def test_bursts_at_any_time_have_no_rhythm() -> None:
+    assert of(*(60 if at in (1, 2, 9, 21) else 0 for at in range(30))).every == 0.0
+    # One that another program makes between those of the loop's own takes it from none of them.
+    steps = (0, 8, 16, 19, 24, 32, 40, 48, 56, 64, 72)
+    assert of(*(60 if at in steps else 0 for at in range(80))).every == 8.0
+
+
 def test_what_grows_from_step_to_step_is_told_by_its_thirds() -> None:
     assert of(10, 20, 30, 40, 50, 60).growth == pytest.approx(55 / 15)
 

@@ -7,7 +7,7 @@ import pytest
 from stepscope.tables.account.account import account
 from stepscope.tables.account.parts import parts
 from tests.profiles import event, nth
-from tests.unit.tables.account.test_account import host, owner_named
+from tests.unit.tables.account.test_account import host, owner_named, told
 
 
 def test_a_gradient_is_of_the_line_that_ran_the_op_it_is_of() -> None:
@@ -130,3 +130,21 @@ def test_ops_that_a_graph_names_after_its_optimizer_are_its_update() -> None:
     assert found is not None
     made = {part.name: part.total_ps / 1e9 for part in parts(found) if part.kind == "op"}
     assert made == {"adam update": pytest.approx(0.6)}
+
+
+def test_the_step_of_pytorchs_profiler_is_the_recorders_but_for_the_programs_code_in_it() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        T-------------------
+          "        .......P--.....P---.
+          "        .......E--.....H-E..
+        """,
+        T=event("$/home/me/train.py:40 train"),
+        P=event("$torch/profiler/profiler.py:1227 step"),
+        E=event("$torch/autograd/profiler.py:918 __enter__"),
+        H=event("$/home/me/train.py:9 upload"),
+    )
+    assert told(one)["recorder", ""] == 0.5
+    assert owner_named(one, "upload").total_ps == 200_000_000

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import REMOVED
+from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
@@ -29,6 +30,9 @@ def python_bound(results: Results) -> Iterator[Answer]:
     """Fires when a Python function has 5 % of the step, or nothing computes for 20 % of it."""
     overview, host = results.overview_page, results.host_activity
     step = host.step_time_ms
+    if is_the_recorders(results.optional.step_account):
+        yield THE_RECORDERS
+        return
     functions = [one for one in host.python.records() if not one.is_wait]
     worst = next((one for one in functions if one.self_ms >= _NAMED_FRAC * step), None)
     # Nothing recorded at all: Python or a call into a library between ops.
@@ -93,6 +97,7 @@ RULE = Rule(
     id="python-bound",
     check=python_bound,
     needs=("overview_page", "host_activity"),
+    optional=("step_account",),
     evidence=("host",),
     parts=("python", "library", "unrecorded", "region"),
     doc=__doc__ or "",

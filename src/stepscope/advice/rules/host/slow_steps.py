@@ -36,8 +36,16 @@ def slow_steps(results: Results) -> Iterator[Answer]:
         yield steps
         return
     culprit = _side_work(results.host_activity, steps.excess_ms / max(steps.count, 1))
-    if culprit is None or steps.is_cheap:
-        yield Silence("No checkpoint, summary or print makes some steps slower than the rest.")
+    if steps.is_cheap:
+        yield Silence(f"Slow steps cost {steps.cost_frac:.1%} of all step time.")
+        return
+    if culprit is None:
+        no_op = "No op that saves, prints or writes summaries makes some steps slower than the rest"
+        yield (
+            Silence(f"{no_op}; what Python does in them, the parts of the step say.")
+            if len(results.host_activity.python)
+            else Unknown(f"{no_op}; what the program does in Python was not recorded.")
+        )
         return
     kind = str(culprit.kind)
     # Only what the work itself takes can go; steps may be slow for other reasons, too.

@@ -18,6 +18,7 @@ from stepscope.advice.evidence import changes, part_words
 from stepscope.advice.evidence.dispatches import MANY, dispatched
 from stepscope.advice.evidence.part_words import PartWords
 from stepscope.advice.evidence.savings import is_hidden, saving_of
+from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, ChangeClass, Rule, Silence, Unknown, severity_of
@@ -115,6 +116,9 @@ def largest_part(results: Results) -> Iterator[Answer]:
     account = results.step_account
     if not account.step_count or not account.step_time_ms > 0:
         yield Unknown("No event that lasts was recorded on the program's thread or a device.")
+        return
+    if is_the_recorders(account):
+        yield THE_RECORDERS
         return
     listed = list(account.parts.records())
     more = _with_runtime(listed, account.step_time_ms)
