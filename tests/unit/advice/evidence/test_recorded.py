@@ -1,4 +1,4 @@
-"""What is said of evidence that a recording lacks."""
+"""What a rule says of evidence that a recording lacks."""
 
 from __future__ import annotations
 
