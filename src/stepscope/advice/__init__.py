@@ -41,6 +41,7 @@ RULES = Rules(
         "input.missing_prefetch",
         "input.no_cache",
         "input.no_interleave",
+        "input.nested_datasets",
         "input.python_in_pipeline",
         "input.batch_after_map",
         "input.file_reads",

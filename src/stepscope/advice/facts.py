@@ -63,6 +63,13 @@ FACTS = (
         parts=("input",),
     ),
     RuleFacts(
+        "nested-datasets",
+        title="A dataset is made for every element",
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        cause_of=("input-bound", "uneven-steps"),
+        parts=("input",),
+    ),
+    RuleFacts(
         "python-in-pipeline",
         title="Python makes the elements",
         needs=("overview_page", "tf_data_bottleneck_analysis"),

@@ -224,7 +224,7 @@ TOOL = Tool(
             met=lambda profile: any(
                 has_device_events(host) or has_host_ops(host) for host in profile.hosts
             ),
-            missing="No framework op was recorded, on the host or on a device.",
+            missing="No run of a framework op was recorded in itself, on the host or on a device.",
             record=how_to_record.OPS,
         ),
     ),

@@ -102,6 +102,16 @@ class SideRow(Row):
     in_step_ms: Annotated[
         float, Column("Time where it is", unit="ms", kind="time", help="Mean of the steps with it.")
     ]
+    whole_ms: Annotated[
+        float,
+        Column(
+            "Whole time",
+            unit="ms",
+            kind="time",
+            help="Per step, whatever else runs.",
+            whole_help="In the recording, whatever else runs.",
+        ),
+    ]
 
 
 class OptimizerRow(Row):
@@ -293,7 +303,7 @@ def _side(host: Host, time: HostTime, one: SideWork) -> tuple[Any, ...]:
     where = float(one.step_ps[costs].mean()) if costs.any() else 0.0
     return (
         host.name, one.kind, _few(one.calls), one.count / len(length), float(costs.mean()),
-        _mean_ms(one.step_ps), ms(where),
+        _mean_ms(one.step_ps), ms(where), _mean_ms(one.whole_ps),
     )  # fmt: skip
 
 

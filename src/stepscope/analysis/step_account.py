@@ -450,7 +450,7 @@ def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerR
         OwnerRow,
         {
             "kind": [one.kind for one in found],
-            "name": [one.name for one in found],
+            "name": [one.said() for one in found],
             "family": [family_of(one.type) if one.type else "" for one in found],
             "function": [one.function for one in found],
             "file": [one.file for one in found],

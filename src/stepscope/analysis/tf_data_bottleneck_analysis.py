@@ -161,6 +161,7 @@ class Bottleneck:
         is_random: Whether its functions draw random numbers.
         is_repeated: Whether its elements are made again in every pass over the data.
         has_cache: Whether its elements are cached downstream.
+        datasets: Datasets made per batch, by it or by the flat_map or interleave around it.
     """
 
     host: str
@@ -186,6 +187,7 @@ class Bottleneck:
     is_random: bool = False
     is_repeated: bool = False
     has_cache: bool = False
+    datasets: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +286,13 @@ def tf_data_bottleneck_analysis(
     )
 
 
+# What a person sees of the bottleneck is what the model of gains knows of it.
+_SAID = (
+    "parallelism", "cores", "threads", "elements", "overhead_frac", "python_frac", "read_frac",
+    "is_random", "is_repeated", "has_cache", "datasets",
+)  # fmt: skip
+
+
 def _explain(worst: _Found | None) -> tuple[Bottleneck | None, tuple[Knob, ...]]:
     if worst is None or worst.waiting.bottleneck < 0:
         return None, ()
@@ -310,17 +319,8 @@ def _explain(worst: _Found | None) -> tuple[Bottleneck | None, tuple[Knob, ...]]
         bottleneck = replace(
             bottleneck,
             wait_us=us(stage.wait),
-            parallelism=stage.parallelism,
-            cores=stage.cores,
-            threads=stage.threads,
-            elements=stage.elements,
             element_us=us(stage.own_frac * stage.produce * stage.parallelism / stage.elements),
-            overhead_frac=stage.overhead_frac,
-            python_frac=stage.python_frac,
-            read_frac=stage.read_frac,
-            is_random=stage.is_random,
-            is_repeated=stage.is_repeated,
-            has_cache=stage.has_cache,
+            **{name: getattr(stage, name) for name in _SAID},
         )
     period = judged.period_ps
     return bottleneck, tuple(

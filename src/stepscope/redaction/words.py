@@ -104,17 +104,17 @@ overhead override overrideable overrides own owner pack packages packed packet p
 padding page pageable paged pandas panic parallel param parameter parameters parent parquet parse
 parser parsing part partial partition partitioned partitioning parts pascal path pattern pause
 pauses payload pb pc pcie pct peak peer peers peft pending per percent perf perfetto performance
-permute persist persistent pftrace pg ph phase philox pickle pid pil pinned pinv pipeline pitch pj
-pjit pkl pl place places plain plane planes plus pmap pmc png pocketfft pod poi pointwise policy
-poll polymorphic polynomial pool pooling popcnt popen pow power pp pprof pragma precision pred
-predict prefetch prefill prefix prelu preprocessing pretty primary primitive prims print printer
-printing printoptions priority private privateuse prng process processes processing prod produce
-produced product products prof profile profiled profiler profiles profiling progbar program
-programs prop properties property proto protocol provenance ps pt ptds pto ptr ptsz pull pure
-pushing put pwrmgr px pxla py pyarrow pybind pydicom python pyw pyx qib qint qr quant quantization
-query queue queued queues quint radix ragged ran random randomuniform randperm range ranges rank
-ranks rasterio rate ratio ravel raw rb rbg rccl rd read reader readers reading ready real
-rearranging reason rebatch receive recfunctions reciprocal record recorded recorder recording
+permute persist persistent pfor pftrace pg ph phase philox pickle pid pil pinned pinv pipeline
+pitch pj pjit pkl pl place places plain plane planes plus pmap pmc png pocketfft pod poi pointwise
+policy poll polymorphic polynomial pool pooling popcnt popen pow power pp pprof pragma precision
+pred predict prefetch prefill prefix prelu preprocessing pretty primary primitive prims print
+printer printing printoptions priority private privateuse prng process processes processing prod
+produce produced product products prof profile profiled profiler profiles profiling progbar
+program programs prop properties property proto protocol provenance ps pt ptds pto ptr ptsz pull
+pure pushing put pwrmgr px pxla py pyarrow pybind pydicom python pyw pyx qib qint qr quant
+quantization query queue queued queues quint radix ragged ran random randomuniform randperm range
+ranges rank ranks rasterio rate ratio ravel raw rb rbg rccl rd read reader readers reading ready
+real rearranging reason rebatch receive recfunctions reciprocal record recorded recorder recording
 recordings records recur recurrent recurs recv red redispatch reduce reduction reductions ref
 reference regex region registers registry regs regular relative release relu rem remainder remat
 rematted remote removed rendezvous repeat replace replayed replica replicated repr req requested

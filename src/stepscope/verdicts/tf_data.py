@@ -22,7 +22,7 @@ from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import steps
 from stepscope.tables.tf_data.calls import Pipeline, traced_calls
 from stepscope.tables.tf_data.events import WRAPPERS, is_asynchronous, iterator_calls, leaf
-from stepscope.verdicts.tf_data_changes import Stage
+from stepscope.verdicts.tf_data_changes import Stage, StageKind, stage_kind
 
 F64 = NDArray[np.float64]
 # A call that takes longer is slow (reference §8.8).
@@ -245,7 +245,26 @@ def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | Non
         runs_ahead=any(is_asynchronous(part) for part in path.split("::")[1:]),
         has_cache=any("Cache" in part for part in downstream),
         batches=leaf(path).startswith("MapAndBatch") or "Batch" in "".join(downstream[-1:]),
+        datasets=_datasets(path, [names[node] for node in pipeline.nodes.tolist()], facts) / count,
     )
+
+
+def _datasets(path: str, long_names: list[str], facts: NodeFacts) -> float:
+    """How many datasets the innermost flat_map or interleave at or around ``path`` made.
+
+    It asks one iterator for what it makes a dataset of, and those datasets for their elements, so
+    that neither is asked less often than there are datasets; 0 where only one of them is seen.
+    """
+    around = [
+        place
+        for place, name in enumerate(long_names)
+        if stage_kind(name) is StageKind.INTERLEAVE and f"{path}::".startswith(f"{name}::")
+    ]
+    if not around:
+        return 0.0
+    innermost = max(around, key=lambda place: len(long_names[place]))
+    asked = facts.calls[facts.parent == innermost]
+    return float(asked.min()) if len(asked) > 1 else 0.0
 
 
 def _elements(own: dict[str, str], calls: float) -> float:

@@ -85,9 +85,9 @@ _SUGGESTION: dict[StageKind, str] = {
         "cache() its results if they do not change, and replace Python by TensorFlow ops."
     ),
     StageKind.INTERLEAVE: (
-        "{leaf} opens or reads its inputs too slowly. Use "
-        "interleave(cycle_length=…, num_parallel_calls=tf.data.AUTOTUNE), and look at the "
-        "function that makes each input."
+        "{leaf} makes, opens or reads the datasets that it joins too slowly. Where each is a file: "
+        "interleave(cycle_length=…, num_parallel_calls=tf.data.AUTOTUNE). Where each is small: "
+        "make whole batches instead. Look at the function that makes each of them."
     ),
     StageKind.SEQUENTIAL: (
         "{leaf} works on one element after the other. Run several copies of the pipeline over "
@@ -131,6 +131,8 @@ class Stage:
         runs_ahead: Whether batches are made on threads of their own, ahead of the program.
         has_cache: Whether a cache lies downstream of it.
         batches: Whether a batch is made from its elements right after it.
+        datasets: Datasets that are made per batch, by it or by the flat_map or interleave around
+            it; 0 where none is.
     """
 
     long_name: str
@@ -151,6 +153,7 @@ class Stage:
     runs_ahead: bool
     has_cache: bool
     batches: bool
+    datasets: float
 
     @property
     def runs_python(self) -> bool:
@@ -176,7 +179,7 @@ class Change:
 
     Attributes:
         knob: prefetch, num_parallel_calls, cache, vectorised_map, interleave, early_shard,
-            threads, native_function, packed_files or offline.
+            threads, native_function, packed_files, whole_batches or offline.
         applies: Whether it would change anything.
         gain: Predicted decrease of the wait per call; None where it cannot be predicted.
         change: What to write.
@@ -209,7 +212,7 @@ def changes(stage: Stage) -> tuple[Change, ...]:
         return ()
     found = [_prefetch(stage), _parallel(stage), _cache(stage), _vectorise(stage)]
     found += [_interleave(stage), _early_shard(stage), _threads(stage), _native_function(stage)]
-    found += [_packed_files(stage), _offline(stage)]
+    found += [_packed_files(stage), _whole_batches(stage), _offline(stage)]
     return tuple(sorted(found, key=lambda one: (not one.applies, -(one.gain or 0.0))))
 
 
@@ -334,6 +337,28 @@ def _packed_files(stage: Stage) -> Change:
         return Change("packed_files", False, 0.0, change, note)
     note = "If reading ahead hides what reading files one by one costs."
     return Change("packed_files", True, stage.gain(1 - stage.read_frac), change, note)
+
+
+# From this many on per batch, datasets are a way to slice and not the files of the data.
+MANY_DATASETS = 16
+# Share of the time of a dataset that making and asking it costs where no op in it was recorded.
+_DATASET_OVERHEAD_FRAC = 0.7
+
+
+def _whole_batches(stage: Stage) -> Change:
+    change = (
+        "starts.batch(n).map(lambda s: tf.gather(data, s[:, None] + tf.range(length)))  "
+        "# instead of window(…).flat_map(…).batch(n)"
+    )
+    if not stage.datasets >= MANY_DATASETS:
+        note = "No dataset is made for every element."
+        return Change("whole_batches", False, 0.0, change, note)
+    overhead = stage.overhead_frac
+    if overhead is None:
+        overhead = _DATASET_OVERHEAD_FRAC
+    left = 1 - overhead * (1 - 1 / stage.datasets)
+    note = f"One call per batch instead of {stage.datasets:.0f} datasets of their own."
+    return Change("whole_batches", True, stage.gain(left, left), change, note)
 
 
 def _offline(stage: Stage) -> Change:

@@ -221,6 +221,26 @@ def test_an_eager_loop_costs_the_time_in_which_no_kernel_runs() -> None:
     assert "50 ops" in found.message
 
 
+@pytest.mark.parametrize("is_beside", [True, False])
+def test_eager_ops_beside_a_compiled_step_are_not_the_steps(is_beside: bool) -> None:
+    """A callback's, in fit, whose step is compiled."""
+    events: list[EventLike] = []
+    for step in range(2):
+        begin = step * 1000.0
+        events.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
+        if is_beside:
+            how = {"tf_function_call": "notTraced-nonXla", "tracing_count": 1}
+            events.append(("train_function", begin + 1, 200.0, how))
+            events.append(("EagerExecute", begin + 2, 190.0, {"is_func": 1}))
+        for place in range(30):
+            start = begin + 300 + 20.0 * place
+            events.append(("EagerExecute", start, 10.0, {"is_func": 0}))
+            events.append(("KernelAndDeviceFunc::Run", start, 4.0))
+    found = asked(space(host(line("python", *events)))).finding("eager-execution")
+    said = "Beside the compiled train_function the loop, or a callback, runs op by op: 30 ops"
+    assert found.message.startswith(said if is_beside else "The step runs op by op: 30 ops")
+
+
 def test_a_few_eager_ops_are_no_eager_loop() -> None:
     loop(10, kernel_us=4).reason("eager-execution", Silence)
 
@@ -245,6 +265,24 @@ def test_printing_in_every_step_costs_its_time() -> None:
     found = printing(".P----O--..P----O--.").finding("print-every-step")
     assert found.saving_ms == pytest.approx(0.5)
     assert "Printing (PrintV2) takes 0.5 ms" in found.message
+
+
+def test_a_callback_that_other_ops_hide_takes_its_whole_time_and_says_what_is_left() -> None:
+    """The account said 53 ms of PyFunc, and this rule that it "takes 14 ms"."""
+    found = drawn(
+        """
+        /host:CPU
+          python     S---------S---------
+          tf_pool    .P-----....P-----...
+          tf_pool 2  ...O---......O---...
+        """,
+        P=event("loss/PyFunc:PyFunc"),
+        O=OP,
+    ).finding("print-every-step")
+    assert "(PyFunc) takes 0.6 ms of each 1 ms step, in every step." in found.message
+    assert "For 0.2 ms of it no other op runs." in found.message
+    assert found.saving_ms == pytest.approx(0.2)
+    assert "tf.print" not in found.code["tensorflow"]
 
 
 def test_printing_now_and_then_is_none_of_this_rules_business() -> None:

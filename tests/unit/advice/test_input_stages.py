@@ -30,12 +30,21 @@ CHEAP = replace(PARALLEL, elements=2048, element_us=60)
 FILES = replace(PARALLEL, read_frac=0.7)
 STARVED = replace(PARALLEL, threads=1)
 
+WINDOWS = replace(
+    SERIAL,
+    kind="interleave",
+    iterator="FlatMap",
+    long_name="Iterator::Root::Prefetch::MapAndBatch::Shuffle::FlatMap",
+    datasets=128,
+)
+
 # The change each rule reads, with the share of the step the tool predicts for it.
 CASES: dict[str, tuple[Bottleneck, dict[str, float | None], float]] = {
     "serial-map": (SERIAL, {"num_parallel_calls": 0.45}, 45.0),
     "missing-prefetch": (PARALLEL, {"prefetch": 0.4}, 40.0),
     "no-cache": (CACHEABLE, {"cache": 0.55}, 55.0),
     "no-interleave": (READER, {"interleave": 0.3}, 30.0),
+    "nested-datasets": (WINDOWS, {"whole_batches": 0.42, "interleave": 0.3}, 42.0),
     "python-in-pipeline": (GENERATOR, {"native_function": 0.5}, 50.0),
     "batch-after-map": (CHEAP, {"vectorised_map": 0.35}, 35.0),
     "file-reads": (FILES, {"packed_files": 0.42}, 42.0),
@@ -48,6 +57,30 @@ CASES: dict[str, tuple[Bottleneck, dict[str, float | None], float]] = {
 def answer(rule_id: str, found: dict[str, Any]) -> Answer:
     (one,) = next(rule for rule in RULES if rule.id == rule_id).check(Results(found))
     return one
+
+
+@pytest.mark.parametrize(("elements", "says"), [(1, "whole batches"), (32, "one at a time")])
+def test_what_a_generator_makes_is_said_as_it_is(elements: int, says: str) -> None:
+    """Keras feeds a PyDataset through a generator of batches."""
+    stage = replace(GENERATOR, elements=elements)
+    found = answer("python-in-pipeline", results(stage, {"native_function": 0.5}))
+    assert isinstance(found, Finding)
+    assert says in found.message
+    assert ("PyDataset" in found.actions[0]) == (elements == 1)
+
+
+def test_datasets_of_windows_are_no_files() -> None:
+    """A flat_map of windows was told to read several files at once."""
+    found = results(WINDOWS, {"whole_batches": 0.42, "interleave": 0.3})
+    assert isinstance(answer("no-interleave", found), Silence)
+    said = answer("nested-datasets", found)
+    assert isinstance(said, Finding)
+    assert "FlatMap makes 128 datasets for each batch" in said.message
+    few = replace(WINDOWS, datasets=2)
+    files = answer("no-interleave", results(few, {"interleave": 0.3}))
+    assert isinstance(files, Finding)
+    assert "files" not in files.message
+    assert "datasets" in files.message
 
 
 def test_the_rules_that_explain_a_wait_for_input_are_these() -> None:

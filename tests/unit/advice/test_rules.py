@@ -1,10 +1,16 @@
 """Each rule fires on the profile that has its fault, and not on one that has not."""
 
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 import pytest
 
 from stepscope.advice import RULES, advise
+from stepscope.advice.results import Results
 from stepscope.analysis.overview_page import overview_page
 from stepscope.formats.xspace import decode
+from stepscope.registry import Answer, Silence
 from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import worked_example
@@ -57,6 +63,38 @@ def test_uneven_steps_name_the_step_and_what_grew() -> None:
     found = findings(healthy(slow_step=5))["uneven-steps"]
     assert "step 5" in found.message
     assert "other grows" in found.message
+
+
+def test_rounds_of_four_calls_have_no_exceptional_steps() -> None:
+    """Each fourth call of an update ends a round with a rollout: 25 % of them are long."""
+    said = _uneven([0.5, 0.5, 0.5, 30.0] * 6, [0.0] * 24)
+    assert isinstance(said, Silence)
+    assert "6 of 24 steps" in said.reason
+
+
+def _uneven(took: list[float], compiled: list[float]) -> Answer:
+    steps = {
+        "kept": [True] * len(took),
+        "step_num": list(range(len(took))),
+        "start_ms": np.cumsum(took).tolist(),
+        "step_time_ms": took,
+        "compilation_ms": compiled,
+        "host_compute_ms": [a - b for a, b in zip(took, compiled, strict=True)],
+    }
+    table = type("Table", (), {"columns": list(steps), "__getitem__": lambda _, one: steps[one]})()
+    overview = SimpleNamespace(step_table=table, device=SimpleNamespace(busy_frac=None))
+    (rule,) = (one for one in RULES if one.id == "uneven-steps")
+    page: Any = overview
+    (found,) = rule.check(Results({"overview_page": page}))
+    return found
+
+
+def test_one_step_that_compiles_does_not_explain_the_other_slow_steps() -> None:
+    """Of 8 slow steps on a busy machine one compiled, and "compilation grows most" was an alarm."""
+    found = _uneven([10.0] * 20 + [30.0, 30.0, 30.0], [0.0] * 22 + [15.0])
+    assert isinstance(found, Finding)
+    assert "host compute grows most (+20 ms)" in found.message
+    assert found.severity == "info"
 
 
 def test_eager_execution() -> None:

@@ -121,6 +121,7 @@ RESTS_ON: dict[str, set[str]] = {
     "restarted-pipeline": {"input"},
     "missing-prefetch": {"host"},
     "no-cache": {"host"},
+    "nested-datasets": {"host"},
     "no-interleave": {"host"},
     "python-in-pipeline": {"host"},
     "batch-after-map": {"host"},

@@ -134,6 +134,7 @@ def test_printing_costs_what_no_other_op_hides() -> None:
     )  # fmt: skip
     assert row["time_ms"] == pytest.approx(0.1)
     assert row["in_step_ms"] == pytest.approx(0.2)
+    assert row["whole_ms"] == pytest.approx(0.25)
 
 
 def test_python_functions_of_the_pipeline_are_no_callbacks_of_the_step() -> None:

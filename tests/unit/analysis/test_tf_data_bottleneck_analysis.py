@@ -92,7 +92,59 @@ def test_predicted_gains() -> None:
     assert knobs["interleave"].applies
     assert knobs["interleave"].gain_us == pytest.approx(1000 * 350 / 420 / 2)
     assert knobs["cache"].gain_us == pytest.approx(420)
-    assert [knob.applies for knob in analyze(prefetched()).knobs] == [True, True] + 8 * [False]
+    assert [knob.applies for knob in analyze(prefetched()).knobs] == [True, True] + 9 * [False]
+
+
+def windowed(windows: int) -> bytes:
+    """Calls that wait a third of their period for windows of 40 µs each, made by FlatMap."""
+    main: list[EventLike] = []
+    pool: list[EventLike] = []
+    flat, ids = f"{PREFETCH}::Batch::FlatMap", iter(range(10, 10_000))
+    for call in range(4):
+        period, length = 120.0 * windows, 40.0 * windows
+        base = period * call + 300
+        root, ahead, batch = next(ids), next(ids), next(ids)
+        main += [
+            ("train", base - 1, 0.9 * period, {"step_num": call, "_r": 1}),
+            ("IteratorGetNext", base, length + 20),
+            (ROOT, base, length + 20, {"id": root}),
+            (PREFETCH, base, length + 10, {"id": ahead, "parent_id": root}),
+            ("PrefetchConsume", base + length + 5, 1.0, {"element_id": call}),
+        ]
+        pool += [
+            ("PrefetchProduce", base, length, {"element_id": call}),
+            (f"{PREFETCH}::Batch", base, length, {"id": batch, "parent_id": ahead}),
+        ]
+        for window in range(windows):
+            at, joins = base + 40.0 * window, next(ids)
+            of_window = f"{flat}[{call * windows + window}]::BatchV2"
+            pool += [
+                (flat, at, 39.0, {"id": joins, "parent_id": batch}),
+                (f"{flat}::Window", at + 1, 4.0, {"id": next(ids), "parent_id": joins}),
+                (of_window, at + 20, 5.0, {"id": next(ids), "parent_id": joins}),
+                (of_window, at + 30, 5.0, {"id": next(ids), "parent_id": joins}),
+            ]
+    threads = line("python", *main), line("tf_data_iterator_resource/1", *pool)
+    return space(host_plane(*threads))
+
+
+@pytest.mark.parametrize(("windows", "applies"), [(32, True), (8, False)])
+def test_datasets_made_for_a_batch_are_counted(windows: int, applies: bool) -> None:
+    found = analyze(windowed(windows))
+    assert found.bottleneck is not None
+    assert found.bottleneck.iterator == "FlatMap"
+    assert found.bottleneck.datasets == windows
+    (knob,) = (one for one in found.knobs if one.knob == "whole_batches")
+    assert knob.applies == applies
+    assert knob.gain_us is not None
+    assert knob.gain_us <= found.bottleneck.wait_us
+    assert (knob.gain_us > 0.5 * found.bottleneck.wait_us) == applies
+
+
+def test_a_source_that_nothing_is_made_of_makes_no_datasets() -> None:
+    found = analyze(prefetched())
+    assert found.bottleneck is not None
+    assert found.bottleneck.datasets == 0
 
 
 def test_fast_calls_are_healthy() -> None:

@@ -440,6 +440,7 @@ export interface Bottleneck {
   readonly is_random: boolean;
   readonly is_repeated: boolean;
   readonly has_cache: boolean;
+  readonly datasets: number | null;
 }
 
 /** One change to the pipeline and what it is predicted to gain. */
@@ -1352,6 +1353,8 @@ export interface SideRow {
   readonly time_ms: readonly (number | null)[];
   /** Time where it is (ms). Mean of the steps with it. */
   readonly in_step_ms: readonly (number | null)[];
+  /** Whole time (ms). Per step, whatever else runs. */
+  readonly whole_ms: readonly (number | null)[];
 }
 
 /** Columns: The updates of one optimizer. */

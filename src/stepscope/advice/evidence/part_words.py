@@ -12,6 +12,7 @@ from stepscope.advice.evidence.replacements import (
     ROWS_ALONE,
     instead_of,
     instead_of_reads,
+    instead_of_rows,
     instead_within,
 )
 from stepscope.advice.evidence.waits_for_others import waits_for_others
@@ -226,7 +227,9 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
         )
     elif is_update(part.name):
         first = _FOREACH if _TOGETHER.search(part.made_of) else ROWS_ALONE
-    elif instead := instead_within(part.between) or instead_of(part.name):
+    elif instead := (
+        instead_of_rows(part.op) or instead_within(part.between) or instead_of(part.name)
+    ):
         first = instead
     elif why:
         first = f"Look for what needs {why} in every step: do it once, on less data, or otherwise."

@@ -25,9 +25,16 @@ _LACKS: Final[dict[Evidence, str]] = {
     "dispatch": "No call that dispatches an op or a compiled function was recorded; record with "
     "host_tracer_level 2.",
 }
+# TensorFlow's eager ops are recorded as the calls that dispatch them, and not as ops.
+_DISPATCHED: Final = (
+    "Calls that dispatch ops were recorded, but no run of an op in itself: a compiled function's "
+    "ops are, and so are those of some versions in eager mode."
+)
 
 
 def not_recorded(overview: OverviewPage, *kinds: Evidence) -> Unknown | None:
     """Why the recording cannot tell: the first of these kinds that it lacks; None if it has all."""
     missing = next((kind for kind in kinds if kind not in overview.recorded), None)
+    if missing == "ops" and "dispatch" in overview.recorded:
+        return Unknown(_DISPATCHED)
     return None if missing is None else Unknown(_LACKS[missing])

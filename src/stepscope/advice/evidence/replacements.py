@@ -120,6 +120,21 @@ def instead_within(between: str) -> str:
     return _ALL_SLICES if _OF_SLICES.search(between) else ""
 
 
+# What tf.vectorized_map, and with it tape.jacobian, names the ops of its rows.
+_ROWS: Final = re.compile(r"/pfor/")
+_JACOBIAN: Final = (
+    "tape.jacobian, batch_jacobian and tf.vectorized_map compute a row for each output. Where each "
+    "output depends on its own example alone, tape.gradient of their sum, or of one column of "
+    "them, gives the same numbers in one pass; else batch_jacobian leaves out the pairs of "
+    "examples."
+)
+
+
+def instead_of_rows(made_of: str) -> str:
+    """What to do about ops that compute a row for each output of a function; "" for others."""
+    return _JACOBIAN if _ROWS.search(made_of) else ""
+
+
 # What Python asks for one value with; a compiler stops at each.
 _READ: Final = re.compile(r"\bitem\b|_local_scalar_dense|\btolist\b|__float__|__bool__")
 _ALL_AT_ONCE: Final = (

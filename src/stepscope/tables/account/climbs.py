@@ -17,6 +17,8 @@ _FEWEST_STEPS, _EVEN, _STEEP = 6, 0.7, 1.15
 _SMOOTH_FRAC = 0.5
 # The middle of a climb is at least so far from its begin and its end: a jump is none.
 _GRADUAL_FRAC = 0.15
+# Two climbs are chance where they are less even than this, step by step: a busy machine makes two.
+_TWO_EVEN = 0.9
 # A fall: what two steps have is so much less than the two before them.
 _FALL_FRAC = 0.9
 # Lengths of climbs may differ by this share of the longest.
@@ -60,7 +62,8 @@ def climb_of_steps(time_ps: I64) -> Climb | None:
     smooth = np.median(np.lib.stride_tricks.sliding_window_view(time_ps, 3), axis=1)
     if smooth.sum() < _SMOOTH_FRAC * time_ps[1:-1].sum():
         return None
-    climbs = np.split(smooth, _falls(smooth))
+    falls = _falls(smooth)
+    climbs = np.split(smooth, falls)
     # The recording may begin and end within one.
     lengths = np.asarray([len(one) for one in climbs[1:-1] or climbs])
     steps = int(np.median(lengths))
@@ -69,6 +72,9 @@ def climb_of_steps(time_ps: I64) -> Climb | None:
         return None
     told = [one for one in climbs if len(one) >= _FEWEST_STEPS]
     growths = [_growth(one, _EVEN, _STEEP) for one in told]
+    if len(told) == 2:  # what the median of three smooths would look even
+        each = np.split(np.asarray(time_ps[1:-1], dtype=np.float64), falls)
+        growths += [_growth(one, _TWO_EVEN, _STEEP) for one in each if len(one) >= _FEWEST_STEPS]
     return Climb(steps, float(np.median(growths))) if len(told) > 1 and all(growths) else None
 
 

@@ -13,7 +13,7 @@ from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.moments import innermost
-from stepscope.tables.account.op_families import UNUSUAL, family_of
+from stepscope.tables.account.op_families import UNUSUAL, family_of, scope_of
 from stepscope.tables.core.op_name import OpCategory, OpName
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
@@ -56,6 +56,7 @@ class _Fact(NamedTuple):
     kind: str
     op: OpName
     on_device: bool
+    others: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class Computed:
         row: Event row of its longest run.
         on_device: Whether a device ran it.
         opcode: What it computes, where XLA's instruction says more than the op's name; "" else.
+        others: How many other ops of its family it stands for besides itself.
     """
 
     kind: str
@@ -76,6 +78,7 @@ class Computed:
     row: int
     on_device: bool
     opcode: str = ""
+    others: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -171,7 +174,13 @@ def _labelled(
     longest = np.append(row, -1)[sums.longest]
     things = [Computed("op", _REST, -1, False)] if len(rest) else []
     things += [
-        Computed(facts[at].kind, facts[at].op, int(longest[at]), facts[at].on_device)
+        Computed(
+            facts[at].kind,
+            facts[at].op,
+            int(longest[at]),
+            facts[at].on_device,
+            others=facts[at].others,
+        )
         for at in kept.tolist()
     ]
     return label[code], tuple(things)
@@ -189,24 +198,30 @@ def _competes(facts: list[_Fact], total: I64) -> Bool:
 def _by_family(code: I32, facts: list[_Fact], length: I64) -> tuple[I32, list[_Fact]]:
     """The same with fewer codes: the longest ops keep theirs, the others have one for each family.
 
-    A family is named by the one of its ops that takes longest in all.
+    A family is named by the one of its ops that takes longest in all, and knows how many others
+    it stands for.
     """
     total = np.bincount(code, weights=length, minlength=len(facts))
     keys = []
     for one in facts:
         is_typed = one.op.type not in ("", "Unknown")
         family = family_of(one.op.type if is_typed else one.op.name)
-        keys.append((one.kind, family, one.on_device))
+        keys.append((one.kind, family, one.on_device, scope_of(one.op.name)))
     kept = max(CLASSES - 2 - len(set(keys)), 0)
     order = np.argsort(-total, kind="stable").tolist()
     merged = [facts[at] for at in order[:kept]]
     place = np.zeros(len(facts), dtype=np.int32)
     place[order[:kept]] = np.arange(kept)
-    index: dict[tuple[str, str, bool], int] = {}
+    index: dict[tuple[str, str, bool, str], int] = {}
     for at in order[kept:]:  # the longest of a family comes first
+        if not total[at]:
+            continue
         if keys[at] not in index:
             index[keys[at]] = len(merged)
             merged.append(facts[at])
+        else:
+            family = merged[index[keys[at]]]
+            merged[index[keys[at]]] = family._replace(others=family.others + 1)
         place[at] = index[keys[at]]
     return place[code], merged
 

@@ -15,14 +15,14 @@ def made_of(one: Part) -> str:
     """The largest owners of a part, with their shares of it."""
     total: dict[str, int] = {}
     for owner in one.owners:
-        name = owner.name or owner.kind
+        name = owner.said(brief(owner.name or owner.kind))
         total[name] = total.get(name, 0) + owner.total_ps
     if one.kind == "eager":
         return _ops_of_loop(one)
     if one.kind == "function":
         return _places_of_ops(one)
     listed = sorted(total.items(), key=lambda item: -item[1])[:3]
-    return ", ".join(f"{brief(name)} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
+    return ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
 
 
 # Names of ops in models have the path of each layer; so much of the end tells them apart.
@@ -107,14 +107,16 @@ _BOOKKEEPING = (
     "ReadVariableOp",
 )
 _LISTED = 5
-_NUMBERED = re.compile(r"\.\d+$")
+# Names of XLA's instructions: "wrapped_reduce-window.1", "copy". TensorFlow's ops begin with a
+# capital, PyTorch's with their library's name.
+_INSTRUCTION = re.compile(r"[a-z][\w-]*(?:\.\d+)*(?:\.clone)?")
 
 
 def _ops_of_loop(one: Part) -> str:
     """The ops that a program runs again and again; what they are for, its rarest may tell."""
     ops = [owner for owner in one.owners if owner.kind == "op"]
-    # XLA's instructions have numbers; the functions that JAX dispatches say more than they do.
-    if all(_NUMBERED.search(owner.name) for owner in ops):
+    # The functions that JAX dispatches say more than the instructions of XLA's in them.
+    if all(_INSTRUCTION.fullmatch(owner.name) for owner in ops):
         ops = [owner for owner in one.owners if owner.kind == "framework" and owner.name] or ops
     listed = list(dict.fromkeys(owner.name for owner in ops))
     working = [name for name in listed if not _is_bookkeeping(name)] or listed

@@ -104,6 +104,7 @@ UNUSUAL: Final = {
     "AssignSubVariableOp": "writing whole variables",
     "While": "a loop in the graph",
     "while": "a loop in the compiled program",
+    "pfor": "rows of a Jacobian, or of tf.vectorized_map",
     "PyFunc": "Python called from the graph",
     "EagerPyFunc": "Python called from the graph",
     "WriteFile": "writing files",
@@ -124,6 +125,16 @@ UNUSUAL: Final = {
     "item": "reading a value on the host",
     **_NAMED,
 }
+
+#: Families of what a compiled program runs in a scope of its own, whatever ops are in it: loops,
+#: and rows that tf.vectorized_map computes at once, a Jacobian's among them.
+SCOPES: Final = ("while", "pfor")
+
+
+def scope_of(name: str) -> str:
+    """The innermost of these scopes that an op's path has; "" outside of them."""
+    inside = [one for one in name.split("/") if one in SCOPES]
+    return inside[-1] if inside else ""
 
 
 # The name of a part that is made of elementwise ops of several families.

@@ -10,13 +10,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from stepscope.schema import names
-from stepscope.tables.account.op_families import PRODUCTS
+from stepscope.tables.account.op_families import PRODUCTS, SCOPES, scope_of
 from stepscope.tables.account.owners import Owner
 
-#: The family of ops of a loop in a compiled program.
-GRAPH_LOOP = "while"
-# What they have in their names.
-_SCOPE = "/while/"
 # From this share of a loop on, products are what it is for: layers, steps of a recurrence.
 _PRODUCT_FRAC = 0.5
 # Runs of one op in a step from which the program calls it in a loop.
@@ -29,13 +25,19 @@ _MOST = 0.5
 Place = tuple[str, ...]
 
 
-def graph_loop(listed: Iterable[Owner]) -> frozenset[int]:
-    """Ids of the ops in loops of compiled programs; none where most of their time is products'."""
-    inside = [one for one in listed if one.kind == "op" and _SCOPE in f"/{one.name}/"]
-    products = sum(one.total_ps for one in inside if one.family in PRODUCTS)
-    if products >= _PRODUCT_FRAC * sum(one.total_ps for one in inside):
-        return frozenset()
-    return frozenset(map(id, inside))
+def graph_scopes(listed: Iterable[Owner]) -> dict[int, str]:
+    """Families of ops in loops and rows of compiled programs, by their owners' ids.
+
+    None where most of their time is products'.
+    """
+    ops = [(one, scope_of(one.name)) for one in listed if one.kind == "op"]
+    found: dict[int, str] = {}
+    for scope in SCOPES:
+        inside = [one for one, within in ops if within == scope]
+        products = sum(one.total_ps for one in inside if one.family in PRODUCTS)
+        if products < _PRODUCT_FRAC * sum(one.total_ps for one in inside):
+            found |= dict.fromkeys(map(id, inside), scope)
+    return found
 
 
 @dataclass(slots=True)

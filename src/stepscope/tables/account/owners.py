@@ -81,6 +81,7 @@ class Owner:
         rows: Of the account.
         share: Of the time of these rows that it has; less than 1 where others have the rest.
         is_launched: Whether its place is where it was launched.
+        others: How many other ops of its family it stands for besides the named one.
     """
 
     kind: str
@@ -101,11 +102,16 @@ class Owner:
     rows: tuple[int, ...]
     share: float = 1.0
     is_launched: bool = False
+    others: int = 0
 
     @property
     def total_ps(self) -> int:
         """In all kept steps."""
         return int(self.time_ps.sum())
+
+    def said(self, name: str = "") -> str:
+        """Its name, or a shorter one, with how many ops it stands for besides."""
+        return (name or self.name) + (f" and {self.others} other ops" if self.others else "")
 
     @property
     def family(self) -> str:
@@ -141,10 +147,11 @@ def _owner(found: Account, row: int) -> Owner:
     function, file, line, caller, begins = _place(found.frames, place)
     around = found.around(place)
     kind, name, type_, event, on_device = _KINDS.get(code, "op"), "", "", -1, False
+    others = 0
     if code == COMPUTED:
         thing = found.compute.things[item - 1]
         kind, name, type_ = thing.kind, thing.op.name, thing.opcode or thing.op.type
-        event, on_device = thing.row, thing.on_device
+        event, on_device, others = thing.row, thing.on_device, thing.others
     elif code in (PYTHON, FRAMEWORK_CALL) and found.frames is not None:
         if item >= 0:
             called = found.frames.names[int(found.frames.name[item])]
@@ -165,7 +172,7 @@ def _owner(found: Account, row: int) -> Owner:
     return Owner(
         kind, name, type_, function, file, line, caller, begins, _standing(found, row), around,
         event, on_device, code == of_native.OP, found.time_ps[row], int(found.stretches[row]),
-        (row,),
+        (row,), others=others,
     )  # fmt: skip
 
 

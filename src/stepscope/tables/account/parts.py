@@ -15,8 +15,7 @@ from stepscope.tables.account.account import Account
 from stepscope.tables.account.functions import loop_functions
 from stepscope.tables.account.op_families import ELEMENTWISE, UNUSUAL, is_elementwise
 from stepscope.tables.account.op_loops import (
-    GRAPH_LOOP,
-    graph_loop,
+    graph_scopes,
     hands_over,
     is_dispatched,
     python_loops,
@@ -76,7 +75,7 @@ def parts(found: Account, listed: list[Owner] | None = None) -> list[Part]:
     calls = found.frames
     loops = frozenset[tuple[str, str]]() if calls is None else loop_functions(calls, found.found)
     whole = _of_functions(listed, sum(one.total_ps for one in listed))
-    in_graph = graph_loop(listed)
+    in_graph = graph_scopes(listed)
     nameless = frozenset(one.name for one in listed if is_dispatched(one) and "/" not in one.name)
     places = [(one, place) for one in listed if (place := _loop_place(found, one, loops, nameless))]
     eager = python_loops(places, int(found.found.kept.sum()))
@@ -85,10 +84,11 @@ def parts(found: Account, listed: list[Owner] | None = None) -> list[Part]:
         for one, place in places
         if place in eager and (one.kind != "op" or is_dispatched(one))
     }
-    together = _elementwise(listed) if calls is None else {}
+    outside = [one for one in listed if id(one) not in in_graph]
+    together = _elementwise(outside) if calls is None else {}
     for one in listed:
-        key = ("op", GRAPH_LOOP) if id(one) in in_graph else whole.get(id(one), _key(one, loops))
-        key = together.get(id(one), key)
+        key = whole.get(id(one), _key(one, loops))
+        key = ("op", in_graph[id(one)]) if id(one) in in_graph else together.get(id(one), key)
         groups.setdefault(placed.get(id(one), key), []).append(one)
     made = [_part(key, group, key in eager) for key, group in groups.items()]
     return sorted(made, key=lambda one: -one.total_ps)

@@ -287,12 +287,14 @@ class SideWork:
         calls: The names of its ops, most frequent first.
         count: How often they ran.
         step_ps: Per kept step, the time in which it ran and no other op did.
+        whole_ps: The same, whatever else ran.
     """
 
     kind: str
     calls: tuple[str, ...]
     count: int
     step_ps: I64
+    whole_ps: I64
 
 
 def side_work(host: Host) -> tuple[SideWork, ...]:
@@ -314,17 +316,16 @@ def side_work(host: Host) -> tuple[SideWork, ...]:
         rest = np.setdiff1d(_op_rows(host), rows, assume_unique=True)
         rest_start = events.start_ps[rest]
         rest_end = rest_start + host.space.length_ps[rest]
-        both = union_spans(
-            np.concatenate([rest_start, start]),
-            np.concatenate([rest_end, start + host.space.length_ps[rows]]),
-        )
+        end = start + host.space.length_ps[rows]
+        both = union_spans(np.concatenate([rest_start, start]), np.concatenate([rest_end, end]))
+        whole = covered(*union_spans(start, end), time.start_ps, time.end_ps)
         alone = covered(*both, time.start_ps, time.end_ps) - covered(
             *union_spans(rest_start, rest_end), time.start_ps, time.end_ps
         )
         names_in, counts = np.unique(events.metadata[rows[touches]], return_counts=True)
         order = np.argsort(-counts, kind="stable")
         calls = dict.fromkeys(_op_type(text[name]) for name in names_in[order].tolist())
-        found.append(SideWork(kind, tuple(calls), int(touches.sum()), alone))
+        found.append(SideWork(kind, tuple(calls), int(touches.sum()), alone, whole))
     return (*found, *_garbage(host, time))
 
 
@@ -346,7 +347,7 @@ def _garbage(host: Host, time: HostTime) -> tuple[SideWork, ...]:
     )
     step_ps = covered(*spans, time.start_ps, time.end_ps)
     said = "generation " + " and ".join(sorted(one.strip() for one in calls))
-    return (SideWork(GARBAGE, (said,), int(inside.sum()), step_ps),)
+    return (SideWork(GARBAGE, (said,), int(inside.sum()), step_ps, step_ps),)
 
 
 def _op_type(name: str) -> str:

@@ -196,6 +196,8 @@ def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certa
         or is_step_name(cycle.anchor.name)
         or (count >= _EVEN_FROM and _unevenness(cycle) < _EVEN)
     )
+    if around := _around(cycle, called):
+        return "uncertain", around
     if several and count >= _FEWEST and len(kinds) > 1:
         return "likely", f"{_listed(kinds)} recur together, {count} times"
     if several and count >= _FEWEST and cycle.explained >= _NEARLY_ALL:
@@ -203,6 +205,32 @@ def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certa
     if count >= _ENOUGH and cycle.explained >= _NEARLY_ALL and cycle.anchor.kind == "call":
         return "likely", f"nothing but {cycle.anchor.name} is called, {count} times"
     return "uncertain", f"only {_in_words(cycle)} say so, {count} times"
+
+
+# So many names that recur with several rounds of one function make a round of their own.
+_OTHERS = 3
+
+
+def _around(cycle: Cycle, called: Sequence[Calls]) -> str:
+    """What is called once in many rounds, and each time in as many; "" where nothing is.
+
+    A sampler's step calls the gradient 28 times, and draws its numbers once. A function that bears
+    the name of a step is one, whatever an epoch calls after so many.
+    """
+    if is_step_name(cycle.anchor.name) or cycle.anchor.kind != "call":
+        return ""
+    recurring = {(kind, name) for kind, name, _often in cycle.agreeing}
+    rounds: dict[int, list[Calls]] = {}
+    for one in called:
+        if (one.kind, one.name) not in recurring and _FEWEST <= len(one) < len(cycle):
+            inside = np.diff(np.searchsorted(cycle.anchor.start_ps, one.start_ps))
+            if inside.min() == inside.max() >= 2:
+                rounds.setdefault(int(inside[0]), []).append(one)
+    often = max(rounds, key=lambda each: len(rounds[each]), default=0)
+    if not often or len(rounds[often]) < _OTHERS:
+        return ""
+    names = ", ".join(one.name for one in rounds[often][:_OTHERS])
+    return f"each {often} {_in_words(cycle)} come with one of {names}, which may be the step"
 
 
 def _elsewhere(host: Host) -> list[Calls]:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.advice.evidence.replacements import _FAMILIES, instead_of, instead_of_reads
+from stepscope.advice.evidence.replacements import (
+    _FAMILIES,
+    instead_of,
+    instead_of_reads,
+    instead_of_rows,
+)
 from stepscope.tables.account.op_families import PRODUCTS
 from stepscope.verdicts.sentences import chosen
 
@@ -40,3 +45,15 @@ def test_of_an_unknown_family_nothing_is_known() -> None:
 )
 def test_values_read_one_by_one_are_to_be_read_at_once(made_of: str, reads: bool) -> None:
     assert bool(instead_of_reads(made_of)) == reads
+
+
+@pytest.mark.parametrize(
+    ("op", "is_row"),
+    [
+        ("gradient_tape/dense_1/mul_2/pfor/Mul", True),
+        ("gradient_tape/dense_1/mul_2/Mul", False),
+        ("pforest/Mul", False),
+    ],
+)
+def test_rows_of_a_jacobian_are_told_by_their_ops(op: str, is_row: bool) -> None:
+    assert ("tape.jacobian" in instead_of_rows(op)) == is_row

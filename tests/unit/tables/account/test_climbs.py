@@ -84,3 +84,10 @@ def test_runs_that_only_differ_do_not_climb() -> None:
     step = np.repeat(np.arange(4), 240)
     assert climb_within(step, rng.lognormal(3, 0.5, len(step))) is None
     assert climb_within(step[:0], np.empty(0)) is None
+
+
+def test_two_climbs_that_are_no_more_even_than_a_busy_machine_are_none() -> None:
+    """Loops of a recurrent layer on a machine with other work, in ms: no text that grows."""
+    busy = [57.3, 19.9, 21.8, 16.2, 19.8, 64.0, 37.8, 121.3, 5.5]
+    busy += [5.0, 18.8, 40.2, 64.6, 93.9, 4.5, 5.2, 21.3]
+    assert climb_of_steps(np.asarray([1e9 * one for one in busy], dtype=np.int64)) is None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
-from stepscope.tables.account.made_of import brief, shapes, through
+from stepscope.tables.account.made_of import brief, made_of, shapes, through
 from stepscope.tables.account.parts import parts
 from stepscope.tables.core.profile import Host
 from tests.profiles import event, space
@@ -53,6 +55,12 @@ def test_a_family_of_more_ops_than_labels_is_named_by_its_longest() -> None:
     assert found is not None
     (part,) = (part for part in parts(found) if part.kind == "op")
     assert part.first.name == "head/long"
+    # Most keep their own names, so that no op bears the time of all the others.
+    (rest,) = (owner for owner in part.owners if owner.others)
+    assert rest.others + len(part.owners) == len(ops)
+    assert sum(owner.total_ps for owner in part.owners) == part.total_ps
+    assert rest.said().endswith(f" and {rest.others} other ops")
+    assert f"{rest.said()} " in made_of(part)
 
 
 def test_long_paths_of_ops_are_told_by_their_ends() -> None:
@@ -83,3 +91,25 @@ def test_an_op_is_told_by_the_shapes_of_its_longest_run(recorded: str, told: str
     assert found is not None
     (part,) = (part for part in parts(found) if part.kind == "op")
     assert shapes(one, part) == told
+
+
+@pytest.mark.parametrize(
+    ("ops", "told"),
+    [
+        (("copy", "wrapped_reduce-window.1", "copy.24"), "dynamic_slice, multiply"),
+        (("Fill", "AssignVariableOp"), "Fill, AssignVariableOp"),
+        (("aten/add", "aten/select"), "aten/add, aten/select"),
+    ],
+)
+def test_functions_that_jax_dispatches_say_more_than_their_instructions(
+    ops: tuple[str, ...], told: str
+) -> None:
+    named = [SimpleNamespace(kind="op", name=name, family=name) for name in ops]
+    called = [SimpleNamespace(kind="framework", name=n) for n in ("dynamic_slice", "multiply")]
+    for one in called:
+        one.family = one.name
+    for one in (*named, *called):
+        one.total_ps = 1
+        one.said = lambda name: name
+    part = SimpleNamespace(kind="eager", owners=(*named, *called), total_ps=1)
+    assert made_of(part) == told  # type: ignore[arg-type]  # what is read of a part

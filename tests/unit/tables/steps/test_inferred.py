@@ -121,6 +121,26 @@ def test_a_function_called_for_each_sample_is_a_part_of_the_step_that_updates() 
     assert found.duration_ps[1] == pytest.approx(10_000 * US)
 
 
+@pytest.mark.parametrize(("name", "is_a_part"), [("log_prob", True), ("train_step", False)])
+def test_what_recurs_with_every_so_many_rounds_may_be_the_step(name: str, is_a_part: bool) -> None:
+    """A sampler's step asks for 20 gradients, and draws and compares once; an epoch does, too."""
+    starts = every(10_000, 8)
+    events = [call for at in starts for call in jit(name, [at + t for t in every(400, 20)], 200)]
+    for place, op in enumerate(("_normal", "_uniform", "less", "log")):
+        events += jit(op, [at + 8_500 + 200 * place for at in starts], 60)
+    found = steps_of(recorded(*sorted(events, key=lambda one: one.start_us)))
+    assert (len(found), found.markers.certainty) == (160, "uncertain")
+    said = "each 20 calls of log_prob come with one of "
+    assert found.markers.reason.startswith(said) == is_a_part
+
+
+def test_a_function_that_recurs_by_itself_is_a_step_however_seldom_others_are() -> None:
+    starts = every(10_000, 8)
+    events = [call for at in starts for call in jit("loss", [at + t for t in every(400, 20)], 200)]
+    events += jit("_normal", [at + 8_500 for at in starts], 60)
+    assert "come with" not in steps_of(recorded(*events)).markers.reason
+
+
 def test_functions_called_while_another_is_traced_are_no_rounds() -> None:
     """The trace of ``step`` calls ``index_in_dim`` nine times; no program is started by these."""
     traced = [Event("PjitFunction(index_in_dim)", at, 60) for at in every(80, 9)]

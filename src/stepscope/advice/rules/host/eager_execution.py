@@ -103,7 +103,7 @@ def _by_steps(
         severity="info" if is_usual and saving < _USUAL_FRAC * step else severity_of(saving, step),
         saving_ms=saving,
         confidence=0.7,
-        message=f"The step runs op by op: {ops:.0f} {what} are dispatched from Python, and for "
+        message=f"{_where(rows, host)}: {ops:.0f} {what} are dispatched from Python, and for "
         f"{saving:.3g} of its {step:.3g} ms nothing is computed.{again}",
         measured={
             "ops_per_step": ops,
@@ -117,6 +117,24 @@ def _by_steps(
         actions=_ACTIONS,
         code=_SERVED if is_served else _CODE,
     )
+
+
+# A tf.function that each step calls once is the step, whatever runs beside it.
+_ONCE = (0.9, 1.1)
+
+
+def _where(calls: list[CallRow], host: HostActivity) -> str:
+    """What runs op by op: the step, or what the loop does beside a tf.function."""
+    compiled = [
+        one
+        for one in calls
+        if one.traces and not one.eager and _ONCE[0] <= one.calls <= _ONCE[1]
+        if one.time_ms >= _NAMED_FRAC * host.step_time_ms
+    ]
+    if host.eager_ops < MANY or not compiled:
+        return "The step runs op by op"
+    longest = max(compiled, key=lambda one: one.time_ms)
+    return f"Beside the compiled {longest.function} the loop, or a callback, runs op by op"
 
 
 def _again(account: StepAccount) -> str:

@@ -11,11 +11,15 @@ When it is wrong: the step is meant to deliver its values to Python (reinforceme
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import REMOVED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.host_activity import SideRow
 
 # A checkpoint now and then is a spike, not a habit: slow-steps speaks of those.
 _MOST_STEPS_FRAC = 0.5
@@ -58,10 +62,11 @@ def print_every_step(results: Results) -> Iterator[Answer]:
         severity=severity_of(saving, step),
         saving_ms=saving,
         confidence=0.85,
-        message=f"{_WORDS[worst.kind]} ({worst.calls}) takes {worst.time_ms:.3g} ms of "
-        f"each {step:.3g} ms step, in {often}.",
+        message=f"{_WORDS[worst.kind]} ({worst.calls}) takes {worst.whole_ms:.3g} ms of "
+        f"each {step:.3g} ms step, in {often}.{_beside(worst)}",
         measured={
-            **{f"{one.kind}_ms": one.time_ms for one in kinds},
+            **{f"{one.kind}_ms": one.whole_ms for one in kinds},
+            "alone_ms": saving,
             "step_time_ms": step,
             "step_after_ms": step - saving,
         },
@@ -74,8 +79,15 @@ def print_every_step(results: Results) -> Iterator[Answer]:
             "Do it every n-th step, or once per epoch.",
             _INSTEAD[worst.kind],
         ),
-        code=_SAVE if worst.kind == "checkpoint" else _PRINT,
+        code=_CODE[worst.kind],
     )
+
+
+def _beside(one: SideRow) -> str:
+    """How much of it the step waits for, where other ops run beside the rest."""
+    if f"{one.time_ms:.2g}" == f"{one.whole_ms:.2g}":
+        return ""
+    return f" For {one.time_ms:.3g} ms of it no other op runs."
 
 
 _READ_LATER = "Keep metrics on the device and read them when they are shown."
@@ -83,7 +95,8 @@ _INSTEAD = {
     "printing": _READ_LATER,
     "summaries": _READ_LATER,
     "checkpoint": "Write it on another thread or process, which the loop does not wait for.",
-    "callback": "Compute in the compiled step what the callback computes in Python.",
+    "callback": "Compute what needs the batch alone in the input pipeline, once; the rest with ops "
+    "of the framework, in the compiled step.",
 }
 _PRINT = {
     "tensorflow": "if step % 100 == 0:\n    tf.print(loss)\n"
@@ -98,6 +111,14 @@ _SAVE = {
     "pytorch": "if step % 1000 == 0:\n    torch.distributed.checkpoint.async_save(state, "
     "checkpoint_id=path)",
 }
+# What a callback computes is not meant to be shown: it may go out of the step whole.
+_CALLBACK = {
+    "tensorflow": "dataset = dataset.map(function, num_parallel_calls=tf.data.AUTOTUNE).cache()"
+    "  # if it needs the data alone",
+    "jax": "batch = {**batch, 'weights': function(batch)}  # before the jitted function",
+    "pytorch": "batch['weights'] = function(batch)  # in the dataset, before the compiled function",
+}
+_CODE = {"printing": _PRINT, "summaries": _PRINT, "checkpoint": _SAVE, "callback": _CALLBACK}
 
 
 RULE = Rule(

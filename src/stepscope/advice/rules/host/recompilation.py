@@ -42,7 +42,8 @@ def recompilation(results: Results) -> Iterator[Answer]:
     # Without calls that name their function, steps that compile are counted.
     often = round(times) if compiled else _steps_that_compile(overview)
     if part < NEGLIGIBLE_FRAC * step or often < _TWICE:
-        yield Silence(f"Calls that compile cost {part / step:.1%} of the step.")
+        once = ", and did so once" if part >= NEGLIGIBLE_FRAC * step else ""
+        yield Silence(f"Calls that compile cost {part / step:.1%} of the step{once}.")
         return
     worst = max(compiled, key=lambda one: one.build_ms, default=None)
     named = "" if worst is None else f" {worst.function!r}"

@@ -20,6 +20,8 @@ from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
+# A larger share of the steps is the rule: each fourth step may end a round of four.
+_FEW_FRAC = 0.24
 # Parts that grow when the machine is busy with something else.
 _OF_THE_MACHINE = ("host_compute", "other", "input")
 
@@ -34,14 +36,21 @@ def uneven_steps(results: Results) -> Iterator[Answer]:
     if steps.is_cheap:
         yield Silence(f"Slow steps cost {steps.cost_frac:.1%} of all step time.")
         return
+    if steps.count > _FEW_FRAC * len(steps.time_ms):
+        yield Silence(
+            f"{steps.count} of {len(steps.time_ms)} steps take more than twice the median, too "
+            "many to be exceptions: what the loop does differs from step to step."
+        )
+        return
     table = overview.step_table
     kept = np.asarray(table["kept"], dtype=bool)
     grown = {}
     for name in table.columns:
         if name.endswith("_ms") and name not in ("start_ms", "step_time_ms"):
             part = np.asarray(table[name], dtype=np.float64)[kept]
+            # One of them that compiles, or collects garbage, does not explain the others.
             grown[name.removesuffix("_ms")] = float(
-                part[steps.is_long].mean() - part[~steps.is_long].mean()
+                np.median(part[steps.is_long]) - np.median(part[~steps.is_long])
             )
     cause = max(grown, key=lambda part: grown[part])
     # On a machine without devices a slower CPU looks the same as a neighbour that takes it.
@@ -51,7 +60,7 @@ def uneven_steps(results: Results) -> Iterator[Answer]:
         severity="medium" if alone else "info",
         saving_ms=steps.per_step_ms,
         confidence=0.6 if alone else 0.3,
-        message=f"{steps.message}; in them {cause.replace('_', ' ')} grows most "
+        message=f"{steps.message}; in most of them {cause.replace('_', ' ')} grows most "
         f"(+{grown[cause]:.3g} ms)."
         + ("" if alone else " Other programs on this machine would look the same."),
         measured={**steps.measured, "cause": cause},

@@ -15,8 +15,14 @@ from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
+from stepscope.verdicts.tf_data_changes import MANY_DATASETS
 
 _READERS = ("TFRecord", "TextLine", "FixedLengthRecord", "CSV", "SSTable", "RecordIO", "FlatMap")
+
+
+def _inputs(leaf: str) -> str:
+    """What it reads: a flat_map joins whatever datasets its function makes."""
+    return "datasets" if leaf.startswith("FlatMap") else "files"
 
 
 def no_interleave(results: Results) -> Iterator[Answer]:
@@ -26,7 +32,8 @@ def no_interleave(results: Results) -> Iterator[Answer]:
         yield found
         return
     stage = found.stage
-    if not found.leaf.startswith(_READERS) or "ParallelInterleave" in stage.long_name:
+    is_reader = found.leaf.startswith(_READERS) and not stage.datasets >= MANY_DATASETS
+    if not is_reader or "ParallelInterleave" in stage.long_name:
         yield Silence(f"{found.leaf}, which the step waits for, reads no files in sequence.")
         return
     saving = found.knobs.get("interleave", 0.0)
@@ -34,7 +41,7 @@ def no_interleave(results: Results) -> Iterator[Answer]:
         RULE,
         found,
         saving,
-        f"{found.leaf} reads its files one after the other, and the step waits "
+        f"{found.leaf} reads its {_inputs(found.leaf)} one after the other, and the step waits "
         f"{found.wait_ms:.3g} of {found.step_ms:.3g} ms for it; {stage.cores or 2} at once would "
         f"save about {saving:.3g} ms.",
         confidence=0.6,

@@ -36,15 +36,17 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
         yield Silence(f"{found.leaf}, which the step waits for, runs hardly any Python.")
         return
     what = "A Python generator makes" if is_source else "A Python function in map makes"
+    is_whole = is_source and stage.elements <= 1
+    made = "whole batches" if is_whole else "the elements one at a time"
     yield from stage_finding(
         RULE,
         found,
         found.knobs.get("native_function", 0.0),
-        f"{what} the elements one at a time, and the step waits {found.wait_ms:.3g} of "
+        f"{what} {made}, and the step waits {found.wait_ms:.3g} of "
         f"{found.step_ms:.3g} ms for them.",
         confidence=0.6,
-        actions=_ACTIONS,
-        code=_CODE,
+        actions=_OF_BATCHES if is_whole else _ACTIONS,
+        code=_OF_KERAS if is_whole else _CODE,
         measured={"python_frac": 1.0 if is_source else stage.python_frac},
     )
 
@@ -85,6 +87,12 @@ def _lock_held(results: Results) -> Finding | None:
     )
 
 
+_OF_BATCHES = (
+    "Make batches ahead: of a Keras PyDataset with more workers and a longer max_queue_size, of "
+    "processes where the work holds Python's lock; of a generator with prefetch after it.",
+    "Look at what makes a batch: reading, decompressing, a lock that its workers share.",
+)
+_OF_KERAS = "Batches(workers=4, use_multiprocessing=True, max_queue_size=16)  # a PyDataset"
 _ACTIONS = (
     "Write the function in TensorFlow ops, or do its work offline (TFRecord files).",
     "Until then yield whole batches from the generator, and give map num_parallel_calls.",

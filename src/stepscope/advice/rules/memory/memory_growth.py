@@ -36,8 +36,10 @@ def memory_growth(results: Results) -> Iterator[Answer]:
     series = _least_by_step(profile.timeline.to_dict())
     long = {memory: use for memory, use in series.items() if len(use) >= _FEWEST_STEPS}
     if not long:
+        most = max(map(len, series.values()), default=0)
         yield Unknown(
-            f"No allocator reported its events in {_FEWEST_STEPS} steps; record more of them."
+            f"No allocator reported its events in as many as {_FEWEST_STEPS} steps: "
+            + (f"they are in {most}; record more of them." if most else "there is none in any.")
         )
         return
     rates = {memory: _rate(use) for memory, use in long.items()}
