@@ -3,13 +3,13 @@
 python -m tests.collection.margins
 
 For findings about a part of the step that the account plays again, the measured saving tells two
-things: which share of the part's typical saving went, and how much of the rest went beyond the
-most that was foreseen (as ``evidence.savings.beyond`` has it). The least share of a class, and what
-may go beyond, are quantiles of both over the recordings to develop on: conformal prediction, with
-whole programs as its units. Held out, each program gets the quantiles of all others; how often its
-own savings are within them is what a stranger's program can expect. The constants in
-``evidence.changes`` and ``evidence.savings`` lie between those for 5 and for 10 % of misses, or on
-the safe side of both; how the ranges do as they are, the scorer prints by class.
+things: which share of the part's typical saving went, and by how many standard errors of the mean
+step the rest was shorter than the least that was foreseen of it (``evidence.savings.beyond``). The
+least share of a class, and the number of errors, are quantiles of both over the recordings to
+develop on: conformal prediction, with whole programs as its units. Held out, each program gets the
+quantiles of all others; how often its own savings are within them is what a stranger's program can
+expect. The shares in ``evidence.changes`` lie near those for 10 % of misses; the errors are two, as
+for any mean. How the ranges do as they are, the scorer prints by class.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import stepscope
 from stepscope.advice.evidence import changes
-from stepscope.advice.evidence.savings import is_hidden, played
+from stepscope.advice.evidence.savings import error_frac, is_hidden, played
 from stepscope.registry import ChangeClass
 from stepscope.result import Finding
 from tests.collection.labels import Recorded, recordings
@@ -47,6 +47,7 @@ class Case:
         change: Name of the class of the change.
         truth: What went, measured.
         typical, most: What the account foresees.
+        error: The standard error of the mean step.
     """
 
     program: str
@@ -54,6 +55,7 @@ class Case:
     truth: float
     typical: float
     most: float
+    error: float
 
     @property
     def least_share(self) -> float:
@@ -61,9 +63,15 @@ class Case:
         return (self.truth + NOISE_FRAC) / self.typical
 
     @property
-    def beyond(self) -> float:
-        """The smallest share of what is left that would have."""
-        return (self.truth - NOISE_FRAC - self.most) / max(self.most * (1 - self.most), 1e-3)
+    def errors(self) -> float:
+        """The smallest number of standard errors by which the rest is shorter that would have."""
+        truth, rest = max(self.truth - NOISE_FRAC, 1e-3), max(1 - self.most, 1e-3)
+        return (1 - self.most * (1 - truth) / (truth * rest)) / max(self.error, 1e-3)
+
+    def reached(self, errors: float) -> float:
+        """The most that goes where the rest of the step is shorter by so many errors."""
+        rest = (1 - self.most) * max(1 - errors * self.error, 0.0)
+        return self.most / (self.most + rest)
 
 
 def change_of(finding: Finding | None) -> str:
@@ -87,7 +95,8 @@ def case_of(recorded: Recorded) -> Case | None:
     if not typical > 0 or is_hidden(part):
         return None
     program = recorded.label.program
-    return Case(program, change_of(first), recorded.saving_frac, typical, most)
+    error = error_frac(account)
+    return Case(program, change_of(first), recorded.saving_frac, typical, most, error)
 
 
 def low_quantile(values: Sequence[float], miss: float) -> float:
@@ -103,10 +112,10 @@ def high_quantile(values: Sequence[float], miss: float) -> float:
 
 
 def margins(cases: Sequence[Case], miss: float) -> tuple[float, float]:
-    """The least share of a part that goes, and what may go beyond the most."""
+    """The least share of a part that goes, and the standard errors to allow for."""
     least = min(low_quantile([one.least_share for one in cases], miss), 1.0)
-    beyond = high_quantile([one.beyond for one in cases], miss)
-    return least, min(max(beyond, 0.0), 1.0)
+    errors = high_quantile([one.errors for one in cases], miss)
+    return least, max(errors, 0.0)
 
 
 def held_out(cases: Sequence[Case], miss: float) -> tuple[int, float]:
@@ -114,8 +123,8 @@ def held_out(cases: Sequence[Case], miss: float) -> tuple[int, float]:
     covered, widths = 0, []
     for one in cases:
         others = [case for case in cases if case.program != one.program]
-        least, beyond = margins(others, miss)
-        high = one.most + beyond * one.most * (1 - one.most)
+        least, errors = margins(others, miss)
+        high = one.reached(errors)
         low = min(least * one.typical, high)
         covered += low - NOISE_FRAC <= one.truth <= high + NOISE_FRAC
         widths.append(high - low)
@@ -130,17 +139,17 @@ def scatter(cases: Sequence[Case]) -> list[float]:
 
 def report(cases: Sequence[Case]) -> str:
     """Margins by class, and how they hold for programs left out."""
-    lines = ["class of change   recordings  programs  least share at 5 %  beyond at 5 %"]
+    lines = ["class of change   recordings  programs  least share at 10 %  errors at 10 %"]
     for name in sorted({one.change for one in cases}):
         own = [one for one in cases if one.change == name]
-        least, beyond = margins(own, MISSES[0])
+        least, errors = margins(own, MISSES[1])
         programs = len({one.program for one in own})
-        lines.append(f"{name:16}  {len(own):10}  {programs:8}  {least:18.2f}  {beyond:13.2f}")
+        lines.append(f"{name:16}  {len(own):10}  {programs:8}  {least:19.2f}  {errors:14.2f}")
     for miss in MISSES:
         covered, width = held_out(cases, miss)
-        least, beyond = margins(cases, miss)
+        least, errors = margins(cases, miss)
         lines.append(
-            f"misses {miss:.0%} a side: least {least:.2f}, beyond {beyond:.2f}; programs left out "
+            f"misses {miss:.0%} a side: least {least:.2f}, errors {errors:.2f}; programs left out "
             f"covered {covered} of {len(cases)}, median width {width:.0%} of the step"
         )
     apart = scatter(cases)

@@ -242,6 +242,10 @@ def totals(judged: Iterable[Judged]) -> str:
         for one in promised
     )
     alarms = [one for one in healthy if one.alarms]
+    silent = [one for one in faulty if one.first is not None and one.saving is None]
+    # A range that is left out counts as wide as one that says nothing.
+    all_widths = widths + [1.0] * sum(not isnan(one.recorded.saving_frac) for one in silent)
+    wide = f"median width {100 * median(all_widths):.0f} %" if all_widths else NOTHING
     counted = sum(one.are_steps_right for one in rows)
     covered = share(sum(bool(one.does_range_cover) for one in promised), len(promised))
     lines = [
@@ -252,6 +256,8 @@ def totals(judged: Iterable[Judged]) -> str:
         f"healthy with an alarm: {share(len(alarms), len(healthy))}",
         f"savings covered: {covered}, larger: {above}"
         + (f", median width {100 * median(widths):.0f} % of the step" if widths else ""),
+        f"first finding promises nothing: {share(len(silent), len(faulty))}, "
+        f"as if its range were all of the step: {wide}",
         f"steps exact or said uncertain: {share(counted, len(rows))}",
         f"mean step within {100 * _PERIOD_FRAC:.0f} %: "
         + share(sum(one.is_period_right for one in rows), len(rows)),

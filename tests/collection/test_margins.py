@@ -17,7 +17,7 @@ from tests.collection.margins import (
 
 
 def case(program: str, truth: float, typical: float = 0.5, most: float = 0.6) -> Case:
-    return Case(program, "removed", truth, typical, most)
+    return Case(program, "removed", truth, typical, most, error=0.1)
 
 
 def test_quantiles_err_to_the_safe_side() -> None:
@@ -30,9 +30,13 @@ def test_quantiles_err_to_the_safe_side() -> None:
 def test_margins_are_those_that_just_cover() -> None:
     low, high = case("low", 0.35), case("high", 0.71)
     assert low.least_share * low.typical - NOISE_FRAC == pytest.approx(0.35)
-    reached = high.most + high.beyond * high.most * (1 - high.most)
-    assert reached + NOISE_FRAC == pytest.approx(0.71)
-    assert margins([low, high], 0.05) == pytest.approx((0.8, 0.25))
+    assert high.reached(high.errors) + NOISE_FRAC == pytest.approx(0.71)
+    # 0.6 are 66 % of a step whose rest is 0.309 and not 0.4, shorter by 2.27 errors of a tenth.
+    assert margins([low, high], 0.05) == pytest.approx((0.8, 2.27), rel=1e-2)
+
+
+def test_what_is_left_can_go_but_once() -> None:
+    assert case("a", 0.9).reached(100.0) == 1.0
 
 
 def test_nothing_goes_beyond_where_nothing_has_to() -> None:

@@ -43,6 +43,16 @@ def test_a_range_covers_what_was_measured_within_noise() -> None:
     assert replace(JUDGED, recorded=unsteady).does_range_cover is None
 
 
+def test_promises_that_are_left_out_are_counted_as_if_they_said_all_of_the_step() -> None:
+    first = Finding("serial-map", "high", None, 0.9, "", no_saving="it depends")
+    told = replace(JUDGED, first=first)
+    silent = replace(told, saving=None)
+    text = report([told, told, silent, silent, silent, replace(JUDGED, saving=None)])
+    assert "savings covered: 2 of 2 (100 %), larger: 0, median width 20 % of the step" in text
+    assert "first finding promises nothing: 3 of 6 (50 %)" in text
+    assert "as if its range were all of the step: median width 100 %" in text
+
+
 def test_that_a_line_is_unknown_names_no_place() -> None:
     assert says_unseen("For 3 of each 10 ms step nothing was recorded on the loop's thread.")
     assert not says_unseen(

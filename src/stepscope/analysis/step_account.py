@@ -26,7 +26,7 @@ from stepscope.tables.account.places import between_of, caller_of, located, plac
 from stepscope.tables.account.programs import with_programs
 from stepscope.tables.account.repeated_gradients import RepeatedGradients, repeated_gradients
 from stepscope.tables.account.rivals import rivals
-from stepscope.tables.account.series import Series, series
+from stepscope.tables.account.series import Series, series, standard_error_ps
 from stepscope.tables.account.unused_graph import UnusedGraph, unused_graph
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
@@ -239,6 +239,7 @@ class StepAccount(Result):
     Attributes:
         headline: The largest part, in one sentence.
         step_time_ms: Mean kept step of the host with the longest ones.
+        step_error_ms: Its standard error, from how far the steps differ; empty for a single one.
         step_count: Kept steps.
         is_window: Whether there are no steps, and the whole recording counts as one.
         busy_ms: Per step, when anything computes beside the loop's thread.
@@ -258,6 +259,7 @@ class StepAccount(Result):
     tool = "step_account"
     headline: str
     step_time_ms: float
+    step_error_ms: float = nan
     step_count: int
     is_window: bool
     busy_ms: float
@@ -284,12 +286,11 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     listed = at_launches(host, longest, owners(longest))
     made = with_programs(host, parts(longest, listed))
-    played = what_if(longest, made, host_cores(host))
     step_ps = _mean_ps(longest)
-    recorder = sum(one.total_ps for one in made if one.kind == "recorder")
     return StepAccount(
         headline=_headline(made, step_ps, steps),
         step_time_ms=ms(step_ps),
+        step_error_ms=ms(standard_error_ps(steps.duration_ps[steps.kept])),
         step_count=len(start),
         is_window=steps.markers.is_window,
         busy_ms=ms(longest.busy_ps(start, end)) / len(start),
@@ -297,11 +298,11 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_python=longest.frames is not None,
         has_events=longest.native is not None,
         has_ops=longest.native is not None and longest.native.has_ops,
-        recorder_ms=ms(recorder) / len(start),
+        recorder_ms=ms(sum(one.total_ps for one in made if one.kind == "recorder")) / len(start),
         growth=_growth(longest),
         unused_gradients=_needless(unused_graph(host, longest), len(start)),
         repeated_gradients=_needless(repeated_gradients(host, longest), len(start)),
-        parts=_part_table(host, longest, made, played),
+        parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
         owners=_owner_table(listed, len(start), step_ps),
         rivals=_rival_table(host, longest),
     )

@@ -36,8 +36,9 @@ def test_copies_that_have_most_of_the_step_come_first_whatever_hides_them() -> N
     loop = replace(GOOD, kernels=[copy_to_device(90_000, 64 << 20, memory="pageable"), *layers()])
     found = ask(loop).advice()
     assert found[0].rule == "host-copies"
-    assert found[0].saving_ms is not None
-    assert found[0].saving_ms < 3.0
+    # How much more could be hidden behind other work is unknown.
+    assert found[0].saving_ms is None
+    assert found[0].no_saving.startswith("it may be anything from 1%")
 
 
 def test_results_fetched_each_step_are_copies_to_the_host() -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stepscope.advice import RULES
-from stepscope.advice.evidence.changes import REMOVED, SHRUNK
+from stepscope.advice.evidence.changes import REMOVED, REPLACED, SHRUNK
 from stepscope.advice.evidence.savings import beyond, saving_of
 from stepscope.advice.savings import ranged
+from stepscope.advice.wording import worded
+from stepscope.analysis.step_account import StepAccount
 from stepscope.registry import ChangeClass, Rule
 from stepscope.result import Finding, Result
-from tests.unit.advice.test_largest_part import account, op, part
+from tests.unit.advice.test_largest_part import account, op, part, told
 
 
 def rule(change: ChangeClass | None = REMOVED, parts: tuple[str, ...] = ("python",)) -> Rule:
@@ -33,15 +38,15 @@ def test_at_least_what_changes_of_its_class_take_away_and_at_most_what_goes_with
     played = part(time_ms=4.0, alone_ms=4.0, typical_ms=4.0, most_ms=6.0)
     one = found(printing(4.0), rule(), played, op("MatMul", 5.0))
     assert one.saving_low_ms == pytest.approx(REMOVED.least * 4.0)
-    # Of the 4 ms that are left of 10, half of 6 of 10 may go as well.
+    # The mean of 10 ms is known to 0.5: the other 4 ms may be a tenth less.
     assert one.saving_ms == 4.0
-    assert one.saving_high_ms == pytest.approx(6.0 + 0.5 * 0.6 * 4.0)
+    assert one.saving_high_ms == pytest.approx(10 * 6.0 / (6.0 + 3.6))
     assert one.assumption == REMOVED.assumption
 
 
 def test_what_goes_with_half_of_a_part_is_half_of_what_goes_with_it() -> None:
     played = part(time_ms=4.0, alone_ms=4.0, typical_ms=4.0, most_ms=6.0)
-    most = 3.0 + 0.5 * 0.3 * 7.0
+    most = 10 * 3.0 / (3.0 + 6.3)
     assert found(printing(2.0), rule(), played).saving_high_ms == pytest.approx(most)
 
 
@@ -52,7 +57,7 @@ def test_parts_of_other_kinds_widen_nothing() -> None:
 
 def test_nothing_saves_more_than_the_step() -> None:
     one = found(printing(8.0), rule(), part(time_ms=8.0, most_ms=9.5))
-    assert one.saving_high_ms == pytest.approx(9.5 + 0.5 * 0.95 * 0.5)
+    assert one.saving_high_ms == pytest.approx(10 * 9.5 / (9.5 + 0.45))
     assert found(printing(9.0), rule(), part(time_ms=6.0, most_ms=9.0)).saving_high_ms == 10.0
 
 
@@ -80,7 +85,7 @@ def test_what_saves_no_time_has_no_range() -> None:
 def test_a_small_part_promises_little_more_than_itself() -> None:
     played = part(time_ms=0.3, alone_ms=0.3, typical_ms=0.3, most_ms=0.4)
     high = found(printing(0.3), rule(), played).saving_high_ms
-    assert high == pytest.approx(0.4 + 0.5 * 0.04 * 9.6)
+    assert high == pytest.approx(10 * 0.4 / (0.4 + 8.64))
 
 
 def test_beside_a_device_nothing_is_known_of_what_goes_beyond() -> None:
@@ -95,6 +100,92 @@ def test_the_typical_step_says_what_goes_at_least_and_a_burst_in_few_steps_does_
     steady, burst = (saving_of(account(played), row, 0.8, 0.9) for row in rows)
     assert (steady.low_ms, burst.low_ms) == pytest.approx((4.0, 3.2))
     assert steady.low_ms <= steady.expected_ms <= steady.high_ms
+
+
+def with_error(found: StepAccount, error_ms: float) -> StepAccount:
+    return replace(found, step_error_ms=error_ms)
+
+
+def test_steps_that_are_alike_bound_the_most_by_what_is_seen_to_go() -> None:
+    (row,) = account(part()).parts.records()
+    assert beyond(with_error(account(part()), 0.0), row, 6.0) == 6.0
+
+
+def test_how_far_others_differ_from_a_single_step_is_unknown() -> None:
+    (row,) = account(part()).parts.records()
+    # The other 4 ms may be two fifths shorter.
+    single = with_error(account(part()), nan)
+    assert beyond(single, row, 6.0) == pytest.approx(10 * 6.0 / (6.0 + 2.4))
+
+
+@given(st.floats(0, 10), st.floats(0, 10), st.floats(0, 20))
+def test_the_most_is_its_share_of_steps_whose_rest_is_shorter(
+    most_ms: float, less_ms: float, error_ms: float
+) -> None:
+    found = with_error(account(part()), error_ms)
+    (row,) = found.parts.records()
+    reached = beyond(found, row, most_ms)
+    assert most_ms <= reached + 1e-9
+    assert reached <= 10.0 + 1e-9
+    assert beyond(found, row, min(less_ms, most_ms)) <= reached + 1e-9
+    # Played out: the step's rest by so much shorter, and the share taken of 10 ms.
+    rest = (10.0 - most_ms) * (1 - min(2 * error_ms / 10.0, 1.0))
+    if most_ms > 0:
+        assert reached == pytest.approx(most_ms / (most_ms + rest) * 10.0)
+
+
+def test_a_range_that_is_most_of_the_step_is_no_promise() -> None:
+    wide = printing(9.0, saving_low_ms=1.0, measured={"a_ms": 1.0, "step_after_ms": 1.0})
+    one = found(wide, rule(parts=()))
+    assert (one.saving_ms, one.saving_low_ms, one.saving_high_ms) == (None, None, None)
+    assert one.no_saving == "it may be anything from 10% to 90% of the step"
+    assert worded(one, 10.0).saving_text == f"Saving unknown: {one.no_saving}"
+    assert (one.severity, one.assumption, one.measured) == ("high", "", {"a_ms": 1.0})
+    assert found(replace(wide, saving_low_ms=2.5), rule(parts=())).saving_ms == 9.0
+
+
+def test_without_the_account_of_the_step_no_range_is_too_wide() -> None:
+    assert ranged(printing(9.0, saving_low_ms=0.1), rule(parts=()), {}).saving_ms == 9.0
+
+
+def test_batches_in_time_also_give_back_what_making_them_took_from_the_rest() -> None:
+    waits = part(kind="input", time_ms=4.0)
+    high = found(printing(4.0), rule(parts=("input",)), waits).saving_high_ms
+    # A quarter of 0.4 of the other 6 ms; of what is left a tenth may be missing.
+    assert high == pytest.approx(10 * 4.6 / (4.6 + 5.4 * 0.9))
+    python = found(printing(4.0), rule(), part(time_ms=4.0)).saving_high_ms
+    assert python == pytest.approx(10 * 4.0 / (4.0 + 6.0 * 0.9))
+
+
+def first_part(*parts: dict[str, Any]) -> Finding:
+    advice = told(account(*parts))
+    return next(one for one in advice.findings if one.rule == "largest-part")
+
+
+def test_where_it_is_known_what_does_the_same_more_of_an_op_goes() -> None:
+    sorting, clipping = first_part(op("sort", 6.0)), first_part(op("clip", 6.0))
+    assert sorting.saving_low_ms == pytest.approx(REPLACED.least * 6.0)
+    assert sorting.assumption == REPLACED.assumption
+    assert clipping.saving_low_ms == pytest.approx(SHRUNK.least * 6.0)
+
+
+@pytest.mark.parametrize(("on_device", "at_most"), [(False, 0.85), (True, 1.0)])
+def test_in_half_the_bits_a_processor_still_computes(on_device: bool, at_most: float) -> None:
+    found = first_part(op("MatMul", 6.0, data_type="f64", on_device=on_device))
+    assert found.saving_low_ms == pytest.approx(3.0)
+    assert found.saving_high_ms == pytest.approx(at_most * 10 * 6.0 / (6.0 + 4.0 * 0.9))
+
+
+def test_ops_whose_number_costs_may_take_all_that_the_runtime_does_with_them() -> None:
+    """6 ms around 0.2 ms of ops: no op of them is large enough to be played again."""
+    small = op("Relu", 0.15, alone_ms=nan, typical_ms=nan, most_ms=nan)
+    other = op("Tanh", 0.05, alone_ms=nan, typical_ms=nan, most_ms=nan)
+    found = first_part(part(kind="runtime", name="", time_ms=6.0), small, other)
+    # By its share of the ops it has 4.5 of the 6 ms; all 6 may go with it.
+    assert found.measured["part_ms"] == pytest.approx(4.65)
+    assert found.saving_high_ms is not None
+    assert found.saving_high_ms > 6.0
+    assert found.saving_low_ms == pytest.approx(0.65 * 4.65)
 
 
 def test_every_rule_that_saves_time_says_what_that_assumes() -> None:

@@ -3088,6 +3088,7 @@ export interface StepAccount extends ResultBody {
   readonly tool: "step_account";
   readonly headline: string;
   readonly step_time_ms: number | null;
+  readonly step_error_ms: number | null;
   readonly step_count: number;
   readonly is_window: boolean;
   readonly busy_ms: number | null;

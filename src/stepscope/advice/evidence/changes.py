@@ -12,7 +12,7 @@ from typing import Final
 from stepscope.registry import ChangeClass
 
 REMOVED: Final = ChangeClass(
-    0.85, "nearly all of the work leaves the loop; at most what surrounds it goes too"
+    0.9, "nearly all of the work leaves the loop; at most what surrounds it goes too"
 )
 ONCE: Final = ChangeClass(
     0.95, "it is done once, before the loop; at most what surrounds it in the loop goes too"
@@ -29,7 +29,12 @@ VECTORISED: Final = ChangeClass(
 )
 NARROWED: Final = ChangeClass(0.5, "fewer bits suffice, and the ops run well in them")
 SHRUNK: Final = ChangeClass(
-    0.75, "most of it, or all, is not needed; at most its neighbours shrink with it"
+    0.65, "most of it, or all, is not needed; at most its neighbours shrink with it"
+)
+REPLACED: Final = ChangeClass(
+    0.85,
+    "another op, or a run of it outside the loop, does the same for next to nothing; at most "
+    "its neighbours go with it",
 )
 UNSEEN: Final = ChangeClass(
     0.95, "most of what runs there, or all, is not needed; at most what surrounds it goes too"

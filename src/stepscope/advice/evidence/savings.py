@@ -2,23 +2,30 @@
 
 The account of the step has been played again without each of its parts (``step_account.parts``):
 what is left of a part's time when only the part goes, in the mean and in the typical step, and
-when all goes with it that can.
+when all goes with it that can. How far the steps differ tells how well their mean is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from math import isnan
+from typing import TYPE_CHECKING, Final
+
+from stepscope.result import Finding
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
 # A part that fewer steps have is not in the typical one.
 _TYPICAL_FRAC = 0.5
-# A fix changes several things at once: where a part and what goes with it take a share of the step,
-# this share of that share of the rest may go, too. Chosen by ``tests/collection/margins.py``.
-_BEYOND = 0.5
+# A mean is within as many standard errors of what it would be of many steps, 19 times of 20.
+ERRORS: Final = 2.0
+# Threads that make batches take cores and memory bandwidth from the rest of the step: up to this
+# share of it where they never pause.
+_MAKING_FRAC = 0.25
+# The error of a single step, as a share of it: how far others would differ is unknown.
+_OF_ONE_FRAC = 0.2
 # A part of which less delays the step is bounded by what runs beside it, which stays.
 _DELAYS_FRAC = 0.8
 
@@ -30,7 +37,7 @@ class Saving:
     Attributes:
         low_ms: Where the least goes that a change of its kind takes away, and nothing with it.
         expected_ms: Between the two.
-        high_ms: Where the part goes, with it what surrounds it, and some of the rest.
+        high_ms: Where the part goes, and with it what surrounds it, of a step that may be shorter.
     """
 
     low_ms: float
@@ -38,7 +45,9 @@ class Saving:
     high_ms: float
 
 
-def saving_of(account: StepAccount, part: PartRow, least: float, expected: float) -> Saving:
+def saving_of(
+    account: StepAccount, part: PartRow, least: float, expected: float, at_most: float = 1.0
+) -> Saving:
     """What a change to a part saves.
 
     Args:
@@ -46,22 +55,50 @@ def saving_of(account: StepAccount, part: PartRow, least: float, expected: float
         part: One of its parts.
         least: Share of it that goes at least.
         expected: Share that is expected to go.
+        at_most: Share that can go of it, and of what goes with it.
     """
     alone, typical, most = played(part)
     low = least * typical
-    high = max(beyond(account, part, most), expected * alone)
+    high = max(at_most * beyond(account, part, most), expected * alone)
     return Saving(min(low, high), max(expected * alone, min(low, high)), high)
 
 
 def beyond(account: StepAccount, part: PartRow, most_ms: float) -> float:
-    """The most that goes, from what is seen to go with a part, and the rest in proportion.
+    """The most that goes: its share of a step whose rest is shorter than on average.
 
-    Beside a device nothing is known of that.
+    What steps differ by came from outside, or in few of them: the rest may be shorter by as many
+    errors of the mean as are likely. Beside a device nothing is known of that.
     """
     step = account.step_time_ms
     if account.has_device or is_hidden(part) or not 0 < most_ms < step:
         return most_ms
-    return most_ms + _BEYOND * most_ms * (1 - most_ms / step)
+    rest = (step - most_ms) * max(1 - ERRORS * error_frac(account), 0.0)
+    return step * most_ms / (most_ms + rest)
+
+
+def error_frac(account: StepAccount) -> float:
+    """The standard error of the mean step, as a share of it."""
+    error = account.step_error_ms / account.step_time_ms
+    return _OF_ONE_FRAC if isnan(error) else error
+
+
+def without_saving(finding: Finding, why: str) -> Finding:
+    """The finding with the reason why it promises nothing in place of what it saves.
+
+    Args:
+        finding: It.
+        why: A clause.
+    """
+    measured = {name: value for name, value in finding.measured.items() if name != "step_after_ms"}
+    return replace(
+        finding,
+        saving_ms=None,
+        saving_low_ms=None,
+        saving_high_ms=None,
+        assumption="",
+        no_saving=why,
+        measured=measured,
+    )
 
 
 def is_hidden(part: PartRow) -> bool:
@@ -88,4 +125,7 @@ def widened(account: StepAccount, kinds: Collection[str], high_ms: float) -> flo
         return high_ms
     extra = max(played(nearest)[2] - nearest.time_ms, 0.0)
     most = high_ms + extra * min(high_ms / nearest.time_ms, 1.0)
-    return min(beyond(account, nearest, most), account.step_time_ms)
+    step = account.step_time_ms
+    if nearest.kind == "input" and most < step:
+        most += _MAKING_FRAC * most / step * (step - most)
+    return min(beyond(account, nearest, most), step)

@@ -45,6 +45,12 @@ class Series:
     first_frac: float
 
 
+def standard_error_ps(step_ps: I64) -> float:
+    """By how much a mean of as many steps usually misses that of many; NaN of a single one."""
+    count = len(step_ps)
+    return float(step_ps.std(ddof=1)) / count**0.5 if count > 1 else nan
+
+
 def series(time_ps: I64, step_ps: I64 | None = None) -> Series:
     """Tell a series of times.
 

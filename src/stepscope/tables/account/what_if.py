@@ -1,7 +1,8 @@
 """What the step would take without a part: alone, and with all that can go with it.
 
 What goes with a part depends on what it is: code leaves caches cold and threads asleep, calls that
-are put together take their short ops with them, an op that shrinks shrinks its neighbours.
+are put together take their short ops with them, an op that shrinks shrinks its neighbours: those of
+the functions that call it, where it is known who calls it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ _REACH = 2.0
 _MANY = 1 << 20
 # So many parts are played again, the largest, if they have this share of the steps.
 _MOST_PARTS, _SOME_FRAC = 16, 0.02
+# Of all time in steps this is in those with a smaller share of a part. What comes from outside (a
+# profiler that starts, a busy machine) only adds to the rest of a step: a large share is of one
+# that was left alone.
+_TYPICAL, _LEFT_ALONE = 0.5, 0.75
+# A part is of the functions that are known for this share of it; those with less of it only add.
+_KNOWN_FRAC, _CALLS_FRAC = 0.9, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,8 @@ class WhatIf:
         alone_ps: When it takes no time and all else stays as it is.
         typical_ps: The same from the median of its shares: what only few steps have counts
             little.
-        most_ps: When all goes with it that can.
+        most_ps: When all goes with it that can; no less than it saves alone in a step that nothing
+            from outside made longer.
     """
 
     alone_ps: float
@@ -94,16 +102,19 @@ class WhatIf:
     most_ps: float
 
 
-def what_if(found: Account, made: list[Part], cores: int = 0) -> list[WhatIf]:
+def what_if(
+    found: Account, made: list[Part], cores: int = 0, listed: list[Owner] | None = None
+) -> list[WhatIf]:
     """What the removal of the largest parts saves, in their order.
 
     Args:
         found: The account.
         made: Its parts.
         cores: Of the host; 0 not known.
+        listed: Its owners, where they are already known, or placed more exactly.
     """
     plan = dependencies(found, cores)
-    listed = owners(found)
+    listed = owners(found) if listed is None else listed
     least = _SOME_FRAC * float(plan.step_ps.sum())
     large = [part for part in made[:_MOST_PARTS] if part.total_ps >= least]
     played = [_without(found, plan, listed, part) for part in large]
@@ -127,13 +138,14 @@ def _without(found: Account, plan: Dependencies, listed: list[Owner], part: Part
     is_work = part.kind in _OF_OPS
     alone = saved_ps(found, plan, own, work_goes=is_work)
     most = saved_ps(found, plan, best, relief, work_goes=is_work)
-    mean, typical = float(alone.mean()), _typical(alone, plan)
+    mean, typical = float(alone.mean()), _at_share(alone, plan, _TYPICAL)
     return WhatIf(
         mean,
         typical,
         max(
             _within_reach(mean, float(most.mean())),
-            _within_reach(typical, _typical(most, plan)),
+            _within_reach(typical, _at_share(most, plan, _TYPICAL)),
+            _at_share(alone, plan, _LEFT_ALONE),
         ),
     )
 
@@ -142,8 +154,8 @@ def _within_reach(alone: float, most: float) -> float:
     return max(alone, min(most, (1.0 + _REACH) * alone))
 
 
-def _typical(saved: F64, plan: Dependencies) -> float:
-    """The saving of the mean step if its share were that of the middle of all time.
+def _at_share(saved: F64, plan: Dependencies, upto_frac: float) -> float:
+    """The saving of the mean step if its share were that up to which this share of all time is.
 
     A short step beside a long one says little, however large its share.
     """
@@ -152,7 +164,8 @@ def _typical(saved: F64, plan: Dependencies) -> float:
     order = np.argsort(share, kind="stable")
     upto = np.cumsum(length[order])
     low, high = (
-        share[order[np.searchsorted(upto, upto[-1] / 2, side=side)]] for side in ("left", "right")
+        share[order[np.searchsorted(upto, upto[-1] * upto_frac, side=side)]]
+        for side in ("left", "right")
     )
     return float(np.clip((low + high) / 2, 0.0, 1.0)) * float(plan.step_ps.mean())
 
@@ -170,13 +183,33 @@ def _runtime_around(found: Account, listed: list[Owner], part: Part) -> F64:
 def _goes_with(found: Account, listed: list[Owner], part: Part) -> F64:
     """Share of each owner that goes with a part at best."""
     consequence = _CONSEQUENCES.get(part.kind, _OVERLAP)
+    calling = _calling(part) if part.kind in _OF_OPS else frozenset()
     share = np.zeros(len(found.kind), dtype=np.float64)
     for one in listed:
+        goes = 0.0
         if one.kind in _AROUND:
-            share[list(one.rows)] = consequence.around
+            goes = consequence.around
+        elif one.kind == "op" and calling and one.function:
+            goes = consequence.ops if (one.file, one.function) in calling else 0.0
         elif one.kind == "op" and not one.on_device:
             is_short = one.total_ps < _SHORT_PS * one.stretches
-            share[list(one.rows)] = consequence.short_ops if is_short else consequence.ops
+            goes = consequence.short_ops if is_short else consequence.ops
         elif one.kind == "op":
-            share[list(one.rows)] = consequence.ops if part.kind in _OF_OPS else 0.0
-    return share
+            goes = consequence.ops if part.kind in _OF_OPS else 0.0
+        share[list(one.rows)] += goes * one.share
+    return np.minimum(share, 1.0)
+
+
+def _calling(part: Part) -> frozenset[tuple[str, str]]:
+    """File and name of the functions that a part's ops are called from; empty: not known of all.
+
+    Ops that others call neither make their inputs nor read their outputs.
+    """
+    times: dict[tuple[str, str], int] = {}
+    for one in part.owners:
+        if one.function:
+            place = one.file, one.function
+            times[place] = times.get(place, 0) + one.total_ps
+    if sum(times.values()) < _KNOWN_FRAC * part.total_ps:
+        return frozenset()
+    return frozenset(one for one, time in times.items() if time >= _CALLS_FRAC * part.total_ps)

@@ -139,6 +139,53 @@ def test_a_short_step_says_little_however_large_its_share() -> None:
     assert saved.typical_ps / MS == pytest.approx(2 / 18 * 1.0)
 
 
+def test_at_most_it_saves_what_it_has_of_a_step_that_nothing_made_longer() -> None:
+    """Four steps of 600 µs have 400 of it each; of three of 1,000 µs the last alone has as much."""
+    found = drawn(
+        """
+        /host:CPU
+          python   S-----S-----S-----S-----S---------S---------S---------
+          "        PPPP..PPPP..PPPP..PPPP...........................PPPP.
+        """,
+        P=PREPARE,
+    )  # fmt: skip
+    saved = without(found, "prepare")
+    step = (4 * 0.6 + 3 * 1.0) / 7
+    assert saved.typical_ps / MS < 0.5 * step
+    assert saved.most_ps / MS >= 4 / 6 * step
+
+
+@pytest.mark.parametrize(
+    ("of_sort", "most"), [("$train.py:12 forward", 0.8 + 0.4), ("$train.py:30 monitor", 0.8)]
+)
+def test_ops_that_another_function_calls_do_not_go_with_an_op(of_sort: str, most: float) -> None:
+    """Products of 800 µs a step; a sort of 400 goes with them where one function runs both."""
+    found = drawn(
+        """
+        /host:CPU
+          python   S-------------------S-------------------
+          "        L---------------------------------------
+          "        .F---------..A-----..F---------..A-----.
+          "        ..MMMMMMMM....OOOO....MMMMMMMM....OOOO..
+        """,
+        L=event("$train.py:50 main"), F=event("$train.py:12 forward"), A=event(of_sort),
+        M=event("aten/mm:mm"), O=event("aten/sort:sort"),
+    )  # fmt: skip
+    assert ms(without(found, "matmul")) == pytest.approx((0.8, 0.8, most))
+
+
+def test_of_ops_whose_function_is_unknown_any_may_go_with_an_op() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------S---------
+          tf_pool  .MMMMOO....MMMMOO....MMMMOO...
+        """,
+        M=event("a/MatMul:MatMul"), O=event("a/Sort:Sort"),
+    )  # fmt: skip
+    assert without(found, "MatMul").most_ps / MS >= 0.6
+
+
 def test_what_is_as_it_was_saves_nothing() -> None:
     found = drawn(
         """

@@ -7,7 +7,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from stepscope.tables.account.series import Series, series
+from stepscope.tables.account.series import Series, series, standard_error_ps
 
 
 def of(*times: int) -> Series:
@@ -64,3 +64,10 @@ def test_of_few_steps_neither_is_told() -> None:
 
 def test_a_part_without_time_is_in_no_step() -> None:
     assert of(0, 0, 0).steps_frac == 0.0
+
+
+def test_a_mean_is_known_as_well_as_its_steps_are_alike_and_many() -> None:
+    # 2, 4, 6: a standard deviation of 2, by the root of three.
+    assert standard_error_ps(np.asarray([2, 4, 6])) == pytest.approx(2 / 3**0.5)
+    assert standard_error_ps(np.asarray([5, 5, 5, 5])) == 0.0
+    assert isnan(standard_error_ps(np.asarray([5])))

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from stepscope.advice.evidence import changes, part_words
 from stepscope.advice.evidence.dispatches import MANY, dispatched
 from stepscope.advice.evidence.part_words import PartWords
-from stepscope.advice.evidence.savings import is_hidden, saving_of
+from stepscope.advice.evidence.replacements import instead_of, instead_within
+from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.advice.results import Results
@@ -95,7 +96,9 @@ _HOPES = {
     "function": _Hope(changes.SHRUNK, 0.7, 0.5, 0.5, False),
 }
 # Ops that seldom are what a model is for can go for the most part.
-_UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
+_UNUSUAL = _Hope(changes.REPLACED, 0.85, 0.75, 0.7, False)
+# Of others it is known what does the same; whether they are worth a change is not.
+_REPLACEABLE = replace(_HOPES["op"], change=changes.REPLACED)
 # What a model is made of is reported after what else can be changed.
 _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
 # An update has to be made; it ranks by its size, as what it updates does.
@@ -103,6 +106,9 @@ _UPDATE = _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
 # What another thread or process makes is ready where that is quicker.
 _FOR_OTHERS = _Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True)
 _DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
+# A processor computes twice as many numbers of half the width at once, and holds twice as many in
+# each cache. What GPUs do in double precision is anything from a half to a 64th.
+_HALVED_AT_MOST = 0.85
 
 
 # Kernels that the recording ties to no op: there is nothing to halve.
@@ -161,13 +167,20 @@ def _is_compiled(results: Results) -> bool:
 
 
 def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
-    """Give ops the time that the runtime spends around them, each its share; how much more."""
+    """Give ops the time that the runtime spends around them, each its share; how much more.
+
+    Those that were too small to be played again without it may take all of it with them: where a
+    runtime takes more time than its ops do, it is their number that costs.
+    """
     ops = [part for part in parts if part.kind == "op"]
     around = sum(part.time_ms for part in parts if part.kind == "runtime")
     whole = sum(part.time_ms for part in ops)
     for part in ops if whole else ():
         part.time_ms += around * part.time_ms / whole
         part.step_frac = part.time_ms / step_ms
+        if isnan(part.alone_ms):
+            part.alone_ms = part.typical_ms = part.time_ms
+            part.most_ms = part.time_ms + around * (1 - part.time_ms / (whole + around))
     return around / whole if whole else 0.0
 
 
@@ -182,7 +195,10 @@ def _around(part: PartRow, more: float) -> str:
 
 def _finding(part: PartRow, account: StepAccount, words: PartWords, stage: str) -> Finding:
     hope = _hope(part)
-    step, saving = account.step_time_ms, saving_of(account, part, hope.change.least, hope.expected)
+    step, at_most = account.step_time_ms, 1.0
+    if hope.change is changes.NARROWED and not part.on_device:
+        at_most = _HALVED_AT_MOST
+    saving = saving_of(account, part, hope.change.least, hope.expected, at_most)
     # Without steps it is unknown what of the rest belongs to the part and would go with it.
     most = max(part.time_ms, saving.expected_ms) if account.is_window else step
     found = Finding(
@@ -215,14 +231,7 @@ def _finding(part: PartRow, account: StepAccount, words: PartWords, stage: str) 
     )
     if not _is_all_there_is(part, account):
         return found
-    return replace(
-        found,
-        saving_ms=None,
-        saving_low_ms=None,
-        saving_high_ms=None,
-        assumption="",
-        no_saving="nothing but the steps was recorded",
-    )
+    return without_saving(found, "nothing but the steps was recorded")
 
 
 def _is_all_there_is(part: PartRow, account: StepAccount) -> bool:
@@ -329,6 +338,8 @@ def _hope(part: PartRow) -> _Hope:
         return _UPDATE
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT
+    if part.kind == "op" and (instead_within(part.between) or instead_of(part.name)):
+        return _REPLACEABLE
     if part.kind == "function" and part.name.rpartition(".")[2] in part_words.MODEL_CALLS:
         return _HOPES["op"]
     return _HOPES.get(part.kind, _HOPES["op"])
