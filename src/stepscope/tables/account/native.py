@@ -67,6 +67,8 @@ _VIEW = re.compile(
     r"empty|empty_like|empty_strided|new_empty|set)_?$"
 )
 _EAGER = re.compile(r"^Eager(?:Local)?Execute: (?!__)(.+)$")
+# A graph that Inductor compiled: on a processor nothing tells its parts.
+_COMPILED_GRAPH = re.compile(r"## Call (CompiledFxGraph) (\w+)")
 _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inference|forward)\w*)$")
 
 
@@ -239,7 +241,9 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
     for row in meta[first].tolist():
         said, name = _of_name(text[row], Work(int(by_name.work[row])))
         kinds.append(said)
-        codes.append(code(name, name if _EAGER.match(text[row]) else "") if name else -1)
+        graph = _COMPILED_GRAPH.match(text[row])
+        type_ = graph[1] if graph else name if _EAGER.match(text[row]) else ""
+        codes.append(code(name, type_) if name else -1)
     kind = np.asarray(kinds, dtype=np.uint8)[place]
     label = np.asarray(codes, dtype=np.int64)[place]
     ops = host_ops(host)
@@ -288,6 +292,9 @@ def _of_name(name: str, work: Work) -> tuple[int, str]:
     eager = _EAGER.match(name)
     if eager is not None:
         return DISPATCH, eager.group(1)
+    graph = _COMPILED_GRAPH.match(name)
+    if graph is not None:
+        return OP, f"{graph[1]} {graph[2][:8]}"
     function = _FUNCTION.match(name)
     if function is not None:
         is_frame = function.group(1) is None

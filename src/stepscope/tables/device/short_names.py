@@ -8,9 +8,12 @@ namespaces. Names of other kinds (framework ops, HLO, Python) stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
+
+from stepscope.tables.core.planes import DEVICE_KINDS, planes
+from stepscope.tables.core.profile import Profile, derived
 
 _LONGEST: Final = 64
 _SHORT: Final = 24
@@ -70,6 +73,40 @@ def short_name(name: str) -> str:
 def short_names(names: Iterable[str]) -> dict[str, str]:
     """Short names by name, of those names that have one."""
     return {name: short for name in set(names) if (short := short_name(name)) != name}
+
+
+@derived
+def called(profile: Profile) -> Mapping[str, str]:
+    """What each kernel of a profile is called wherever it is listed, by name.
+
+    Of kernels with one short name all but the first have a number. It follows from their names
+    alone, not from times or from what else a list has, so that all pages agree.
+    """
+    found: set[str] = set()
+    for host in profile.hosts:
+        entries, kinds = host.space.event_metadata, planes(host).plane_kind
+        on_device = [plane for plane, kind in enumerate(kinds) if kind in DEVICE_KINDS]
+        listed = zip(entries.name, entries.plane.tolist(), strict=True)
+        found |= {name for name, plane in listed if plane in on_device}
+    return told_apart(found)
+
+
+def told_apart(names: Iterable[str]) -> dict[str, str]:
+    """Short names by name, of those names that have one; of equal ones all but one numbered."""
+    listed = sorted(set(names))
+    taken = set(listed)
+    used: dict[str, int] = {}
+    found = {}
+    for name in listed:
+        short = title = short_name(name)
+        if short == name:
+            continue
+        while title in taken:
+            used[short] = used.get(short, 1) + 1
+            title = f"{short} ({used[short]})"
+        taken.add(title)
+        found[name] = title
+    return found
 
 
 def _parts(text: str) -> tuple[str, str]:

@@ -550,3 +550,37 @@ def test_what_the_loops_thread_itself_does_to_make_a_batch_is_input() -> None:
     kinds = {kind for kind, _name in told(one)}
     assert "framework" not in kinds
     assert sum(time for (kind, _), time in told(one).items() if kind == "input") == 1.2
+
+
+def test_what_processes_exchange_costs_what_the_thread_does_not_hide() -> None:
+    """DDP on processors: gradients go out while the backward pass still computes the others."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        OOOOOO....OOOO......
+          gloo     ...AAAAA....AAAAAA..
+        """,
+        O=event("aten/mm:mm"),
+        A=event("gloo:all_reduce"),
+    )
+    # Of 500 and 600 µs 300 and 200 lie behind the products.
+    assert told(one) == {
+        ("op", "aten/mm"): 1.0,
+        ("collective", "gloo/all_reduce"): 0.6,
+        ("unrecorded", "between aten/mm and aten/mm"): 0.2,
+        ("unrecorded", "after aten/mm"): 0.2,
+    }
+
+
+def test_a_graph_that_was_compiled_is_an_op_and_no_range_of_the_program() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .GGGGG.....GGG......
+        """,
+        G=event("## Call CompiledFxGraph frkzujfb4e6rm3z4 ##"),
+    )
+    owner = owner_named(one, "CompiledFxGraph frkzujfb")
+    assert (owner.kind, owner.type, owner.total_ps) == ("op", "CompiledFxGraph", 800_000_000)

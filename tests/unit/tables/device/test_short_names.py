@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from stepscope.tables.device.short_names import short_name, short_names
+from stepscope.tables.device.short_names import short_name, short_names, told_apart
 
 
 def _eigen(operation: str, to: str = "Eigen::half") -> str:
@@ -124,3 +124,29 @@ def test_hostile_names_are_short_in_time(name: str) -> None:
 )
 def test_what_a_program_calls_its_parts_stays_as_it_is(name: str) -> None:
     assert short_name(name) == name
+
+
+def test_kernels_of_one_short_name_have_numbers_that_follow_from_their_names() -> None:
+    adds = [f"void at::native::add<{size}>(int)" for size in ("int, 4", "int, 2", "int, 8")]
+    others = ["MatMul", "void at::native::relu<float>(int)"]
+    found = told_apart([*adds, *others, *adds])
+    assert found == {
+        "void at::native::add<int, 2>(int)": "add<int>",
+        "void at::native::add<int, 4>(int)": "add<int> (2)",
+        "void at::native::add<int, 8>(int)": "add<int> (3)",
+        "void at::native::relu<float>(int)": "relu<float>",
+    }
+    assert told_apart([*reversed(adds), *others]) == found
+
+
+def test_a_number_is_not_given_twice() -> None:
+    taken = [
+        "add<int>",
+        "void at::native::add<int, 2>()",
+        "void at::native::add<int, 4>()",
+        "add<int> (2)",
+    ]
+    titles = told_apart(taken)
+    assert sorted([*titles.values(), "add<int>", "add<int> (2)"]) == [
+        "add<int>", "add<int> (2)", "add<int> (3)", "add<int> (4)"
+    ]  # fmt: skip

@@ -70,9 +70,13 @@ export function Overview(props: OverviewProps) {
   );
 }
 
-function wholeOf({ steps, environment }: OverviewPage): Whole {
-  if (hasSteps(steps)) return { ms: steps.time_ms.mean, noun: "step" };
-  return { ms: steps.time_ms.mean ?? environment.profile_duration_ms, noun: "recording" };
+function wholeOf({ steps, environment, hosts }: OverviewPage): Whole {
+  const { mean } = steps.time_ms;
+  if (hasSteps(steps)) {
+    const name = hosts.length > 1 ? "the mean step (of the slowest host in each)" : "the mean step";
+    return { ms: mean, noun: "step", name };
+  }
+  return { ms: mean ?? environment.profile_duration_ms, noun: "recording", name: "the recording" };
 }
 
 /** What is known without steps: how long the devices had nothing to do. */
