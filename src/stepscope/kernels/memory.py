@@ -29,9 +29,9 @@ def share_one_arena() -> None:
 def keep_freed() -> None:
     """Have arrays made of what others were made of before, for the rest of this process.
 
-    By itself glibc maps each large array anew and unmaps it at once, so that the system clears
-    its pages: a tenth of the processor time of a recording's tools. ``give_back`` still returns
-    what one phase leaves to the next. For processes that are ours alone.
+    By itself glibc maps each large array and unmaps it at once, so that the system clears new
+    pages each time: a twentieth of a recording's processor time. ``give_back`` still returns what
+    one phase leaves to the next. For processes that are ours alone.
     """
     set_option = _of_libc("mallopt")
     if set_option is not None:

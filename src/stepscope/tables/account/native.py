@@ -67,7 +67,7 @@ _VIEW = re.compile(
     r"empty|empty_like|empty_strided|new_empty|set)_?$"
 )
 _EAGER = re.compile(r"^Eager(?:Local)?Execute: (?!__)(.+)$")
-# A graph that Inductor compiled: on a processor nothing tells its parts.
+# A graph that Inductor compiled: on a processor its parts are not recorded.
 _COMPILED_GRAPH = re.compile(r"## Call (CompiledFxGraph) (\w+)")
 _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inference|forward)\w*)$")
 

@@ -564,7 +564,7 @@ def test_what_processes_exchange_costs_what_the_thread_does_not_hide() -> None:
         O=event("aten/mm:mm"),
         A=event("gloo:all_reduce"),
     )
-    # Of 500 and 600 µs 300 and 200 lie behind the products.
+    # Of 500 and 600 µs 300 and 200 are hidden by the products.
     assert told(one) == {
         ("op", "aten/mm"): 1.0,
         ("collective", "gloo/all_reduce"): 0.6,

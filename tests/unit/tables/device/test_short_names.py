@@ -140,13 +140,8 @@ def test_kernels_of_one_short_name_have_numbers_that_follow_from_their_names() -
 
 
 def test_a_number_is_not_given_twice() -> None:
-    taken = [
-        "add<int>",
-        "void at::native::add<int, 2>()",
-        "void at::native::add<int, 4>()",
-        "add<int> (2)",
-    ]
-    titles = told_apart(taken)
+    adds = [f"void at::native::add<int, {size}>()" for size in (2, 4)]
+    titles = told_apart(["add<int>", *adds, "add<int> (2)"])
     assert sorted([*titles.values(), "add<int>", "add<int> (2)"]) == [
         "add<int>", "add<int> (2)", "add<int> (3)", "add<int> (4)"
     ]  # fmt: skip
