@@ -72,11 +72,9 @@ export function Overview(props: OverviewProps) {
 
 function wholeOf({ steps, environment, hosts }: OverviewPage): Whole {
   const { mean } = steps.time_ms;
-  if (hasSteps(steps)) {
-    const name = hosts.length > 1 ? "the mean step (of the slowest host in each)" : "the mean step";
-    return { ms: mean, noun: "step", name };
-  }
-  return { ms: mean ?? environment.profile_duration_ms, noun: "recording", name: "the recording" };
+  const whose = hosts.length > 1 ? " (the slowest host in each)" : "";
+  if (hasSteps(steps)) return { ms: mean, noun: "step", whose };
+  return { ms: mean ?? environment.profile_duration_ms, noun: "recording", whose };
 }
 
 /** What is known without steps: how long the devices had nothing to do. */

@@ -6,8 +6,8 @@ import type { Finding } from "../../api/types.gen.ts";
 export interface Whole {
   readonly ms: number | null;
   readonly noun: "step" | "recording";
-  /** What that is the time of, in words: where several hosts run a step, whose it is. */
-  readonly name: string;
+  /** Where several hosts run a step, whose it is, in brackets; "" else. */
+  readonly whose: string;
 }
 
 /** "Saves up to 3.6 ms per step (17%) · likely". */
