@@ -57,7 +57,7 @@ _TWINS = [_KERNEL.replace("<4,", f"<{width},") for width in (2, 4, 8)]
 
 def _profile(*kernels: str) -> Profile:
     ran = [(name, 10 * at, 5) for at, name in enumerate(kernels)]
-    recording = space(host(line("python", (_TWINS[0], 0, 5))), gpu(stream("7", *ran)))
+    recording = space(host(line("python", (_TWINS[0], 0, 5))), gpu(0, stream(7, *ran)))
     return Profile("run", (Host("a", decode(recording)),))
 
 

@@ -24,12 +24,13 @@ _READ: Final = 4096
 _CPLUSPLUS: Final = re.compile(r"(?:(?:void|__global__)\s+)?(?:\w+::)*\w+[<(]", re.ASCII)
 # What a program calls its parts may look like a call, as "enumerate(DataLoader)#…" of PyTorch's.
 _TYPED: Final = re.compile(r"^void |^__global__ |::|[<*&]")
+_UNNAMED: Final = "(anonymous namespace)::"
 _RETURNS: Final = re.compile(r"(?:void|__global__)\s+")
 _TENSILE: Final = re.compile(r"Cijk_\w*?MT\d+x\d+x\d+", re.ASCII)
 # Kernels of libraries that wrap any operation; what they run is in their arguments.
 _WRAPPERS: Final = re.compile(
     r"EigenMetaKernel|(?:un|vectorized_|unrolled_|legacy_)?elementwise_kernel(?:_\w+)?|"
-    r"reduce_kernel|index_elementwise_kernel|Kernel2?|device_kernel|cuApplyLayerNorm\w*"
+    r"reduce_kernel|multi_tensor_apply_kernel|index_elementwise_kernel|Kernel2?|device_kernel|cuApplyLayerNorm\w*"
 )
 # What an operation is called in the arguments of a wrapper, as the last word of the group; or its
 # name, where there is no group. The first that fits counts.
@@ -60,7 +61,7 @@ def short_name(name: str) -> str:
     if tensile := _TENSILE.match(name):
         return tensile[0]
     plain = name.removesuffix(".kd")
-    read = plain[:_READ]
+    read = plain[:_READ].replace(_UNNAMED, "")
     if not (_CPLUSPLUS.match(read) and _TYPED.search(read)):
         return plain
     path, arguments = _parts(_RETURNS.sub("", read, count=1) if _RETURNS.match(read) else read)

@@ -37,6 +37,17 @@ _COMPARE = (
     ("name", "short"),
     [
         (_eigen(_PRODUCT), "product<half>"),
+        (
+            "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, "
+            "128, 1>(float*, at::native::(anonymous namespace)::Metadata<unsigned int>, int)",
+            "CatArrayBatchedCopy<float>",
+        ),
+        (
+            "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::"
+            "(anonymous namespace)::TensorListMetadata<2>, at::native::(anonymous namespace)::"
+            "BinaryOpListAlphaFunctor<float, 2, 2, 0>, std::plus<float>, float>(int)",
+            "BinaryOpListAlpha<float>",
+        ),
         ("scale_rows_of_matrix(float*, int, int)", "scale_rows_of_matrix"),
         (_eigen(_COMPARE, "bool"), "greater_equal<half>"),
         (
