@@ -15,7 +15,8 @@ from stepscope.tables.account.moments import one_line
 from stepscope.tables.account.regions import region_name
 from stepscope.tables.account.updates import marked_updates
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.op_name import OpCategory
+from stepscope.tables.core.op_name import OpCategory, is_collective_call
+from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
@@ -257,6 +258,9 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
         views = np.asarray([is_view(op.name) for op in ops.ops] or [False])
         # What only looks at a tensor otherwise computes nothing: its time is the hand-over's.
         done = np.where(views[ops.op[at]], DISPATCH, OP)
+        if PlaneKind.GPU not in planes(host).plane_kind:  # else it hands the collective over
+            meets = np.asarray([is_collective_call(op.name) for op in ops.ops] or [False])
+            done[meets[ops.op[at]]] = WAIT
         kind = np.where(waits, INPUT, np.where(is_op, done, kind)).astype(np.uint8)
         label = np.where(is_op, codes_of_ops[ops.op[at]], label)
     _by_stats(host, rows, kind, markers)

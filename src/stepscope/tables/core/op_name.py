@@ -25,6 +25,8 @@ _MEMCPY = (
     ("MEMCPYHTOH", "MemcpyHToH"),
 )
 
+_COLLECTIVE_CALLS = ("c10d/", "c10d::")
+
 
 class OpCategory(Enum):
     """Which kind of name it is."""
@@ -71,6 +73,11 @@ def parse_op_name(full: str) -> OpName:
 def is_host_collective(name: str) -> bool:
     """Whether an event or op of this name is an exchange of processes that no device runs."""
     return _HOST_COLLECTIVE.fullmatch(name) is not None
+
+
+def is_collective_call(name: str) -> bool:
+    """Whether an op of this name asks for a collective; without a device it waits for its end."""
+    return name.startswith(_COLLECTIVE_CALLS)
 
 
 def parse_annotation(text: str) -> OpName:

@@ -16,7 +16,13 @@ import numpy as np
 from stepscope.columns import rows_of
 from stepscope.columns.space import DATA_OCCURRENCES, I32, I64, U8, Bool
 from stepscope.schema import names
-from stepscope.tables.core.op_name import OpCategory, OpName, is_host_collective, parse_op_name
+from stepscope.tables.core.op_name import (
+    OpCategory,
+    OpName,
+    is_collective_call,
+    is_host_collective,
+    parse_op_name,
+)
 from stepscope.tables.core.planes import LineKind, PlaneKind, planes
 from stepscope.tables.core.profile import Host, derived
 
@@ -135,6 +141,8 @@ def work_of_name(name: str, *, has_gpu: bool) -> Work:
         return Work.NOTHING
     if is_host_collective(name):
         return Work.HOST_COLLECTIVE
+    if not has_gpu and is_collective_call(name):
+        return Work.COLLECTIVE  # whatever range it is called in, its thread waits
     if name.startswith(names.ITERATOR_GET_NEXT) or is_data_loader(name):
         return Work.INPUT_WAIT
     if has_gpu and _LAUNCH.search(name):

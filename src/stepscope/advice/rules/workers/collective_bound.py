@@ -89,6 +89,10 @@ _RECORD_ALL = (
     "data shortens no wait."
 )
 
+_ASK_POD = (
+    "Ask stepscope pod how much of it is waiting for a late rank: less data shortens no wait."
+)
+
 
 def _is_small(time: CollectiveTime) -> bool:
     return time.per_step >= _MANY and time.transfer_us < _SHORT_US
@@ -106,6 +110,8 @@ def _actions(time: CollectiveTime) -> tuple[str, ...]:
         "Accumulate gradients over several batches before they are summed.",
         "Put the axis that communicates most on the fastest links (NVLink, one host, one ring).",
     )
+    if time.on_host:  # without links of devices
+        return (_ASK_POD, *less[:2])
     if not time.is_matched:
         return (_RECORD_ALL, *less)
     if _is_small(time):
