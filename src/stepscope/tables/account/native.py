@@ -69,7 +69,8 @@ _VIEW = re.compile(
 )
 _EAGER = re.compile(r"^Eager(?:Local)?Execute: (?!__)(.+)$")
 # A graph that Inductor compiled: on a processor its parts are not recorded.
-_COMPILED_GRAPH = re.compile(r"## Call (CompiledFxGraph) (\w+)")
+_GRAPH_TYPE = "CompiledFxGraph"
+_COMPILED_GRAPH = re.compile(rf"## Call {_GRAPH_TYPE} (\w+)")
 _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inference|forward)\w*)$")
 
 
@@ -180,6 +181,8 @@ def _within(nesting: Nesting, kind: U8, label: I64, labels: list[tuple[str, str]
     -1 neither. Where the program marks a range, a label of its own, added to the others.
     """
     named = np.isin(kind, (OP, DISPATCH)) & (label >= 0)
+    # A compiled graph is as large as the program: what it calls says more.
+    named &= ~np.asarray([type_ == _GRAPH_TYPE for _, type_ in labels] or [False])[label]
     own = np.asarray([bool(region_name(name)) for name, _ in labels] or [False])
     marked = (kind == PART) & (label >= 0) & own[label]
     outer = np.where(named & (nesting.depth == 0), label, -1)
@@ -243,7 +246,7 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
         said, name = _of_name(text[row], Work(int(by_name.work[row])))
         kinds.append(said)
         graph = _COMPILED_GRAPH.match(text[row])
-        type_ = graph[1] if graph else name if _EAGER.match(text[row]) else ""
+        type_ = _GRAPH_TYPE if graph else name if _EAGER.match(text[row]) else ""
         codes.append(code(name, type_) if name else -1)
     kind = np.asarray(kinds, dtype=np.uint8)[place]
     label = np.asarray(codes, dtype=np.int64)[place]
@@ -298,7 +301,7 @@ def _of_name(name: str, work: Work) -> tuple[int, str]:
         return DISPATCH, eager.group(1)
     graph = _COMPILED_GRAPH.match(name)
     if graph is not None:
-        return OP, f"{graph[1]} {graph[2][:8]}"
+        return OP, f"{_GRAPH_TYPE} {graph[1][:8]}"
     function = _FUNCTION.match(name)
     if function is not None:
         is_frame = function.group(1) is None

@@ -57,3 +57,19 @@ def test_a_call_that_waits_for_an_exchange_is_no_op() -> None:
     assert found["collective", "gloo/all_gather"] == 0.6
     assert found["op", "aten/mm"] == 0.4
     assert found["collective", "c10d/_allgather_base_"] == 0.2
+
+
+def test_what_a_compiled_graph_calls_says_more_than_the_graph() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        G-----....G-----....
+          "        .T--.......T--......
+          "        ..I.........I.......
+        """,
+        G=event("## Call CompiledFxGraph frkzujfb4e6rm3z4 ##"),
+        T=event("torch/triton_red_fused_mul_0:triton_red_fused_mul_0"),
+        I=event("handing over"),
+    )
+    assert owner_named(one, "handing over").between == "within torch/triton_red_fused_mul_0"
