@@ -263,7 +263,7 @@ TOOL = Tool(
     needs=(
         Need(
             _has_collectives,
-            "No exchange between devices was recorded: no kernel or op of a collective ran.",
+            "No exchange between devices was recorded: no kernel or op of a collective ran on one.",
             how_to_record.EXCHANGES,
         ),
     ),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from math import nan
+from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.profile import Profile
+from stepscope.tables.device.events import has_device_events
 from stepscope.tables.ops import module_tree as facts
 
 
@@ -68,12 +70,22 @@ def modules(profile: Profile, options: Options = Options()) -> ModuleTree:
     trees = [(host.name, facts.module_tree(host)) for host in profile.hosts]
     whole = sum(int(tree.device_ps.sum()) + tree.outside_ps for _, tree in trees)
     rows = [row for host, tree in trees for row in _rows(host, tree, whole)]
+    has_devices = any(map(has_device_events, profile.hosts))
+    if not has_devices:
+        rows = [row | _NOT_RECORDED for row in rows]
     return ModuleTree(
         modules=Table(
             ModuleRow, {name: [row[name] for row in rows] for name in columns_of(ModuleRow)}
         ),
-        outside_ms=ms(sum(tree.outside_ps for _, tree in trees)),
+        outside_ms=ms(sum(tree.outside_ps for _, tree in trees)) if has_devices else nan,
     )
+
+
+#: What only devices tell.
+_NOT_RECORDED: Final = {
+    "device_ms": nan, "device_frac": nan, "forward_ms": nan, "backward_ms": nan,
+    "recomputed_ms": nan, "self_ms": nan, "kernels": None,
+}  # fmt: skip
 
 
 def _rows(host: str, tree: facts.ModuleTable, whole_ps: int) -> list[dict[str, Any]]:

@@ -42,7 +42,15 @@ class NodeRow(Row):
     time_us: Annotated[
         float, Column("Time", unit="µs", kind="time", help="Self time of all ops below.")
     ]
-    time_frac: Annotated[float, Column("Share", unit="%", kind="ratio", help="Of the root.")]
+    time_frac: Annotated[
+        float,
+        Column(
+            "Share",
+            unit="%",
+            kind="ratio",
+            help="Of the root: op time, where ops that overlap count each, plus idle time.",
+        ),
+    ]
     occurrences: Annotated[float, Column("Occurrences", kind="count")]
     avg_time_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
     utilisation_frac: Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from stepscope.columns.space import Bool
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.profile import Profile
+from stepscope.tables.device.events import has_device_events
 from stepscope.tables.torch.serving_steps import (
     Batch,
     EngineSteps,
@@ -99,10 +100,17 @@ def steps_of_engines(profile: Profile, options: Options = Options()) -> ServingS
     found = [(host.name, serving_steps(host)) for host in profile.hosts]
     rows = [row for host, one in found for row in _step_rows(host, one)]
     batches = _batch_rows([one for _, one in found])
-    return ServingSteps(
-        batches=_table(EngineBatchRow, sorted(batches, key=lambda row: -row["device_ms"])),
-        steps=_table(EngineStepRow, rows),
-    )
+    batches.sort(key=lambda row: -row["device_ms"])
+    if not any(map(has_device_events, profile.hosts)):
+        rows, batches = ([row | _NOT_RECORDED for row in listed] for listed in (rows, batches))
+    return ServingSteps(batches=_table(EngineBatchRow, batches), steps=_table(EngineStepRow, rows))
+
+
+#: What only devices tell.
+_NOT_RECORDED: Final = {
+    "device_ms": nan, "device_mean_ms": nan, "idle_mean_ms": nan, "graph_frac": nan,
+    "kernels": None,
+}  # fmt: skip
 
 
 def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:

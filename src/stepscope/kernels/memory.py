@@ -7,7 +7,11 @@ import sys
 from functools import cache
 from typing import Any, Final
 
-_ARENA_MAX: Final = -8  # M_ARENA_MAX of malloc.h
+# Of malloc.h.
+_TRIM_THRESHOLD: Final = -1
+_MMAP_THRESHOLD: Final = -3
+_ARENA_MAX: Final = -8
+_REUSED_BYTES: Final = 32 << 20  # the most that glibc takes
 
 
 def share_one_arena() -> None:
@@ -20,6 +24,19 @@ def share_one_arena() -> None:
     set_option = _of_libc("mallopt")
     if set_option is not None:
         set_option(_ARENA_MAX, 1)
+
+
+def keep_freed() -> None:
+    """Have arrays made of what others were made of before, for the rest of this process.
+
+    By itself glibc maps each large array and unmaps it at once, so that the system clears new
+    pages each time: a twentieth of a recording's processor time. ``give_back`` still returns what
+    one phase leaves to the next. For processes that are ours alone.
+    """
+    set_option = _of_libc("mallopt")
+    if set_option is not None:
+        set_option(_MMAP_THRESHOLD, _REUSED_BYTES)
+        set_option(_TRIM_THRESHOLD, 8 * _REUSED_BYTES)
 
 
 def give_back() -> None:

@@ -64,30 +64,30 @@ fragmentation frame frames framework free freq fresh from fromnumeric front froz
 fullest fully fun func function functional functions functor fused fusion futures fw fwd fwdbwd fx
 gammabeta garbage gather gathers gb gbit gbs gc ge gecko gelu gemm gemv general generate generated
 generation generator generic genexpr get getitem getlimits gfx gh gi gigabytes git given global
-glow gmma gone gpu grad gradient gradientdescent gradients grain graph graphlaunch graphs grd
+gloo glow gmma gone gpu grad gradient gradientdescent gradients grain graph graphlaunch graphs grd
 greater green grew grid group grouped groupnorm groups grows gru gt gtcx gz gzip had half hand
 handle handler hardsigmoid hardswish hardtanh hardware has hash hashable have hbm hbmc header heap
 held helper helpers hgemm hi hidden high hijax hip histogram histograms history hl hlo hmma hn hnr
 hold holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss hto htod hz ias ib ici icr
 id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image imageio images
-immutable imperative impl implicit impls import imported importer imread in index indexed indexing
-indices inductor inf infeed inference inferred infinity info ing init initializers inner inplace
-input inputs insertion inside inspect inspector instance instant instinct instruction instructions
-instrumentation int integer integrate intel interface interleave intermediate internal
-interpolation interpreter interrupt interval into introspect inv invalid inverse inverting io iota
-iotools ipl ipython ir is isa isinf isnan issue it item iter iteration iterator its itself jax
-jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kbit kd kepler kept keras kern kernel
-kernels key keys keyword kfd ki kind kineto known kv kwargs label labels lacks lamb lambda lane
-large larger late launch launched launches launching lax layer layers layout lazy ldidt lds ldsb
-le leading leaky leave left legacy length lerp less level levels lfs lgamma lhs lib library
-librosa lifetimes lift lightning like likely limit linalg line linear linearize lines links lion
-list listener lists lite literal literals little lj ll lmr load loader loading loads loat local
-locals location lock log logger logging logical logistic logit logsumexp long longer longest looks
-lookup loop loss lossy lovelace low lower lowering lru lstm lt lu main major make makes making
-malloc managed manager mangled manip many map mark marked marker markers marks masked mat matched
-math matmul matpush matrix max maximum maxwell mb mbit mean means measured median mega megacore
-megascale mem memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory memset
-merge merged mergesort mesh message meta metadata method methods metric metrics mfma mha mi
+immutable imperative impl implicit impls import imported importer imread in included index indexed
+indexing indices inductor inf infeed inference inferred infinity info ing init initializers inner
+inplace input inputs insertion inside inspect inspector instance instant instinct instruction
+instructions instrumentation int integer integrate intel interface interleave intermediate
+internal interpolation interpreter interrupt interval into introspect inv invalid inverse
+inverting io iota iotools ipl ipython ir is isa isinf isnan issue it item iter iteration iterator
+its itself jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kbit kd kepler kept
+keras kern kernel kernels key keys keyword kfd ki kind kineto known kv kwargs label labels lacks
+lamb lambda lane large larger late launch launched launches launching lax layer layers layout lazy
+ldidt lds ldsb le leading leaky leave left legacy length lerp less level levels lfs lgamma lhs lib
+library librosa lifetimes lift lightning like likely limit linalg line linear linearize lines
+links lion list listener lists lite literal literals little lj ll lmr load loader loading loads
+loat local locals location lock log logger logging logical logistic logit logsumexp long longer
+longest looks lookup loop loss lossy lovelace low lower lowering lru lstm lt lu main major make
+makes making malloc managed manager mangled manip many map mark marked marker markers marks masked
+mat matched math matmul matpush matrix max maximum maxwell mb mbit mean means measured median mega
+megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory
+memset merge merged mergesort mesh message meta metadata method methods metric metrics mfma mha mi
 microseconds migration milliseconds min minimum minor minus miopen misc mish missing mixed mixins
 mkl mklcpu mkldnn mla mlir mm mma mode model module modules moe momentum more most mostly movedim
 mpi mps ms msccl mse msg mt mtia mul multi multiarray multiblock multihead multiply
@@ -146,17 +146,17 @@ time timeline times timeseries timestamp timing timm to together toggle toggles 
 told tolist too took tool top topk torch torchinductor torchvision total tpu trace traceable
 traceback traced tracer traces tracing track trackable tracking tracks train trainer training
 transfer transform transformers transport transpose tree trees triangular tricks tril triton triu
-true truediv trunc trusted try ts tt tuple turing two twodim tx txt type types ucp ufunc ufunclike
-ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind uncertain unconnected
-unequal uneven unflatten unified uniform unique unit units unknown unmap unprivileged unrecorded
-unrolled unsafe unscale unsigned unsorted unsqueeze unstack until unweighted update updates us
-usage use user utc utf util utils validate validation valu value values var variable variables
-variant varlen vdot vec vector vectorize vectorized vectors vendor version versions vex vf vgpr
-view viewer virtual visualization viztracer vld vllm vmap vmem void volta voltage vpu vram vreg
-vres vst vulkan wait waited waiting waits wal wall warning warp warps was wave weak weight weights
-were wgmma wgr wgrad what when where while who whole why width window windowed winogra winograd
-wire with within without wmma work worker workers workgroup would wr wrap wrapped wrapper write
-writer writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes za
-zarr zero zeros zip zstandard zstd
+true truediv trunc trusted try ts tt tuple turing two twodim tx txt type types ucc ucp ufunc
+ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind uncertain
+unconnected unequal uneven unflatten unified uniform unique unit units unknown unmap unprivileged
+unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze unstack until unweighted update
+updates us usage use user utc utf util utils validate validation valu value values var variable
+variables variant varlen vdot vec vector vectorize vectorized vectors vendor version versions vex
+vf vgpr view viewer virtual visualization viztracer vld vllm vmap vmem void volta voltage vpu vram
+vreg vres vst vulkan wait waited waiting waits wal wall warning warp warps was wave weak weight
+weights were wgmma wgr wgrad what when where while who whole why width window windowed winogra
+winograd wire with within without wmma work worker workers workgroup would wr wrap wrapped wrapper
+write writer writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz
+yes za zarr zero zeros zip zstandard zstd
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())

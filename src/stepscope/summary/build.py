@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.columns import union_spans
-from stepscope.columns.space import I64, Bool
+from stepscope.columns.space import I64
 from stepscope.summary.between_slices import SliceMeetings, slice_meetings
 from stepscope.summary.op_totals import op_totals
 from stepscope.summary.summary import (
@@ -23,6 +23,8 @@ from stepscope.tables.collectives.halves import whole_collectives
 from stepscope.tables.collectives.identity import identities
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.op_name import is_host_collective
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import Work, host_thread_rows, timed_events
@@ -31,8 +33,6 @@ from stepscope.tables.steps.session import aligned_steps
 from stepscope.tables.workers.steps import TRANSFER, WAIT, WorkerSteps, worker_steps
 
 _RANK: Final = re.compile(r"rank(\d{1,7})")
-# Backends of torch.distributed that leave their mark on threads of the host.
-_ON_HOST: Final = re.compile(r"(gloo|mpi|ucc):\w")
 # What the ops of exchanges between slices count as in a step: they hand buffers to the host.
 _OF_SLICES: Final = ("input_ps", "device_to_device_ps")
 _COPIES: Final = (Work.HOST_TO_DEVICE, Work.DEVICE_TO_HOST, Work.DEVICE_TO_DEVICE)
@@ -52,9 +52,6 @@ def summarise(host: Host, notes: tuple[str, ...] = (), machine: str = "") -> Sum
     steps = _steps(profile, worked)
     across = slice_meetings(profile, planes)
     meetings, met = _meetings(host, planes, steps, across)
-    if planes == [-1]:
-        start, duration = (meetings[name].to_numpy() for name in ("start_ps", "duration_ps"))
-        steps = _told_apart(steps, 0, start, start + duration, ("other_ps",))
     end = across.start_ps + across.duration_ps
     for device in np.unique(across.device).tolist():
         mine = across.device == device
@@ -212,7 +209,7 @@ def _collectives(host: Host, planes: list[int]) -> tuple[I64, I64, I64, I64, I64
 
 def _on_host(host: Host) -> tuple[I64, I64, I64, I64, I64]:
     space = host.space
-    entries: Bool = np.asarray([bool(_ON_HOST.match(name)) for name in space.event_metadata.name])
+    entries = entries_named(host, is_host_collective)
     if not entries.any():
         nothing = np.zeros(0, dtype=np.int64)
         return nothing, nothing, nothing, nothing, nothing

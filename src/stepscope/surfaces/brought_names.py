@@ -6,15 +6,33 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from stepscope.result import Result, columns_of, tables_of
-from stepscope.tables.device.short_names import short_names
+from stepscope.surfaces.tiles.meta import LABEL_LENGTH
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.device.short_names import called, short_names
 
 _KEYS: Final = ("name", "names")
 
 
-def bringing(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """An answer with ``short_names``, the short ones of these names; without any as it is."""
-    short = short_names(names)
+def bringing(
+    body: Mapping[str, Any], names: Iterable[str], profile: Profile | None = None
+) -> dict[str, Any]:
+    """An answer with ``short_names``, the short ones of these names; without any as it is.
+
+    Args:
+        body: The answer.
+        names: What it names.
+        profile: What it is about: its kernels have the same short names in all answers.
+    """
+    short = brought(names, profile)
     return {**body, "short_names": short} if short else dict(body)
+
+
+def brought(names: Iterable[str], profile: Profile | None) -> dict[str, str]:
+    """The short names of some names; those of kernels tell them apart, also where they are cut."""
+    short = short_names(names)
+    known = {} if profile is None or not short else called(profile)
+    titles = {name[:LABEL_LENGTH]: title for name, title in known.items()} | dict(known)
+    return {name: titles.get(name, one) for name, one in short.items()}
 
 
 def names_in(value: Any, is_name: bool = False) -> Iterator[str]:

@@ -18,7 +18,7 @@ from stepscope.store import Run
 from stepscope.store.notes import NO_NOTE, RunNote
 from stepscope.surfaces.brought_names import bringing, names_of
 from stepscope.surfaces.fields import field_names, own_fields, records_in, table_fields
-from stepscope.tables.core.profile import TimeBase
+from stepscope.tables.core.profile import Profile, TimeBase
 from stepscope.utf8 import shown
 
 OptionType = Literal["bool", "str", "int", "float"]
@@ -409,10 +409,13 @@ def column_infos(row: type) -> list[ColumnInfo]:
     ]
 
 
-def columnar(result: Result, top: int | None = None) -> dict[str, Any]:
+def columnar(
+    result: Result, top: int | None = None, profile: Profile | None = None
+) -> dict[str, Any]:
     """A result's JSON with each table as ``{"rows": n, "columns": {name: values}}``, for the pages.
 
-    ``short_names`` has the short names of kernels among the names in the tables.
+    ``short_names`` has the short names of kernels among the names in the tables; those of a
+    ``profile``'s kernels are the same in all results.
     """
     # Row form is made of no rows: the tables are put in as columns below.
     body = result.to_dict(0)
@@ -423,4 +426,4 @@ def columnar(result: Result, top: int | None = None) -> dict[str, Any]:
         for part in path:
             place = place[part]
         place[last] = {"rows": len(table), "columns": table.to_dict()}
-    return bringing(body, names_of(result))
+    return bringing(body, names_of(result), profile)

@@ -91,3 +91,12 @@ def test_without_stacks_the_page_says_how_to_record_them(tmp_path: Path) -> None
     lacking = TOOLS.find("module_tree").available(made)
     assert lacking is not None and "with_stack=True" in lacking.record
     assert len(modules(made).modules) == 0
+
+
+def test_without_a_device_what_it_would_tell_is_not_known(tmp_path: Path) -> None:
+    on_host = [one for one in program() if one["cat"] in ("python_function", "cpu_op")]
+    found = modules(profile(tmp_path, on_host))
+    row = next(found.modules.rows())
+    assert row["host_ms"] == pytest.approx(0.1)
+    assert row["device_ms"] is None and row["device_frac"] is None and row["kernels"] is None
+    assert found.to_dict()["outside_ms"] is None

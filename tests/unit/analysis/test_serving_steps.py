@@ -99,3 +99,12 @@ def test_a_program_that_serves_nothing_has_no_such_page(tmp_path: Path) -> None:
     lacking = TOOLS.find("serving_steps").available(made)
     assert lacking is not None and "vLLM" in lacking.missing
     assert len(steps_of_engines(made).steps) == 0
+
+
+def test_without_a_device_what_it_would_tell_is_not_known(tmp_path: Path) -> None:
+    on_host = [one for one in server() if one["cat"] not in ("kernel", "cuda_runtime")]
+    found = steps_of_engines(profile(tmp_path, on_host))
+    step, batch = next(found.steps.rows()), next(found.batches.rows())
+    assert step["host_ms"] > 0 and batch["host_mean_ms"] > 0
+    assert step["device_ms"] is None and step["kernels"] is None and step["graph_frac"] is None
+    assert batch["device_ms"] is None and batch["device_mean_ms"] is None

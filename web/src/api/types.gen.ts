@@ -1557,7 +1557,7 @@ export interface OpProfileNodeRow {
   readonly category: readonly (string | null)[];
   /** Time (µs). Self time of all ops below. */
   readonly time_us: readonly (number | null)[];
-  /** Share (%). Of the root. */
+  /** Share (%). Of the root: op time, where ops that overlap count each, plus idle time. */
   readonly time_frac: readonly (number | null)[];
   /** Occurrences. */
   readonly occurrences: readonly (number | null)[];

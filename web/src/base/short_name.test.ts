@@ -16,6 +16,13 @@ test("short names still tell rows apart", () => {
   assert.deepEqual(shortNames(names), ["broadcast", "broadcast (2)", "IteratorGetNext"]);
 });
 
+test("numbers that names come with stay, whatever else is in a list", () => {
+  learnShortNames({ short_names: { "k<1>()": "kernel", "k<2>()": "kernel (2)", "x()": "kernel" } });
+  assert.deepEqual(shortNames(["k<2>()"]), ["kernel (2)"]);
+  assert.deepEqual(shortNames(["k<2>()", "k<1>()"]), ["kernel (2)", "kernel"]);
+  assert.deepEqual(shortNames(["k<2>()", "k<1>()", "x()"]), ["kernel (2)", "kernel", "kernel (3)"]);
+});
+
 test("a name with invisible characters has its short one as it is shown, too", () => {
   learnShortNames({ short_names: { "void a::b<\u0001>(int)": "b\u0001" } });
   assert.equal(shortName("void a::b<␁>(int)"), "b␁");

@@ -24,15 +24,19 @@ export function shortName(name: string): string {
   return SHORT.get(name) ?? name;
 }
 
-/** Short names that still tell the given names apart: which ones are in one list, only it knows. */
+/**
+ * Short names that still tell the given names apart. Those of one recording's kernels differ as they
+ * come, and are numbered alike on every page; here those are numbered that come from several.
+ */
 export function shortNames(names: readonly string[]): string[] {
-  const used = new Map<string, number>();
+  const used = new Set<string>();
   const paths = shortPaths(names);
   return names.map((name, i) => {
     const short = shortName(name);
     if (short === name) return paths[i] as string;
-    const before = used.get(short) ?? 0;
-    used.set(short, before + 1);
-    return before === 0 ? short : `${short} (${before + 1})`;
+    let shown = short;
+    for (let number = 2; used.has(shown); number++) shown = `${short} (${number})`;
+    used.add(shown);
+    return shown;
   });
 }

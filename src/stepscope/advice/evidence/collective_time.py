@@ -19,10 +19,11 @@ class CollectiveTime:
         exposed_ms: Transfers that the step waits for.
         hidden_ms: Transfers behind other work.
         waited_ms: Waits for the last worker to arrive.
-        work_ms: Compute and copies of the device.
+        work_ms: Compute and copies of the device; the host's compute where there is none.
         per_step: Collectives in a step.
         transfer_us: Mean transfer of one.
         longest: Name of the collective with the most time in transfers; "" when none matched.
+        on_host: Whether the workers are processors, which nothing matches.
         is_matched: Whether the collectives of several workers are in the recording. Where not,
             waits for workers that were not recorded count as transfers.
     """
@@ -34,6 +35,7 @@ class CollectiveTime:
     per_step: float
     transfer_us: float
     longest: str
+    on_host: bool
     is_matched: bool
 
     @property
@@ -41,7 +43,8 @@ class CollectiveTime:
         """What a message must add where waits and transfers cannot be separated."""
         if self.is_matched:
             return ""
-        return " (waits for workers that were not recorded included)"
+        late = "late workers" if self.on_host else "workers that were not recorded"
+        return f" (waits for {late} included)"
 
     @property
     def confidence(self) -> float:
@@ -60,14 +63,17 @@ def collective_time(pod: PodViewer) -> CollectiveTime:
     count = sum(row.occurrences for row in table)
     time_ms = {row.name: row.occurrences * row.transfer_mean_ms for row in table}
     steps = len(pod.step_nums)
+    on_host = bool(len(workers)) and all(kind == "CPU" for kind in workers["device_type"])
+    work = pod.pod["host_compute_ms"] if on_host else workers["device_work_ms"]
     return CollectiveTime(
         exposed_ms=_mean(workers["transfer_ms"]),
         hidden_ms=_mean(workers["hidden_transfer_ms"]),
         waited_ms=_mean(workers["waited_ms"]),
-        work_ms=_mean(workers["device_work_ms"]),
+        work_ms=_mean(work),
         per_step=count / steps if steps else 0.0,
         transfer_us=sum(time_ms.values()) * 1000 / count if count else float("nan"),
         longest=max(time_ms, key=lambda name: time_ms[name]) if time_ms else "",
+        on_host=on_host,
         is_matched=bool(table),
     )
 

@@ -15,6 +15,8 @@ from stepscope.formats.kineto.scan import Scanned
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
 NONE: Final = -1
+# ``json.dumps`` with options makes an encoder for each of the texts.
+_as_json: Final = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
 class EventArgs:
@@ -32,6 +34,7 @@ class EventArgs:
         self._place = np.full(len(scanned), NONE, np.int32)
         self._place[order] = np.arange(len(order), dtype=np.int32)
         self._size = len(order)
+        self._keys: dict[int, str] = {}
 
     def __len__(self) -> int:
         return self._size
@@ -141,15 +144,19 @@ class EventArgs:
 
     def said(self, chain: int, without: Collection[str] = ()) -> dict[str, Any]:
         """Everything a chain says, by key, in the order of the file."""
+        scanned, texts, keys = self._scanned, self._texts, self._keys
         found: list[tuple[str, Any]] = []
         while chain >= 0:
-            key = self._texts.string(int(self._scanned.link_key[chain]))
+            number = scanned.link_key.item(chain)
+            key = keys.get(number)
+            if key is None:
+                key = keys[number] = texts.string(number)
             if key not in without:
-                found.append((key, self._texts.value(int(self._scanned.link_text[chain]))))
-            chain = int(self._scanned.before[chain])
+                found.append((key, texts.value(scanned.link_text.item(chain))))
+            chain = scanned.before.item(chain)
         return dict(reversed(found))
 
     def json(self, chain: int, without: Collection[str] = ()) -> str:
         """``said`` as text, keys sorted; empty for nothing."""
         said = self.said(chain, without)
-        return json.dumps(said, sort_keys=True, ensure_ascii=False) if said else ""
+        return _as_json(said) if said else ""

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import coded_rows
 from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.categories import KIND
 from stepscope.formats.kineto.launches import (
@@ -92,9 +93,9 @@ def device_of_place(slices: Slices) -> I64:
     said = slices.args.numbers("device")[rows]
     place = slices.place[rows]
     known = said >= 0
-    pairs = np.unique(np.stack([place[known], said[known]]), axis=1).T.tolist()
+    pairs, _ = coded_rows(place[known].astype(np.int64), said[known])
     by_pid: dict[Any, set[int]] = {}
-    for one, device in pairs:
+    for one, device in zip(*(column.tolist() for column in pairs), strict=True):
         by_pid.setdefault(slices.places[one][0], set()).add(device)
     devices = [next(iter(one)) for one in by_pid.values() if len(one) == 1]
     # Files of several processes put together: each has a device 0, on a process of its own.
@@ -158,12 +159,11 @@ class _Streams:
         self.launch = self._launches(links)
         size = slices.args.numbers("bytes")
         copies = slices.rows("copy", "set")
-        said = slices.args.chain[copies].astype(np.int64)
-        columns = np.stack([slices.name[copies], size[copies], said, slices.kind[copies]])
-        pairs, inverse = np.unique(columns, axis=1, return_inverse=True)
-        self._copies = pairs.T.tolist()
+        columns = slices.name[copies], size[copies], slices.args.chain[copies], slices.kind[copies]
+        rows, code = coded_rows(*(one.astype(np.int64) for one in columns))
+        self._copies = list(zip(*(column.tolist() for column in rows), strict=True))
         self.copy = np.full(len(links.rows), NONE, np.int32)
-        self.copy[self.at(copies)] = inverse.ravel()
+        self.copy[self.at(copies)] = code
         self._is_collective = slices.of_name(lambda name: bool(_COLLECTIVE.search(name)))
 
     def _launches(self, links: Links) -> NDArray[np.int32]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import distinct_codes, one_of
+from stepscope.columns import coded, distinct_codes, one_of
 from stepscope.formats.kineto import categories
 from stepscope.formats.kineto.args import NONE, EventArgs
 from stepscope.formats.kineto.categories import KIND, OTHER
@@ -126,20 +126,19 @@ class _Reader:
 
     def _places(self, pid: NDArray[Any], tid: NDArray[Any]) -> I32:
         """The place of each event; equal numbers are one, however they are written."""
-        pairs = pid.astype(np.int64)
-        pairs += 1
-        pairs *= len(self._texts) + 1
-        pairs += tid
-        pairs += 1
-        used, inverse = np.unique(pairs, return_inverse=True)
-        found: list[ThreadKey] = []
-        for pair in used.tolist():
-            first, second = divmod(pair, len(self._texts) + 1)
-            found.append((self._id(first - 1), self._id(second - 1)))
+        (pids, pid_at), (tids, tid_at) = distinct_codes(pid), distinct_codes(tid)
+        pairs = pid_at[pid].astype(np.int64)
+        pairs *= len(tids)
+        pairs += tid_at[tid]
+        used, code = coded(pairs)
+        found: list[ThreadKey] = [
+            (self._id(int(pids[one // len(tids)])), self._id(int(tids[one % len(tids)])))
+            for one in used.tolist()
+        ]
         # Not in order of sight, so that the order of the events and their keys does not matter.
         self._trace.places = sorted(set(found), key=lambda one: [(str(type(id)), id) for id in one])
         index = {place: number for number, place in enumerate(self._trace.places)}
-        return np.asarray([index[place] for place in found] or [0], np.int32)[inverse]
+        return np.asarray([index[place] for place in found] or [0], np.int32)[code]
 
     def _id(self, number: int) -> Any:
         value = self._texts.value(number)
@@ -150,12 +149,14 @@ class _Reader:
         return 0 if number < 0 else value if isinstance(value, (int, str)) else str(value)
 
     def _count_categories(self) -> None:
-        codes, counts = np.unique(self._scanned.columns["category"], return_counts=True)
-        found = {
-            self._texts.string(code): count
-            for code, count in zip(codes.tolist(), counts.tolist(), strict=True)
-        }
-        for code, count in self._scanned.arrows.items():
+        category = self._scanned.columns["category"]
+        codes, place = distinct_codes(category)
+        counts = np.bincount(place[category], minlength=len(codes)).tolist()
+        found: dict[str, int] = {}
+        for code, count in (
+            *zip(codes.tolist(), counts, strict=True),
+            *self._scanned.arrows.items(),
+        ):
             name = self._texts.string(code)
             found[name] = found.get(name, 0) + count
         self._trace.categories = dict(sorted(found.items()))
@@ -275,7 +276,7 @@ class _Reader:
         columns = self._scanned.columns
         wanted = [
             number
-            for number in np.unique(columns["category"][rows]).tolist()
+            for number in distinct_codes(columns["category"][rows])[0].tolist()
             if self._texts.string(number) in categories.ARROWS_TO_BACKWARD
         ]
         rows = rows[np.isin(columns["category"][rows], wanted)]

@@ -25,9 +25,11 @@ def prepare(command: str) -> None:
     # again after every 700 new objects.
     gc.set_threshold(50_000, *gc.get_threshold()[1:])
     _import_numpy()
-    from stepscope.kernels.memory import share_one_arena  # NumPy has imported what it imports
+    # NumPy has imported what these import.
+    from stepscope.kernels.memory import keep_freed, share_one_arena
 
     share_one_arena()
+    keep_freed()
 
 
 def _import_numpy() -> None:

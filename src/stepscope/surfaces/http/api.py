@@ -103,7 +103,10 @@ class Api:
         result = self._result(request, tool)
         if layout == "rows":
             return json_answer(request, result.to_dict(top))
-        return json_answer(request, columnar(result, top))
+        # Comparisons and pods are about more recordings than are open.
+        is_of_one = tool not in (comparison.ID, pods.ID)
+        profile = self._session(request).profile if is_of_one else None
+        return json_answer(request, columnar(result, top, profile))
 
     def advice(self, request: Request) -> Response:
         """All advice; every tool is run for it, so that pages ask for it beside their own."""

@@ -69,7 +69,7 @@ def answer(request: Request, session: Session) -> Response:
     }
     named = [column for column in body["schema"] if column["kind"] == "name"]
     cells = (cell for column in named for cell in body["columns"][column["name"]] if cell)
-    return json_answer(request, bringing(body, cells))
+    return json_answer(request, bringing(body, cells, session.profile))
 
 
 def lanes(request: Request, session: Session) -> Response:
@@ -85,7 +85,7 @@ def lanes(request: Request, session: Session) -> Response:
         "lane": track.lane.tolist(),
         "event": track.event.tolist(),
     }
-    return json_answer(request, bringing(body, track.name))
+    return json_answer(request, bringing(body, track.name, session.profile))
 
 
 def saved(request: Request, session: Session, format: str) -> Response:

@@ -146,11 +146,11 @@ def answer(
             found = _tile(request, line, query)
         elif part == "flame":
             body = flame_answer(line, query, lambda run: timeline(other(run).profile))
-            found = json_answer(request, bringing(body, names_in(body)))
+            found = json_answer(request, bringing(body, names_in(body), session.profile))
         elif part in _PARTS:
             body = _PARTS[part](line, query)
             if part in _NAMING:
-                body = bringing(body, names_in(body))
+                body = bringing(body, names_in(body), session.profile)
             found = json_answer(request, body)
         else:
             raise UsageError(

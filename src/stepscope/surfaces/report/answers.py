@@ -77,7 +77,7 @@ def tool_answer(
 ) -> ReportAnswer:
     """One tool's answer with tables of at most ``rows`` rows."""
     result = session.run(tool.id, **options)
-    return ReportAnswer(_name(f"tool/{tool.id}", options), columnar(result, rows))
+    return ReportAnswer(_name(f"tool/{tool.id}", options), columnar(result, rows, session.profile))
 
 
 def variations(session: Session, pages: tuple[str, ...], rows: int) -> Iterator[ReportAnswer]:

@@ -13,6 +13,7 @@ from stepscope import __version__
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
 from stepscope.session import Session
+from stepscope.surfaces.brought_names import brought
 from stepscope.surfaces.report.answers import (
     TIMELINE,
     advice_answer,
@@ -27,7 +28,6 @@ from stepscope.surfaces.report.archive import Archive
 from stepscope.surfaces.report.events import pack_events
 from stepscope.surfaces.report.page import html_page
 from stepscope.surfaces.tiles.meta import LABEL_LENGTH, timeline_meta
-from stepscope.tables.device.short_names import short_names
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline import Timeline, timeline
 
@@ -199,7 +199,7 @@ class _Writer:
         self.archive.put_json(names[0], timeline_meta(line))
         texts = [text[:LABEL_LENGTH] for text in line.names]
         self.archive.put_json(names[1], texts)
-        self.archive.put_json(names[4], short_names(texts))
+        self.archive.put_json(names[4], brought(texts, self.session.profile))
         spans, described = _top(line)
         tries: list[list[tuple[int, int]] | None] = [None, spans]
         for chosen in tries[self.choice.events == "top" :]:

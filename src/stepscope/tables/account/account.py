@@ -12,7 +12,7 @@ from stepscope.kernels.memory import give_back
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.between import Between, between
 from stepscope.tables.account.carriers import below_carriers
-from stepscope.tables.account.compute import Compute, compute, spent_in
+from stepscope.tables.account.compute import Compute, compute, only_exchanges, spent_in
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.account.functions import standing_for
 from stepscope.tables.account.gap_names import gap_names
@@ -36,6 +36,7 @@ _UNPLACED = (
 )  # fmt: skip
 # Ops, and what hands them over.
 _OF_OPS = (of_native.OP, of_native.DISPATCH, of_native.FRAME, FRAMEWORK_CALL)
+_IDLE = (GAP, of_native.WAIT, of_native.FRAME, of_native.PART, FRAMEWORK_CALL)
 _LONG_WAIT_PS = 200_000_000
 # Columns of this many events are large. Those of so many more are worth the time that returning
 # them takes after every stage.
@@ -229,6 +230,8 @@ def _moments(
     waits = (waits | waited_for(begin, until, busy, waits, work)) & busy
     if work.has_device:
         waits |= busy
+    if (exchanges := only_exchanges(work, begin)) is not None:
+        waits &= ~exchanges | np.isin(kind, _IDLE)
     # While nothing computes, a long wait is for what tf.data's threads make.
     waits |= passive & (until - begin >= _LONG_WAIT_PS)
     if said is not None:

@@ -14,7 +14,7 @@ from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.moments import innermost
 from stepscope.tables.account.op_families import UNUSUAL, family_of, scope_of
-from stepscope.tables.core.op_name import OpCategory, OpName
+from stepscope.tables.core.op_name import OpCategory, OpName, is_host_collective
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.device.events import DeviceEvents, device_events
@@ -117,6 +117,21 @@ def compute(
     has_device = any(one.on_device for one in things)
     of_event = row if with_rows and has_device else _NO_ROWS
     return Compute(start, end, label, of_event, things, *busy, has_device)
+
+
+def only_exchanges(work: Compute, at_ps: I64) -> Bool | None:
+    """Whether nothing but exchanges of processes on the host runs then; None: there are none.
+
+    What a thread does meanwhile hides them.
+    """
+    kinds = [one.kind == "collective" and not one.on_device for one in work.things]
+    if not any(kinds):
+        return None
+    others = ~np.asarray([False, *kinds])[work.label]
+    start, end = union_spans(work.start_ps[others], work.end_ps[others])
+    last = np.searchsorted(start, at_ps, side="right") - 1
+    alone: Bool = (last < 0) | (at_ps >= np.append(end, 0)[last])
+    return alone
 
 
 # So many stretches at a time: a sweep needs several times what it finds.
@@ -248,7 +263,7 @@ def _spans(host: Host, line: int) -> tuple[list[_Spans], list[_Fact]]:
     facts: list[_Fact] = []
     parts: list[_Spans] = []
     ops = host_ops(host)
-    facts += [_Fact("op", op, False) for op in ops.ops]
+    facts += [_Fact(_kind_of_op(op), op, False) for op in ops.ops]
     begins = np.searchsorted(ops.rows, host.space.line_begin)
     for thread in np.flatnonzero(np.diff(begins)).tolist():  # those with ops
         if thread == line:
@@ -267,6 +282,10 @@ def _spans(host: Host, line: int) -> tuple[list[_Spans], list[_Fact]]:
         parts.append((found.start_ps[own], found.end_ps[own], codes, row))
         facts += of_device
     return parts, facts
+
+
+def _kind_of_op(op: OpName) -> str:
+    return "collective" if is_host_collective(op.name) else "op"
 
 
 # A kernel's own name in its signature: without what it returns, its namespaces and templates.

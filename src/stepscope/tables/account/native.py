@@ -15,7 +15,8 @@ from stepscope.tables.account.moments import one_line
 from stepscope.tables.account.regions import region_name
 from stepscope.tables.account.updates import marked_updates
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.op_name import OpCategory
+from stepscope.tables.core.op_name import OpCategory, is_collective_call
+from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
@@ -67,6 +68,9 @@ _VIEW = re.compile(
     r"empty|empty_like|empty_strided|new_empty|set)_?$"
 )
 _EAGER = re.compile(r"^Eager(?:Local)?Execute: (?!__)(.+)$")
+# A graph that Inductor compiled: on a processor its parts are not recorded.
+_GRAPH_TYPE = "CompiledFxGraph"
+_COMPILED_GRAPH = re.compile(rf"## Call {_GRAPH_TYPE} (\w+)")
 _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inference|forward)\w*)$")
 
 
@@ -186,6 +190,8 @@ def _within(nesting: Nesting, kind: U8, label: I64, labels: list[tuple[str, str]
     -1 neither. Where the program marks a range, a label of its own, added to the others.
     """
     named = np.isin(kind, (OP, DISPATCH)) & (label >= 0)
+    # A compiled graph is as large as the program: what it calls says more.
+    named &= ~np.asarray([type_ == _GRAPH_TYPE for _, type_ in labels] or [False])[label]
     own = np.asarray([bool(region_name(name)) for name, _ in labels] or [False])
     marked = (kind == PART) & (label >= 0) & own[label]
     outer = np.where(named & (nesting.depth == 0), label, -1)
@@ -248,7 +254,9 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
     for row in meta[first].tolist():
         said, name = _of_name(text[row], Work(int(by_name.work[row])))
         kinds.append(said)
-        codes.append(code(name, name if _EAGER.match(text[row]) else "") if name else -1)
+        graph = _COMPILED_GRAPH.match(text[row])
+        type_ = _GRAPH_TYPE if graph else name if _EAGER.match(text[row]) else ""
+        codes.append(code(name, type_) if name else -1)
     kind = np.asarray(kinds, dtype=np.uint8)[place]
     label = np.asarray(codes, dtype=np.int64)[place]
     ops = host_ops(host)
@@ -262,6 +270,9 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
         views = np.asarray([is_view(op.name) for op in ops.ops] or [False])
         # What only looks at a tensor otherwise computes nothing: its time is the hand-over's.
         done = np.where(views[ops.op[at]], DISPATCH, OP)
+        if PlaneKind.GPU not in planes(host).plane_kind:  # else it hands the collective over
+            meets = np.asarray([is_collective_call(op.name) for op in ops.ops] or [False])
+            done[meets[ops.op[at]]] = WAIT
         kind = np.where(waits, INPUT, np.where(is_op, done, kind)).astype(np.uint8)
         label = np.where(is_op, codes_of_ops[ops.op[at]], label)
     _by_stats(host, rows, kind, markers)
@@ -297,6 +308,9 @@ def _of_name(name: str, work: Work) -> tuple[int, str]:
     eager = _EAGER.match(name)
     if eager is not None:
         return DISPATCH, eager.group(1)
+    graph = _COMPILED_GRAPH.match(name)
+    if graph is not None:
+        return OP, f"{_GRAPH_TYPE} {graph[1][:8]}"
     function = _FUNCTION.match(name)
     if function is not None:
         is_frame = function.group(1) is None

@@ -20,6 +20,7 @@ from stepscope.tables.account.frames import LIBRARY, Frames, Name
 from stepscope.tables.account.op_families import family_of
 from stepscope.tables.account.regions import region_name
 from stepscope.tables.account.updates import is_update, update_of
+from stepscope.tables.core.op_name import is_collective_call
 
 _KINDS = {
     PYTHON: "python",
@@ -168,6 +169,7 @@ def _owner(found: Account, row: int) -> Owner:
         name = found.gaps[item] if item >= 0 else ""
     elif found.native is not None and item >= 0:
         name, type_ = found.native.labels[item]
+        kind = "collective" if kind == "wait" and is_collective_call(name) else kind
         event = int(found.native.longest[item]) if code == of_native.OP else -1
     return Owner(
         kind, name, type_, function, file, line, caller, begins, _standing(found, row), around,

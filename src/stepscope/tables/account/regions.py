@@ -6,7 +6,8 @@ import re
 
 _MARKED = re.compile(
     r"Optimizer\.|autograd|DistributedDataParallel|FullyShardedDataParallel|FSDP|[Tt]orch|AOT|"
-    r"Compiled|Inductor|nn\.Module|enumerate\(|cuda|hip|cu[A-Z]|nccl|c10d|aten|\[|ProfilerStep"
+    r"Compiled|## Call Compiled|Inductor|nn\.Module|enumerate\(|cuda|hip|cu[A-Z]|nccl|c10d|aten|"
+    r"\[|ProfilerStep"
 )
 # Lightning names the program's own class and the hook of it that runs.
 _HOOK = re.compile(r"(?:\[pl\]\[(?:profile|module)\])?\[(?:LightningModule|Callback)\](\w+\.\w+)")

@@ -18,7 +18,7 @@ from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
-from stepscope.tables.host.events import timed_rows
+from stepscope.tables.host.events import Work, host_names, timed_rows
 from stepscope.tables.steps.optimizer_updates import is_of_backward
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 
@@ -48,7 +48,7 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
     if not numbered.backward.any() and any(map(is_of_backward, host.space.event_metadata.name)):
         return None  # gradients ran, and the recording does not say whose
     mine = _unused(numbered) & (numbered.thread == host.space.lines[found.line].id)
-    mine &= ~_recomputed(host, found.line, numbered.start_ps)
+    mine &= ~_for_others(host, found.line, numbered.start_ps)
     begin, until = numbered.start_ps[mine], numbered.end_ps[mine]
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     inside = (until > start[0]) & (begin < end[-1])
@@ -76,12 +76,14 @@ def _unused(ops: NumberedOps) -> Bool:
     return unused
 
 
-def _recomputed(host: Host, line: int, at_ps: I64) -> Bool:
-    """Whether a backward pass runs then: forward ops within one are computed again for it.
+def _for_others(host: Host, line: int, at_ps: I64) -> Bool:
+    """Whether a backward pass or a compiler runs then, whose forward ops have no gradients.
 
-    Checkpoints of activations do so; the gradients carry the numbers of the first time.
+    Checkpoints of activations compute them again, and the gradients carry the numbers of the first
+    time. A compiler traces ops to see what they are, with tensors that hold nothing.
     """
-    rows = timed_rows(host, entries_named(host, is_of_backward))
+    compiles = host_names(host).work == Work.COMPILE
+    rows = timed_rows(host, entries_named(host, is_of_backward) | compiles)
     one = host.space.lines[line]
     rows = rows[(rows >= one.begin) & (rows < one.end)]
     begin = host.space.events.start_ps[rows]

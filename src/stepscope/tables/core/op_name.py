@@ -16,12 +16,16 @@ _TF_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _TF_TYPE = re.compile(r"[A-Z_][a-zA-Z0-9_]*")
 _JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(\[.*\])?", re.DOTALL)
 _SUFFIX = re.compile(r"_\d+$")
+# Backends of torch.distributed that leave their mark on threads of the host: "gloo:all_reduce".
+_HOST_COLLECTIVE = re.compile(r"(gloo|mpi|ucc)[:/](\w+)")
 _MEMCPY = (
     ("MEMCPYHTOD", "MemcpyHToD"),
     ("MEMCPYDTOH", "MemcpyDToH"),
     ("MEMCPYDTOD", "MemcpyDToD"),
     ("MEMCPYHTOH", "MemcpyHToH"),
 )
+
+_COLLECTIVE_CALLS = ("c10d/", "c10d::")
 
 
 class OpCategory(Enum):
@@ -52,6 +56,8 @@ def parse_op_name(full: str) -> OpName:
             if upper.startswith(prefix):
                 return OpName(OpCategory.MEMCPY, full, memcpy_type)
         return OpName(OpCategory.UNKNOWN, full, "")
+    if (met := _HOST_COLLECTIVE.fullmatch(full)) is not None:
+        return OpName(OpCategory.JAX, f"{met[1]}/{met[2]}", met[2])
     if name == "Iterator":
         return OpName(OpCategory.TF_DATA, full, "Dataset")
     if _TF_NAME.fullmatch(name) and _TF_TYPE.fullmatch(type_):
@@ -62,6 +68,16 @@ def parse_op_name(full: str) -> OpName:
     if not type_:
         return OpName(OpCategory.TENSORFLOW, name, _SUFFIX.sub("", name.rpartition("/")[2]))
     return OpName(OpCategory.UNKNOWN, full, "")
+
+
+def is_host_collective(name: str) -> bool:
+    """Whether an event or op of this name is an exchange of processes that no device runs."""
+    return _HOST_COLLECTIVE.fullmatch(name) is not None
+
+
+def is_collective_call(name: str) -> bool:
+    """Whether an op of this name asks for a collective; without a device it waits for its end."""
+    return name.startswith(_COLLECTIVE_CALLS)
 
 
 def parse_annotation(text: str) -> OpName:

@@ -202,10 +202,19 @@ CLASSES: Final = tuple(dict.fromkeys([*(rule.kernel_class for rule in RULES), OT
 
 def kernel_class(name: str, op_name: str = "") -> str:
     """The class of a kernel, ``OTHER`` when neither its name nor its op tells."""
-    return _first(RULES, name) or _first(OP_RULES, _NUMBER.sub("", _leaf(op_name))) or OTHER
+    return _of_name(name) or _of_op(op_name) or OTHER
 
 
 @lru_cache(maxsize=100_000)
+def _of_name(name: str) -> str:
+    return _first(RULES, name)
+
+
+@lru_cache(maxsize=100_000)
+def _of_op(op_name: str) -> str:
+    return _first(OP_RULES, _NUMBER.sub("", _leaf(op_name)))
+
+
 def _first(rules: tuple[KernelRule, ...], text: str) -> str:
     """The class of the first rule that matches, "" when none does."""
     return next((rule.kernel_class for rule in rules if text and rule.regex.search(text)), "")

@@ -8,9 +8,12 @@ namespaces. Names of other kinds (framework ops, HLO, Python) stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
+
+from stepscope.tables.core.planes import DEVICE_KINDS, planes
+from stepscope.tables.core.profile import Profile, derived
 
 _LONGEST: Final = 64
 _SHORT: Final = 24
@@ -21,12 +24,13 @@ _READ: Final = 4096
 _CPLUSPLUS: Final = re.compile(r"(?:(?:void|__global__)\s+)?(?:\w+::)*\w+[<(]", re.ASCII)
 # What a program calls its parts may look like a call, as "enumerate(DataLoader)#…" of PyTorch's.
 _TYPED: Final = re.compile(r"^void |^__global__ |::|[<*&]")
+_UNNAMED: Final = "(anonymous namespace)::"
 _RETURNS: Final = re.compile(r"(?:void|__global__)\s+")
 _TENSILE: Final = re.compile(r"Cijk_\w*?MT\d+x\d+x\d+", re.ASCII)
 # Kernels of libraries that wrap any operation; what they run is in their arguments.
 _WRAPPERS: Final = re.compile(
     r"EigenMetaKernel|(?:un|vectorized_|unrolled_|legacy_)?elementwise_kernel(?:_\w+)?|"
-    r"reduce_kernel|index_elementwise_kernel|Kernel2?|device_kernel|cuApplyLayerNorm\w*"
+    r"reduce_kernel|multi_tensor_apply_kernel|index_elementwise_kernel|Kernel2?|device_kernel|cuApplyLayerNorm\w*"
 )
 # What an operation is called in the arguments of a wrapper, as the last word of the group; or its
 # name, where there is no group. The first that fits counts.
@@ -57,7 +61,7 @@ def short_name(name: str) -> str:
     if tensile := _TENSILE.match(name):
         return tensile[0]
     plain = name.removesuffix(".kd")
-    read = plain[:_READ]
+    read = plain[:_READ].replace(_UNNAMED, "")
     if not (_CPLUSPLUS.match(read) and _TYPED.search(read)):
         return plain
     path, arguments = _parts(_RETURNS.sub("", read, count=1) if _RETURNS.match(read) else read)
@@ -70,6 +74,40 @@ def short_name(name: str) -> str:
 def short_names(names: Iterable[str]) -> dict[str, str]:
     """Short names by name, of those names that have one."""
     return {name: short for name in set(names) if (short := short_name(name)) != name}
+
+
+@derived
+def called(profile: Profile) -> Mapping[str, str]:
+    """What each kernel of a profile is called wherever it is listed, by name.
+
+    Of kernels with one short name all but the first have a number. It follows from their names
+    alone, not from times or from what else a list has, so that all pages agree.
+    """
+    found: set[str] = set()
+    for host in profile.hosts:
+        entries, kinds = host.space.event_metadata, planes(host).plane_kind
+        on_device = [plane for plane, kind in enumerate(kinds) if kind in DEVICE_KINDS]
+        listed = zip(entries.name, entries.plane.tolist(), strict=True)
+        found |= {name for name, plane in listed if plane in on_device}
+    return told_apart(found)
+
+
+def told_apart(names: Iterable[str]) -> dict[str, str]:
+    """Short names by name, of those names that have one; of equal ones all but one numbered."""
+    listed = sorted(set(names))
+    taken = set(listed)
+    used: dict[str, int] = {}
+    found = {}
+    for name in listed:
+        short = title = short_name(name)
+        if short == name:
+            continue
+        while title in taken:
+            used[short] = used.get(short, 1) + 1
+            title = f"{short} ({used[short]})"
+        taken.add(title)
+        found[name] = title
+    return found
 
 
 def _parts(text: str) -> tuple[str, str]:

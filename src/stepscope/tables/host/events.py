@@ -16,7 +16,13 @@ import numpy as np
 from stepscope.columns import rows_of
 from stepscope.columns.space import DATA_OCCURRENCES, I32, I64, U8, Bool
 from stepscope.schema import names
-from stepscope.tables.core.op_name import OpCategory, OpName, parse_op_name
+from stepscope.tables.core.op_name import (
+    OpCategory,
+    OpName,
+    is_collective_call,
+    is_host_collective,
+    parse_op_name,
+)
 from stepscope.tables.core.planes import LineKind, PlaneKind, planes
 from stepscope.tables.core.profile import Host, derived
 
@@ -31,7 +37,9 @@ class Work(IntEnum):
     """
 
     NOTHING = 0
-    HOST_COMPUTE = 1
+    # What processes exchange without a device costs what the host's own work does not hide.
+    HOST_COLLECTIVE = 1
+    HOST_COMPUTE = 2
     COMPILE = 6
     LAUNCH = 8
     HOST_TO_DEVICE = 9
@@ -131,6 +139,10 @@ def work_of_name(name: str, *, has_gpu: bool) -> Work:
     """The work a host event of this name stands for."""
     if name.startswith(_WRAPPERS):
         return Work.NOTHING
+    if is_host_collective(name):
+        return Work.HOST_COLLECTIVE
+    if not has_gpu and is_collective_call(name):
+        return Work.COLLECTIVE  # whatever range it is called in, its thread waits
     if name.startswith(names.ITERATOR_GET_NEXT) or is_data_loader(name):
         return Work.INPUT_WAIT
     if has_gpu and _LAUNCH.search(name):

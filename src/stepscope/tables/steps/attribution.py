@@ -43,7 +43,7 @@ PARTS: dict[str, tuple[Work, ...]] = {
     "device_compute_16": (Work.COMPUTE_16,),
     "device_compute_32": (Work.COMPUTE_32,),
     "device_to_device": (Work.DEVICE_TO_DEVICE,),
-    "collectives": (Work.COLLECTIVE,),
+    "collectives": (Work.COLLECTIVE, Work.HOST_COLLECTIVE),
     "input": (Work.INPUT_WAIT,),
     "host_to_device": (Work.HOST_TO_DEVICE,),
     "output": (Work.DEVICE_TO_HOST,),
@@ -245,20 +245,22 @@ def host_work(host: Host) -> tuple[I64, U8]:
     """Host events that stand for work of the step, and which work; none without markers.
 
     They are those on the markers' thread and on the runtimes' pools; what tf.data prepares on
-    its own threads runs beside the step, except the wait for its next element.
+    its own threads runs beside the step, except the wait for its next element. What processes
+    exchange is the step's on any thread.
     """
     markers = step_markers(host)
     if markers is None:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint8)
     space, by_name, stats = host.space, host_names(host), event_stats(host)
     metadata, duration = space.events.metadata, space.events.duration_ps
-    waits = np.where(by_name.is_input, by_name.work, Work.NOTHING).astype(np.uint8)
+    meets = np.where(by_name.work == Work.HOST_COLLECTIVE, by_name.work, Work.NOTHING)
+    waits = np.where(by_name.is_input, by_name.work, meets).astype(np.uint8)
+    of_reach = {_ALL_WORK: by_name.work, _ONLY_INPUT: waits, _NOTHING_ELSE: meets.astype(np.uint8)}
     reach = _line_reach(host, markers)
     found = np.zeros(len(space.events), dtype=np.uint8)
     for row in np.flatnonzero(reach).tolist():
         inside = slice(space.lines[row].begin, space.lines[row].end)
-        work = by_name.work if reach[row] == _ALL_WORK else waits
-        found[inside] = work[metadata[inside]] * (duration[inside] > 0)
+        found[inside] = of_reach[reach[row]][metadata[inside]] * (duration[inside] > 0)
     if PlaneKind.GPU in planes(host).plane_kind:
         calls = stats.rows(names.CORRELATION_ID)
         # Recorders number all calls of the driver, but those for memory, and waits, launch nothing.
@@ -276,13 +278,14 @@ def host_work(host: Host) -> tuple[I64, U8]:
 
 
 _MAIN = "python"
-# What of a line counts as the step's work.
-_ONLY_INPUT, _ALL_WORK = 1, 2
+# What of a line counts as the step's work, beside what processes exchange.
+_ONLY_INPUT, _ALL_WORK, _NOTHING_ELSE = 1, 2, 3
 
 
 def _line_reach(host: Host, markers: Markers) -> U8:
     """Per line of the space, how much of its work is the step's: none, input waits, or all."""
     lines = host.space.lines
+    exchanges = (host_names(host).work == Work.HOST_COLLECTIVE).any()
     reach = np.zeros(len(lines), dtype=np.uint8)
     for row in host_thread_rows(host).tolist():
         name = lines[row].name
@@ -290,6 +293,8 @@ def _line_reach(host: Host, markers: Markers) -> U8:
             reach[row] = _ALL_WORK
         elif is_tf_data_thread(name):
             reach[row] = _ONLY_INPUT
+        elif exchanges:
+            reach[row] = _NOTHING_ELSE
     return reach
 
 

@@ -44,7 +44,7 @@ CAUSES: Final[dict[str, tuple[Work, ...]]] = {
     "kernel_launch": (Work.LAUNCH,),
     "allocation": (),
     "compilation": (Work.COMPILE,),
-    "host_compute": (Work.HOST_COMPUTE,),
+    "host_compute": (Work.HOST_COMPUTE, Work.HOST_COLLECTIVE),
     "wait": (),
     "other_device": (),
     "queued": (),

@@ -154,11 +154,9 @@ def _of_host(profile: Profile, one: AlignedSteps) -> list[_OfWorker]:
     in_steps = [(device, spans) for device, spans in ran if _runs_within(one, spans)]
     for device, spans in in_steps or ran:
         parts = _parts(one, threads, spans)
-        found.append((device, parts, _transfer(one, spans), _stood(spans)))
+        found.append((device, parts, _transfer(one, threads, spans), _stood(spans)))
     nothing = np.zeros(0, dtype=np.int64)
-    return found or [
-        (None, _parts(one, threads), np.zeros(len(one.rows), dtype=np.int64), (nothing, nothing))
-    ]
+    return found or [(None, _parts(one, threads), _transfer(one, threads), (nothing, nothing))]
 
 
 def _stood(spans: _Spans) -> tuple[I64, I64]:
@@ -182,10 +180,11 @@ def _runs_within(one: AlignedSteps, spans: _Spans) -> bool:
     return bool(covered(*merged, one.steps.start_ps, one.steps.end_ps)[one.rows].any())
 
 
-def _transfer(one: AlignedSteps, spans: _Spans) -> I64:
+def _transfer(one: AlignedSteps, *spans: _Spans) -> I64:
     """All time of each step in which a collective transfers, hidden or not."""
-    is_transfer = spans[2] == 2 * Work.COLLECTIVE
-    merged = union_spans(spans[0][is_transfer], spans[1][is_transfer])
+    starts, ends, classes = (np.concatenate(column) for column in zip(*spans, strict=True))
+    is_transfer = np.isin(classes, [2 * work for work in PARTS["collectives"]])
+    merged = union_spans(starts[is_transfer], ends[is_transfer])
     time: I64 = covered(*merged, one.steps.start_ps, one.steps.end_ps)[one.rows]
     return time
 

@@ -106,3 +106,22 @@ def test_where_gradients_do_not_say_whose_they_are_nothing_is_unused() -> None:
     made = account(one)
     assert made is not None
     assert unused_graph(one, made) is None
+
+
+def test_what_a_compiler_traces_has_no_gradients() -> None:
+    """torch.compile runs ops with tensors that hold nothing, and no gradient is ever asked for."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        ffC----.bbffC----.bb
+          "        ...vvv......vvv.....
+        """,
+        C=event("_compile.compile_inner (dynamo_timed)"),
+        f=event("aten/f:f", **{names.SEQUENCE_NUMBER: 2}, args="{}"),
+        v=event("aten/v:v", **{names.SEQUENCE_NUMBER: 1}, args="{}"),
+        b=event("aten/b:b", **{names.SEQUENCE_NUMBER: 2}, args='{"Fwd thread id": 1}'),
+    )
+    made = account(one)
+    assert made is not None
+    assert unused_graph(one, made) is None

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from stepscope.tables.device.short_names import short_name, short_names
+from stepscope.tables.device.short_names import short_name, short_names, told_apart
 
 
 def _eigen(operation: str, to: str = "Eigen::half") -> str:
@@ -37,6 +37,17 @@ _COMPARE = (
     ("name", "short"),
     [
         (_eigen(_PRODUCT), "product<half>"),
+        (
+            "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, "
+            "128, 1>(float*, at::native::(anonymous namespace)::Metadata<unsigned int>, int)",
+            "CatArrayBatchedCopy<float>",
+        ),
+        (
+            "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::"
+            "(anonymous namespace)::TensorListMetadata<2>, at::native::(anonymous namespace)::"
+            "BinaryOpListAlphaFunctor<float, 2, 2, 0>, std::plus<float>, float>(int)",
+            "BinaryOpListAlpha<float>",
+        ),
         ("scale_rows_of_matrix(float*, int, int)", "scale_rows_of_matrix"),
         (_eigen(_COMPARE, "bool"), "greater_equal<half>"),
         (
@@ -124,3 +135,24 @@ def test_hostile_names_are_short_in_time(name: str) -> None:
 )
 def test_what_a_program_calls_its_parts_stays_as_it_is(name: str) -> None:
     assert short_name(name) == name
+
+
+def test_kernels_of_one_short_name_have_numbers_that_follow_from_their_names() -> None:
+    adds = [f"void at::native::add<{size}>(int)" for size in ("int, 4", "int, 2", "int, 8")]
+    others = ["MatMul", "void at::native::relu<float>(int)"]
+    found = told_apart([*adds, *others, *adds])
+    assert found == {
+        "void at::native::add<int, 2>(int)": "add<int>",
+        "void at::native::add<int, 4>(int)": "add<int> (2)",
+        "void at::native::add<int, 8>(int)": "add<int> (3)",
+        "void at::native::relu<float>(int)": "relu<float>",
+    }
+    assert told_apart([*reversed(adds), *others]) == found
+
+
+def test_a_number_is_not_given_twice() -> None:
+    adds = [f"void at::native::add<int, {size}>()" for size in (2, 4)]
+    titles = told_apart(["add<int>", *adds, "add<int> (2)"])
+    assert sorted([*titles.values(), "add<int>", "add<int> (2)"]) == [
+        "add<int>", "add<int> (2)", "add<int> (3)", "add<int> (4)"
+    ]  # fmt: skip

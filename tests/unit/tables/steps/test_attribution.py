@@ -265,3 +265,41 @@ def test_hosts_align_by_step_number_and_the_slowest_counts() -> None:
     assert found.num.tolist() == [1, 2, 3]
     assert found.duration_ps.tolist() == [80 * US] * 3
     assert found.host.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("thread", ["python", "pt_gloo", "31415"])
+def test_exchanges_of_processes_have_the_time_that_nothing_else_has(thread: str) -> None:
+    planes = draw(
+        f"""
+        /host:CPU
+          main     S---------S---------
+          "        OOOOOO....OOOO......
+          {thread:8} ...AAAAA....AAAAAA..
+        """,
+        unit_us=100,
+        S=event("train", step_num=nth, _r=1),
+        O=event("aten/mm:mm"),
+        A=event("gloo:all_reduce"),
+    )
+    found = steps_of(space(*planes))
+    assert mean_us(found) == {"collectives": 300, "host_compute": 500, "other": 200}
+    assert_parts_sum(found)
+
+
+def test_a_call_that_waits_for_an_exchange_is_one_in_any_range() -> None:
+    planes = draw(
+        """
+        /host:CPU
+          main     S---------S---------
+          "        R-------..R-----....
+          "        .CCCOOO....CCOOO....
+        """,
+        unit_us=100,
+        S=event("train", step_num=nth, _r=1),
+        R=event("FSDP::pre_forward"),
+        C=event("c10d/_allgather_base_:_allgather_base_"),
+        O=event("aten/mm:mm"),
+    )
+    found = steps_of(space(*planes))
+    assert mean_us(found) == {"collectives": 250, "host_compute": 450, "other": 300}
+    assert_parts_sum(found)

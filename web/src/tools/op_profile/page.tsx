@@ -77,8 +77,8 @@ export function OpProfile(props: OpProfileProps) {
         <header class="section-head">
           <h2>Tree</h2>
           <p class="quiet">
-            {root > 0 && `of ${names[root]}, as in the chart. `}Arrow keys expand and collapse;
-            click a heading to sort siblings.
+            {root > 0 && `of ${names[root]}, as in the chart. `}
+            {shareBase(result)}Arrow keys expand and collapse; click a heading to sort siblings.
           </p>
           <div class="section-controls">
             <input
@@ -112,6 +112,16 @@ export function OpProfile(props: OpProfileProps) {
 function isKnown(column: Column): boolean {
   if (column.type === "number") return !Number.isNaN(column.values[0]);
   return column.available > 0 && column.words.some((word) => word !== UNKNOWN);
+}
+
+/** What the shares of the tree are of, where that is not the time that the figures are of. */
+function shareBase(result: OpProfileResult): string {
+  const { columns } = result.nodes;
+  const idle = columns.kind.indexOf("idle");
+  const share = idle < 0 ? null : (columns.time_frac[idle] ?? null);
+  if (share === null || result.idle_frac === null) return "";
+  const said = "Shares are of op time, where ops that overlap count each, plus idle time";
+  return `${said}: IDLE is ${percent(share)} of that and ${percent(result.idle_frac)} of ${result.idle_of}. `;
 }
 
 function figures(result: OpProfileResult): Fact[] {
@@ -302,7 +312,10 @@ function NodeTip({ result, name, row }: NodeTipProps) {
       facts={[
         ["Category", textsOf([columns.category[row] ?? ""])[0] ?? ""],
         ["Time", time(columns.time_us[row])],
-        ["Share", share(columns.time_frac[row])],
+        [
+          columns.kind[row] === "idle" ? "Share of op and idle time" : "Share",
+          share(columns.time_frac[row]),
+        ],
         ["Occurrences", columns.occurrences[row] ? count(columns.occurrences[row]) : ""],
         ["Utilisation", share(columns.roofline_efficiency_frac[row])],
         ["Limited by", columns.bound_by[row] ?? ""],

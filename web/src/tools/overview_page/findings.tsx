@@ -59,7 +59,7 @@ function note(advice: AdviceState, tree: readonly Branch<Finding>[], whole: Whol
     return tree.length > 1 || advice === "failed" ? basis : "";
   }
   const after = roughly(timeAfter(some, whole.ms), "ms");
-  return `${basis}; all fixed: ${roughly(whole.ms, "ms")} → about ${after} per step`;
+  return `${basis}; all fixed: the mean step of ${duration(whole.ms, "ms")}${whole.whose} → about ${after}`;
 }
 
 interface BranchesProps extends FindingsProps {

@@ -70,9 +70,11 @@ export function Overview(props: OverviewProps) {
   );
 }
 
-function wholeOf({ steps, environment }: OverviewPage): Whole {
-  if (hasSteps(steps)) return { ms: steps.time_ms.mean, noun: "step" };
-  return { ms: steps.time_ms.mean ?? environment.profile_duration_ms, noun: "recording" };
+function wholeOf({ steps, environment, hosts }: OverviewPage): Whole {
+  const { mean } = steps.time_ms;
+  const whose = hosts.length > 1 ? " (the slowest host in each)" : "";
+  if (hasSteps(steps)) return { ms: mean, noun: "step", whose };
+  return { ms: mean ?? environment.profile_duration_ms, noun: "recording", whose };
 }
 
 /** What is known without steps: how long the devices had nothing to do. */

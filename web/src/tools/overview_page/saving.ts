@@ -6,6 +6,8 @@ import type { Finding } from "../../api/types.gen.ts";
 export interface Whole {
   readonly ms: number | null;
   readonly noun: "step" | "recording";
+  /** Where several hosts run a step, whose it is, in brackets; "" else. */
+  readonly whose: string;
 }
 
 /** "Saves up to 3.6 ms per step (17%) · likely". */

@@ -50,6 +50,7 @@ def collective_bound(results: Results) -> Iterator[Answer]:
     # Even with perfect overlap this much stays exposed.
     stays = time.transfer_ms - time.work_ms
     expected = min(_EXPECTED * time.transfer_ms, time.exposed_ms)
+    who = "the processors" if time.on_host else "the devices"
     yield Finding(
         rule=RULE.id,
         severity=severity_of(expected, step),
@@ -59,7 +60,7 @@ def collective_bound(results: Results) -> Iterator[Answer]:
         title="" if time.is_matched else "Communication takes longer than compute could hide",
         message=f"Collectives {'transfer for' if time.is_matched else 'take'} "
         f"{time.transfer_ms:.3g} ms of each {step:.3g} ms step, "
-        f"the devices work {time.work_ms:.3g} ms: {stays:.3g} ms cannot be hidden even by perfect "
+        f"{who} work {time.work_ms:.3g} ms: {stays:.3g} ms cannot be hidden even by perfect "
         "overlap" + time.doubt + _small(time) + ".",
         measured={
             "transfer_ms": time.transfer_ms,
@@ -88,6 +89,10 @@ _RECORD_ALL = (
     "data shortens no wait."
 )
 
+_ASK_POD = (
+    "Ask stepscope pod how much of it is waiting for a late rank: less data shortens no wait."
+)
+
 
 def _is_small(time: CollectiveTime) -> bool:
     return time.per_step >= _MANY and time.transfer_us < _SHORT_US
@@ -105,6 +110,8 @@ def _actions(time: CollectiveTime) -> tuple[str, ...]:
         "Accumulate gradients over several batches before they are summed.",
         "Put the axis that communicates most on the fastest links (NVLink, one host, one ring).",
     )
+    if time.on_host:  # without links of devices
+        return (_ASK_POD, *less[:2])
     if not time.is_matched:
         return (_RECORD_ALL, *less)
     if _is_small(time):

@@ -16,7 +16,7 @@ from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.collective_time import collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
 # A straggler that causes this share of the waits explains them.
@@ -32,6 +32,12 @@ def worker_skew(results: Results) -> Iterator[Answer]:
         yield NO_STEPS
         return
     time = collective_time(pod)
+    if time.on_host and time.transfer_ms > 0:
+        yield Unknown(
+            "Collectives ran on processors (gloo, MPI), whose waits and transfers only stepscope "
+            "pod tells apart."
+        )
+        return
     if not time.is_matched:
         yield Silence("No collective of several workers is in the recorded steps.")
         return
