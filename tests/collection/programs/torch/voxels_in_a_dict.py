@@ -29,9 +29,8 @@ def voxelise(points):
         inside = pillars.setdefault(key, [])  # planted
         if len(inside) < PER_PILLAR:
             inside.append((x, y, z, r))
-    padded = torch.zeros(len(pillars), PER_PILLAR, 4)
-    for row, inside in enumerate(pillars.values()):
-        padded[row, : len(inside)] = torch.tensor(inside)  # planted
+    empty = (0.0, 0.0, 0.0, 0.0)
+    padded = torch.tensor([inside + [empty] * (PER_PILLAR - len(inside)) for inside in pillars.values()])  # planted
     return padded, torch.tensor(list(pillars))
 
 
