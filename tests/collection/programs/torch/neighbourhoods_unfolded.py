@@ -12,8 +12,8 @@ from clock import run
 LABEL = {
     "planted": "perception copies the nine neighbours of each cell by unfold and multiplies them, instead of a convolution by channel",
     "cause": "copies of data",
-    "accept": ["largest-part", "dominant-op"],
-    "rules": ["dominant-op"],
+    "accept": ["largest-part"],
+    "rules": [],
     "words": ["perceive", "aten::im2col", "aten::col2im", "unfold", "Im2ColBackward0", "im2col"],
     "part": "score",
 }
