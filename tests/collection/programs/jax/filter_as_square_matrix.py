@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the wavelet of 48 samples is applied as a Toeplitz matrix of all samples by all samples, made anew in each step",
+    "planted": "the wavelet of 48 samples is applied as a Toeplitz matrix of all samples by all samples, filled again in each step",
     "cause": "dense arithmetic on zeros",
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
