@@ -457,28 +457,6 @@ def test_a_step_that_is_compiled_already_is_not_told_to_be_compiled(
     assert says in one.actions[0]
 
 
-@pytest.mark.parametrize(
-    ("calls", "says"),
-    [
-        ({"train": 5.0, "norms": 4.0, "log": 0.2}, "calls train (5 ms, 50%) and norms (4 ms, 40%)"),
-        ({"train": 9.0, "norms": 0.5}, ""),  # one function is most of it
-        ({"train": 0.3, "norms": 0.2}, ""),  # handed over: what they run takes longer
-    ],
-)
-def test_a_part_of_several_functions_asks_first_which_of_them_is_needed(
-    calls: dict[str, float], says: str
-) -> None:
-    rows = [SimpleNamespace(function=one, time_ms=ms, calls=1.0) for one, ms in calls.items()]
-    host = SimpleNamespace(calls=SimpleNamespace(records=lambda: rows), step_count=8, eager_ops=0.0)
-    layers = part(kind="op", name="Conv2D", time_ms=8.0, function="", file="", line=None, caller="")
-    rule = next(rule for rule in RULES if rule.id == "largest-part")
-    results = Results({"step_account": account(layers), "host_activity": host})  # type: ignore[dict-item]  # of it only the calls are read
-    one = next(iter(rule.check(results)))
-    assert isinstance(one, Finding)
-    assert (f"Each step {says}." in one.message) == bool(says)
-    assert ("Leave one of these functions out" in one.actions[0]) == bool(says)
-
-
 def test_a_rule_that_lists_ops_explains_a_part_of_one_of_them_only() -> None:
     def check(_results: Any) -> Any:
         ops = Ref("framework_op_stats", "type", rows=("model/Relu", "model/Add"))
@@ -507,45 +485,8 @@ def test_a_rule_that_only_informs_leaves_the_largest_part_first() -> None:
     ]
 
 
-def test_a_function_stands_for_its_ops_with_their_lines() -> None:
-    made_of = "mul 42% (train.py:22), sum 21% (train.py:23)"
-    whole = part(
-        kind="function", name="chamfer", function="chamfer", line=20, time_ms=6.0, op="aten/mul",
-        made_of=made_of,
-    )  # fmt: skip
-    found = first(account(whole, op("matmul", 3.0)))
-    assert found.title == "chamfer takes 60% of the step"
-    assert "that chamfer (train.py:20), called from train.py:40 main runs" in found.message
-    assert made_of in found.message
-    assert found.place is not None and found.place.op == "aten/mul"
-
-
 def test_the_models_own_function_ranks_as_its_ops_do() -> None:
     forward = part(kind="function", name="Net.forward", function="Net.forward", time_ms=6.0)
     assert first(account(forward, part(time_ms=2.0))).title == "prepare takes 20% of the step"
     other = part(kind="function", name="validate", function="validate", time_ms=6.0)
     assert first(account(other, part(time_ms=2.0))).title == "validate takes 60% of the step"
-
-
-def test_compiled_functions_without_their_ops_are_named() -> None:
-    run = part(kind="program", name="train_step", function="", file="", line=0, time_ms=9.0)
-    found = first(account(run))
-    assert found.title == "train_step takes 90% of the step"
-    assert "Which of its ops take the time was not recorded." in found.message
-
-
-def test_what_the_runtime_takes_around_ops_is_told_beside_what_they_take_alone() -> None:
-    around = op("runtime", 1) | {"kind": "runtime"}
-    found = first(account(op("Conv2D", 6), op("Relu", 2), around))
-    assert "(68%)" in found.message  # of 10 ms: 6 and three quarters of 1
-    assert "By themselves they take 60%; the rest is the runtime's around them." in found.message
-    assert "By themselves" not in first(account(op("Conv2D", 6), op("Relu", 2))).message
-
-
-def test_an_op_is_not_said_to_take_what_is_mostly_the_runtimes() -> None:
-    """XLA waits for a free core: of 9 ms the ops have 2."""
-    around = part(kind="runtime", name="runtime", function="", time_ms=7.0)
-    found = first(account(op("dot_general", 2.0), around))
-    assert found.title.startswith("dot_general and the runtime around it take 90%")
-    assert "By themselves they take 20%" in found.message
-    assert "which waits for a free core, or runs many small ops." in found.message
