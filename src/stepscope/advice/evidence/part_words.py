@@ -177,6 +177,15 @@ def _for_others(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+_NEEDED = (
+    "Look at how much of it is needed: rows, positions, experts or passes whose result is thrown "
+    "away, was computed before, or is the same in every step. Leave that out for some steps and "
+    "time the loop."
+)
+_HALVED = (
+    "If all of it is: make one variant with half the size (units, filters, resolution); if the "
+    "step shortens accordingly, less of it is what helps."
+)
 _WHOLE = "Which of its ops take the time was not recorded."
 _SPLIT = (
     "To see inside it, record with a newer version of the framework, which may name the ops, or "
@@ -219,6 +228,7 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
     message = (
         f"{what}{typed} take {_share(part, account)}{stretches}{largest}.{source} {facts}".strip()
     )
+    then = "See in roofline_model whether it runs well; a fused or library variant may do."
     if part.is_program:
         first = _SPLIT
     elif part.data_type in DOUBLE:
@@ -234,10 +244,7 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
     elif why:
         first = f"Look for what needs {why} in every step: do it once, on less data, or otherwise."
     elif part.name in PRODUCTS:
-        first = (
-            "Make one variant with half the size (units, filters, resolution) and time it: if the "
-            "step shortens accordingly, less of it is what helps."
-        )
+        first, then = _NEEDED, f"{_HALVED} {then}"
     else:
         first = (
             "Look at what needs it: leave it out, or give it half the data, for some steps, and "
@@ -247,7 +254,7 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
     return PartWords(
         f"{name} {part.step_frac:.0%} of the step",
         message,
-        (first, "See in roofline_model whether it runs well; a fused or library variant may do."),
+        (first, then),
         part.op,
     )
 
