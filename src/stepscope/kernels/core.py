@@ -51,9 +51,12 @@ json = _load("json_kernel")
 json_values = _load("json_values_kernel")
 replay = _load("replay_kernel")
 page = _load("page_kernel")
+message = _load("message_kernel")
 
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
-    kernels = (read, write, nest, gather, pyramid, key, chain, json, json_values, replay, page)
+    kernels = (
+        read, write, nest, gather, pyramid, key, chain, json, json_values, replay, page, message
+    )  # fmt: skip
     return all(kernel.is_compiled() for kernel in kernels)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from stepscope import store
 from stepscope.columns.merge import merged
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from stepscope.redaction import Redaction
     from stepscope.session.redacted import Redactor
 
+#: Slug of the notes on the files beside a recording.
+OPENED: Final = "opened-together"
 #: Called with (stage, done, total); the unit of done and total is bytes.
 StageProgress = Callable[[str, int, int], None]
 _Progress = Callable[[int, int], None]
@@ -192,6 +194,8 @@ class DecodedRun:
                 text = f"{file.damage} Everything before the damage is shown."
                 found.append(Diagnostic("damaged-file", "error", text, name))
             found += file.together
+            if file.source.apart and self.redaction is None:  # it names files
+                found.append(Diagnostic(OPENED, "info", file.source.apart, name))
             if file.host is not None:
                 found += damage_of(file.host)
             if file.impossible:

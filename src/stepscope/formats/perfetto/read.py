@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from stepscope.columns.space import I64, Space
 from stepscope.errors import FormatError
 from stepscope.formats.format import Input
+from stepscope.formats.messages import Texts
 from stepscope.formats.perfetto.events import (
     INT,
     REAL,
     TEXT,
-    Kind,
     Rows,
     TrackEvents,
     TrackEventStats,
@@ -26,8 +26,9 @@ from stepscope.formats.perfetto.events import (
     track_events,
 )
 from stepscope.formats.perfetto.gpu_counters import F64, GpuCounters
-from stepscope.formats.perfetto.packets import TITLE, States, Texts, batches, inflated
-from stepscope.formats.perfetto.tracks import DescribedTrack, TrackPlace, Tracks, counted
+from stepscope.formats.perfetto.legacy import Kind
+from stepscope.formats.perfetto.packets import TITLE, States, batches, inflated
+from stepscope.formats.perfetto.tracks import DescribedTrack, TrackPlace, Tracks
 from stepscope.formats.xspace.cold_fields import DamageLog
 from stepscope.formats.xspace.line_parts import LineParts, by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -72,7 +73,7 @@ def open_trace(pieces: Input, *, file: str) -> Space:
         tracks.add(buffer, batch, states, damage)
         gpu_counters.add(buffer, batch, states, damage)
         for found, said in (
-            track_events(buffer, batch, states, damage),
+            *track_events(buffer, batch, states, tracks, damage),
             render_stages(buffer, batch, states, damage),
         ):
             if events and not len(found.kind):
@@ -275,7 +276,7 @@ class _Planes:
         code = self._events.name[rows]
         label = track.name or (self._states.texts.list[code[0]] if code[0] >= 0 else "counter")
         said = {"unit": track.unit} if track.unit else None
-        values = counted(track, self._events.value[rows])
+        values = self._events.value[rows] * float(track.scale)
         _write_counter(plane, plane.name(label, stats=said), self._events.time_ns[rows], values)
 
     def write_counters(self, counters: GpuCounters) -> None:

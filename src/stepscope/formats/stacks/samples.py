@@ -34,6 +34,7 @@ _PYTHON: Final = re.compile(r"\.pyx?$|^<(frozen|string|stdin|ipython)", re.IGNOR
 _PROCESS: Final = re.compile(r"(process \d{1,10}):.*", re.DOTALL)
 _REACH_NS: Final = 1 << 51  # 26 days
 _FRAME_BITS: Final = 32
+_FRAMES: Final = (1 << _FRAME_BITS) - 1
 _SAMPLES: Final = ((10_000_000, "10 ms"), (1_000, "1 µs"), (1, "1 ns"))
 _DAY_NS: Final = 86_400 * 10**9
 
@@ -94,6 +95,27 @@ class CallTree:
         node = ROOT
         for frame in frames:
             node = self.below(node, frame)
+        return node
+
+    def stacks(self, frames: I64, length: I64) -> I64:
+        """The node of each of many stacks, outermost first, which lie one after the other.
+
+        New nodes are in the order of the stacks, however many are asked for at once.
+        """
+        node = np.full(len(length), ROOT)
+        begin = np.cumsum(length) - length
+        for level in range(min(int(length.max(initial=0)), DEEPEST)):
+            rows = np.flatnonzero(length > level)
+            key = node[rows] << _FRAME_BITS | frames[begin[rows] + level]
+            used, inverse = np.unique(key, return_inverse=True)
+            first = np.empty(len(used), np.int64)
+            first[inverse[::-1]] = np.arange(len(rows))[::-1]
+            order = np.argsort(first)
+            in_order = used[order]
+            pairs = zip((in_order >> _FRAME_BITS).tolist(), in_order.tolist(), strict=True)
+            found = np.empty(len(used), np.int64)
+            found[order] = [self.below(one, key & _FRAMES) for one, key in pairs]
+            node[rows] = found[inverse]
         return node
 
     def close(self) -> None:
