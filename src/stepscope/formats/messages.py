@@ -110,15 +110,16 @@ def listed(
 def numbers(found: Fields, field_number: int, count: int, missing: int = 0) -> I64:
     """A varint field of each message, the last where there are several."""
     out = np.full(count, missing, np.int64)
-    some = found.of(field_number, Wire.VARINT)
-    out[some.parent] = some.value.view(np.int64)
+    rows = found.rows_of(field_number, Wire.VARINT)
+    if len(rows):
+        out[found.parent[rows]] = found.value[rows].view(np.int64)
     return out
 
 
 def submessages(found: Fields, number: int) -> tuple[I64, I64, I64]:
     """Parent, begin and end of the messages in a field."""
-    some = found.of(number, Wire.LEN)
-    return some.parent, some.payload, some.end
+    rows = found.rows_of(number, Wire.LEN)
+    return found.parent[rows], found.value[rows].view(np.int64), found.end[rows]
 
 
 def repeated(
@@ -129,6 +130,8 @@ def repeated(
     They may be packed or not. Of a field that is broken the numbers before that place are there.
     """
     some = found.among(((field_number, Wire.VARINT), (field_number, Wire.LEN)))
+    if not len(some):
+        return np.zeros(0, np.uint64), np.zeros(count, np.int64)
     is_packed = (some.tag & np.uint64(7)) == int(Wire.LEN)
     begin = np.where(is_packed, some.payload, some.prefix)
     value = np.empty(int((some.end - begin).sum()), np.uint64)

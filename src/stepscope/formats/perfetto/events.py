@@ -155,7 +155,7 @@ def _counted(track: I64, time_ns: I64, value: F64) -> TrackEvents:
 def found_any(found: Fields, number: int, count: int) -> Bool:
     """Which messages have a varint field."""
     has = np.zeros(count, bool)
-    has[found.of(number, Wire.VARINT).parent] = True
+    has[found.parent[found.rows_of(number, Wire.VARINT)]] = True
     return has
 
 

@@ -20,7 +20,8 @@ from stepscope.formats import messages
 from stepscope.formats.messages import Texts, numbers, repeated, submessages, top_fields
 from stepscope.formats.xspace.cold_fields import DamageLog, Fields
 from stepscope.formats.xspace.event_bytes import I64
-from stepscope.wire import write as wire
+from stepscope.formats.xspace.line_parts import by_place
+from stepscope.schema.xspace import Wire
 
 TITLE: Final = "a Perfetto trace"
 PACKETS_AT_ONCE: Final = 1 << 14
@@ -130,10 +131,23 @@ class States:
             self.lost[reason] = self.lost.get(reason, 0) + count
 
 
-def batches(buffer: memoryview, states: States, damage: DamageLog) -> Iterator[PacketBatch]:
-    """The packets of a trace, many at a time, with the states that they are in."""
+class CompressedPackets(Exception):
+    """Packets are inside others: they have to be written out first."""
+
+
+def batches(
+    buffer: memoryview, states: States, damage: DamageLog, *, is_inflated: bool
+) -> Iterator[PacketBatch]:
+    """The packets of a trace, many at a time, with the states that they are in.
+
+    Raises:
+        CompressedPackets: There are some, and nobody has written them out (``is_inflated``).
+    """
     for first, begin, end in _packets(buffer, damage):
-        yield _batch(buffer, first, begin, end, states, damage)
+        found = listed(buffer, begin, end, damage)
+        if not is_inflated and len(found.rows_of(Packet.COMPRESSED, Wire.LEN)):
+            raise CompressedPackets
+        yield _batch(buffer, first, found, len(begin), states, damage)
 
 
 def _packets(buffer: memoryview, damage: DamageLog) -> Iterator[tuple[int, I64, I64]]:
@@ -146,9 +160,8 @@ def _packets(buffer: memoryview, damage: DamageLog) -> Iterator[tuple[int, I64, 
 
 
 def _batch(
-    buffer: memoryview, first: int, begin: I64, end: I64, states: States, damage: DamageLog
+    buffer: memoryview, first: int, found: Fields, count: int, states: States, damage: DamageLog
 ) -> PacketBatch:
-    found, count = listed(buffer, begin, end, damage), len(begin)
     sequence = numbers(found, Packet.SEQUENCE, count)
     flags = numbers(found, Packet.FLAGS, count)
     state = _states_of(sequence, (flags & _CLEARED) > 0, states)
@@ -165,8 +178,7 @@ def _batch(
 def _states_of(sequence: I64, is_cleared: Bool, states: States) -> I64:
     """The state of each packet."""
     state = np.zeros(len(sequence), np.int64)
-    for one in np.unique(sequence).tolist():
-        mine = np.flatnonzero(sequence == one)
+    for one, mine in by_place(sequence, np.arange(len(sequence))):
         before = states._state.get(one)
         if before is None:
             before = states.new_state(one, is_begun=False)
@@ -197,6 +209,8 @@ def _intern(
 
 def _of_each(known: dict[int, int], state: I64) -> I64:
     """What each packet's state has; 0 for nothing."""
+    if not known:
+        return np.zeros(len(state), np.int64)
     used, inverse = np.unique(state, return_inverse=True)
     return np.asarray([known.get(one, 0) for one in used.tolist()], np.int64)[inverse]
 
@@ -319,19 +333,17 @@ def _snapshots(
         )
 
 
-def inflated(data: bytearray, *, file: str) -> bytes | bytearray:
+def inflated(data: bytearray, states: States, *, file: str) -> bytes:
     """A trace whose compressed packets are written out, each behind the packet it came in.
 
     Raises:
         FormatError: They hold more than any trace does.
     """
-    if wire.prefix(Packet.COMPRESSED, 0)[:-1] not in data:
-        return data
-    damage, view = DamageLog(), memoryview(data)
+    view = memoryview(data)
     parts: list[bytes] = []
     at = size = 0
-    for _, begin, end in _packets(view, damage):
-        found = listed(view, begin, end, damage)
+    for _, begin, end in _packets(view, DamageLog()):
+        found = listed(view, begin, end, DamageLog())
         for row, low, high in zip(
             *(one.tolist() for one in submessages(found, Packet.COMPRESSED)), strict=True
         ):
@@ -348,4 +360,5 @@ def inflated(data: bytearray, *, file: str) -> bytes | bytearray:
             if size >= _MOST_INFLATED_BYTES:
                 reason = "its compressed packets hold more than a trace does"
                 raise FormatError(TITLE, reason, file=file)
+            states.lose("are compressed, and end too early", int(not machine.eof))
     return b"".join([*parts, bytes(view[at:])])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from dataclasses import fields as columns_of
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -27,7 +27,7 @@ from stepscope.formats.perfetto.events import (
 )
 from stepscope.formats.perfetto.gpu_counters import F64, GpuCounters
 from stepscope.formats.perfetto.legacy import Kind
-from stepscope.formats.perfetto.packets import TITLE, States, batches, inflated
+from stepscope.formats.perfetto.packets import TITLE, CompressedPackets, States, batches, inflated
 from stepscope.formats.perfetto.tracks import DescribedTrack, TrackPlace, Tracks
 from stepscope.formats.xspace.cold_fields import DamageLog
 from stepscope.formats.xspace.line_parts import LineParts, by_place
@@ -62,42 +62,74 @@ def open_trace(pieces: Input, *, file: str) -> Space:
         data += piece
         if len(data) > _LARGEST_BYTES:
             raise FormatError(TITLE, f"it is larger than {_LARGEST_BYTES:,} bytes", file=file)
-    buffer = memoryview(inflated(data, file=file))
-    del data
-    states, tracks, damage = States(Texts(buffer)), Tracks(), DamageLog()
-    events: list[TrackEvents] = []
-    stats: list[TrackEventStats] = []
-    first = 0
-    gpu_counters = GpuCounters()
-    for batch in batches(buffer, states, damage):
-        tracks.add(buffer, batch, states, damage)
-        gpu_counters.add(buffer, batch, states, damage)
-        for found, said in (
-            *track_events(buffer, batch, states, tracks, damage),
-            render_stages(buffer, batch, states, damage),
-        ):
-            if events and not len(found.kind):
-                continue
-            event = (said.event + first).astype(np.int32)
-            events.append(_slim(found))
-            stats.append(TrackEventStats(event, said.name, said.kind, said.bits))
-            first += len(found.kind)
+    found = _read(data, file=file)
     # What the file is made of is as large as what it says.
-    states.texts.close()
-    del buffer
-    if not first and not gpu_counters:
+    del data
+    if not found.count and not found.gpu_counters:
         raise FormatError(
             TITLE, "it has neither track events nor counters of GPUs", file=file,
             hint="Traces of the system alone (ftrace, samples) have nothing of a program's ops.",
         )  # fmt: skip
-    planes = _Planes(_placed_in_time(_joined(events), states), _joined(stats), tracks, states)
+    states, damage, gpu_counters = found.states, found.damage, found.gpu_counters
+    planes = _Planes(
+        _placed_in_time(_joined(found.events), states), _joined(found.stats), found.tracks, states
+    )
     planes.write()
     planes.write_counters(gpu_counters)
     notes = [*planes.warnings(), *_warnings(states, damage)]
     written = list(planes.planes.values())
-    del planes, gpu_counters
+    del planes, gpu_counters, found
     give_back()
     return space_of(written, warnings=notes)
+
+
+@dataclass
+class _Trace:
+    """What the packets of a trace say.
+
+    Attributes:
+        count: How many events there are in the parts of ``events``.
+    """
+
+    states: States
+    tracks: Tracks = field(default_factory=Tracks)
+    damage: DamageLog = field(default_factory=DamageLog)
+    gpu_counters: GpuCounters = field(default_factory=GpuCounters)
+    events: list[TrackEvents] = field(default_factory=list)
+    stats: list[TrackEventStats] = field(default_factory=list)
+    count: int = 0
+
+
+def _read(data: bytearray, *, file: str) -> _Trace:
+    """All packets, those inside others as well."""
+    buffer = memoryview(data)
+    found = _Trace(States(Texts(buffer)))
+    try:
+        _add_packets(buffer, found, is_inflated=False)
+    except CompressedPackets:
+        found = _Trace(States(Texts(buffer)))
+        buffer = memoryview(inflated(data, found.states, file=file))
+        found.states.texts = Texts(buffer)
+        _add_packets(buffer, found, is_inflated=True)
+    found.states.texts.close()
+    return found
+
+
+def _add_packets(buffer: memoryview, found: _Trace, *, is_inflated: bool) -> None:
+    states, damage = found.states, found.damage
+    for batch in batches(buffer, states, damage, is_inflated=is_inflated):
+        found.tracks.add(buffer, batch, states, damage)
+        found.gpu_counters.add(buffer, batch, states, damage)
+        for events, said in (
+            *track_events(buffer, batch, states, found.tracks, damage),
+            render_stages(buffer, batch, states, damage),
+        ):
+            if found.events and not len(events.kind):
+                continue
+            event = (said.event + found.count).astype(np.int32)
+            found.events.append(_slim(events))
+            found.stats.append(TrackEventStats(event, said.name, said.kind, said.bits))
+            found.count += len(events.kind)
 
 
 def _joined(parts: list[T]) -> T:

@@ -46,18 +46,28 @@ class StackFrame(NamedTuple):
     file: str = ""
     line: int = 0
 
-    @property
-    def is_python(self) -> bool:
-        """Whether it is Python's, by its file."""
-        return bool(_PYTHON.search(self.file))
-
-    def label(self) -> str:
+    def label(self, file: SampledFile) -> str:
         """What an event is called; functions of Python as tracers write them."""
-        file = short_path(self.file)
-        if self.is_python:
-            return f"{names.PYTHON_CALL_MARK}{file}:{self.line} {self.name}"
+        if file.is_python:
+            return f"{names.PYTHON_CALL_MARK}{file.short}:{self.line} {self.name}"
         process = _PROCESS.fullmatch(self.name)
-        return process[1] if process else without_folders(self.name) or file or "(unknown)"
+        return process[1] if process else without_folders(self.name) or file.short or "(unknown)"
+
+    def source(self, file: SampledFile) -> str:
+        """Where it is."""
+        return f"{file.short}:{self.line}" if self.line else file.short
+
+
+class SampledFile(NamedTuple):
+    """A file of frames: without what its path says of the machine, and whether it is Python's."""
+
+    short: str
+    is_python: bool
+
+    @classmethod
+    def of(cls, path: str) -> SampledFile:
+        """What is to say of a path."""
+        return cls(short_path(path), bool(_PYTHON.search(path)))
 
 
 class CallTree:
@@ -238,12 +248,11 @@ def to_space(stacks: Stacks, *, file: str) -> Space:
     stacks.close()
     host = PlaneWriter(names.HOST_PLANE)
     host.stat(names.IMPORTED, stacks.origin)
-    is_python = any(frame.is_python for frame in stacks.frames)
+    # A file has many frames.
+    files = {path: SampledFile.of(path) for path in {frame.file for frame in stacks.frames}}
+    is_python = any(file.is_python for file in files.values())
     plane = PlaneWriter(names.PYTHON_SAMPLES_PLANE if is_python else names.STACK_SAMPLES_PLANE)
-    labels = [
-        plane.name(one.label(), stats={names.SOURCE: _source(one)} if one.file else None)
-        for one in stacks.frames
-    ]
+    labels = [_named(plane, one, files[one.file]) for one in stacks.frames]
     stacks.frames.clear()
     known = np.clip(np.asarray(stacks.tree.frame), 0, len(labels) - 1)
     label = np.asarray(labels, np.int64)[known]
@@ -259,8 +268,10 @@ def to_space(stacks: Stacks, *, file: str) -> Space:
     return space_of([host, plane], warnings=stacks.warnings)
 
 
-def _source(frame: StackFrame) -> str:
-    return f"{short_path(frame.file)}:{frame.line}" if frame.line else short_path(frame.file)
+def _named(plane: PlaneWriter, frame: StackFrame, file: SampledFile) -> int:
+    """The id of the events of a frame."""
+    said = {names.SOURCE: frame.source(file)} if frame.file else None
+    return plane.name(frame.label(file), stats=said)
 
 
 def slices(tree: CallTree, thread: SampledThread) -> tuple[I64, I64, I64]:
