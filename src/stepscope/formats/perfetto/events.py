@@ -66,7 +66,7 @@ class TrackEvents:
         name: Code of its name's text.
         time_ns: When.
         length_ns: How long, for those that say so themselves.
-        value: What a counter showed.
+        value: What counters showed, a value for each event of theirs.
         flow: A number that it shares with the events it leads to or comes from; 0 for none.
         ends_flow: Whether it is the last of those.
     """
@@ -98,7 +98,11 @@ class TrackEventStats:
     bits: I64
 
 
-_NO_STATS: Final = TrackEventStats(
+NO_EVENTS: Final = TrackEvents(
+    np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64),
+    np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, bool),
+)  # fmt: skip
+NO_STATS: Final = TrackEventStats(
     np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int8), np.zeros(0, np.int64)
 )
 
@@ -127,8 +131,8 @@ def track_events(
         columns["category"] = _texts(found, state, by_number, _Event.CATEGORY, count, states)
         apply_legacy(buffer, found, columns, states, tracks, damage)
     kind, track = columns["kind"].astype(np.int8), columns["track"]
-    value, rows = _values(found, count), np.flatnonzero(kind == Kind.COUNTER)
-    value[rows] = summed(value[rows], track[rows], state[rows], tracks, states)
+    rows = np.flatnonzero(kind == Kind.COUNTER)
+    value = summed(_values(found, count)[rows], track[rows], state[rows], tracks, states)
     yield (
         TrackEvents(
             kind, track, columns["name"].astype(np.int32), time, columns["length"], value, flow,
@@ -139,7 +143,7 @@ def track_events(
     event, track, value = extra_counts(buffer, found, state, states, damage)
     if len(event):
         value = summed(value, track, state[event], tracks, states)
-        yield _counted(track, time[event], value), _NO_STATS
+        yield _counted(track, time[event], value), NO_STATS
 
 
 def _counted(track: I64, time_ns: I64, value: F64) -> TrackEvents:
@@ -258,7 +262,7 @@ def render_stages(
         np.where(name >= 0, name, stage).astype(np.int32),
         batch.time_ns[packet],
         np.clip(numbers(found, 2, count), 0, 1 << 51),
-        np.zeros(count),
+        np.zeros(0),
         np.zeros(count, np.int64),
         np.zeros(count, bool),
     )

@@ -16,6 +16,8 @@ from stepscope.formats.format import Input
 from stepscope.formats.messages import Texts
 from stepscope.formats.perfetto.events import (
     INT,
+    NO_EVENTS,
+    NO_STATS,
     REAL,
     TEXT,
     Rows,
@@ -208,6 +210,7 @@ class _Planes:
             self._direction = _directions(events)
         self._end_ns = int((events.time_ns + events.length_ns).max(initial=0))
         self._lines: dict[tuple[str, str, int], tuple[LineParts, list[I64]]] = {}
+        self._counting = np.zeros(0, np.int32)
         self._open = self._alone = self._more_flows = self._nameless = 0
         self.planes: dict[str, PlaneWriter] = {}
         host = self._plane(names.HOST_PLANE)
@@ -223,7 +226,8 @@ class _Planes:
     def write(self) -> None:
         """Every track."""
         kind, rows = self._events.kind, np.arange(len(self._events.kind), dtype=np.int32)
-        for uuid, mine in by_place(self._events.track, rows[kind == Kind.COUNTER]):
+        self._counting = rows[kind == Kind.COUNTER]
+        for uuid, mine in by_place(self._events.track, self._counting):
             self._counter(
                 self._tracks.known.get(uuid, DescribedTrack()), self._tracks.place(uuid), mine
             )
@@ -234,6 +238,8 @@ class _Planes:
             gpu, number = queue >> 32, queue & 0xFFFFFFFF
             place = TrackPlace(f"{names.GPU_PLANE}{gpu}", f"Stream #{number}", number)
             self._add(place, mine, self._events.length_ns[mine])
+        # All that is read of them is in the lines now, which are as large.
+        self._events, self._stats = NO_EVENTS, NO_STATS
         for number, ((plane, line, own), (part, _)) in enumerate(self._lines.items(), 1):
             part.write(self._plane(plane), own or (1 << 24) + number, line)
 
@@ -308,7 +314,7 @@ class _Planes:
         code = self._events.name[rows]
         label = track.name or (self._states.texts.list[code[0]] if code[0] >= 0 else "counter")
         said = {"unit": track.unit} if track.unit else None
-        values = self._events.value[rows] * float(track.scale)
+        values = self._events.value[np.searchsorted(self._counting, rows)] * float(track.scale)
         _write_counter(plane, plane.name(label, stats=said), self._events.time_ns[rows], values)
 
     def write_counters(self, counters: GpuCounters) -> None:

@@ -252,15 +252,18 @@ def to_space(stacks: Stacks, *, file: str) -> Space:
     files = {path: SampledFile.of(path) for path in {frame.file for frame in stacks.frames}}
     is_python = any(file.is_python for file in files.values())
     plane = PlaneWriter(names.PYTHON_SAMPLES_PLANE if is_python else names.STACK_SAMPLES_PLANE)
-    labels = [_named(plane, one, files[one.file]) for one in stacks.frames]
-    stacks.frames.clear()
+    labels = []
+    stacks.frames.reverse()
+    while stacks.frames:
+        one = stacks.frames.pop()
+        labels.append(_named(plane, one, files[one.file]))
     known = np.clip(np.asarray(stacks.tree.frame), 0, len(labels) - 1)
     label = np.asarray(labels, np.int64)[known]
-    for row, one in enumerate(threads):
-        node, start, length = slices(stacks.tree, one)
+    for row, thread in enumerate(threads):
+        node, start, length = slices(stacks.tree, thread)
         plane.line(
-            one.number,
-            one.name or f"thread {one.number or row + 1}",
+            thread.number,
+            thread.name or f"thread {thread.number or row + 1}",
             metadata=label[node],
             start_ns=start,
             duration_ns=length,
