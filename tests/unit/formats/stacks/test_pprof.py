@@ -223,3 +223,35 @@ def test_a_profile_of_samples_without_places_is_none() -> None:
     profile.sample([1])
     with pytest.raises(FormatError, match="no samples"):
         opened(profile.data())
+
+
+@pytest.mark.parametrize("first", [3, 4, 5, 6, 9], ids=["mapping", "location", "function", "text",
+                                                        "time"])  # fmt: skip
+def test_a_profile_is_known_whichever_field_comes_first(first: int) -> None:
+    profile = made(CPU)
+    binary = wire.number(1, 1) + wire.number(2, 1 << 40) + wire.number(5, profile.text("/bin/a"))
+    profile.parts.append(wire.blob(3, binary))
+    profile.sample([1], 7)
+    fields = {
+        3: profile.parts[-2],
+        4: profile.parts[4],
+        5: profile.parts[1],
+        6: wire.blob(6, b"", always=True) + profile.parts[1],
+        9: wire.number(9, 1 << 60) + profile.parts[-2],
+    }
+    assert FORMATS["pprof"].starts(fields[first] + profile.data())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        wire.blob(3, b"a warning of an XSpace") + wire.blob(1, wire.text(2, "/host:CPU")),
+        wire.blob(4, b"host") + wire.blob(1, wire.text(2, "/host:CPU")),
+        wire.blob(6, b"text") * 4,
+        wire.blob(5, wire.number(2, 1)) * 4,
+        b"* a list\n* of marks\n",
+        b"",
+    ],
+)
+def test_what_only_begins_alike_is_no_profile(data: bytes) -> None:
+    assert not FORMATS["pprof"].starts(data)
