@@ -98,6 +98,10 @@ class TrackEventStats:
     bits: I64
 
 
+# Their own times: since the event before, and as such.
+_OLD_TIMES: Final = (1, 16)
+# 0 is what has a phase that is not shown, which is counted there.
+_KINDS: Final = (0, *map(int, Kind))
 NO_EVENTS: Final = TrackEvents(
     np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64),
     np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, bool),
@@ -114,7 +118,12 @@ def track_events(
     packet, begin, end = submessages(batch.fields, Packet.EVENT)
     kept = ~batch.is_lost[packet]
     packet, begin, end = packet[kept], begin[kept], end[kept]
-    found, count = listed(buffer, begin, end, damage), len(packet)
+    found = listed(buffer, begin, end, damage)
+    if len(old := _with_old_times(found, batch, packet)):
+        states.lose("have times in a form that was given up", len(old))
+        packet, begin, end = (np.delete(one, old) for one in (packet, begin, end))
+        found = listed(buffer, begin, end, DamageLog())
+    count = len(packet)
     state, time = batch.state[packet], batch.time_ns[packet]
     track = numbers(found, _Event.TRACK, count, NONE)
     track = np.where(found_any(found, _Event.TRACK, count), track, batch.track[packet])
@@ -131,6 +140,7 @@ def track_events(
         columns["category"] = _texts(found, state, by_number, _Event.CATEGORY, count, states)
         apply_legacy(buffer, found, columns, states, tracks, damage)
     kind, track = columns["kind"].astype(np.int8), columns["track"]
+    states.lose("are events of a kind that is not known", int((~np.isin(kind, _KINDS)).sum()))
     rows = np.flatnonzero(kind == Kind.COUNTER)
     value = summed(_values(found, count)[rows], track[rows], state[rows], tracks, states)
     yield (
@@ -144,6 +154,14 @@ def track_events(
     if len(event):
         value = summed(value, track, state[event], tracks, states)
         yield _counted(track, time[event], value), NO_STATS
+
+
+def _with_old_times(found: Fields, batch: PacketBatch, packet: I64) -> I64:
+    """Events whose time is in themselves, and not in their packets."""
+    has = np.zeros(len(packet), bool)
+    for number in _OLD_TIMES:
+        has |= found_any(found, number, len(packet))
+    return np.flatnonzero(has & ~found_any(batch.fields, Packet.TIME, batch.count)[packet])
 
 
 def _counted(track: I64, time_ns: I64, value: F64) -> TrackEvents:

@@ -25,6 +25,7 @@ class Kind(IntEnum):
     END = 2
     INSTANT = 3
     COUNTER = 4
+    STATE = 5
     COMPLETE = 16
     RENDER = 17
 

@@ -43,6 +43,7 @@ class Packet(IntEnum):
     EVENT = 11
     INTERNED = 12
     FLAGS = 13
+    CLEARED = 41
     LOST = 42
     COMPRESSED = 50
     GPU_COUNTER = 52
@@ -51,6 +52,15 @@ class Packet(IntEnum):
     DEFAULTS = 59
     TRACK = 60
     COMPRESSED_ZSTD = 133
+
+
+# Fields of packets that hold something which is not read.
+_NOT_READ: Final = {
+    Packet.COMPRESSED_ZSTD: "are compressed with Zstandard",
+    1: "hold what the kernel did (ftrace)",
+    54: "hold samples of stacks",
+    66: "hold samples of stacks",
+}
 
 
 class Interned(IntEnum):
@@ -99,6 +109,7 @@ class States:
         interned: Code of the text behind (state, kind, number).
         lost: Packets that are not read, by reason.
         extra_counters: By (state, field) the tracks of what events count besides.
+        losses: How often a writer had no room for packets.
         totals: By (state, track) where counters are that say what came since the value before.
         wall_ns: What is added to times for the wall clock; None where the file does not say.
     """
@@ -108,6 +119,7 @@ class States:
     lost: dict[str, int] = field(default_factory=dict)
     extra_counters: dict[tuple[int, int], I64] = field(default_factory=dict)
     totals: dict[tuple[int, int], float] = field(default_factory=dict)
+    losses: int = 0
     wall_ns: int | None = None
     _state: dict[int, int] = field(default_factory=dict)
     _known: set[int] = field(default_factory=set)
@@ -164,15 +176,30 @@ def _batch(
 ) -> PacketBatch:
     sequence = numbers(found, Packet.SEQUENCE, count)
     flags = numbers(found, Packet.FLAGS, count)
-    state = _states_of(sequence, (flags & _CLEARED) > 0, states)
+    # Older writers have a field for what is a flag now.
+    is_cleared = ((flags & _CLEARED) > 0) | (numbers(found, Packet.CLEARED, count) > 0)
+    _note_losses(found, sequence, states)
+    state = _states_of(sequence, is_cleared, states)
     needs = (flags & _NEEDS_STATE) > 0
     is_lost = needs & ~np.isin(state, list(states._known))
     states.lose("need names from before the trace began", int(is_lost.sum()))
-    states.lose("are compressed with Zstandard", len(submessages(found, Packet.COMPRESSED_ZSTD)[0]))
+    for number, reason in _NOT_READ.items():
+        states.lose(reason, len(found.rows_of(number, Wire.LEN)))
     _intern(buffer, found, state, states, damage)
     _defaults(buffer, found, state, states, damage)
     time = _times(buffer, found, sequence, state, states, damage)
     return PacketBatch(first, found, count, time, state, is_lost, _of_each(states._track, state))
+
+
+def _note_losses(found: Fields, sequence: I64, states: States) -> None:
+    """Count how often writers lost packets; of the first of each nobody knows."""
+    lost = numbers(found, Packet.LOST, len(sequence)) > 0
+    if lost.any():
+        after_first = lost & np.isin(sequence, list(states._state))
+        _, first = np.unique(sequence, return_index=True)
+        again = lost.copy()
+        again[first] = False
+        states.losses += int((again | after_first).sum())
 
 
 def _states_of(sequence: I64, is_cleared: Bool, states: States) -> I64:

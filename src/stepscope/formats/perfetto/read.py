@@ -170,6 +170,10 @@ def _within_reach(time_ns: I64) -> I64:
 
 
 def _warnings(states: States, damage: DamageLog) -> Iterator[str]:
+    if states.losses:
+        yield (
+            f"Writers lost packets {states.losses:,} times, for want of room: events are missing."
+        )
     for reason, count in states.lost.items():
         yield f"{count:,} packets or values {reason}; they are left out."
     error = damage.first("")
@@ -231,7 +235,7 @@ class _Planes:
             self._counter(
                 self._tracks.known.get(uuid, DescribedTrack()), self._tracks.place(uuid), mine
             )
-        shown = np.isin(kind, (Kind.BEGIN, Kind.END, Kind.INSTANT, Kind.COMPLETE))
+        shown = np.isin(kind, (Kind.BEGIN, Kind.END, Kind.INSTANT, Kind.STATE, Kind.COMPLETE))
         for uuid, mine in by_place(self._events.track, rows[shown]):
             self._slices(self._tracks.place(uuid), mine)
         for queue, mine in by_place(self._events.track, rows[kind == Kind.RENDER]):
@@ -249,9 +253,19 @@ class _Planes:
         begins, length, open_, alone = paired(self._events, pairs, self._end_ns)
         self._open, self._alone = self._open + open_, self._alone + alone
         self._add(place, begins, length)
+        said = rows[kind == Kind.STATE]
+        self._add(
+            place, *self._lasting(said[np.argsort(self._events.time_ns[said], kind="stable")])
+        )
         for one in (Kind.INSTANT, Kind.COMPLETE):
             mine = rows[kind == one]
             self._add(place, mine, self._events.length_ns[mine])
+
+    def _lasting(self, rows: Rows) -> tuple[Rows, I64]:
+        """States of a track, which last until the next; one without a name is none."""
+        until = np.append(self._events.time_ns[rows], self._end_ns)[1:]
+        is_state = self._events.name[rows] >= 0
+        return rows[is_state], (until - self._events.time_ns[rows])[is_state]
 
     def _add(self, place: TrackPlace, rows: Rows, length: I64) -> None:
         """Events on a line."""

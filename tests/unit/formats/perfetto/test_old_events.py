@@ -13,8 +13,10 @@ from stepscope.wire import write as wire
 from tests.unit.formats.layout import lines
 from tests.unit.formats.perfetto.traces import (
     CLEARED,
+    NEEDS,
     clocks,
     event,
+    interned,
     packet,
     process,
     thread,
@@ -182,3 +184,54 @@ def test_clocks_of_writers_are_theirs(tmp_path: Path) -> None:
     other = packet(event(3, 2, name="b"), at=2_000, sequence=9, flags=CLEARED)
     found = placed(opened(tmp_path, said, packet(event(3, 2, name="a"), at=500), other))
     assert found["trainer/main"] == [("a", 1_100, 0), ("b", 2_000, 0)]
+
+
+def test_writers_may_start_over_by_a_field_of_its_own(tmp_path: Path) -> None:
+    def named(text: str) -> bytes:
+        return packet(interned((2, 1, text)), wire.number(41, 1))
+
+    found = placed(
+        opened(
+            tmp_path,
+            named("early"),
+            packet(event(3, 2, number=1), at=1, flags=NEEDS),
+            named("late"),
+            packet(event(3, 2, number=1), at=2, flags=NEEDS),
+        )
+    )
+    assert found["trainer/main"] == [("early", 1, 0), ("late", 2, 0)]
+
+
+def test_a_state_lasts_until_the_next_of_its_track(tmp_path: Path) -> None:
+    def state(at: int, name: str = "", uuid: int = 9) -> bytes:
+        return packet(event(5, uuid, name=name), at=at)
+
+    found = placed(
+        opened(
+            tmp_path, track(9, "phase", 1), track(8, "mode", 1), state(10, "warm"),
+            state(30, "run"), state(40), state(60, "run"), state(15, "fast", 8),
+            packet(event(3, 2, name="end"), at=100),
+        )
+    )  # fmt: skip
+    assert found["trainer/phase"] == [("warm", 10, 20), ("run", 30, 10), ("run", 60, 40)]
+    assert found["trainer/mode"] == [("fast", 15, 85)]
+
+
+def test_nothing_goes_missing_without_a_word(tmp_path: Path) -> None:
+    """The kernel's events, kinds of later versions, times of early ones, packets that were lost."""
+    space = opened(
+        tmp_path,
+        packet(event(3, 2, name="seen"), at=10),
+        packet(wire.blob(1, wire.number(1, 0, always=True)), at=11),
+        packet(event(9, 2, name="later"), at=12),
+        packet(event(3, 2, wire.number(16, 13), name="early")),
+        packet(event(3, 2, name="after"), wire.number(42, 1), at=14),
+        packet(event(3, 2, name="first"), wire.number(42, 1), at=15, sequence=8),
+    )
+    assert [one["name"] for one in lines(space)[MAIN]] == ["seen", "after", "first"]
+    said = " ".join(space.warnings)
+    for part in (
+        "1 packets or values hold what the kernel did", "1 packets or values are events of a kind",
+        "1 packets or values have times in a form", "Writers lost packets 1 times",
+    ):  # fmt: skip
+        assert part in said
