@@ -37,6 +37,7 @@ _STRUCTURES: Final[dict[int, frozenset[int]]] = {
 # Tags of what may come first besides a type of samples: a mapping, location, function or text,
 # and when and how often the writer looked.
 _PPROF_BEGINS: Final = (b"\x1a", b"\x22", b"\x2a", b"\x32", b"\x48", b"\x50", b"\x60", b"\x70")
+_STACKS_PER_OTHER: Final = 5
 # "python 4711/4712 [003] 12.345678:   10000 cycles:", and a frame below it.
 PERF_HEAD: Final = re.compile(
     r"(?:(?P<process>\d{1,10})/)?(?P<thread>\d{1,10})\s{1,16}(?:\[\d{1,6}\]\s{1,16})?"
@@ -102,17 +103,22 @@ def _reads_as_profile(view: memoryview) -> bool:
 
 
 def _is_collapsed(first: bytes) -> bool:
-    """Whole lines of "main;step;forward 12", at least one of them with a caller."""
+    """Whole lines of "main;step;forward 12", at least one of them with a caller.
+
+    Remarks do not count, and few lines may be something else: the reader says how many.
+    """
+    if b"\0" in first:
+        return False
     lines = first.split(b"\n")
-    has_caller = False
-    for line in lines[:-1] if len(lines) > 1 else lines:
-        if not line.strip():
+    has_caller, stacks, others = False, 0, 0
+    for line in map(bytes.strip, lines[:-1] if len(lines) > 1 else lines):
+        if not line or line.startswith((b"#", b"//")):
             continue
-        stack, _, count = line.strip().rpartition(b" ")
-        if not count.isdigit() or not stack.strip(b"; ") or b"\0" in stack:
-            return False
-        has_caller |= b";" in stack
-    return has_caller
+        stack, _, count = line.rpartition(b" ")
+        is_stack = count.isdigit() and bool(stack.strip(b"; "))
+        stacks, others = stacks + is_stack, others + (not is_stack)
+        has_caller |= is_stack and b";" in stack
+    return has_caller and _STACKS_PER_OTHER * others <= stacks
 
 
 def _is_perf(first: bytes) -> bool:

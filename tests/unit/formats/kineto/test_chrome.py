@@ -131,3 +131,17 @@ def test_any_cut_gives_what_stands_before_it(tmp_path: Path) -> None:
     counts = [len(shown(opened(tmp_path, text[:size]))) for size in range(200, len(text), 37)]
     assert counts == sorted(counts)
     assert counts[-1] >= 39
+
+
+def test_what_stands_beside_the_events_is_left_out_with_a_word(tmp_path: Path) -> None:
+    """Samples of stacks and the kernel's events; names of threads are no unknown events."""
+    named = event("M", "thread_name", 0, cat="__metadata", args={"name": "main"})
+    whole = {
+        "samples": [{"sf": 1, "ts": 1, "tid": 1}] * 3,
+        "systemTraceEvents": "kworker-1 [000] 1.0: sched_switch",
+        "traceEvents": [named, event("X", "a", 1, dur=5, cat="aten")],
+    }
+    said = " ".join(opened(tmp_path, json.dumps(whole)).warnings)
+    assert "Samples of stacks beside the events are left out: 3." in said
+    assert "The kernel's events beside the events are left out." in said
+    assert "__metadata" not in said
