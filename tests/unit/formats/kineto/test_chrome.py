@@ -145,3 +145,33 @@ def test_what_stands_beside_the_events_is_left_out_with_a_word(tmp_path: Path) -
     assert "Samples of stacks beside the events are left out: 3." in said
     assert "The kernel's events beside the events are left out." in said
     assert "__metadata" not in said
+
+
+def test_an_end_that_says_a_name_ends_that_range(tmp_path: Path) -> None:
+    """Not the one that is open, nor any where none is called so; at one moment in any order."""
+    events = [
+        event("B", "outer", 0),
+        event("B", "inner", 1),
+        event("E", "unknown", 2),
+        event("E", "late", 3),
+        event("B", "late", 3),
+        event("E", "inner", 5),
+        event("E", "outer", 9),
+        event("B", "other", 2, tid=2),
+        event("E", "other", 4, tid=2),
+    ]
+    space = opened(tmp_path, json.dumps(events))
+    found = [(one["name"], one["start"], one["length"]) for one in shown(space)]
+    assert found == [("outer", 0, 9_000), ("inner", 1_000, 4_000), ("other", 2_000, 2_000)]
+    assert any("Begins or ends" in one and one.endswith(": 3.") for one in space.warnings)
+
+
+def test_old_ranges_of_one_id_pair_by_their_names(tmp_path: Path) -> None:
+    events = [
+        event("S", "send", 0, cat="net", id=1),
+        event("S", "receive", 2, cat="net", id=1),
+        event("F", "send", 5, cat="net", id=1),
+        event("F", "receive", 9, cat="net", id=1),
+    ]
+    found = shown(opened(tmp_path, json.dumps(events)))
+    assert [(one["name"], one["length"]) for one in found] == [("send", 5_000), ("receive", 7_000)]
