@@ -117,7 +117,7 @@ class RangeEnds:
         self._columns["phase"][begin] = SLICE
         self._columns["flags"][begin] |= HAS_DURATION
         self._times.end_at(begin, order[second])
-        self._trace.unpaired += len(rows) - 2 * len(begin)
+        self._trace.unpaired += len(rows) - len(begin) - len(np.unique(second))
         return begin
 
 
@@ -126,7 +126,7 @@ def _by_name(
 ) -> tuple[I64, I64]:
     """Begins with their ends, by time, where ends say the name of what they end.
 
-    One that names a range further out leaves those within it open; one that names none of the open
+    One that names a range further out ends those within it, too; one that names none of the open
     ranges ends nothing.
     """
     first, second = [], []
@@ -147,8 +147,8 @@ def _by_name(
         while True:
             begin, said = stack.pop()
             count[said] -= 1
+            first.append(begin)
+            second.append(at)
             if not is_named or said == own:
                 break
-        first.append(begin)
-        second.append(at)
     return np.asarray(first, np.int64), np.asarray(second, np.int64)
