@@ -63,10 +63,9 @@ class Texts:
     def _grow(self) -> None:
         """Room for as many texts again."""
         more = max(len(self._hashes), _FIRST_TEXTS)
-        self._begin, self._end, self._hashes = (
-            np.append(one, np.zeros(more, one.dtype))
-            for one in (self._begin, self._end, self._hashes)
-        )
+        self._begin = np.append(self._begin, np.zeros(more, np.int64))
+        self._end = np.append(self._end, np.zeros(more, np.int64))
+        self._hashes = np.append(self._hashes, np.zeros(more, np.uint64))
         slots = np.full(4 * len(self._hashes), -1, np.int32)
         self._table.room(self._begin.data, self._end.data, self._hashes.data, slots.data)
 

@@ -119,8 +119,8 @@ def warnings(trace: Trace) -> Iterator[str]:
         ("systemTraceEvents", "The kernel's events"),
     ):
         if held := trace.head.get(key):
-            count = f": {len(held):,}" if isinstance(held, list) else ""
-            yield f"{what} beside the events are left out{count}."
+            many = f": {len(held):,}" if isinstance(held, list) else ""
+            yield f"{what} beside the events are left out{many}."
     if is_from_viewer(trace):
         yield (
             "This is a trace that a viewer derived from a recording, with at most a million of "

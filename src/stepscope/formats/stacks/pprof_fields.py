@@ -221,12 +221,11 @@ def _line_codes(profile: Profile, stacks: Stacks, keys: I64) -> I64:
     known: dict[int, str] = {}
     codes = []
     for row, line in zip((keys >> 32).tolist(), (keys & 0xFFFFFFFF).tolist(), strict=True):
-        texts = []
-        for number in (int(names[row]), int(files[row])) if row >= 0 else ():
+        name, file = (int(names[row]), int(files[row])) if row >= 0 else (-1, -1)
+        for number in (name, file):
             if number not in known:
                 known[number] = profile.text(number)
-            texts.append(known[number])
-        codes.append(stacks.code(StackFrame(*(texts or ("", "")), line)))
+        codes.append(stacks.code(StackFrame(known[name], known[file], line)))
     return np.asarray(codes, np.int64)
 
 
