@@ -101,6 +101,7 @@ def warnings(trace: Trace) -> Iterator[str]:
         (damage.times - damage.words, "Times that are not numbers or out of range: {}."),
         (damage.garbage, "Places between events with other bytes: {}."),
         (damage.head, "Entries beside the events that cannot be read: {}."),
+        (damage.behind, "Bytes behind the end of the trace, as of a second one, left out: {}."),
         (repairs["bytes"], "Distinct texts with bytes that are not UTF-8: {}."),
         (repairs["escapes"], "Distinct texts with backslashes that escape nothing: {}."),
         (repairs["controls"], "Distinct texts with control characters: {}."),

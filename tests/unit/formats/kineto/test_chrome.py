@@ -180,3 +180,18 @@ def test_old_ranges_of_one_id_pair_by_their_names(tmp_path: Path) -> None:
     ]
     found = shown(opened(tmp_path, json.dumps(events)))
     assert [(one["name"], one["length"]) for one in found] == [("send", 5_000), ("receive", 7_000)]
+
+
+@pytest.mark.parametrize("container", ["an array", "an object"])
+@pytest.mark.parametrize("between", ["", "\n", ",\0 "])
+def test_a_second_text_behind_the_first_is_told(
+    tmp_path: Path, container: str, between: str
+) -> None:
+    text = CONTAINERS[container].format(json.dumps(event("X", "a", 1, dur=5)))
+    space = opened(tmp_path, text + between + text)
+    assert len(shown(space)) == 1
+    said = f"Bytes behind the end of the trace, as of a second one, left out: {len(text)}."
+    assert said in space.warnings
+    assert opened(tmp_path, text + "\n").warnings == ()
+    cut = opened(tmp_path, text.replace("]", "")[:-1] + ', {"ph": "X", "na')
+    assert not any("behind" in one for one in cut.warnings)
