@@ -69,7 +69,7 @@ def read_packed(
 
 @cython.cclass
 class TextCodes:
-    """Codes of texts that stand in a buffer: equal texts have one, in the order they come.
+    """Codes of texts of a buffer: equal texts have one, in the order they come.
 
     ``texts`` is how many there are; ``begin`` and ``end`` of the tables say where each stands
     first. Hashes begin with ``seed``, so that nobody can write texts that all meet in one place.

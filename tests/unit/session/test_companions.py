@@ -235,7 +235,8 @@ def test_files_that_stand_apart_say_why(tmp_path: Path) -> None:
         written(tmp_path / f"{name}.pickle", training())
     (tmp_path / "c.folded").write_text("main;step 3\n")
     said = apart(tmp_path)
-    for part in ("a.pickle", "b.pickle", "c.folded", "2 of one kind", "do not say when anything ran"):
+    told = ("2 of one kind", "do not say when anything ran")
+    for part in ("a.pickle", "b.pickle", "c.folded", *told):
         assert part in said["p.json"]
     assert "(p.json)" in said["a.pickle"] and "(p.json)" in said["c.folded"]
     with stepscope.open(tmp_path / "p.json") as alone:

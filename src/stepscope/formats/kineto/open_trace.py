@@ -17,7 +17,7 @@ from stepscope.formats.kineto.viewer_planes import is_from_viewer
 from stepscope.formats.xspace.written import space_of
 from stepscope.kernels.memory import give_back
 
-# What Chrome calls names of processes and threads, which are no events.
+# The category that Chrome gives to names of processes and threads.
 _METADATA: Final = "__metadata"
 _KNOWN: Final = frozenset(
     {*CATEGORIES, *ARROWS_TO_BACKWARD, *ARROWS_TO_DEVICES, "cpu_instant_event", "Trace", ""}
@@ -101,7 +101,7 @@ def warnings(trace: Trace) -> Iterator[str]:
         (damage.times - damage.words, "Times that are not numbers or out of range: {}."),
         (damage.garbage, "Places between events with other bytes: {}."),
         (damage.head, "Entries beside the events that cannot be read: {}."),
-        (damage.behind, "Bytes behind the end of the trace, as of a second one, left out: {}."),
+        (damage.after, "Bytes after the end of the trace, as of a second one, left out: {}."),
         (repairs["bytes"], "Distinct texts with bytes that are not UTF-8: {}."),
         (repairs["escapes"], "Distinct texts with backslashes that escape nothing: {}."),
         (repairs["controls"], "Distinct texts with control characters: {}."),

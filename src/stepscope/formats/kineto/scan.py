@@ -85,7 +85,7 @@ class TraceDamage:
         garbage: Places between events with other bytes.
         head: Values beside the events that could not be read.
         is_cut: Whether the text ends before its list of events does.
-        behind: Bytes behind the end of the text, as of a second one.
+        after: Bytes after the end of the text, as of a second one.
     """
 
     lost: int = 0
@@ -95,7 +95,7 @@ class TraceDamage:
     garbage: int = 0
     head: int = 0
     is_cut: bool = False
-    behind: int = 0
+    after: int = 0
 
 
 @dataclass
@@ -244,7 +244,7 @@ class _Scan:
             self._at += 1
             self._read_events()
             self._found_events = self._reader.row >= 0 or self._events.count > 0
-            self._count_behind()
+            self._count_after()
             return
         if first == ord("{"):
             self._at += 1
@@ -252,13 +252,13 @@ class _Scan:
             if not self._member():
                 return
         self._at += byte != -1
-        self._count_behind()
+        self._count_after()
 
-    def _count_behind(self) -> None:
+    def _count_after(self) -> None:
         """Count what follows the whole text; a crash may leave zeros there."""
         while not self._damage.is_cut:
             rest = self._data[self._at :]
-            self._damage.behind += len(rest if self._damage.behind else rest.lstrip(_EMPTY))
+            self._damage.after += len(rest if self._damage.after else rest.lstrip(_EMPTY))
             self._at = len(self._data)
             if not self._more():
                 return

@@ -192,7 +192,7 @@ def _batch(
 
 
 def _note_losses(found: Fields, sequence: I64, states: States) -> None:
-    """Count how often writers lost packets; of the first of each nobody knows."""
+    """Count how often writers lost packets after their first."""
     lost = numbers(found, Packet.LOST, len(sequence)) > 0
     if lost.any():
         after_first = lost & np.isin(sequence, list(states._state))

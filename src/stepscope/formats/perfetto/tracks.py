@@ -144,7 +144,7 @@ class Tracks:
         return number
 
     def process(self, uuid: int) -> int:
-        """The number of the process that a track belongs to; -1 where none is said."""
+        """The number of the process that a track belongs to; -1 where it is unknown."""
         for _ in range(_FARTHEST_PARENT):
             track = self.known.get(uuid, DescribedTrack())
             if track.process >= 0 or not track.parent:

@@ -83,8 +83,8 @@ def _is_pprof(first: bytes) -> bool:
 def _reads_as_profile(view: memoryview) -> bool:
     """Whether a message without a type of samples at its begin has fields of a profile alone.
 
-    A mapping, a location or a function must be among the first: their numbers, which begin with an
-    id, are no text, as all is that other recordings have in these fields.
+    A mapping, a location or a function must be among the first: they begin with an id, and other
+    recordings have texts in these fields.
     """
     has_structure = False
     try:

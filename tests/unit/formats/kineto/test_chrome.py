@@ -134,7 +134,7 @@ def test_any_cut_gives_what_stands_before_it(tmp_path: Path) -> None:
 
 
 def test_what_stands_beside_the_events_is_left_out_with_a_word(tmp_path: Path) -> None:
-    """Samples of stacks and the kernel's events; names of threads are no unknown events."""
+    """Samples of stacks and the kernel's events; names of threads are not unknown events."""
     named = event("M", "thread_name", 0, cat="__metadata", args={"name": "main"})
     whole = {
         "samples": [{"sf": 1, "ts": 1, "tid": 1}] * 3,
@@ -184,15 +184,15 @@ def test_old_ranges_of_one_id_pair_by_their_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("container", ["an array", "an object"])
 @pytest.mark.parametrize("between", ["", "\n", ",\0 "])
-def test_a_second_text_behind_the_first_is_told(
+def test_a_second_text_after_the_first_is_told(
     tmp_path: Path, container: str, between: str
 ) -> None:
     text = CONTAINERS[container].format(json.dumps(event("X", "a", 1, dur=5)))
     assert "}]" in text
     space = opened(tmp_path, text + between + text)
     assert len(shown(space)) == 1
-    said = f"Bytes behind the end of the trace, as of a second one, left out: {len(text)}."
+    said = f"Bytes after the end of the trace, as of a second one, left out: {len(text)}."
     assert said in space.warnings
     assert opened(tmp_path, text + "\n").warnings == ()
     cut = opened(tmp_path, text[: text.rindex("}]") + 1] + ', {"ph": "X", "na')
-    assert not any("behind" in one for one in cut.warnings)
+    assert not any("after the end" in one for one in cut.warnings)
