@@ -14,8 +14,8 @@ from stepscope.errors import StepscopeError
 from stepscope.formats import FORMATS
 from stepscope.result import Diagnostic
 from stepscope.schema import names
-from stepscope.session.decoded_run import OPENED
 from stepscope.store import Source
+from stepscope.store.companions import OPENED
 from stepscope.tables.core.planes import DEVICE_KINDS, PlaneKind, plane_kind
 from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.common_clock import CommonClock, common_clock, span_ps

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 from stepscope import store
 from stepscope.columns.merge import merged
@@ -20,6 +20,7 @@ from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.decode import BytesGone
 from stepscope.result import Diagnostic
 from stepscope.store import Contents, Miss, Run, Source
+from stepscope.store.companions import OPENED
 from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.damage import damage_of
 from stepscope.utf8 import shown
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from stepscope.redaction import Redaction
     from stepscope.session.redacted import Redactor
 
-#: Slug of the notes on the files beside a recording.
-OPENED: Final = "opened-together"
 #: Called with (stage, done, total); the unit of done and total is bytes.
 StageProgress = Callable[[str, int, int], None]
 _Progress = Callable[[int, int], None]

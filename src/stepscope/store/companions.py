@@ -16,6 +16,8 @@ from stepscope.store.found import Run, Source
 from stepscope.store.identify import XSPACE
 from stepscope.utf8 import shown
 
+#: Slug of the notes on files that are shown together, or why they are not.
+OPENED: Final = "opened-together"
 # Formats that hold what ran, in the order in which one is the recording and the rest is beside it.
 _RECORDINGS: Final = (XSPACE, "kineto", "nsight", "rocpd")
 # Several of one tool's formats, made of one recording.
