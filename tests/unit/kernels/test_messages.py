@@ -60,7 +60,7 @@ def codes(texts: list[bytes]) -> tuple[list[int], list[str]]:
     ends = np.cumsum([len(one) for one in texts], dtype=np.int64)
     found = Texts(memoryview(b"".join(texts)))
     half = len(texts) // 2
-    begins = ends - [len(one) for one in texts]
+    begins = ends - np.asarray([len(one) for one in texts], np.int64)
     parts = [found.codes(begins[:half], ends[:half]), found.codes(begins[half:], ends[half:])]
     return np.concatenate(parts).tolist(), found.list
 
