@@ -286,7 +286,9 @@ def opened(path: Path, *, title: str, file: str) -> Iterator[TraceDatabase]:
     Raises:
         FormatError: It is not a database that opens.
     """
-    uri = f"{path.absolute().as_uri()}?mode=ro"
+    # SQLite looks for a journal beside the file itself, not beside a link to it.
+    path = path.resolve()
+    uri = f"{path.as_uri()}?mode=ro"
     # A journal beside it holds what the file does not; without one nothing needs to be locked.
     is_whole = not any(_has_bytes(path, suffix) for suffix in ("-wal", "-journal"))
     if is_whole:

@@ -13,6 +13,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
+from typing import Final
 
 
 def _load(name: str) -> ModuleType:
@@ -51,9 +52,19 @@ json = _load("json_kernel")
 json_values = _load("json_values_kernel")
 replay = _load("replay_kernel")
 page = _load("page_kernel")
+_LATE: Final = {"message": "message_kernel"}
+
+
+def __getattr__(name: str) -> ModuleType:
+    """A kernel that few recordings need, loaded when one does."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = _load(_LATE[name])
+    return found
 
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
     kernels = (read, write, nest, gather, pyramid, key, chain, json, json_values, replay, page)
-    return all(kernel.is_compiled() for kernel in kernels)
+    late = (__getattr__(name) for name in _LATE)
+    return all(kernel.is_compiled() for kernel in (*kernels, *late))

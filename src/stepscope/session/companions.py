@@ -15,13 +15,12 @@ from stepscope.formats import FORMATS
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.store import Source
+from stepscope.store.companions import OPENED
 from stepscope.tables.core.planes import DEVICE_KINDS, PlaneKind, plane_kind
 from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.common_clock import CommonClock, common_clock, span_ps
 from stepscope.timeline.trim import touching, trimmed
 
-#: Slug of the note on each.
-OPENED: Final = "opened-together"
 _ITSELF: Final = "It is a run of its own in the list."
 
 

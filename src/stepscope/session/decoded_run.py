@@ -20,6 +20,7 @@ from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.decode import BytesGone
 from stepscope.result import Diagnostic
 from stepscope.store import Contents, Miss, Run, Source
+from stepscope.store.companions import OPENED
 from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.damage import damage_of
 from stepscope.utf8 import shown
@@ -192,6 +193,8 @@ class DecodedRun:
                 text = f"{file.damage} Everything before the damage is shown."
                 found.append(Diagnostic("damaged-file", "error", text, name))
             found += file.together
+            if file.source.apart and self.redaction is None:  # it names files
+                found.append(Diagnostic(OPENED, "info", file.source.apart, name))
             if file.host is not None:
                 found += damage_of(file.host)
             if file.impossible:

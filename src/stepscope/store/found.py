@@ -26,6 +26,8 @@ class Source:
         format: "xspace", or the id of one of ``formats.FORMATS``.
         note: What a reader must know of how the file was placed; "" for nothing.
         companions: Files of other formats in its folder, which may be of the same run.
+        apart: Which files of other formats in its folder are not shown with it, and why; "" for
+            none.
     """
 
     path: str
@@ -35,6 +37,7 @@ class Source:
     format: str = "xspace"
     note: str = ""
     companions: tuple[Source, ...] = ()
+    apart: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,6 +244,25 @@ def _empty(path: str) -> Miss:
 
 _CONTENT: tuple[tuple[str, tuple[bytes, ...], str, str], ...] = (
     (
+        "other-profiler",
+        # A CPU profile of gperftools begins with words of 64 or 32 bits: 0, 3, 0.
+        (
+            b"\0" * 8 + b"\3" + b"\0" * 15,
+            b"\0" * 4 + b"\3" + b"\0" * 7,
+            b"heap profile:",
+            b"heap_v2/",
+            b"--- heap",
+            b"--- contention",
+            b"--- thread",
+            b"threadcreate profile:",
+            b"goroutine profile:",
+        ),
+        "A profile in a form that pprof had before its profile.proto; what pprof makes of it "
+        "opens.",
+        "pprof -proto BINARY FILE > FILE.pb.gz (or go tool pprof), then open FILE.pb.gz; a server "
+        "in Go writes one that opens without ?debug=1.",
+    ),
+    (
         "lfs-pointer",
         (b"version https://git-lfs",),
         "A Git LFS pointer: the recording itself was not downloaded.",

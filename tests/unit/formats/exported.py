@@ -35,7 +35,8 @@ def shown(found: Timeline) -> tuple[Counter[Any], Counter[Any], dict[Any, Any]]:
     )
     counters = {
         (found.sections[one.section].name, one.name): (
-            ((origin_ps + one.counter.time_ps) // 1000).tolist(), one.counter.value.tolist(),
+            [(origin_ps + at) // 1000 for at in one.counter.time_ps.tolist()],
+            one.counter.value.tolist(),
         )
         for one in found.tracks
         if one.counter is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -217,3 +218,93 @@ def test_redacted_they_tell_no_names(tmp_path: Path) -> None:
         said = f"{notes(session)} {session.files_used} {session.overview_page().to_dict()}"
         assert session.available("memory_profile") is None
     assert "is shown with it" in said and "secretname" not in said
+
+
+def apart(path: Path) -> dict[str, str]:
+    """Why each file of a folder is not shown with others, by its name."""
+    return {
+        source.path.rsplit("/", 1)[-1]: source.apart
+        for one in find(path).runs
+        for source in one.sources
+    }
+
+
+def test_files_that_stand_apart_say_why(tmp_path: Path) -> None:
+    kineto(tmp_path)
+    for name in "ab":
+        written(tmp_path / f"{name}.pickle", training())
+    (tmp_path / "c.folded").write_text("main;step 3\n")
+    said = apart(tmp_path)
+    told = ("2 of one kind", "do not say when anything ran")
+    for part in ("a.pickle", "b.pickle", "c.folded", *told):
+        assert part in said["p.json"]
+    assert "(p.json)" in said["a.pickle"] and "(p.json)" in said["c.folded"]
+    with stepscope.open(tmp_path / "p.json") as alone:
+        assert notes(alone) == []
+    with stepscope.open(tmp_path, run=tmp_path.name) as session:
+        assert notes(session) == [said["p.json"]]
+
+
+def test_without_a_recording_of_the_program_nothing_belongs_to_another(tmp_path: Path) -> None:
+    written(tmp_path / "a.pickle", training())
+    (tmp_path / "c.folded").write_text("main;step 3\n")
+    said = apart(tmp_path)
+    assert "(c.folded)" in said["a.pickle"] and "(a.pickle)" in said["c.folded"]
+    assert all("none of them is a recording of the program" in one for one in said.values())
+
+
+def test_beside_two_recordings_of_one_kind_it_is_not_known_whose_a_file_is(tmp_path: Path) -> None:
+    first = kineto(tmp_path)
+    first.rename(tmp_path / "first.json")
+    kineto(tmp_path)
+    written(tmp_path / "a.pickle", training())
+    said = apart(tmp_path)
+    assert "there are 2 of one kind (Chrome trace (JSON))" in said["a.pickle"]
+    assert "which of them the others are of is not known" in said["p.json"]
+
+
+def test_files_of_one_kind_alone_say_nothing(tmp_path: Path) -> None:
+    for name in "ab":
+        written(tmp_path / f"{name}.pickle", training())
+    assert set(apart(tmp_path).values()) == {""}
+
+
+def test_what_is_shown_together_does_not_stand_apart(tmp_path: Path) -> None:
+    kineto(tmp_path)
+    written(tmp_path / "m.pickle", training())
+    assert set(apart(tmp_path).values()) == {""}
+
+
+def test_the_list_and_the_doctor_say_why_files_stand_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kineto(tmp_path)
+    (tmp_path / "c.folded").write_text("main;step 3\n")
+    for command in (["ls"], ["ls", "--format", "json"], ["doctor", "--run", tmp_path.name]):
+        assert run([command[0], str(tmp_path), *command[1:]]) == 0
+        assert "do not say when anything ran" in " ".join(capsys.readouterr().out.split())
+
+
+def test_redacted_nothing_names_the_files_that_stand_apart(tmp_path: Path) -> None:
+    kineto(tmp_path)
+    (tmp_path / "secretname.folded").write_text("main;step 3\n")
+    with stepscope.open(tmp_path, run=tmp_path.name, redact=Redaction("names")) as session:
+        assert "secretname" not in f"{notes(session)} {session.overview_page().to_dict()}"
+
+
+def test_the_doctor_says_which_of_several_recordings_it_looks_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, name in enumerate(("older", "newer")):
+        (tmp_path / name).mkdir()
+        os.utime(kineto(tmp_path / name), (10**9 + number, 10**9 + number))
+    assert run(["doctor", str(tmp_path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 recordings are at this path; this is the newest. The others: " in said
+    older = next(one.id for one in find(tmp_path).runs if "older" in one.id)
+    assert f"The others: {older}." in said and "--run NAME" in said
+    assert run(["doctor", str(tmp_path), "--run", older, "--format", "json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["run"] == older and len(facts["other_runs"]) == 1
+    assert run(["doctor", str(tmp_path / "older")]) == 0
+    assert "The others" not in capsys.readouterr().out

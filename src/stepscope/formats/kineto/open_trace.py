@@ -17,6 +17,8 @@ from stepscope.formats.kineto.viewer_planes import is_from_viewer
 from stepscope.formats.xspace.written import space_of
 from stepscope.kernels.memory import give_back
 
+# The category that Chrome gives to names of processes and threads.
+_METADATA: Final = "__metadata"
 _KNOWN: Final = frozenset(
     {*CATEGORIES, *ARROWS_TO_BACKWARD, *ARROWS_TO_DEVICES, "cpu_instant_event", "Trace", ""}
 )
@@ -99,6 +101,7 @@ def warnings(trace: Trace) -> Iterator[str]:
         (damage.times - damage.words, "Times that are not numbers or out of range: {}."),
         (damage.garbage, "Places between events with other bytes: {}."),
         (damage.head, "Entries beside the events that cannot be read: {}."),
+        (damage.after, "Bytes after the end of the trace, as of a second one, left out: {}."),
         (repairs["bytes"], "Distinct texts with bytes that are not UTF-8: {}."),
         (repairs["escapes"], "Distinct texts with backslashes that escape nothing: {}."),
         (repairs["controls"], "Distinct texts with control characters: {}."),
@@ -112,6 +115,13 @@ def warnings(trace: Trace) -> Iterator[str]:
     if trace.unshown:
         listed = ", ".join(f"{phase} ({count:,})" for phase, count in trace.unshown.items())
         yield f"Events of phases that are not shown are left out: {listed}."
+    for key, what in (
+        ("samples", "Samples of stacks"),
+        ("systemTraceEvents", "The kernel's events"),
+    ):
+        if held := trace.head.get(key):
+            many = f": {len(held):,}" if isinstance(held, list) else ""
+            yield f"{what} beside the events are left out{many}."
     if is_from_viewer(trace):
         yield (
             "This is a trace that a viewer derived from a recording, with at most a million of "
@@ -120,7 +130,8 @@ def warnings(trace: Trace) -> Iterator[str]:
         return
     if is_untold(trace):
         return  # their names say what they are
-    unknown = {name: count for name, count in trace.categories.items() if name not in _KNOWN}
+    known = {*_KNOWN, _METADATA}
+    unknown = {name: count for name, count in trace.categories.items() if name not in known}
     if unknown:
         listed = ", ".join(f"{name} ({count:,})" for name, count in list(unknown.items())[:12])
         yield f"Events of unknown categories are on the timeline and in no number: {listed}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import Any, Final
 
 import numpy as np
@@ -34,15 +35,22 @@ class RangeEnds:
         columns: Of all events; begins become slices in ``phase`` and ``flags``.
         times: Of all events; begins get their lengths.
         place_of: The place of each event; begins on no thread get another.
+        nameless: The number of the empty text, which ends may have as their name.
     """
 
     def __init__(
-        self, trace: Trace, columns: dict[str, NDArray[Any]], times: EventTimes, place_of: I32
+        self,
+        trace: Trace,
+        columns: dict[str, NDArray[Any]],
+        times: EventTimes,
+        place_of: I32,
+        nameless: int,
     ) -> None:
         self._trace = trace
         self._columns = columns
         self._times = times
         self._place_of = place_of
+        self._nameless = nameless
 
     def close(self) -> None:
         """Close all ranges."""
@@ -57,7 +65,7 @@ class RangeEnds:
             self._pair(rows, self._place_of[rows], phase[rows] == _BEGIN)
 
     def _on_none(self) -> None:
-        """What is on no thread pairs by process, category and id.
+        """What is on no thread pairs by process, category and id; long ago by name as well.
 
         It gets a place of its own for each process, beside its threads.
         """
@@ -66,7 +74,11 @@ class RangeEnds:
         rows = np.flatnonzero(one_of(phase, (*_ASYNC_BEGINS, *_ASYNC_ENDS)) & self._times.has_start)
         if not len(rows):
             return
-        keys = (columns["pid"][rows], columns["category"][rows], columns["ident"][rows])
+        is_old = one_of(phase[rows], (_ASYNC_BEGINS[1], _ASYNC_ENDS[1]))
+        keys = (
+            columns["pid"][rows], columns["category"][rows], columns["ident"][rows],
+            np.where(is_old, columns["name"][rows], -1),
+        )  # fmt: skip
         group = np.unique(np.stack(keys).astype(np.int64), axis=1, return_inverse=True)[1].ravel()
         begin = self._pair(rows, group, one_of(phase[rows], _ASYNC_BEGINS))
         used, inverse = np.unique(self._place_of[begin], return_inverse=True)
@@ -95,9 +107,48 @@ class RangeEnds:
         first, second = nested[:-1], nested[1:]
         pairs = begins[first] & ~begins[second] & (depth[first] == depth[second])
         pairs &= group[first] == group[second]
-        begin: I64 = order[first[pairs]]
+        first, second = first[pairs], second[pairs]
+        name = self._columns["name"][order]
+        is_other = (name[second] >= 0) & (name[second] != self._nameless)
+        is_other &= name[first] != name[second]
+        if is_other.any():
+            first, second = _by_name(group, begins, name, self._nameless)
+        begin: I64 = order[first]
         self._columns["phase"][begin] = SLICE
         self._columns["flags"][begin] |= HAS_DURATION
-        self._times.end_at(begin, order[second[pairs]])
-        self._trace.unpaired += len(rows) - 2 * len(begin)
+        self._times.end_at(begin, order[second])
+        self._trace.unpaired += len(rows) - len(begin) - len(np.unique(second))
         return begin
+
+
+def _by_name(
+    group: NDArray[Any], begins: Bool, name: NDArray[Any], nameless: int
+) -> tuple[I64, I64]:
+    """Begins with their ends, by time, where ends say the name of what they end.
+
+    One that names a range further out ends those within it, too; one that names none of the open
+    ranges ends nothing.
+    """
+    first, second = [], []
+    # The open ranges of each group, and how many of them have each name.
+    stacks: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    counts: dict[int, Counter[int]] = defaultdict(Counter)
+    for at, (one, is_begin, own) in enumerate(
+        zip(group.tolist(), begins.tolist(), name.tolist(), strict=True)
+    ):
+        stack, count = stacks[one], counts[one]
+        if is_begin:
+            stack.append((at, own))
+            count[own] += 1
+            continue
+        is_named = own >= 0 and own != nameless
+        if not stack or (is_named and not count[own]):
+            continue
+        while True:
+            begin, said = stack.pop()
+            count[said] -= 1
+            first.append(begin)
+            second.append(at)
+            if not is_named or said == own:
+                break
+    return np.asarray(first, np.int64), np.asarray(second, np.int64)

@@ -82,7 +82,8 @@ class _Reader:
     def read(self) -> Trace:
         """All kinds of events."""
         columns, trace, has_start = self._scanned.columns, self._trace, self._times.has_start
-        RangeEnds(trace, columns, self._times, self._place_of).close()
+        nameless = self._texts.find("")
+        RangeEnds(trace, columns, self._times, self._place_of, nameless).close()
         self._count_categories()
         phase = columns["phase"]
         good = self._named() & has_start

@@ -47,6 +47,7 @@ CHAIN_KEYS: Final = (
 DROPPED_KEYS: Final = ("Ev Idx", "Profiler Event Index", "External ts", "external ts")
 
 _EVENTS: Final = "traceEvents"
+_EMPTY: Final = b" \t\r\n,\0"
 _EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BASE_KEY: Final = re.compile(rb'"baseTimeNanoseconds"\s*:\s*"?(\d{1,20})')
 _BASE: Final = "baseTimeNanoseconds"
@@ -84,6 +85,7 @@ class TraceDamage:
         garbage: Places between events with other bytes.
         head: Values beside the events that could not be read.
         is_cut: Whether the text ends before its list of events does.
+        after: Bytes after the end of the text, as of a second one.
     """
 
     lost: int = 0
@@ -93,6 +95,7 @@ class TraceDamage:
     garbage: int = 0
     head: int = 0
     is_cut: bool = False
+    after: int = 0
 
 
 @dataclass
@@ -241,11 +244,23 @@ class _Scan:
             self._at += 1
             self._read_events()
             self._found_events = self._reader.row >= 0 or self._events.count > 0
+            self._count_after()
             return
         if first == ord("{"):
             self._at += 1
         while (byte := self._blank()) != -1 and byte != ord("}"):
             if not self._member():
+                return
+        self._at += byte != -1
+        self._count_after()
+
+    def _count_after(self) -> None:
+        """Count what follows the whole text; a crash may leave zeros there."""
+        while not self._damage.is_cut:
+            rest = self._data[self._at :]
+            self._damage.after += len(rest if self._damage.after else rest.lstrip(_EMPTY))
+            self._at = len(self._data)
+            if not self._more():
                 return
 
     def _member(self) -> bool:

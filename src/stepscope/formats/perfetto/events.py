@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
@@ -10,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns.space import I64, Bool
+from stepscope.formats.messages import numbers, submessages
+from stepscope.formats.perfetto.counters import extra_counts, summed
+from stepscope.formats.perfetto.legacy import LEGACY, Kind, apply_legacy
 from stepscope.formats.perfetto.packets import (
     Interned,
     Packet,
     PacketBatch,
     States,
     listed,
-    numbers,
-    submessages,
 )
+from stepscope.formats.perfetto.tracks import Tracks
 from stepscope.formats.xspace.cold_fields import DamageLog, Fields
 from stepscope.schema.xspace import Wire
 
@@ -29,21 +32,9 @@ Rows = I64 | I32
 NONE: Final = -1
 
 
-class Kind(IntEnum):
-    """What an event is, as the wire has it; RENDER and the last are ours."""
-
-    BEGIN = 1
-    END = 2
-    INSTANT = 3
-    COUNTER = 4
-    COMPLETE = 16
-    RENDER = 17
-
-
 class _Event(IntEnum):
     CATEGORY_ID = 3
     STAT = 4
-    LEGACY = 6
     TYPE = 9
     NAME_ID = 10
     TRACK = 11
@@ -63,7 +54,6 @@ _STAT_KINDS: Final = (
     (2, Wire.VARINT, UINT), (3, Wire.VARINT, UINT), (4, Wire.VARINT, INT), (7, Wire.VARINT, UINT),
     (5, Wire.FIXED64, REAL),
 )  # fmt: skip
-_LEGACY: Final = {ord("B"): 1, ord("E"): 2, ord("I"): 3, ord("i"): 3, ord("n"): 3, ord("X"): 16}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +66,7 @@ class TrackEvents:
         name: Code of its name's text.
         time_ns: When.
         length_ns: How long, for those that say so themselves.
-        value: What a counter showed.
+        value: What counters showed, a value for each event of theirs.
         flow: A number that it shares with the events it leads to or comes from; 0 for none.
         ends_flow: Whether it is the last of those.
     """
@@ -108,57 +98,103 @@ class TrackEventStats:
     bits: I64
 
 
+# Their own times: since the event before, and as such.
+_OLD_TIMES: Final = (1, 16)
+# 0 is what has a phase that is not shown, which is counted there.
+_KINDS: Final = (0, *map(int, Kind))
+NO_EVENTS: Final = TrackEvents(
+    np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64),
+    np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, bool),
+)  # fmt: skip
+NO_STATS: Final = TrackEventStats(
+    np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int8), np.zeros(0, np.int64)
+)
+
+
 def track_events(
-    buffer: memoryview, batch: PacketBatch, states: States, damage: DamageLog
-) -> tuple[TrackEvents, TrackEventStats]:
-    """The events of some packets, and their stats."""
+    buffer: memoryview, batch: PacketBatch, states: States, tracks: Tracks, damage: DamageLog
+) -> Iterator[tuple[TrackEvents, TrackEventStats]]:
+    """The events of some packets and their stats, then what those count besides."""
     packet, begin, end = submessages(batch.fields, Packet.EVENT)
     kept = ~batch.is_lost[packet]
     packet, begin, end = packet[kept], begin[kept], end[kept]
-    found, count = listed(buffer, begin, end, damage), len(packet)
-    kind = numbers(found, _Event.TYPE, count)
-    length = np.zeros(count, np.int64)
-    _legacy(buffer, found, kind, length, states, damage)
+    found = listed(buffer, begin, end, damage)
+    if len(old := _with_old_times(found, batch, packet)):
+        states.lose("have times in a form that was given up", len(old))
+        packet, begin, end = (np.delete(one, old) for one in (packet, begin, end))
+        found = listed(buffer, begin, end, DamageLog())
+    count = len(packet)
+    state, time = batch.state[packet], batch.time_ns[packet]
     track = numbers(found, _Event.TRACK, count, NONE)
     track = np.where(found_any(found, _Event.TRACK, count), track, batch.track[packet])
-    state = batch.state[packet]
-    name = _texts(found, state, (_Event.NAME_ID, Interned.NAME), _Event.NAME, count, states)
     flow, ends = _flows(found, count)
-    events = TrackEvents(
-        kind.astype(np.int8), track, name.astype(np.int32), batch.time_ns[packet], length,
-        _values(found, count), flow, ends,
+    columns = {
+        "kind": numbers(found, _Event.TYPE, count),
+        "length": np.zeros(count, np.int64),
+        "track": track,
+        "flow": flow,
+        "name": _texts(found, state, (_Event.NAME_ID, Interned.NAME), _Event.NAME, count, states),
+    }
+    if len(found.of(LEGACY, Wire.LEN)):
+        by_number = (_Event.CATEGORY_ID, Interned.CATEGORY)
+        columns["category"] = _texts(found, state, by_number, _Event.CATEGORY, count, states)
+        apply_legacy(buffer, found, columns, states, tracks, damage)
+    kind, track = columns["kind"].astype(np.int8), columns["track"]
+    states.lose("are events of a kind that is not known", int((~np.isin(kind, _KINDS)).sum()))
+    rows = np.flatnonzero(kind == Kind.COUNTER)
+    value = summed(_values(found, count)[rows], track[rows], state[rows], tracks, states)
+    yield (
+        TrackEvents(
+            kind, track, columns["name"].astype(np.int32), time, columns["length"], value, flow,
+            ends,
+        ),
+        _stats(buffer, found, state, states, damage),
     )  # fmt: skip
-    return events, _stats(buffer, found, state, states, damage)
+    event, track, value = extra_counts(buffer, found, state, states, damage)
+    if len(event):
+        value = summed(value, track, state[event], tracks, states)
+        yield _counted(track, time[event], value), NO_STATS
+
+
+def _with_old_times(found: Fields, batch: PacketBatch, packet: I64) -> I64:
+    """Events whose time is in themselves, and not in their packets."""
+    has = np.zeros(len(packet), bool)
+    for number in _OLD_TIMES:
+        has |= found_any(found, number, len(packet))
+    return np.flatnonzero(has & ~found_any(batch.fields, Packet.TIME, batch.count)[packet])
+
+
+def _counted(track: I64, time_ns: I64, value: F64) -> TrackEvents:
+    """Values of counters as events."""
+    none = np.zeros(len(track), np.int64)
+    return TrackEvents(
+        np.full(len(track), int(Kind.COUNTER), np.int8), track,
+        np.full(len(track), NONE, np.int32), time_ns, none, value, none,
+        np.zeros(len(track), bool),
+    )  # fmt: skip
 
 
 def found_any(found: Fields, number: int, count: int) -> Bool:
     """Which messages have a varint field."""
     has = np.zeros(count, bool)
-    has[found.of(number, Wire.VARINT).parent] = True
+    has[found.parent[found.rows_of(number, Wire.VARINT)]] = True
     return has
-
-
-def _legacy(
-    buffer: memoryview, found: Fields, kind: I64, length: I64, states: States, damage: DamageLog
-) -> None:
-    """Events in the words of Chrome's JSON."""
-    of, begin, end = submessages(found, _Event.LEGACY)
-    inner = listed(buffer, begin, end, damage)
-    phase = numbers(inner, 2, len(of))
-    known = np.asarray([_LEGACY.get(one, 0) for one in phase.tolist()], np.int64)
-    says = (kind[of] == 0) & (phase > 0)
-    kind[of[says]] = known[says]
-    states.lose("have a phase that is not shown", int((known[says] == 0).sum()))
-    length[of] = np.clip(numbers(inner, 3, len(of)), 0, 1 << 50) * 1000
 
 
 def interned(numbers_: I64, state: I64, kind: Interned, states: States) -> I64:
     """Codes of the texts behind numbers of a state; ``NONE`` where there is none."""
     if not len(numbers_):
         return numbers_
-    pairs, inverse = np.unique(np.stack([state, numbers_]), axis=1, return_inverse=True)
-    codes = [states.interned.get((one, int(kind), key), NONE) for one, key in pairs.T.tolist()]
-    return np.asarray(codes, np.int64)[inverse.ravel()]
+    # Two sorts of numbers: NumPy's of pairs takes twenty times as long.
+    keys, key = np.unique(numbers_, return_inverse=True)
+    pairs, inverse = np.unique(state * len(keys) + key, return_inverse=True)
+    codes = [
+        states.interned.get((one, int(kind), text), NONE)
+        for one, text in zip(
+            (pairs // len(keys)).tolist(), keys[pairs % len(keys)].tolist(), strict=True
+        )
+    ]
+    return np.asarray(codes, np.int64)[inverse]
 
 
 def _texts(
@@ -244,7 +280,7 @@ def render_stages(
         np.where(name >= 0, name, stage).astype(np.int32),
         batch.time_ns[packet],
         np.clip(numbers(found, 2, count), 0, 1 << 51),
-        np.zeros(count),
+        np.zeros(0),
         np.zeros(count, np.int64),
         np.zeros(count, bool),
     )

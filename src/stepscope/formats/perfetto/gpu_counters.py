@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns.space import I64
+from stepscope.formats.messages import numbers, submessages
 from stepscope.formats.perfetto.packets import (
     Packet,
     PacketBatch,
     States,
     listed,
-    numbers,
-    submessages,
 )
 from stepscope.formats.xspace.cold_fields import DamageLog
 from stepscope.schema.xspace import Wire

@@ -16,18 +16,12 @@ import numpy as np
 
 from stepscope.columns.space import Bool
 from stepscope.errors import FormatError
-from stepscope.formats.xspace.cold_fields import (
-    CUT,
-    START,
-    DamageLog,
-    Fields,
-    empty_fields,
-    index,
-    list_fields,
-)
+from stepscope.formats import messages
+from stepscope.formats.messages import Texts, numbers, repeated, submessages, top_fields
+from stepscope.formats.xspace.cold_fields import DamageLog, Fields
 from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.xspace.line_parts import by_place
 from stepscope.schema.xspace import Wire
-from stepscope.wire import write as wire
 
 TITLE: Final = "a Perfetto trace"
 PACKETS_AT_ONCE: Final = 1 << 14
@@ -36,6 +30,8 @@ _CLEARED, _NEEDS_STATE = 1, 2
 #: The clock that packets are on where they name none, and that of the wall.
 BOOT, REAL = 6, 1
 _OWN_CLOCKS: Final = 64
+#: Fields of events with the tracks of further counters: whole numbers, and others.
+EXTRA_COUNTERS: Final = (31, 45)
 
 
 class Packet(IntEnum):
@@ -47,6 +43,7 @@ class Packet(IntEnum):
     EVENT = 11
     INTERNED = 12
     FLAGS = 13
+    CLEARED = 41
     LOST = 42
     COMPRESSED = 50
     GPU_COUNTER = 52
@@ -55,6 +52,15 @@ class Packet(IntEnum):
     DEFAULTS = 59
     TRACK = 60
     COMPRESSED_ZSTD = 133
+
+
+# Fields of packets that hold something which is not read.
+_NOT_READ: Final = {
+    Packet.COMPRESSED_ZSTD: "are compressed with Zstandard",
+    1: "hold what the kernel did (ftrace)",
+    54: "hold samples of stacks",
+    66: "hold samples of stacks",
+}
 
 
 class Interned(IntEnum):
@@ -67,50 +73,9 @@ class Interned(IntEnum):
     TEXT = 29
 
 
-def numbers(found: Fields, field_number: int, count: int, missing: int = 0) -> I64:
-    """A varint field of each message, the last where there are several."""
-    out = np.full(count, missing, np.int64)
-    some = found.of(field_number, Wire.VARINT)
-    out[some.parent] = some.value.view(np.int64)
-    return out
-
-
-def submessages(found: Fields, number: int) -> tuple[I64, I64, I64]:
-    """Parent, begin and end of the messages in a field."""
-    some = found.of(number, Wire.LEN)
-    return some.parent, some.payload, some.end
-
-
 def listed(buffer: memoryview, begin: I64, end: I64, damage: DamageLog) -> Fields:
     """The fields of messages."""
-    begin, end = np.ascontiguousarray(begin), np.ascontiguousarray(end)
-    return index(buffer, begin, end, Packet, lambda at: f"packet[{at}]", damage)
-
-
-class Texts:
-    """Distinct texts of the file's bytes, by code."""
-
-    def __init__(self, buffer: memoryview) -> None:
-        self.list: list[str] = []
-        self._buffer = buffer
-        self._codes: dict[bytes, int] = {}
-
-    def close(self) -> None:
-        """Let the bytes go: no more texts are looked for."""
-        self._buffer = memoryview(b"")
-
-    def codes(self, begin: I64, end: I64) -> I64:
-        """Codes of the texts at these places."""
-        found = [self._code(a, b) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
-        return np.asarray(found, np.int64)
-
-    def _code(self, begin: int, end: int) -> int:
-        data = bytes(self._buffer[begin:end])
-        known = self._codes.get(data)
-        if known is None:
-            known = self._codes[data] = len(self.list)
-            self.list.append(data.decode("utf-8", "replace"))
-        return known
+    return messages.listed(buffer, begin, end, Packet, "packet", damage)
 
 
 @dataclass
@@ -143,13 +108,18 @@ class States:
     Attributes:
         interned: Code of the text behind (state, kind, number).
         lost: Packets that are not read, by reason.
-        clocks: Snapshots of clocks: number → time, by packet.
+        extra_counters: By (state, field) the tracks of what events count besides.
+        losses: How often a writer had no room for packets.
+        totals: By (state, track) where counters are that say what came since the value before.
         wall_ns: What is added to times for the wall clock; None where the file does not say.
     """
 
     texts: Texts
     interned: dict[tuple[int, int, int], int] = field(default_factory=dict)
     lost: dict[str, int] = field(default_factory=dict)
+    extra_counters: dict[tuple[int, int], I64] = field(default_factory=dict)
+    totals: dict[tuple[int, int], float] = field(default_factory=dict)
+    losses: int = 0
     wall_ns: int | None = None
     _state: dict[int, int] = field(default_factory=dict)
     _known: set[int] = field(default_factory=set)
@@ -173,54 +143,69 @@ class States:
             self.lost[reason] = self.lost.get(reason, 0) + count
 
 
-def batches(buffer: memoryview, states: States, damage: DamageLog) -> Iterator[PacketBatch]:
-    """The packets of a trace, many at a time, with the states that they are in."""
+class CompressedPackets(Exception):
+    """Packets are inside others: they have to be written out first."""
+
+
+def batches(
+    buffer: memoryview, states: States, damage: DamageLog, *, is_inflated: bool
+) -> Iterator[PacketBatch]:
+    """The packets of a trace, many at a time, with the states that they are in.
+
+    Raises:
+        CompressedPackets: There are some, and nobody has written them out (``is_inflated``).
+    """
     for first, begin, end in _packets(buffer, damage):
-        yield _batch(buffer, first, begin, end, states, damage)
+        found = listed(buffer, begin, end, damage)
+        if not is_inflated and len(found.rows_of(Packet.COMPRESSED, Wire.LEN)):
+            raise CompressedPackets
+        yield _batch(buffer, first, found, len(begin), states, damage)
 
 
 def _packets(buffer: memoryview, damage: DamageLog) -> Iterator[tuple[int, I64, I64]]:
     """How many packets came before, and begin and end of each of the next."""
-    whole = np.zeros(1, np.int64), np.asarray([len(buffer)])
-    state = np.array(START, np.int64)
-    rows = empty_fields(PACKETS_AT_ONCE)
     first = 0
-    while state[0] == 0 and len(buffer):
-        list_fields(buffer, *whole, rows, state)
-        count, code, offset = (int(number) for number in state[2:5])
-        if code:
-            damage.add(offset, f"packet[{first + count}]", code)
-            state[0] = 1
-            count -= code == CUT and count > 0 and rows.begin[count - 1] == offset
-        _, begin, end = submessages(rows[:count], 1)
+    for fields in top_fields(buffer, PACKETS_AT_ONCE, lambda at: f"packet[{at}]", damage):
+        _, begin, end = submessages(fields, 1)
         yield first, begin, end
         first += len(begin)
 
 
 def _batch(
-    buffer: memoryview, first: int, begin: I64, end: I64, states: States, damage: DamageLog
+    buffer: memoryview, first: int, found: Fields, count: int, states: States, damage: DamageLog
 ) -> PacketBatch:
-    found, count = listed(buffer, begin, end, damage), len(begin)
     sequence = numbers(found, Packet.SEQUENCE, count)
     flags = numbers(found, Packet.FLAGS, count)
-    state = _states_of(sequence, (flags & _CLEARED) > 0, states)
+    # Older writers have a field for what is a flag now.
+    is_cleared = ((flags & _CLEARED) > 0) | (numbers(found, Packet.CLEARED, count) > 0)
+    _note_losses(found, sequence, states)
+    state = _states_of(sequence, is_cleared, states)
     needs = (flags & _NEEDS_STATE) > 0
     is_lost = needs & ~np.isin(state, list(states._known))
     states.lose("need names from before the trace began", int(is_lost.sum()))
-    states.lose("are compressed with Zstandard", len(submessages(found, Packet.COMPRESSED_ZSTD)[0]))
+    for number, reason in _NOT_READ.items():
+        states.lose(reason, len(found.rows_of(number, Wire.LEN)))
     _intern(buffer, found, state, states, damage)
-    _defaults(buffer, found, sequence, states, damage)
-    time = _times(buffer, found, sequence, count, states, damage)
-    track = np.asarray([states._track.get(one, 0) for one in np.unique(sequence).tolist()])
-    track = track[np.unique(sequence, return_inverse=True)[1]] if count else sequence
-    return PacketBatch(first, found, count, time, state, is_lost, track)
+    _defaults(buffer, found, state, states, damage)
+    time = _times(buffer, found, sequence, state, states, damage)
+    return PacketBatch(first, found, count, time, state, is_lost, _of_each(states._track, state))
+
+
+def _note_losses(found: Fields, sequence: I64, states: States) -> None:
+    """Count how often writers lost packets after their first."""
+    lost = numbers(found, Packet.LOST, len(sequence)) > 0
+    if lost.any():
+        after_first = lost & np.isin(sequence, list(states._state))
+        _, first = np.unique(sequence, return_index=True)
+        again = lost.copy()
+        again[first] = False
+        states.losses += int((again | after_first).sum())
 
 
 def _states_of(sequence: I64, is_cleared: Bool, states: States) -> I64:
     """The state of each packet."""
     state = np.zeros(len(sequence), np.int64)
-    for one in np.unique(sequence).tolist():
-        mine = np.flatnonzero(sequence == one)
+    for one, mine in by_place(sequence, np.arange(len(sequence))):
         before = states._state.get(one)
         if before is None:
             before = states.new_state(one, is_begun=False)
@@ -249,35 +234,49 @@ def _intern(
             states.interned[one, int(kind), key] = code
 
 
+def _of_each(known: dict[int, int], state: I64) -> I64:
+    """What each packet's state has; 0 for nothing."""
+    if not known:
+        return np.zeros(len(state), np.int64)
+    used, inverse = np.unique(state, return_inverse=True)
+    return np.asarray([known.get(one, 0) for one in used.tolist()], np.int64)[inverse]
+
+
 def _defaults(
-    buffer: memoryview, found: Fields, sequence: I64, states: States, damage: DamageLog
+    buffer: memoryview, found: Fields, state: I64, states: States, damage: DamageLog
 ) -> None:
-    """Clock and track of packets that name none."""
+    """Clock, track and further counters of packets that name none."""
     packet, begin, end = submessages(found, Packet.DEFAULTS)
+    if not len(packet):
+        return
     inner = listed(buffer, begin, end, damage)
     clock = numbers(inner, Packet.CLOCK, len(packet))
     of, low, high = submessages(inner, Packet.EVENT)
-    track = numbers(listed(buffer, low, high, damage), 11, len(of))
-    for one, number in zip(sequence[packet].tolist(), clock.tolist(), strict=True):
-        states._clock[one] = number
-    for one, number in zip(sequence[packet[of]].tolist(), track.tolist(), strict=True):
-        states._track[one] = number
+    event, count = listed(buffer, low, high, damage), len(of)
+    track = numbers(event, 11, count)
+    owners = state[packet[of]].tolist()
+    states._clock.update(zip(state[packet].tolist(), clock.tolist(), strict=True))
+    states._track.update(zip(owners, track.tolist(), strict=True))
+    for extra in EXTRA_COUNTERS:
+        uuid, many = repeated(buffer, event, extra, count, damage)
+        ends = np.cumsum(many).tolist()
+        for owner, end, has in zip(owners, ends, many.tolist(), strict=True):
+            states.extra_counters[owner, extra] = uuid[end - has : end].view(np.int64)
 
 
 def _times(
     buffer: memoryview,
     found: Fields,
     sequence: I64,
-    count: int,
+    state: I64,
     states: States,
     damage: DamageLog,
 ) -> I64:
     """Times on the clock of boot, as far as snapshots say how clocks are apart."""
-    time = numbers(found, Packet.TIME, count)
-    clock = numbers(found, Packet.CLOCK, count)
-    for one in np.unique(sequence).tolist():
-        mine = (sequence == one) & (clock == 0)
-        clock[mine] = states._clock.get(one, 0)
+    time = numbers(found, Packet.TIME, len(state))
+    clock = numbers(found, Packet.CLOCK, len(state))
+    if states._clock:
+        clock = np.where(clock == 0, _of_each(states._clock, state), clock)
     snapshots = list(_snapshots(buffer, found, damage))
     for packet, clocks in snapshots:
         states_of = {number: at for number, (at, _, _) in clocks.items()}
@@ -361,19 +360,17 @@ def _snapshots(
         )
 
 
-def inflated(data: bytearray, *, file: str) -> bytes | bytearray:
+def inflated(data: bytearray, states: States, *, file: str) -> bytes:
     """A trace whose compressed packets are written out, each behind the packet it came in.
 
     Raises:
         FormatError: They hold more than any trace does.
     """
-    if wire.prefix(Packet.COMPRESSED, 0)[:-1] not in data:
-        return data
-    damage, view = DamageLog(), memoryview(data)
+    view = memoryview(data)
     parts: list[bytes] = []
     at = size = 0
-    for _, begin, end in _packets(view, damage):
-        found = listed(view, begin, end, damage)
+    for _, begin, end in _packets(view, DamageLog()):
+        found = listed(view, begin, end, DamageLog())
         for row, low, high in zip(
             *(one.tolist() for one in submessages(found, Packet.COMPRESSED)), strict=True
         ):
@@ -390,4 +387,5 @@ def inflated(data: bytearray, *, file: str) -> bytes | bytearray:
             if size >= _MOST_INFLATED_BYTES:
                 reason = "its compressed packets hold more than a trace does"
                 raise FormatError(TITLE, reason, file=file)
+            states.lose("are compressed, and end too early", int(not machine.eof))
     return b"".join([*parts, bytes(view[at:])])

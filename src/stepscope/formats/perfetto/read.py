@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from dataclasses import fields as columns_of
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from stepscope.columns.space import I64, Space
 from stepscope.errors import FormatError
 from stepscope.formats.format import Input
+from stepscope.formats.messages import Texts
 from stepscope.formats.perfetto.events import (
     INT,
+    NO_EVENTS,
+    NO_STATS,
     REAL,
     TEXT,
-    Kind,
     Rows,
     TrackEvents,
     TrackEventStats,
@@ -26,8 +28,9 @@ from stepscope.formats.perfetto.events import (
     track_events,
 )
 from stepscope.formats.perfetto.gpu_counters import F64, GpuCounters
-from stepscope.formats.perfetto.packets import TITLE, States, Texts, batches, inflated
-from stepscope.formats.perfetto.tracks import DescribedTrack, TrackPlace, Tracks, counted
+from stepscope.formats.perfetto.legacy import Kind
+from stepscope.formats.perfetto.packets import TITLE, CompressedPackets, States, batches, inflated
+from stepscope.formats.perfetto.tracks import DescribedTrack, TrackPlace, Tracks
 from stepscope.formats.xspace.cold_fields import DamageLog
 from stepscope.formats.xspace.line_parts import LineParts, by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -61,42 +64,74 @@ def open_trace(pieces: Input, *, file: str) -> Space:
         data += piece
         if len(data) > _LARGEST_BYTES:
             raise FormatError(TITLE, f"it is larger than {_LARGEST_BYTES:,} bytes", file=file)
-    buffer = memoryview(inflated(data, file=file))
-    del data
-    states, tracks, damage = States(Texts(buffer)), Tracks(), DamageLog()
-    events: list[TrackEvents] = []
-    stats: list[TrackEventStats] = []
-    first = 0
-    gpu_counters = GpuCounters()
-    for batch in batches(buffer, states, damage):
-        tracks.add(buffer, batch, states, damage)
-        gpu_counters.add(buffer, batch, states, damage)
-        for found, said in (
-            track_events(buffer, batch, states, damage),
-            render_stages(buffer, batch, states, damage),
-        ):
-            if events and not len(found.kind):
-                continue
-            event = (said.event + first).astype(np.int32)
-            events.append(_slim(found))
-            stats.append(TrackEventStats(event, said.name, said.kind, said.bits))
-            first += len(found.kind)
+    found = _read(data, file=file)
     # What the file is made of is as large as what it says.
-    states.texts.close()
-    del buffer
-    if not first and not gpu_counters:
+    del data
+    if not found.count and not found.gpu_counters:
         raise FormatError(
             TITLE, "it has neither track events nor counters of GPUs", file=file,
             hint="Traces of the system alone (ftrace, samples) have nothing of a program's ops.",
         )  # fmt: skip
-    planes = _Planes(_placed_in_time(_joined(events), states), _joined(stats), tracks, states)
+    states, damage, gpu_counters = found.states, found.damage, found.gpu_counters
+    planes = _Planes(
+        _placed_in_time(_joined(found.events), states), _joined(found.stats), found.tracks, states
+    )
     planes.write()
     planes.write_counters(gpu_counters)
     notes = [*planes.warnings(), *_warnings(states, damage)]
     written = list(planes.planes.values())
-    del planes, gpu_counters
+    del planes, gpu_counters, found
     give_back()
     return space_of(written, warnings=notes)
+
+
+@dataclass
+class _Trace:
+    """What the packets of a trace say.
+
+    Attributes:
+        count: How many events there are in the parts of ``events``.
+    """
+
+    states: States
+    tracks: Tracks = field(default_factory=Tracks)
+    damage: DamageLog = field(default_factory=DamageLog)
+    gpu_counters: GpuCounters = field(default_factory=GpuCounters)
+    events: list[TrackEvents] = field(default_factory=list)
+    stats: list[TrackEventStats] = field(default_factory=list)
+    count: int = 0
+
+
+def _read(data: bytearray, *, file: str) -> _Trace:
+    """All packets, those inside others as well."""
+    buffer = memoryview(data)
+    found = _Trace(States(Texts(buffer)))
+    try:
+        _add_packets(buffer, found, is_inflated=False)
+    except CompressedPackets:
+        found = _Trace(States(Texts(buffer)))
+        buffer = memoryview(inflated(data, found.states, file=file))
+        found.states.texts = Texts(buffer)
+        _add_packets(buffer, found, is_inflated=True)
+    found.states.texts.close()
+    return found
+
+
+def _add_packets(buffer: memoryview, found: _Trace, *, is_inflated: bool) -> None:
+    states, damage = found.states, found.damage
+    for batch in batches(buffer, states, damage, is_inflated=is_inflated):
+        found.tracks.add(buffer, batch, states, damage)
+        found.gpu_counters.add(buffer, batch, states, damage)
+        for events, said in (
+            *track_events(buffer, batch, states, found.tracks, damage),
+            render_stages(buffer, batch, states, damage),
+        ):
+            if found.events and not len(events.kind):
+                continue
+            event = (said.event + found.count).astype(np.int32)
+            found.events.append(_slim(events))
+            found.stats.append(TrackEventStats(event, said.name, said.kind, said.bits))
+            found.count += len(events.kind)
 
 
 def _joined(parts: list[T]) -> T:
@@ -135,6 +170,10 @@ def _within_reach(time_ns: I64) -> I64:
 
 
 def _warnings(states: States, damage: DamageLog) -> Iterator[str]:
+    if states.losses:
+        yield (
+            f"Writers lost packets {states.losses:,} times, for want of room: events are missing."
+        )
     for reason, count in states.lost.items():
         yield f"{count:,} packets or values {reason}; they are left out."
     error = damage.first("")
@@ -175,6 +214,7 @@ class _Planes:
             self._direction = _directions(events)
         self._end_ns = int((events.time_ns + events.length_ns).max(initial=0))
         self._lines: dict[tuple[str, str, int], tuple[LineParts, list[I64]]] = {}
+        self._counting = np.zeros(0, np.int32)
         self._open = self._alone = self._more_flows = self._nameless = 0
         self.planes: dict[str, PlaneWriter] = {}
         host = self._plane(names.HOST_PLANE)
@@ -190,17 +230,20 @@ class _Planes:
     def write(self) -> None:
         """Every track."""
         kind, rows = self._events.kind, np.arange(len(self._events.kind), dtype=np.int32)
-        for uuid, mine in by_place(self._events.track, rows[kind == Kind.COUNTER]):
+        self._counting = rows[kind == Kind.COUNTER]
+        for uuid, mine in by_place(self._events.track, self._counting):
             self._counter(
                 self._tracks.known.get(uuid, DescribedTrack()), self._tracks.place(uuid), mine
             )
-        shown = np.isin(kind, (Kind.BEGIN, Kind.END, Kind.INSTANT, Kind.COMPLETE))
+        shown = np.isin(kind, (Kind.BEGIN, Kind.END, Kind.INSTANT, Kind.STATE, Kind.COMPLETE))
         for uuid, mine in by_place(self._events.track, rows[shown]):
             self._slices(self._tracks.place(uuid), mine)
         for queue, mine in by_place(self._events.track, rows[kind == Kind.RENDER]):
             gpu, number = queue >> 32, queue & 0xFFFFFFFF
             place = TrackPlace(f"{names.GPU_PLANE}{gpu}", f"Stream #{number}", number)
             self._add(place, mine, self._events.length_ns[mine])
+        # All that is read of them is in the lines now, which are as large.
+        self._events, self._stats = NO_EVENTS, NO_STATS
         for number, ((plane, line, own), (part, _)) in enumerate(self._lines.items(), 1):
             part.write(self._plane(plane), own or (1 << 24) + number, line)
 
@@ -210,9 +253,19 @@ class _Planes:
         begins, length, open_, alone = paired(self._events, pairs, self._end_ns)
         self._open, self._alone = self._open + open_, self._alone + alone
         self._add(place, begins, length)
+        said = rows[kind == Kind.STATE]
+        self._add(
+            place, *self._lasting(said[np.argsort(self._events.time_ns[said], kind="stable")])
+        )
         for one in (Kind.INSTANT, Kind.COMPLETE):
             mine = rows[kind == one]
             self._add(place, mine, self._events.length_ns[mine])
+
+    def _lasting(self, rows: Rows) -> tuple[Rows, I64]:
+        """States of a track, which last until the next; one without a name is none."""
+        until = np.append(self._events.time_ns[rows], self._end_ns)[1:]
+        is_state = self._events.name[rows] >= 0
+        return rows[is_state], (until - self._events.time_ns[rows])[is_state]
 
     def _add(self, place: TrackPlace, rows: Rows, length: I64) -> None:
         """Events on a line."""
@@ -275,7 +328,7 @@ class _Planes:
         code = self._events.name[rows]
         label = track.name or (self._states.texts.list[code[0]] if code[0] >= 0 else "counter")
         said = {"unit": track.unit} if track.unit else None
-        values = counted(track, self._events.value[rows])
+        values = self._events.value[np.searchsorted(self._counting, rows)] * float(track.scale)
         _write_counter(plane, plane.name(label, stats=said), self._events.time_ns[rows], values)
 
     def write_counters(self, counters: GpuCounters) -> None:

@@ -5,21 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from stepscope.formats.messages import numbers, submessages
 from stepscope.formats.perfetto.packets import (
     Packet,
     PacketBatch,
     States,
     listed,
-    numbers,
-    submessages,
 )
 from stepscope.formats.xspace.cold_fields import DamageLog
 from stepscope.schema import names
 
-F64 = NDArray[np.float64]
 _UUID, _NAME, _PROCESS, _THREAD, _PARENT, _COUNTER, _STATIC_NAME = 1, 2, 3, 4, 5, 8, 10
 _PLANES: Final = ("/device:", "/host:")
 #: Planes of ours that viewers show without what tells that they are ours.
@@ -28,6 +23,10 @@ _OURS: Final = {
     for one in (*names.PYTHON_PLANES, names.TELEMETRY_PLANE, names.FLIGHT_PLANE)
 }
 _FARTHEST_PARENT: Final = 64
+_FIRST_OF_IDS: Final = 1 << 61
+# Counters that every writer knows by number, with their units; and units by number.
+_BUILT_IN: Final = {1: ("thread_time", "ns"), 2: ("thread_instruction_count", "")}
+_UNITS: Final = {1: "ns", 3: "bytes"}
 
 
 @dataclass(slots=True)
@@ -69,6 +68,7 @@ class Tracks:
     def __init__(self) -> None:
         self.known: dict[int, DescribedTrack] = {}
         self._of_process: dict[int, str] = {}
+        self._by_id: dict[tuple[int, ...], int] = {}
 
     def add(
         self, buffer: memoryview, batch: PacketBatch, states: States, damage: DamageLog
@@ -94,12 +94,12 @@ class Tracks:
             codes = states.texts.codes(text_low, text_high)
             for row, code in zip(at.tolist(), codes.tolist(), strict=True):
                 said[row] = states.texts.list[code]
-            columns = [numbers(inner, field, len(mine)).tolist() for field in (1, 2, 4, 5)]
+            columns = [numbers(inner, field, len(mine)).tolist() for field in (1, 2, 3, 4, 5)]
             for row, track in enumerate(mine):
                 self._describe(number, track, said[row], [one[row] for one in columns])
 
     def _describe(self, what: int, track: DescribedTrack, said: str, values: list[int]) -> None:
-        first, second, scale, adds = values
+        first, second, unit, scale, adds = values
         if what == _PROCESS:
             track.process, track.process_name = first, said or track.process_name
             if track.process_name:
@@ -108,7 +108,10 @@ class Tracks:
             track.process, track.thread = first, second
             track.name = track.name or said
         else:
-            track.unit, track.scale, track.adds = said, max(scale, 1), bool(adds)
+            known, implied = _BUILT_IN.get(first, ("", ""))
+            track.name = track.name or known
+            track.unit = said or _UNITS.get(unit, implied)
+            track.scale, track.adds = max(scale, 1), bool(adds)
 
     def place(self, uuid: int) -> TrackPlace:
         """Where the events of a track belong."""
@@ -122,6 +125,32 @@ class Tracks:
         if track.thread >= 0:
             return TrackPlace(names.HOST_PLANE, label, track.thread)
         return TrackPlace(names.OTHER_EVENTS_PLANE, label, 0)
+
+    def of_id(self, key: tuple[int, ...], name: str, parent: int) -> int:
+        """The track of what is asynchronous by its id; made where it is new.
+
+        Args:
+            key: What tells it from others.
+            name: What it is called.
+            parent: The track of its first event's writer.
+        """
+        number = self._by_id.get(key)
+        if number is None:
+            number = _FIRST_OF_IDS + len(self._by_id)
+            while number in self.known:
+                number += 1 << 32
+            self._by_id[key] = number
+            self.known[number] = DescribedTrack(name=name, parent=parent)
+        return number
+
+    def process(self, uuid: int) -> int:
+        """The number of the process that a track belongs to; -1 where it is unknown."""
+        for _ in range(_FARTHEST_PARENT):
+            track = self.known.get(uuid, DescribedTrack())
+            if track.process >= 0 or not track.parent:
+                return track.process
+            uuid = track.parent
+        return -1
 
     def _process(self, track: DescribedTrack) -> str:
         """The name of the process that a track belongs to."""
@@ -137,8 +166,3 @@ class Tracks:
     def is_ours(self) -> bool:
         """Whether processes are planes, as where a viewer of recordings wrote the trace."""
         return any(one.process_name.startswith(_PLANES) for one in self.known.values())
-
-
-def counted(track: DescribedTrack, values: F64) -> F64:
-    """The values of a counter in its unit."""
-    return (np.cumsum(values) if track.adds else values) * float(track.scale)

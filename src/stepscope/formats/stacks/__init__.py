@@ -12,6 +12,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from stepscope.formats.format import Format, Input, Peek
+from stepscope.schema.xspace import Wire
+from stepscope.wire.read import fields
 
 if TYPE_CHECKING:
     from stepscope.columns.space import Space
@@ -24,6 +26,18 @@ _PPROF: Final = re.compile(
     rb"(?:[\x48\x50\x60\x70][\x80-\xff]{0,9}[\0-\x7f]){0,4}"
     rb"\n[\4-\x0a]\x08[\x80-\xff]{0,3}[\0-\x7f]\x10[\x80-\xff]{0,3}[\0-\x7f]"
 )
+# Fields of a profile; of those that begin with an id, which besides numbers they have.
+_PROFILE_FIELDS: Final = {
+    **dict.fromkeys((1, 2, 3, 4, 5, 6, 11), Wire.LEN),
+    **dict.fromkeys((7, 8, 9, 10, 12, 13, 14, 15), Wire.VARINT),
+}
+_STRUCTURES: Final[dict[int, frozenset[int]]] = {
+    3: frozenset(), 4: frozenset({Wire.LEN}), 5: frozenset()
+}  # fmt: skip
+# Tags of what may come first besides a type of samples: a mapping, location, function or text,
+# and when and how often the writer looked.
+_PPROF_BEGINS: Final = (b"\x1a", b"\x22", b"\x2a", b"\x32", b"\x48", b"\x50", b"\x60", b"\x70")
+_STACKS_PER_OTHER: Final = 5
 # "python 4711/4712 [003] 12.345678:   10000 cycles:", and a frame below it.
 PERF_HEAD: Final = re.compile(
     r"(?:(?P<process>\d{1,10})/)?(?P<thread>\d{1,10})\s{1,16}(?:\[\d{1,6}\]\s{1,16})?"
@@ -61,21 +75,50 @@ def _is_gecko(first: bytes) -> bool:
 
 
 def _is_pprof(first: bytes) -> bool:
-    return bool(_PPROF.match(first))
+    if _PPROF.match(first):
+        return True
+    return first[:1] in _PPROF_BEGINS and _reads_as_profile(memoryview(first))
+
+
+def _reads_as_profile(view: memoryview) -> bool:
+    """Whether a message without a type of samples at its begin has fields of a profile alone.
+
+    A mapping, a location or a function must be among the first: they begin with an id, and other
+    recordings have texts in these fields.
+    """
+    has_structure = False
+    try:
+        for one in fields(view):
+            if _PROFILE_FIELDS.get(one.number) != one.wire:
+                return False
+            if one.number in _STRUCTURES:
+                inner = list(fields(view, one.payload, one.end))
+                wires = {part.wire for part in inner} - {Wire.VARINT}
+                if not inner or inner[0].number != 1 or wires - _STRUCTURES[one.number]:
+                    return False
+                has_structure = True
+    except ValueError:  # the first bytes end inside a field
+        pass
+    return has_structure
 
 
 def _is_collapsed(first: bytes) -> bool:
-    """Whole lines of "main;step;forward 12", at least one of them with a caller."""
+    """Whole lines of "main;step;forward 12", at least one of them with a caller.
+
+    Remarks do not count, and few lines may be something else: the reader says how many.
+    """
+    if b"\0" in first:
+        return False
     lines = first.split(b"\n")
-    has_caller = False
-    for line in lines[:-1] if len(lines) > 1 else lines:
-        if not line.strip():
+    has_caller, stacks, others = False, 0, 0
+    for line in map(bytes.strip, lines[:-1] if len(lines) > 1 else lines):
+        if not line or line.startswith((b"#", b"//")):
             continue
-        stack, _, count = line.strip().rpartition(b" ")
-        if not count.isdigit() or not stack.strip(b"; ") or b"\0" in stack:
-            return False
-        has_caller |= b";" in stack
-    return has_caller
+        stack, _, count = line.rpartition(b" ")
+        is_stack = count.isdigit() and bool(stack.strip(b"; "))
+        stacks, others = stacks + is_stack, others + (not is_stack)
+        has_caller |= is_stack and b";" in stack
+    return has_caller and _STACKS_PER_OTHER * others <= stacks
 
 
 def _is_perf(first: bytes) -> bool:

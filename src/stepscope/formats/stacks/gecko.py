@@ -59,7 +59,8 @@ def _add(stacks: Stacks, profile: dict[str, Any]) -> None:
         found = _thread(stacks, {**shared, **thread}, begin, period)
         if found is not None:
             stacks.threads.append(found)
-    for process in _objects(profile.get("processes")):
+    # What Firefox's own tools of 2018 save has the profile inside.
+    for process in (*_objects(profile.get("processes")), *_objects([profile.get("profile")])):
         _add(stacks, process)
 
 

@@ -1,43 +1,41 @@
 """pprof's profiles (``profile.proto``): totals by stack. JAX's ``device_memory_profile`` is one.
 
-Of several types of samples the one of time is shown, else the last, as pprof itself does.
+Of several types of samples the one is shown that the profile names, else the one of time, else the
+last, as pprof itself does. ``pprof_fields`` reads what samples refer to.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
-from stepscope.columns.space import Space
-from stepscope.errors import DecodeError, FormatError
+from stepscope.columns.space import I64, Space
+from stepscope.errors import FormatError
 from stepscope.formats.format import Input
-from stepscope.formats.stacks.samples import StackFrame, Stacks, sample_length, to_space
-from stepscope.wire.read import packed_varints, values
+from stepscope.formats.messages import listed, repeated, submessages, top_fields
+from stepscope.formats.stacks.pprof_fields import (
+    AT_ONCE,
+    LocationFrames,
+    Profile,
+    ProfileField,
+    SampleField,
+    location_frames,
+    profile_of,
+)
+from stepscope.formats.stacks.samples import DEEPEST, Stacks, sample_length, to_space
+from stepscope.formats.xspace.cold_fields import DamageLog
 
 TITLE: Final = "a pprof profile"
-_SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _TEXT, _PERIOD_TYPE, _PERIOD = 1, 2, 4, 5, 6, 11, 12
-_NS: Final = {"nanoseconds": 1, "microseconds": 1000, "milliseconds": 10**6, "seconds": 10**9}
-_BYTES: Final = ("bytes", "byte")
+_NS: Final = {
+    "nanosecond": 1, "ns": 1, "microsecond": 10**3, "us": 10**3, "millisecond": 10**6, "ms": 10**6,
+    "second": 10**9, "s": 10**9,
+}  # fmt: skip
+_BYTES: Final = ("byte", "b")
 _MOST_BYTES: Final = 1 << 30
-
-
-@dataclass
-class _Profile:
-    """The fields of a profile, by number where others refer to them."""
-
-    types: list[tuple[int, int]] = field(default_factory=list)
-    samples: list[tuple[list[int], list[int]]] = field(default_factory=list)
-    locations: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    functions: dict[int, tuple[int, int]] = field(default_factory=dict)
-    texts: list[str] = field(default_factory=list)
-    period_type: tuple[int, int] = (0, 0)
-    period: int = 0
-
-    def text(self, number: int) -> str:
-        """A text by its number."""
-        return self.texts[number] if 0 <= number < len(self.texts) else ""
+_LONGEST_NS: Final = 1 << 51  # 26 days
+_LARGEST: Final = 1 << 50
 
 
 def open_file(pieces: Input, *, file: str) -> Space:
@@ -47,99 +45,105 @@ def open_file(pieces: Input, *, file: str) -> Space:
         data += piece
         if len(data) > _MOST_BYTES:
             raise FormatError(TITLE, f"it is larger than {_MOST_BYTES:,} bytes", file=file)
-    profile, damage = _Profile(), ""
-    try:
-        for number, value in values(bytes(data)):
-            _take(profile, number, value)
-    except DecodeError as error:
-        damage = error.reason
-    shown, scale, said = _shown(profile)
-    stacks = Stacks(
-        TITLE, f"Imported from a pprof profile. It has totals by stack, not times. {said}"
-    )
-    frames = _frames(profile, stacks)
-    nodes, lengths = [], []
-    for locations, amounts in profile.samples:
-        if shown < len(amounts):
-            stack = [code for one in reversed(locations) for code in frames.get(one, ())]
-            nodes.append(stacks.tree.stack(stack))
-            lengths.append(min(amounts[shown], 1 << 50) * scale)
-    if damage:
-        stacks.warnings.append(f"The file cannot be read to its end ({damage}).")
-    del data, profile, frames
-    total = np.asarray([min(one, 1 << 51) for one in lengths], np.int64)
-    stacks.add_totals("all threads", 1, np.asarray(nodes, np.int64), total)
+    buffer, damage = memoryview(data), DamageLog()
+    profile = profile_of(buffer, damage)
+    shown = _shown(profile)
+    stacks = Stacks(TITLE, "")
+    frames = location_frames(profile, stacks)
+    nodes, amounts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for node, amount in _samples(buffer, frames, shown, stacks, damage):
+        nodes.append(node)
+        amounts.append(amount)
+    amount = np.concatenate(amounts)
+    scale, said = _scale(profile, shown, float(np.maximum(amount, 0).sum(dtype=np.float64)))
+    stacks.origin = f"Imported from a pprof profile. It has totals by stack, not times. {said}"
+    if negative := int((amount < 0).sum()):
+        text = "samples count below 0, as in what two profiles differ by; they are left out."
+        stacks.warnings.append(f"{negative:,} {text}")
+    error = damage.first(file)
+    if error is not None:
+        stacks.warnings.append(f"The profile is broken ({error.reason}): samples may be missing.")
+    del data, buffer, profile, frames
+    scale = min(scale, _LONGEST_NS)
+    amount = np.clip(amount, 0, _LARGEST)
+    is_far = amount > _LONGEST_NS // scale
+    length = np.where(is_far, _LONGEST_NS, np.where(is_far, 0, amount) * scale)
+    stacks.add_totals("all threads", 1, np.concatenate(nodes), length)
     return to_space(stacks, file=file)
 
 
-def _take(profile: _Profile, number: int, value: int | bytes) -> None:
-    if number == _PERIOD and isinstance(value, int):
-        profile.period = value
-    if not isinstance(value, bytes):
-        return
-    if number == _TEXT:
-        profile.texts.append(value.decode("utf-8", "replace"))
-    elif number == _SAMPLE_TYPE:
-        profile.types.append(_pair(value, 1, 2))
-    elif number == _PERIOD_TYPE:
-        profile.period_type = _pair(value, 1, 2)
-    elif number == _FUNCTION:
-        key, name = _pair(value, 1, 2)
-        profile.functions[key] = name, _pair(value, 1, 4)[1]
-    elif number == _LOCATION:
-        key = _pair(value, 1, 1)[0]
-        profile.locations[key] = [_pair(line, 1, 2) for at, line in values(value) if at == 4]
-    elif number == _SAMPLE:
-        profile.samples.append((_numbers(value, 1), _numbers(value, 2)))
+def _samples(
+    buffer: memoryview, frames: LocationFrames, shown: int, stacks: Stacks, damage: DamageLog
+) -> Iterator[tuple[I64, I64]]:
+    """Node and amount of the samples that have one, some at a time."""
+    # What is broken between the samples was noted when it was read for the first time.
+    for fields in top_fields(buffer, AT_ONCE, str, DamageLog()):
+        _, begin, end = submessages(fields, ProfileField.SAMPLE)
+        count = len(begin)
+        found = listed(buffer, begin, end, SampleField, "sample", damage)
+        values, many = repeated(buffer, found, SampleField.VALUE, count, damage)
+        has = many > shown
+        amount = values.view(np.int64)[(np.cumsum(many) - many + shown)[has]]
+        ids, many = repeated(buffer, found, SampleField.LOCATION, count, damage)
+        codes, length = _codes(frames, frames.rows.of(ids.view(np.int64)), many)
+        node = stacks.tree.stacks(codes, length)
+        yield node[has], amount
 
 
-def _pair(data: int | bytes, first: int, second: int) -> tuple[int, int]:
-    """Two numbers of a message; 0 for what is none."""
-    if not isinstance(data, bytes):
-        return 0, 0
-    found = {at: one for at, one in values(data) if isinstance(one, int)}
-    return found.get(first, 0), found.get(second, 0)
+def _codes(frames: LocationFrames, row: I64, many: I64) -> tuple[I64, I64]:
+    """Codes of the frames of each sample, outermost first, and how many each has.
+
+    Args:
+        frames: Of locations.
+        row: Locations of the samples, innermost first; -1 where there is none.
+        many: How many each sample has.
+    """
+    sample = np.repeat(np.arange(len(many)), many)
+    begin = np.cumsum(many) - many
+    outermost_first = row[(2 * begin + many - 1)[sample] - np.arange(len(row))]
+    is_known = outermost_first >= 0
+    row, sample = outermost_first[is_known], sample[is_known]
+    count = frames.count[row]
+    # No deeper than stacks are read: a location may claim to have as many as the file has bytes.
+    before = np.cumsum(count) - count
+    first = np.searchsorted(sample, np.arange(len(many)))
+    before -= np.append(before, 0)[first][sample]
+    count = np.clip(DEEPEST - before, 0, count)
+    total = int(count.sum())
+    place = np.repeat(frames.begin[row] - (np.cumsum(count) - count), count) + np.arange(total)
+    length = np.zeros(len(many), np.int64)
+    np.add.at(length, sample, count)
+    return frames.code[place], length
 
 
-def _numbers(data: bytes, wanted: int) -> list[int]:
-    """A repeated number of a message, packed or not; those of more than 63 bits are none."""
-    found: list[int] = []
-    for at, value in values(data):
-        if at == wanted:
-            found += packed_varints(value) if isinstance(value, bytes) else [value]
-    return [one if one < 1 << 63 else 0 for one in found]
-
-
-def _shown(profile: _Profile) -> tuple[int, int, str]:
-    """Which of the values of a sample is shown, what makes ns of it, and a sentence of that."""
-    units = [profile.text(unit) for _, unit in profile.types]
+def _shown(profile: Profile) -> int:
+    """Which of the values of a sample is shown."""
+    kinds = [profile.text(kind) for kind, _ in profile.types]
+    if profile.default_type and (named := profile.text(profile.default_type)) in kinds:
+        return kinds.index(named)
+    units = [_unit(profile.text(unit)) for _, unit in profile.types]
     timed = [at for at, unit in enumerate(units) if unit in _NS]
-    at = timed[-1] if timed else max(len(units) - 1, 0)
-    unit = units[at] if units else ""
-    kind = profile.text(profile.types[at][0]) if units else ""
+    return timed[-1] if timed else max(len(units) - 1, 0)
+
+
+def _scale(profile: Profile, shown: int, count: float) -> tuple[int, str]:
+    """What makes ns of what is shown, and a sentence of that."""
+    types = profile.types[shown : shown + 1]
+    unit = _unit(profile.text(types[0][1])) if types else ""
+    kind = profile.text(types[0][0]) if types else ""
     if unit in _NS:
-        return at, _NS[unit], f"Shown is {kind or 'time'}."
+        return _NS[unit], f"Shown is {kind or 'time'}."
     if unit in _BYTES:
-        return at, 1, f"Shown is {kind or 'memory'}: a byte as a nanosecond, a MB as a millisecond."
-    period_unit = profile.text(profile.period_type[1])
-    if profile.period and period_unit in _NS:
+        return 1, f"Shown is {kind or 'memory'}: a byte as a nanosecond, a MB as a millisecond."
+    period_unit = _unit(profile.text(profile.period_type[1]))
+    if profile.period > 0 and period_unit in _NS:
         length = min(profile.period, 1 << 40) * _NS[period_unit]
-        return at, length, f"Shown are {kind or 'samples'} of {length / 1e6:g} ms each."
-    count = sum(amounts[at] for _, amounts in profile.samples if at < len(amounts))
+        return length, f"Shown are {kind or 'samples'} of {length / 1e6:g} ms each."
     length, words = sample_length(count)
-    return at, length, f"Shown are {kind or 'samples'}, as {words} each."
+    return length, f"Shown are {kind or 'samples'}, as {words} each."
 
 
-def _frames(profile: _Profile, stacks: Stacks) -> dict[int, list[int]]:
-    """The frames of each location, outermost first: a location has one for each inlined call."""
-    found: dict[int, list[int]] = {}
-    for key, lines in profile.locations.items():
-        codes = []
-        for function, line in reversed(lines):
-            name, path = profile.functions.get(function, (0, 0))
-            frame = StackFrame(
-                profile.text(name), profile.text(path), line if line < 1 << 31 else 0
-            )
-            codes.append(stacks.code(frame))
-        found[key] = codes or [stacks.code(StackFrame(f"location {key}"))]
-    return found
+def _unit(text: str) -> str:
+    """A unit's name in the singular, as pprof takes both."""
+    text = text.lower()
+    return text if text in _NS else text.removesuffix("s")

@@ -34,6 +34,7 @@ _PYTHON: Final = re.compile(r"\.pyx?$|^<(frozen|string|stdin|ipython)", re.IGNOR
 _PROCESS: Final = re.compile(r"(process \d{1,10}):.*", re.DOTALL)
 _REACH_NS: Final = 1 << 51  # 26 days
 _FRAME_BITS: Final = 32
+_FRAMES: Final = (1 << _FRAME_BITS) - 1
 _SAMPLES: Final = ((10_000_000, "10 ms"), (1_000, "1 µs"), (1, "1 ns"))
 _DAY_NS: Final = 86_400 * 10**9
 
@@ -45,18 +46,28 @@ class StackFrame(NamedTuple):
     file: str = ""
     line: int = 0
 
-    @property
-    def is_python(self) -> bool:
-        """Whether it is Python's, by its file."""
-        return bool(_PYTHON.search(self.file))
-
-    def label(self) -> str:
+    def label(self, file: SampledFile) -> str:
         """What an event is called; functions of Python as tracers write them."""
-        file = short_path(self.file)
-        if self.is_python:
-            return f"{names.PYTHON_CALL_MARK}{file}:{self.line} {self.name}"
+        if file.is_python:
+            return f"{names.PYTHON_CALL_MARK}{file.short}:{self.line} {self.name}"
         process = _PROCESS.fullmatch(self.name)
-        return process[1] if process else without_folders(self.name) or file or "(unknown)"
+        return process[1] if process else without_folders(self.name) or file.short or "(unknown)"
+
+    def source(self, file: SampledFile) -> str:
+        """Where it is."""
+        return f"{file.short}:{self.line}" if self.line else file.short
+
+
+class SampledFile(NamedTuple):
+    """A file of frames: without what its path says of the machine, and whether it is Python's."""
+
+    short: str
+    is_python: bool
+
+    @classmethod
+    def of(cls, path: str) -> SampledFile:
+        """What is to say of a path."""
+        return cls(short_path(path), bool(_PYTHON.search(path)))
 
 
 class CallTree:
@@ -94,6 +105,27 @@ class CallTree:
         node = ROOT
         for frame in frames:
             node = self.below(node, frame)
+        return node
+
+    def stacks(self, frames: I64, length: I64) -> I64:
+        """The node of each of many stacks, outermost first, which lie one after the other.
+
+        New nodes are in the order of the stacks, however many are asked for at once.
+        """
+        node = np.full(len(length), ROOT)
+        begin = np.cumsum(length) - length
+        for level in range(min(int(length.max(initial=0)), DEEPEST)):
+            rows = np.flatnonzero(length > level)
+            key = node[rows] << _FRAME_BITS | frames[begin[rows] + level]
+            used, inverse = np.unique(key, return_inverse=True)
+            first = np.empty(len(used), np.int64)
+            first[inverse[::-1]] = np.arange(len(rows))[::-1]
+            order = np.argsort(first)
+            in_order = used[order]
+            pairs = zip((in_order >> _FRAME_BITS).tolist(), in_order.tolist(), strict=True)
+            found = np.empty(len(used), np.int64)
+            found[order] = [self.below(one, key & _FRAMES) for one, key in pairs]
+            node[rows] = found[inverse]
         return node
 
     def close(self) -> None:
@@ -216,20 +248,22 @@ def to_space(stacks: Stacks, *, file: str) -> Space:
     stacks.close()
     host = PlaneWriter(names.HOST_PLANE)
     host.stat(names.IMPORTED, stacks.origin)
-    is_python = any(frame.is_python for frame in stacks.frames)
+    # A file has many frames.
+    files = {path: SampledFile.of(path) for path in {frame.file for frame in stacks.frames}}
+    is_python = any(file.is_python for file in files.values())
     plane = PlaneWriter(names.PYTHON_SAMPLES_PLANE if is_python else names.STACK_SAMPLES_PLANE)
-    labels = [
-        plane.name(one.label(), stats={names.SOURCE: _source(one)} if one.file else None)
-        for one in stacks.frames
-    ]
-    stacks.frames.clear()
+    labels = []
+    stacks.frames.reverse()
+    while stacks.frames:
+        one = stacks.frames.pop()
+        labels.append(_named(plane, one, files[one.file]))
     known = np.clip(np.asarray(stacks.tree.frame), 0, len(labels) - 1)
     label = np.asarray(labels, np.int64)[known]
-    for row, one in enumerate(threads):
-        node, start, length = slices(stacks.tree, one)
+    for row, thread in enumerate(threads):
+        node, start, length = slices(stacks.tree, thread)
         plane.line(
-            one.number,
-            one.name or f"thread {one.number or row + 1}",
+            thread.number,
+            thread.name or f"thread {thread.number or row + 1}",
             metadata=label[node],
             start_ns=start,
             duration_ns=length,
@@ -237,8 +271,10 @@ def to_space(stacks: Stacks, *, file: str) -> Space:
     return space_of([host, plane], warnings=stacks.warnings)
 
 
-def _source(frame: StackFrame) -> str:
-    return f"{short_path(frame.file)}:{frame.line}" if frame.line else short_path(frame.file)
+def _named(plane: PlaneWriter, frame: StackFrame, file: SampledFile) -> int:
+    """The id of the events of a frame."""
+    said = {names.SOURCE: frame.source(file)} if frame.file else None
+    return plane.name(frame.label(file), stats=said)
 
 
 def slices(tree: CallTree, thread: SampledThread) -> tuple[I64, I64, I64]:

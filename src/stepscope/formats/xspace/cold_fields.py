@@ -76,6 +76,10 @@ class Fields:
         # Most of the fields that a message may have are in none of them.
         return self[chosen] if chosen.any() else self[:0]
 
+    def rows_of(self, number: int, wire: Wire) -> NDArray[np.intp]:
+        """Where the fields with this number and wire type stand: for who needs few columns."""
+        return np.flatnonzero(self.tag == np.uint64(number << 3 | wire))
+
     def other_than(self, known: Sequence[tuple[int, Wire]]) -> Fields:
         """The fields that are none of ``known``: unknown to this version, or oddly typed."""
         return self[~self._is(known)]
@@ -180,7 +184,7 @@ def index(
         return empty_fields(0)
     state = np.array(START, np.int64)
     capacity = int(min(_BATCH, max(16, (ends - begins).sum() // 2 + 1)))
-    parts = [empty_fields(0)]
+    parts: list[Fields] = []
     broken: list[tuple[int, int, int, int]] = []
     while state[0] < len(begins):
         rows = empty_fields(capacity)
@@ -197,7 +201,9 @@ def index(
                 part = part[:-1]
             state[:] = message + 1, *START[1:]
         parts.append(part)
-    fields = joined(parts)
+    # What is mostly full need not be copied.
+    is_full = len(parts) == 1 and 2 * len(parts[0]) >= capacity
+    fields = parts[0] if is_full else joined(parts)
     for message, offset, tag, code in broken:
         place = path(message) + _field_path(fields, message, offset, tag, schema)
         if tag and tag >> 3 in containers:

@@ -18,7 +18,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,8 +58,7 @@ class Stat:
     is_text: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenStat:
+class WrittenStat(NamedTuple):
     """A value of a plane or of an event's name; ``bits`` as in ``StatValues``."""
 
     key: int
@@ -67,8 +66,7 @@ class WrittenStat:
     bits: int
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenName:
+class WrittenName(NamedTuple):
     """What the events of one id are called, and what they share."""
 
     name: str
@@ -165,7 +163,7 @@ class PlaneWriter:
         self.named: list[WrittenName] = []
         self.stats: list[WrittenStat] = []
         self.events = 0
-        self._event_names: dict[object, int] = {}
+        self._event_names: dict[WrittenName, int] = {}
         self._texts: dict[str, int] = {}
 
     @property
@@ -183,14 +181,14 @@ class PlaneWriter:
             display: What a viewer shows instead.
             stats: Values that all events of this name share.
         """
-        key = (name, display, tuple(stats.items())) if stats else (name, display)
-        known = self._event_names.get(key)
-        if known is not None:
-            return known
-        number = self._event_names[key] = len(self._event_names) + 1
-        shared = tuple(self._stat(stat, value) for stat, value in (stats or {}).items())
-        self.named.append(WrittenName(name, display, shared))
-        return number
+        shared = tuple([self._stat(*one) for one in stats.items()]) if stats else ()
+        # One object for both: files of samples may have a name for each line of a program.
+        named = WrittenName(name, display, shared)
+        known = self._event_names.get(named)
+        if known is None:
+            known = self._event_names[named] = len(self._event_names) + 1
+            self.named.append(named)
+        return known
 
     def names(self, names: Iterable[str]) -> I64:
         """The ids of several event names."""

@@ -177,15 +177,16 @@ def _begins(counts: Iterable[int]) -> list[int]:
 
 def _rows_of(stats: Sequence[Sequence[WrittenStat]], first_text: Sequence[int]) -> Stats:
     """Stats of each plane as columns."""
-    shifted = [
-        (stat.key + begin - 1, int(stat.kind), stat.bits + (begin - 1) * (stat.kind == KIND_REF))
-        for mine, begin in zip(stats, first_text, strict=False)
-        for stat in mine
-    ]
-    keys, kinds, values = zip(*shifted, strict=True) if shifted else ((), (), ())
-    return Stats(
-        np.asarray(keys, np.int32), np.asarray(kinds, np.uint8), np.asarray(values, np.uint64)
+    count = sum(map(len, stats))
+    shift = np.repeat(
+        np.asarray(first_text[: len(stats)], np.int64) - 1, [len(one) for one in stats]
     )
+    # Column by column: a file of samples has as many as a program has lines.
+    key = np.fromiter((stat.key for mine in stats for stat in mine), np.int64, count)
+    kind = np.fromiter((stat.kind for mine in stats for stat in mine), np.uint8, count)
+    value = np.fromiter((stat.bits for mine in stats for stat in mine), np.uint64, count)
+    value += np.where(kind == KIND_REF, shift, 0).astype(np.uint64)
+    return Stats((key + shift).astype(np.int32), kind, value)
 
 
 def _event_metadata(planes: Sequence[PlaneWriter]) -> EventMetadata:
@@ -223,4 +224,4 @@ def _ids(counts: list[int]) -> I64:
 
 def _clean(text: str) -> str:
     """The text as it would be read back: lone surrogates are question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -131,3 +131,68 @@ def test_any_cut_gives_what_stands_before_it(tmp_path: Path) -> None:
     counts = [len(shown(opened(tmp_path, text[:size]))) for size in range(200, len(text), 37)]
     assert counts == sorted(counts)
     assert counts[-1] >= 39
+
+
+def test_what_stands_beside_the_events_is_left_out_with_a_word(tmp_path: Path) -> None:
+    """Samples of stacks and the kernel's events; names of threads are not unknown events."""
+    named = event("M", "thread_name", 0, cat="__metadata", args={"name": "main"})
+    whole = {
+        "samples": [{"sf": 1, "ts": 1, "tid": 1}] * 3,
+        "systemTraceEvents": "kworker-1 [000] 1.0: sched_switch",
+        "traceEvents": [named, event("X", "a", 1, dur=5, cat="aten")],
+    }
+    said = " ".join(opened(tmp_path, json.dumps(whole)).warnings)
+    assert "Samples of stacks beside the events are left out: 3." in said
+    assert "The kernel's events beside the events are left out." in said
+    assert "__metadata" not in said
+
+
+def test_an_end_that_says_a_name_ends_that_range(tmp_path: Path) -> None:
+    """Not the one that is open, nor any where none is called so; at one moment in any order."""
+    events = [
+        event("B", "outer", 0),
+        event("B", "inner", 1),
+        event("E", "unknown", 2),
+        event("E", "late", 3),
+        event("B", "late", 3),
+        event("E", "inner", 5),
+        event("E", "outer", 9),
+        event("B", "other", 2, tid=2),
+        event("B", "within", 3, tid=2),
+        event("E", "other", 4, tid=2),
+        event("E", "within", 5, tid=2),
+    ]
+    space = opened(tmp_path, json.dumps(events))
+    found = [(one["name"], one["start"], one["length"]) for one in shown(space)]
+    assert found == [
+        ("outer", 0, 9_000), ("inner", 1_000, 4_000), ("other", 2_000, 2_000),
+        ("late", 3_000, 2_000), ("within", 3_000, 1_000),
+    ]  # fmt: skip
+    assert any("Begins or ends" in one and one.endswith(": 3.") for one in space.warnings)
+
+
+def test_old_ranges_of_one_id_pair_by_their_names(tmp_path: Path) -> None:
+    events = [
+        event("S", "send", 0, cat="net", id=1),
+        event("S", "receive", 2, cat="net", id=1),
+        event("F", "send", 5, cat="net", id=1),
+        event("F", "receive", 9, cat="net", id=1),
+    ]
+    found = shown(opened(tmp_path, json.dumps(events)))
+    assert [(one["name"], one["length"]) for one in found] == [("send", 5_000), ("receive", 7_000)]
+
+
+@pytest.mark.parametrize("container", ["an array", "an object"])
+@pytest.mark.parametrize("between", ["", "\n", ",\0 "])
+def test_a_second_text_after_the_first_is_told(
+    tmp_path: Path, container: str, between: str
+) -> None:
+    text = CONTAINERS[container].format(json.dumps(event("X", "a", 1, dur=5)))
+    assert "}]" in text
+    space = opened(tmp_path, text + between + text)
+    assert len(shown(space)) == 1
+    said = f"Bytes after the end of the trace, as of a second one, left out: {len(text)}."
+    assert said in space.warnings
+    assert opened(tmp_path, text + "\n").warnings == ()
+    cut = opened(tmp_path, text[: text.rindex("}]") + 1] + ', {"ph": "X", "na')
+    assert not any("after the end" in one for one in cut.warnings)

@@ -226,9 +226,13 @@ def test_rows_in_a_journal_beside_the_file_count(tmp_path: Path) -> None:
     writer.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end) VALUES (10, 20)")
     writer.commit()
     assert (tmp_path / "a.sqlite-wal").stat().st_size > 0
-    space = opened(path)
+    link = tmp_path / "links" / "b.sqlite"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    spaces = [opened(path), FORMATS["nsight"].open(read_pieces(str(link)), str(link))]
     writer.close()
-    assert sum(len(one) for (plane, _), one in lines(space).items() if "GPU" in plane) == 2
+    for space in spaces:
+        assert sum(len(one) for (plane, _), one in lines(space).items() if "GPU" in plane) == 2
 
 
 HOSTILE: dict[str, str] = {

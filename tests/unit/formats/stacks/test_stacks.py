@@ -311,3 +311,20 @@ def test_samples_without_a_unit_are_so_short_that_they_fit_a_day(
     space = opened(path)
     whole = max(event["length"] for events in lines(space).values() for event in events)
     assert whole == (count + 3) * length_ns
+
+
+def test_what_firefoxs_own_tools_saved_has_its_profile_inside(tmp_path: Path) -> None:
+    inside = {"label": "a", "duration": 40.0, "markers": [], "profile": gecko(rows=True)}
+    for name, value in (("a", inside), ("b", gecko(rows=True))):
+        (tmp_path / f"{name}.json").write_text(json.dumps(value))
+    assert slices(opened(tmp_path / "a.json")) == slices(opened(tmp_path / "b.json"))
+
+
+def test_remarks_and_few_other_lines_do_not_hide_collapsed_stacks(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("# of a run\n// of two\n" + 5 * "main;step 1\n" + "no stack\n")
+    space = opened(path)
+    assert [one["length"] for one in next(iter(lines(space).values()))] == [50_000_000] * 2
+    assert any("3 lines are not stacks" in one for one in space.warnings)
+    path.write_text(4 * "main;step 1\n" + "no stack\n")
+    assert not FORMATS["collapsed"].starts(path.read_bytes())

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from stepscope.surfaces.cli.pages.page import Page
 
 _FOUND = 1
+_NAMED = 5
 _STYLE = {"ok": "green", "absent": "dim", "warning": "yellow", "problem": "red"}
 
 
@@ -28,11 +29,12 @@ _STYLE = {"ok": "green", "absent": "dim", "warning": "yellow", "problem": "red"}
     help="A recording to look at; without one, this machine.",
 )
 @click.option("--logdir", default=".", show_default=True, help="Where recordings are to go.")
+@arguments.run
 @arguments.formats("table", "json")
-def doctor(path: str | None, logdir: str, format: str) -> int:
+def doctor(path: str | None, logdir: str, run: str | None, format: str) -> int:
     """Say what would spoil a recording on this machine, or what a recording at PATH lost."""
     as_json = format == "json"
-    return of_machine(logdir, as_json) if path is None else _of_recording(path, as_json)
+    return of_machine(logdir, as_json) if path is None else _of_recording(path, run, as_json)
 
 
 def of_machine(logdir: str, as_json: bool) -> int:
@@ -71,7 +73,7 @@ def _machine_page(checks: tuple[Check, ...], problems: int, warnings: int) -> Pa
     return page
 
 
-def _of_recording(path: str, as_json: bool) -> int:
+def _of_recording(path: str, run: str | None, as_json: bool) -> int:
     import stepscope
     from stepscope.store import described
     from stepscope.surfaces.cli.pages.page import Page, terminal_width
@@ -79,7 +81,7 @@ def _of_recording(path: str, as_json: bool) -> int:
     from stepscope.surfaces.envelope import file_info
     from stepscope.surfaces.format import clean
 
-    with contextlib.closing(stepscope.open(path)) as session:
+    with contextlib.closing(stepscope.open(path, run=run)) as session:
         overview = session.overview_page()
         whole = overview.completeness
         notes = overview.diagnostics
@@ -91,6 +93,7 @@ def _of_recording(path: str, as_json: bool) -> int:
             "has": has,
             "lacks": lacks,
             "run": session.name,
+            "other_runs": [one.id for one in session.runs if one.id != session.name],
             "hosts": list(overview.hosts),
             "verdict": whole.verdict,
             "notes": [
@@ -112,6 +115,8 @@ def _of_recording(path: str, as_json: bool) -> int:
         (f"The recording is {whole.verdict}.", "bold"),
         (f"  ·  run {clean(session.name)}  ·  {len(facts['hosts'])} host(s)", "dim"),
     )
+    if facts["other_runs"]:
+        _others_page(page, facts["other_runs"], is_newest=run is None)
     for each in lost:
         page.text(clean(f"{each.path}: {each.reason}"), lead="! ", style="red")
         page.text(clean(each.hint), indent=2, lead="→ ")
@@ -123,6 +128,18 @@ def _of_recording(path: str, as_json: bool) -> int:
         page.text("On the machine that recorded, run: stepscope doctor", lead="→ ")
     page.print()
     return 0
+
+
+def _others_page(page: Page, others: list[str], *, is_newest: bool) -> None:
+    """Say that there are other recordings, and how to look at one of them."""
+    from stepscope.surfaces.format import clean
+
+    count = len(others) + 1
+    which = "; this is the newest" if is_newest else ""
+    more = ", …" if len(others) > _NAMED else ""
+    page.text(f"{count:,} recordings are at this path{which}. The others: "
+              f"{clean(', '.join(others[:_NAMED]))}{more}.", style="yellow")  # fmt: skip
+    page.text("Look at another with --run NAME; `stepscope ls` lists all.", lead="→ ")
 
 
 def _contents(session: Session) -> tuple[list[str], list[dict[str, str]]]:

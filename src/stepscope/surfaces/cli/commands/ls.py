@@ -61,6 +61,7 @@ def listing(found: Found, reports: tuple[FileReport, ...]) -> dict[str, Any]:
             {
                 **run_info(run, notes.get(run.id, NO_NOTE)),
                 "formats": [formats[source.path] for source in run.sources],
+                "apart": sorted({source.apart for source in run.sources} - {""}),
             }
             for run in found.runs
         ],
@@ -117,6 +118,8 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
             for one in source.companions:
                 text = f"beside it: {clean(one.host)}, {clean(formats[one.path])}"
                 page.text(clean(text), indent=4, style="dim")
+            if source.apart:
+                page.text(clean(source.apart), indent=4, style="dim")
     skipped = [report for report in reports if report.state == "skipped"]
     if skipped:
         page.heading(f"Not opened · {len(skipped)}")
