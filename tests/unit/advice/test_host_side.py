@@ -382,59 +382,6 @@ def test_short_python_functions_are_no_reason() -> None:
     asked_about.reason("python-bound", Silence)
 
 
-def elementwise(count: int, *, product_us: float, scope: str = "m") -> Asked:
-    """Two steps of 1 ms with ``count`` elementwise ops of 50 µs and one product."""
-    steps, pool = [], []
-    for step in range(2):
-        begin = step * 1000.0
-        steps.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
-        pool += [(f"{scope}/mul_{at}:Mul", begin + at * 50.0, 50.0) for at in range(count)]
-        pool.append(("m/product:MatMul", begin + count * 50.0, product_us))
-    return asked(space(host(line("python", *steps), line("tf_pool", *pool))))
-
-
-def test_unfused_elementwise_ops_cost_half_of_their_time() -> None:
-    found = elementwise(8, product_us=200).finding("no-xla")
-    # 400 of 600 µs of ops; half of the 400 is expected to go, all of it at most.
-    assert found.saving_ms == pytest.approx(0.2)
-    assert found.saving_high_ms == pytest.approx(0.4)
-    assert "8 elementwise ops run by themselves and take 67%" in found.message
-
-
-def test_one_elementwise_op_of_one_line_is_not_a_chain_to_fuse() -> None:
-    """Fused with its neighbours, a product of all pairs still computes as much."""
-    work = [("$contrast.py:29 contrastive_loss", 50.0, 900.0)]
-    work += [("aten/mul:mul", 60.0, 700.0)]
-    work += [(f"aten/{name}:{name}", 770.0 + 20 * at, 8.0) for at, name in enumerate(_SHORT)]
-    reason = loop_of(*work).reason("no-xla", Silence)
-    assert reason.startswith("One of them, mul at contrast.py:29, has 95% of their time")
-    even = [
-        work[0],
-        *((f"aten/{one}:{one}", 60 + 110.0 * at, 100.0) for at, one in enumerate(_SHORT)),
-    ]
-    assert loop_of(*even).finding("no-xla")
-
-
-_SHORT = ("exp", "neg", "sub", "log", "abs")
-
-
-def test_what_an_optimizer_does_elementwise_is_not_the_models_to_fuse() -> None:
-    elementwise(8, product_us=200, scope="adam").reason("no-xla", Silence)
-
-
-def test_products_are_not_fused_away() -> None:
-    elementwise(7, product_us=600).reason("no-xla", Silence)
-    elementwise(3, product_us=10).reason("no-xla", Silence)
-
-
-def test_iterators_alone_leave_nothing_to_fuse() -> None:
-    iterators = drawn(
-        "/host:CPU\n  python   S---------S---------\n  tf_data  .I-------.I-------..",
-        I=event("Iterator::Root::Map"),
-    )
-    assert "function_ops" not in iterators.reason("no-xla", Silence)
-
-
 def test_a_damaged_recording_is_said_to_be_so() -> None:
     data = worked_example(gpu=True)
     found = asked(data[: len(data) // 2]).finding("incomplete-profile")

@@ -3,8 +3,8 @@
 What it checks: the share of self time of each op, of each scope of op names and of each family of
 ops (all convolutions, all matrix products), on the device or, where none ran, on the host.
 Why it matters: it is where a change pays; halving it saves half of its share of the step.
-What to do: see how much of it is needed: what is thrown away, was computed before, or is the same in
-every step. What is needed make smaller or cheaper: fewer filters or units, a lower resolution, a
+What to do: see how much of it is needed: what is thrown away, was computed before, or is the same
+in every step. What is needed make smaller or cheaper: fewer filters or units, a lower resolution, a
 fused kernel, a cheaper layer of the same kind.
 When it is wrong: the model is meant to be that op (one large product that runs well).
 """
