@@ -50,7 +50,7 @@ def recordings(draw: st.DrawFn) -> Recorded:
 
 def kernel(made: Recorded) -> list[int]:
     saved = np.zeros(len(made.slack), dtype=np.int64)
-    core.replay.replay(
+    core.wait.replay(
         np.asarray(made.step, dtype=np.int64),
         np.asarray(made.waits_for, dtype=np.uint8),
         np.asarray(made.length, dtype=np.int64),

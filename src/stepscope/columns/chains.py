@@ -62,7 +62,7 @@ def chains(start_ps: I64, end_ps: I64, before: I64, after: I64, last: int) -> Ch
     # Activities take time, so that what waits for one always starts behind it.
     order = np.argsort(-start_ps[after], kind="stable")
     margin = (end_ps - start_ps + gap)[after[order]]
-    core.chain.latest_ends(before[order].data, after[order].data, margin.data, latest.data)
+    core.wait.latest_ends(before[order].data, after[order].data, margin.data, latest.data)
     way = np.empty(count, np.int64)
-    length = core.chain.way_back(holder.data, last, way.data)
+    length = core.wait.way_back(holder.data, last, way.data)
     return Chains(held_by, latest - end_ps, way[:length].copy())

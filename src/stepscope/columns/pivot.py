@@ -308,7 +308,7 @@ def _pivot(
 
     def count(share: int) -> None:
         first, last = stat_begin[cuts[share : share + 2]]
-        core.gather.count_wanted(stats.key[first:last].data, wanted.data, counts[share].data)
+        core.key.count_stats(stats.key[first:last].data, wanted.data, counts[share].data)
 
     source = stats.key.data, stats.kind.data, stats.value.data, wanted.data
     on_cores(count, range(shares), "stepscope-pivot")
@@ -319,7 +319,7 @@ def _pivot(
 
     def collect(share: int) -> None:
         first, last = int(cuts[share]), int(cuts[share + 1])
-        core.gather.collect_wanted(
+        core.key.collect_stats(
             first_owner + first, stat_begin[first : last + 1].data, *source,
             place[share].data, owner.data, kind.data, bits.data,
         )  # fmt: skip

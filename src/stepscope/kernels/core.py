@@ -44,13 +44,11 @@ def plain(name: str) -> ModuleType:
 read = _load("read_kernel")
 write = _load("write_kernel")
 nest = _load("nest_kernel")
-gather = _load("gather_kernel")
 pyramid = _load("pyramid_kernel")
 key = _load("key_kernel")
-chain = _load("chain_kernel")
 json = _load("json_kernel")
 json_values = _load("json_values_kernel")
-replay = _load("replay_kernel")
+wait = _load("wait_kernel")
 page = _load("page_kernel")
 _LATE: Final = {"message": "message_kernel"}
 
@@ -65,6 +63,6 @@ def __getattr__(name: str) -> ModuleType:
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
-    kernels = (read, write, nest, gather, pyramid, key, chain, json, json_values, replay, page)
+    kernels = (read, write, nest, pyramid, key, json, json_values, wait, page)
     late = (__getattr__(name) for name in _LATE)
     return all(kernel.is_compiled() for kernel in (*kernels, *late))

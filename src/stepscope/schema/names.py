@@ -58,6 +58,8 @@ XLA_OPS_LINES: Final = ("XLA Ops", "Sparse Core Ops")
 ASYNC_OPS_LINES: Final = ("Async XLA Ops",)
 SOURCE_LINES: Final = ("Source code", "Source")
 LAUNCH_STATS_LINES: Final = ("Launch Stats",)
+# What a stream waits for, beside what it runs.
+WAIT_LINES: Final = ("Synchronization",)
 COUNTER_LINE: Final = "_counters_"
 GAPS_LINE: Final = "not recorded"
 # Thread ids of lines that a viewer derived from others start here (stored as int32 in old files).

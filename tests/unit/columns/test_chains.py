@@ -88,7 +88,7 @@ def test_impossible_plans_are_refused() -> None:
 
 
 def test_the_kernels_source_runs_as_python() -> None:
-    plain = core.plain("chain_kernel")
+    plain = core.plain("wait_kernel")
     way = np.empty(3, np.int64)
     assert plain.way_back(np.asarray([-1, 0, 1], np.int64), 2, way) == 3
     assert way.tolist() == [2, 1, 0]

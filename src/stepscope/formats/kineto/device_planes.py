@@ -272,7 +272,7 @@ class _Streams:
             launched = slices.correlation[mine]
             plane.line(
                 names.DERIVED_LINE_ID + half + stream % half,
-                f"Synchronization #{stream}",
+                f"{names.WAIT_LINES[0]} #{stream}",
                 metadata=metadata.of(mine),
                 start_ns=slices.start_ns[mine],
                 duration_ns=slices.duration_ns[mine],

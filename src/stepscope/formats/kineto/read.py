@@ -308,11 +308,12 @@ class _Reader:
     def _metadata(self, rows: I64) -> None:
         """Names of processes and threads."""
         trace, columns = self._trace, self._scanned.columns
-        args = EventArgs(self._scanned, rows)
-        for place, number, name in zip(
+        args, every = EventArgs(self._scanned, rows), np.arange(len(rows))
+        for place, number, name, track in zip(
             self._place_of[rows].tolist(),
             columns["name"][rows].tolist(),
-            args.values("name", np.arange(len(rows))),
+            args.values("name", every),
+            args.values("track", every),
             strict=True,
         ):
             if not isinstance(name, str):
@@ -320,6 +321,8 @@ class _Reader:
             what = self._texts.string(number)
             if what == "thread_name":
                 trace.thread_names[trace.places[place]] = name
+                if isinstance(track, str):
+                    trace.tracks[trace.places[place]] = track
             elif what == "process_name":
                 trace.process_names[trace.places[place][0]] = name
 

@@ -37,6 +37,7 @@ class Trace:
         flows: place, start_ns, id, is_end of forward-backward arrows.
         counters: place, name, start_ns, and a series and value each.
         thread_names, process_names: By place, and by pid.
+        tracks: By place, the line of which a thread is only a part, as our exports say it.
         categories: Every category with the number of its events, arrows among them.
         texts: Every distinct text of the file.
         damage: What was wrong with it.
@@ -57,6 +58,7 @@ class Trace:
     counters: dict[str, NDArray[Any]] = field(default_factory=dict)
     thread_names: dict[ThreadKey, str] = field(default_factory=dict)
     process_names: dict[Any, str] = field(default_factory=dict)
+    tracks: dict[ThreadKey, str] = field(default_factory=dict)
     categories: dict[str, int] = field(default_factory=dict)
     category_names: list[str] = field(default_factory=list)
     texts: TraceTexts = field(init=False)

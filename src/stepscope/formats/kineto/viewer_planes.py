@@ -46,8 +46,7 @@ def viewer_planes(trace: Trace, slices: Slices) -> Iterator[PlaneWriter]:
         plane = PlaneWriter(name, id=whole(name.rpartition(":")[2]) + 1)
         metadata = slices.name_ids(plane, mine, str)
         stats = _Stats(trace, slices, plane, mine)
-        for number, (place, some) in enumerate(by_place(slices.place, mine)):
-            thread = trace.thread_names.get(slices.places[place], f"thread {number}")
+        for number, (thread, some) in enumerate(_lines(trace, slices, mine)):
             plane.line(
                 number + 1,
                 thread,
@@ -58,6 +57,21 @@ def viewer_planes(trace: Trace, slices: Slices) -> Iterator[PlaneWriter]:
                 stats=stats.of(some),
             )
         yield plane
+
+
+def _lines(trace: Trace, slices: Slices, rows: I64) -> Iterator[tuple[str, I64]]:
+    """The lines of a plane with their rows; threads that are parts of one are put together."""
+    parts: dict[str, list[I64]] = {}
+    for number, (place, some) in enumerate(by_place(slices.place, rows)):
+        key = slices.places[place]
+        track = trace.tracks.get(key)
+        if track is None:
+            yield trace.thread_names.get(key, f"thread {number}"), some
+        else:
+            parts.setdefault(track, []).append(some)
+    for track, lanes in parts.items():
+        whole_line = np.concatenate(lanes)
+        yield track, whole_line[np.argsort(slices.start_ns[whole_line], kind="stable")]
 
 
 class _Stats:

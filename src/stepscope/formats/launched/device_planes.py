@@ -193,7 +193,7 @@ def _write_streams(
             plane.add(MergedLine(plane, line, name, parts))
         else:
             derived = names.DERIVED_LINE_ID + _WAITS + line % _WAITS
-            plane.add(MergedLine(plane, derived, f"Synchronization #{label}", parts))
+            plane.add(MergedLine(plane, derived, f"{names.WAIT_LINES[0]} #{label}", parts))
 
 
 def _line_of(recorded: LaunchedRecording, row: int) -> tuple[int, str]:

@@ -66,8 +66,11 @@ def _metadata(timeline: Timeline, found: list[Thread]) -> list[dict[str, Any]]:
         say("process_name", section.id + 1, 0, name=name)
         say("process_sort_index", section.id + 1, 0, sort_index=section.id)
     for number, thread in enumerate(found):
-        lane = "" if thread.lane < 0 else f" #{thread.lane + 1}"
-        say("thread_name", thread.track.section + 1, number + 1, name=thread.track.name + lane)
+        pid, tid, name = thread.track.section + 1, number + 1, thread.track.name
+        if thread.lane < 0:
+            say("thread_name", pid, tid, name=name)
+        else:  # whoever reads it again puts the lanes of a track together
+            say("thread_name", pid, tid, name=f"{name} #{thread.lane + 1}", track=name)
         say("thread_sort_index", thread.track.section + 1, number + 1, sort_index=number)
     return events
 

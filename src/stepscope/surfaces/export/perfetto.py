@@ -47,7 +47,8 @@ def perfetto_trace(timeline: Timeline, begin_ps: int, end_ps: int) -> Iterator[b
     origin = timeline.axis.origin_ns
     uuid = len(timeline.sections) + 1
     for thread in found:
-        yield _descriptor(uuid, _label(thread), thread.track.section + 1, rank=thread.track.id)
+        # Lanes of one track have its name: viewers put tracks of one name together again.
+        yield _descriptor(uuid, thread.track.name, thread.track.section + 1, rank=thread.track.id)
         yield from _events(thread, uuid, origin, ends, stats)
         uuid += 1
     for track in timeline.tracks:
@@ -116,11 +117,6 @@ def _descriptor(
     if counter is not None:
         body += wire.blob(_COUNTER, wire.text(6, counter), always=True)
     return _packet(wire.blob(_DESCRIPTOR, body))
-
-
-def _label(thread: Thread) -> str:
-    lane = "" if thread.lane < 0 else f" #{thread.lane + 1}"
-    return thread.track.name + lane
 
 
 def _ids_by_event(events: I64, rows: I64) -> tuple[I64, I64]:

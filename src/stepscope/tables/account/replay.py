@@ -159,7 +159,7 @@ def saved_ps(
         np.maximum(part[INPUT], of_input * plan.beside_ps[1][rows], out=part[INPUT])
         if relief is not None:
             part[WORK] += relief[rows]
-        core.replay.replay(
+        core.wait.replay(
             line.step[rows].astype(np.int64), waits_for, line.end_ps[rows] - line.start_ps[rows],
             np.stack(gap), np.round(part, out=part).astype(np.int64), slack, clocks, lead,
         )  # fmt: skip

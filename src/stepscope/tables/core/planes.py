@@ -128,6 +128,7 @@ def _device_line_kind(line: Line, plane: PlaneKind) -> LineKind:
             + names.XLA_OPS_LINES
             + names.SOURCE_LINES
             + names.LAUNCH_STATS_LINES
+            + names.WAIT_LINES
         )
         is_derived = _has_derived_id(line) or name.startswith(named)
         return LineKind.DERIVED if is_derived else LineKind.STREAM
