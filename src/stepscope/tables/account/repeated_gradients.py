@@ -8,7 +8,6 @@ weight tells, as that of an input may be asked for twice for its own sake.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 
@@ -25,14 +24,8 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import timed_rows
 from stepscope.tables.torch.autograd import numbered_ops
 
-# A gradient of a gradient: penalties on gradients need those of the first pass again.
-_HIGHER = re.compile(r"BackwardBackward|gradient_tape/.*gradient_tape/")
-_NODE = re.compile(r"(?:^|[:/ ])\w+Backward\d*$")
-# In TensorFlow: the scope of a forward op, what its weight's gradient is, and which one.
-_OF_WEIGHT = re.compile(
-    r"(.*\bgradient_tape/.+)/(?:\w+BackpropFilter(?:V2)?|BiasAddGrad)(?:_(\d+))?(?::\w+)?$"
-)
-_OF_TAPE = re.compile(r"\bgradient_tape/(.+?)(?:_(\d+))?(?::\w+)?$")
+_TAPE = "gradient_tape/"
+_DIGITS = "0123456789"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +49,7 @@ class RepeatedGradients:
 
 def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
     """None where each is computed once, or where gradients of gradients are asked for."""
-    if any(map(_HIGHER.search, host.space.event_metadata.name)):
+    if any(map(_is_higher, host.space.event_metadata.name)):
         return None
     rows, group = _of_torch(host)
     if len(rows) == 0:
@@ -88,7 +81,7 @@ def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
 def _of_torch(host: Host) -> tuple[I64, I64]:
     """The nodes of autograd that ran, and which forward op each is of."""
     numbered, names = numbered_ops(host), host.space.event_metadata.name
-    is_node = np.asarray([_NODE.search(name) is not None for name in names] or [False])
+    is_node = np.asarray([*map(_is_node, names), False])
     of = host.space.events.metadata[numbered.row]
     nodes = np.flatnonzero(numbered.backward & is_node[of])
     # An op and what evaluates it have one number, and each is computed as often.
@@ -99,20 +92,43 @@ def _of_torch(host: Host) -> tuple[I64, I64]:
 def _of_tensorflow(host: Host) -> tuple[I64, I64]:
     """The ops of tapes that compute some gradient of a weight again, and which op each is of."""
     names = host.space.event_metadata.name
-    weights = Counter(told[1] for name in names if (told := _OF_WEIGHT.search(name)))
+    told = [_of_tape(name) for name in names]
+    weights = Counter(one[0] for one in set(told) if _is_of_weight(one[0]))
     if max(weights.values(), default=0) < 2:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    of_name: dict[int, str] = {}
-    known = {told[1] for name in names if (told := _OF_TAPE.search(name)) and told[2] is None}
-    for entry, name in enumerate(names):
-        told = _OF_TAPE.search(name)
-        if told is not None and told[1] in known:
-            of_name[entry] = told[1]
-    rows = timed_rows(host, entries_named(host, lambda name: _OF_TAPE.search(name) is not None))
-    listed = sorted(set(of_name.values()))
-    number = {name: at for at, name in enumerate(listed)}
-    code = np.full(len(names), -1, dtype=np.int64)
-    for entry, name in of_name.items():
-        code[entry] = number[name]
+    known = {base: at for at, base in enumerate(sorted({one[0] for one in told if not one[1]}))}
+    code = np.asarray([known.get(base, -1) if base else -1 for base, _ in told], dtype=np.int64)
+    rows = timed_rows(host, entries_named(host, lambda name: _TAPE in name))
     group = code[host.space.events.metadata[rows]]
     return rows[group >= 0], group[group >= 0]
+
+
+# Names are strangers', and may be long: nothing here goes over one more than a few times.
+
+
+def _is_higher(name: str) -> bool:
+    """A gradient of a gradient: penalties on gradients need those of the first pass again."""
+    return "BackwardBackward" in name or name.count(_TAPE) > 1
+
+
+def _is_node(name: str) -> bool:
+    """Whether it is a node of autograd: ``MmBackward0``, whatever stands before it."""
+    return name.rstrip(_DIGITS).endswith("Backward")
+
+
+def _of_tape(name: str) -> tuple[str, str]:
+    """The gradient that an op computes, and which time it is asked for: "" the first.
+
+    ("", "") for ops of no tape.
+    """
+    _, tape, path = name.partition(_TAPE)
+    if not tape:
+        return "", ""
+    path = path.rpartition(":")[0] or path
+    stem = path.rstrip(_DIGITS)
+    is_numbered = stem != path and stem.endswith("_")
+    return (stem[:-1], path[len(stem) :]) if is_numbered else (path, "")
+
+
+def _is_of_weight(base: str) -> bool:
+    return base.endswith(("BackpropFilter", "BackpropFilterV2", "/BiasAddGrad"))

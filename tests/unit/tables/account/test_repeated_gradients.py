@@ -87,3 +87,9 @@ def test_a_layer_that_is_called_twice_has_a_gradient_for_each_call() -> None:
         "v": of_tape("twin/conv/Conv2D_1/Conv2DBackpropFilter", "Conv2DBackpropFilter"),
     }
     assert found("wv........wv........", **siamese) is None
+
+
+def test_names_of_strangers_may_be_long() -> None:
+    """Each is read a few times, however many scopes, digits or tapes it seems to have."""
+    for part in ("a/", "_1", "gradient_tape/", "Backward", ":", "w"):
+        assert found("x.y.......x.y.......", x=event(part * 50_000), y=event("b" * 99)) is None
