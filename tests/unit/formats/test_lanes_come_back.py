@@ -17,8 +17,13 @@ from tests.profiles.drawing import draw
 
 
 def by_line(session: stepscope.Session) -> Counter[tuple[str, str, str]]:
+    """Events by section and track, but for the steps, which an export has as a track."""
     rows = session.events().select("section", "track", "name").rows()
-    return Counter((str(section), str(track), str(name)) for section, track, name in rows)
+    return Counter(
+        (str(section), str(track), str(name))
+        for section, track, name in rows
+        if not str(track).startswith("Steps")
+    )
 
 
 @pytest.mark.parametrize(("kind", "ending"), [("perfetto", ".pftrace"), ("chrome-json", ".json")])
@@ -44,4 +49,4 @@ def test_lanes_of_a_line_come_back_as_the_line(tmp_path: Path, kind: str, ending
     exported.write_bytes(b"".join(written))
     with stepscope.open(tmp_path / "a.xplane.pb") as before, stepscope.open(exported) as after:
         assert by_line(after) == by_line(before)
-        assert len(before.events()) == 6
+        assert by_line(before).total() == 6
