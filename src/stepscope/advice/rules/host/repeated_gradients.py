@@ -13,11 +13,15 @@ projected or weighted one by one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import REMOVED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import StepAccount
 
 _SOME_FRAC = 0.05
 # What goes with the passes that are left out: the last of them may train something of its own.
@@ -31,6 +35,12 @@ def repeated_gradients(results: Results) -> Iterator[Answer]:
     step, found = account.step_time_ms, account.repeated_gradients
     if not account.step_count or not step > 0:
         yield Unknown("No step with ops was recorded.")
+        return
+    if found is None and not _names_gradients(account):
+        yield Unknown(
+            "No op says which forward op it is the gradient of, as those of PyTorch and of "
+            "TensorFlow's functions do."
+        )
         return
     if found is None or found.time_ms < _SOME_FRAC * step:
         spent = 0.0 if found is None else found.time_ms
@@ -77,6 +87,12 @@ def repeated_gradients(results: Results) -> Iterator[Answer]:
             "tensorflow": "gradients = tape.gradient(tf.add_n(losses), variables)",
         },
     )
+
+
+def _names_gradients(account: StepAccount) -> bool:
+    """Whether anything of the step is said to be a gradient, and of what."""
+    said = (f"{one.name} {one.between}" for one in account.owners.records())
+    return any("Backward" in one or "gradient_tape/" in one for one in said)
 
 
 RULE = Rule(
