@@ -17,3 +17,16 @@ def sum_labels(
     own: memoryview,
     longest: memoryview,
 ) -> bool: ...
+def count_stats(key: memoryview, wanted: memoryview, counts: memoryview) -> None: ...
+def collect_stats(
+    first_row: int,
+    stat_begin: memoryview,
+    key: memoryview,
+    kind: memoryview,
+    value: memoryview,
+    wanted: memoryview,
+    place: memoryview,
+    owner: memoryview,
+    kinds: memoryview,
+    values: memoryview,
+) -> None: ...
