@@ -19,11 +19,11 @@ asyncio at atan atanh aten atomic att attention attn attributes audio auto autog
 autotun available average avg avx await awaiting axis backend backprop backward baddbmm balanced
 ball bandwidth banks barrier base basearray baseline bat batch batchdecode batches batching
 batchprefill bb bbs bcall bcopy bdot be before began begin begun below bernoulli beside between bf
-bfloat bfnrt bgradient bh bias biasadd biasnhwc big bin binary binaryop bincount bit bitcast bitem
-bitmatrix bitonic bits bitwise blackwell bljk block blocked blocks bmm bn bname bnorm board body
-bof bool boosted both bottleneck bound bpad bprop bqqqiqqii brain branch breakdown brecv bridge
-broadcast broadcasting broken bs bscalar bsend btolist buffer build builder building builtins busy
-but bw bwd by byte bytes bzip cache call callable callback callbacks called calls can cancellation
+bfloat bfnrt bh bias biasadd biasnhwc big bin binary binaryop bincount bit bitcast bitem bitmatrix
+bitonic bits bitwise blackwell bljk block blocked blocks bmm bn bname bnorm board body bof bool
+boosted both bottleneck bound bpad bprop bqqqiqqii brain branch breakdown brecv bridge broadcast
+broadcasting broken bs bscalar bsend btolist buffer build builder building builtins busy but bw
+bwd by byte bytes bzip cache call callable callback callbacks called calls can cancellation
 candidate cannot cap capture captured case cast cat catarray categories category cause cbid cbrt
 ccl ccp cdf ceil cell celu certain chain change changing channel char charged check checker
 checkify checkpoint checkpoints child chip cholesky choose chrome chunk cid cijk claims clamp

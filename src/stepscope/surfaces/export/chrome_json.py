@@ -69,7 +69,7 @@ def _metadata(timeline: Timeline, found: list[Thread]) -> list[dict[str, Any]]:
         pid, tid, name = thread.track.section + 1, number + 1, thread.track.name
         if thread.lane < 0:
             say("thread_name", pid, tid, name=name)
-        else:  # whoever reads it again puts the lanes of a track together
+        else:  # readers put the lanes of a track together again
             say("thread_name", pid, tid, name=f"{name} #{thread.lane + 1}", track=name)
         say("thread_sort_index", thread.track.section + 1, number + 1, sort_index=number)
     return events

@@ -112,7 +112,7 @@ def _is_higher(name: str) -> bool:
 
 
 def _is_node(name: str) -> bool:
-    """Whether it is a node of autograd: ``MmBackward0``, whatever stands before it."""
+    """Whether it is a node of autograd: ``MmBackward0``, with any words before it."""
     return name.rstrip(_DIGITS).endswith("Backward")
 
 

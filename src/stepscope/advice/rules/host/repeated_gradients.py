@@ -90,7 +90,7 @@ def repeated_gradients(results: Results) -> Iterator[Answer]:
 
 
 def _names_gradients(account: StepAccount) -> bool:
-    """Whether anything of the step is said to be a gradient, and of what."""
+    """Whether anything of the step says that it is a gradient, and of what."""
     said = (f"{one.name} {one.between}" for one in account.owners.records())
     return any("Backward" in one or "gradient_tape/" in one for one in said)
 
