@@ -178,9 +178,8 @@ def _for_others(part: PartRow, account: StepAccount) -> PartWords:
 
 
 _NEEDED = (
-    "Look at how much of it is needed: rows, positions, experts or passes whose result is thrown "
-    "away, was computed before, or is the same in every step. Leave that out for some steps and "
-    "time the loop."
+    "Look at how much of it is needed: what is thrown away, was computed before, or is the same in "
+    "every step. Leave that out for some steps and time the loop."
 )
 _HALVED = (
     "If all of it is: make one variant with half the size (units, filters, resolution); if the "
