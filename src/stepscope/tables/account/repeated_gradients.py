@@ -26,6 +26,14 @@ from stepscope.tables.torch.autograd import numbered_ops
 
 _TAPE = "gradient_tape/"
 _DIGITS = "0123456789"
+# Functions of TensorFlow that open a scope for their one op: its number tells which op it is.
+# Below any other scope a number only tells one convolution from the next.
+_OWN_SCOPES = frozenset(
+    (
+        *("conv1d", "conv2d", "conv3d", "convolution", "conv2d_transpose", "conv3d_transpose"),
+        *("depthwise", "biasadd", "matmul"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +99,15 @@ def _of_torch(host: Host) -> tuple[I64, I64]:
 
 def _of_tensorflow(host: Host) -> tuple[I64, I64]:
     """The ops of tapes that compute some gradient of a weight again, and which op each is of."""
-    names = host.space.event_metadata.name
-    told = [_of_tape(name) for name in names]
-    weights = Counter(one[0] for one in set(told) if _is_of_weight(one[0]))
+    paths = [_path(name) for name in host.space.event_metadata.name]
+    bases = {path: base for path in set(paths) if _is_known((base := _base(path))[0])}
+    weights = Counter(base for base, _ in bases.values() if _is_of_weight(base))
     if max(weights.values(), default=0) < 2:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    known = {base: at for at, base in enumerate(sorted({one[0] for one in told if not one[1]}))}
-    code = np.asarray([known.get(base, -1) if base else -1 for base, _ in told], dtype=np.int64)
+    known = {base: at for at, base in enumerate(sorted(set(bases.values())))}
+    code = np.asarray(
+        [known[bases[path]] if path in bases else -1 for path in paths], dtype=np.int64
+    )
     rows = timed_rows(host, entries_named(host, lambda name: _TAPE in name))
     group = code[host.space.events.metadata[rows]]
     return rows[group >= 0], group[group >= 0]
@@ -116,18 +126,30 @@ def _is_node(name: str) -> bool:
     return name.rstrip(_DIGITS).endswith("Backward")
 
 
-def _of_tape(name: str) -> tuple[str, str]:
-    """The gradient that an op computes, and which time it is asked for: "" the first.
+def _path(name: str) -> str:
+    """What stands behind the tape's scope, without the op's type; "" for ops of no tape."""
+    path = name.partition(_TAPE)[2]
+    return path.rpartition(":")[0] or path
 
-    ("", "") for ops of no tape.
+
+def _base(path: str) -> tuple[str, int]:
+    """The gradient that an op computes, and of which factor where it is a product's.
+
+    The number at the end is left out: it counts the times the gradient is asked for. A product has
+    two gradients under one name, of either factor in turn.
     """
-    _, tape, path = name.partition(_TAPE)
-    if not tape:
-        return "", ""
-    path = path.rpartition(":")[0] or path
     stem = path.rstrip(_DIGITS)
-    is_numbered = stem != path and stem.endswith("_")
-    return (stem[:-1], path[len(stem) :]) if is_numbered else (path, "")
+    if stem == path or not stem.endswith("_"):
+        return path, 0
+    # More digits than these count nothing.
+    number = int(path[len(stem) :][:9])
+    return stem[:-1], number % 2 if stem.endswith("MatMul_") else 0
+
+
+def _is_known(base: str) -> bool:
+    """Whether the gradient's number tells how often it is asked for."""
+    scope = base.rpartition("/")[0].rpartition("/")[2]
+    return scope.rstrip(_DIGITS).removesuffix("_").lower() in _OWN_SCOPES
 
 
 def _is_of_weight(base: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.account.repeated_gradients import RepeatedGradients, repeated_gradients
@@ -87,6 +89,32 @@ def test_a_layer_that_is_called_twice_has_a_gradient_for_each_call() -> None:
         "v": of_tape("twin/conv/Conv2D_1/Conv2DBackpropFilter", "Conv2DBackpropFilter"),
     }
     assert found("wv........wv........", **siamese) is None
+
+
+@pytest.mark.parametrize("scope", ["", "encoder/", "encoder/block_2/"])
+def test_below_a_scope_of_several_ops_a_number_tells_one_from_the_next(scope: str) -> None:
+    """Three convolutions that no layer names have three gradients, not one three times."""
+    plain = {
+        "w": of_tape(f"{scope}Conv2DBackpropFilter", "Conv2DBackpropFilter"),
+        "v": of_tape(f"{scope}Conv2DBackpropFilter_1", "Conv2DBackpropFilter"),
+        "u": of_tape(f"{scope}Conv2DBackpropFilter_2", "Conv2DBackpropFilter"),
+    }
+    assert found("wvu.......wvu.......", **plain) is None
+
+
+def test_a_product_has_a_gradient_of_each_factor() -> None:
+    """Both have one name; the third and fourth of a function are those of the second pass."""
+    again = found(
+        "bmnclo....bmnclo....",
+        b=of_tape("dense/BiasAdd/BiasAddGrad", "BiasAddGrad"),
+        m=of_tape("dense/MatMul/MatMul", "MatMul"),
+        n=of_tape("dense/MatMul/MatMul_1", "MatMul"),
+        c=of_tape("dense/BiasAdd/BiasAddGrad_1", "BiasAddGrad"),
+        l=of_tape("dense/MatMul/MatMul_2", "MatMul"),
+        o=of_tape("dense/MatMul/MatMul_3", "MatMul"),
+    )
+    assert again is not None
+    assert (again.ops, again.times) == (6, 2.0)
 
 
 def test_names_of_strangers_may_be_long() -> None:
