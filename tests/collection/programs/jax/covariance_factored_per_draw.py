@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "input-bound", "idle-device"],
     "rules": ["python-bound", "input-bound", "idle-device"],
     "words": ["multivariate_normal", "returns", "Market", "svd"],
-    "part": "score",
+    "part": "develop",
 }
 
 ASSETS, PATHS, HIDDEN = 280, 256, 256

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["encode", "fingerprints"],
-    "part": "score",
+    "part": "develop",
 }
 
 MEMBERS, BATCH, BITS, DIM = 10, 96, 512, 320

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["toeplitz", "wavelet_matrix", "convolved", "scatter", "gather"],
-    "part": "score",
+    "part": "develop",
 }
 
 SAMPLES, TAPS, TRACES, WIDTH = 1024, 48, 16, 24

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["backtrack", "value_and_grad", "objective_and_gradient"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, RAYS = 48, 1400

@@ -15,7 +15,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 INPUTS, CLASSES, BATCH, TEMPERATURE = 384, 100, 512, 3.0

@@ -16,7 +16,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 PAST, AHEAD, SIDE, BATCH, WIDTH = 6, 3, 48, 4, 16

@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["perturbations", "threefry", "threefry2x32", "random_normal", "random_bits", "erf_inv"],
-    "part": "score",
+    "part": "develop",
 }
 
 

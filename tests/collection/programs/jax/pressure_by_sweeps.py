@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "graph-loop", "tiny-ops"],
     "rules": ["dominant-op", "graph-loop", "tiny-ops"],
     "words": ["pressure", "jacobi", "while", "roll", "sweep"],
-    "part": "score",
+    "part": "develop",
 }
 
 GRID, SWEEPS, CHANNELS, DT = 128, 100, 16, 0.05

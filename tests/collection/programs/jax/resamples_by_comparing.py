@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["resample", "reduce_sum", "cumulative"],
-    "part": "score",
+    "part": "develop",
 }
 
 PARTICLES = 1024

@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "idle-device", "file-reads", "host-input-limit", "missing-prefetch"],
     "rules": ["input-bound", "python-bound", "idle-device", "file-reads", "host-input-limit", "missing-prefetch"],
     "words": ["sqlite3", "last_clicks", "ClickStore", "execute", "fetchall"],
-    "part": "score",
+    "part": "develop",
 }
 
 USERS, ITEMS, CLICKS, LENGTH, BATCH, DIM = 500, 3000, 15_000, 24, 24, 64

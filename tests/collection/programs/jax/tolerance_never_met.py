@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "graph-loop"],
     "rules": ["graph-loop"],
     "words": ["fixed_point", "while", "equilibrium"],
-    "part": "score",
+    "part": "develop",
 }
 
 LENGTH, DIM, BATCH, MAX_ITER = 48, 96, 8, 40

@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["next_values", "advantages", "conv", "critic"],
-    "part": "score",
+    "part": "develop",
 }
 
 

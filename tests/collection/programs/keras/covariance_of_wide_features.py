@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["off_diagonal", "covariance", "VICReg", "vic_reg", "MatMul"],
-    "part": "score",
+    "part": "develop",
 }
 
 DIM, BATCH, SIDE = 2048, 64, 32

@@ -15,7 +15,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 PARTICLES, FEATURES, CLASSES, BATCH = 64, 8, 5, 96

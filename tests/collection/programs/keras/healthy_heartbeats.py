@@ -16,7 +16,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 LEADS, SAMPLES, LABELS, BATCH = 12, 512, 9, 24

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "input-bound", "python-in-pipeline", "no-cache", "host-input-limit", "missing-prefetch"],
     "rules": ["python-bound", "input-bound", "python-in-pipeline", "no-cache", "host-input-limit", "missing-prefetch"],
     "words": ["gaussian_kde", "rarity", "Faces", "scipy"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["project", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad", "UpSampling2D", "up_sampling2d", "Conv2D"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["item_scores", "MatMul", "BiasAdd", "BiasAddGrad", "Tensordot"],
-    "part": "score",
+    "part": "develop",
 }
 
 ITEMS, LENGTH, DIM, BATCH = 2400, 30, 64, 48

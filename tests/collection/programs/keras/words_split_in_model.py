@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "no-cache", "input-bound"],
     "rules": ["dominant-op", "no-cache", "input-bound"],
     "words": ["TextVectorization", "text_vectorization", "StaticRegexReplace", "RegexReplace", "StringSplit", "StringLower", "vectoriser", "LookupTableFind"],
-    "part": "score",
+    "part": "develop",
 }
 
 VOCAB, LENGTH, BATCH, MESSAGES = 2000, 240, 48, 480

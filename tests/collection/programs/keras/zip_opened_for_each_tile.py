@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-in-pipeline", "file-reads", "python-bound", "host-input-limit", "missing-prefetch"],
     "rules": ["input-bound", "python-in-pipeline", "file-reads", "python-bound", "host-input-limit", "missing-prefetch"],
     "words": ["zipfile", "ZipFile", "_RealGetContents", "Tiles", "read_tile"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIZE, BATCH, TILES = 32, 12, 96

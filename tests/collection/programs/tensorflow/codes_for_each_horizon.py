@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["targets", "Encoder", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput"],
-    "part": "score",
+    "part": "develop",
 }
 
 HOP, FRAMES, AHEAD, WIDTH, BATCH = 20, 96, 6, 64, 6

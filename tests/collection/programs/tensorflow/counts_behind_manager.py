@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound"],
     "rules": ["python-bound"],
     "words": ["managers", "_callmethod", "DictProxy", "bonuses", "SharedCounts"],
-    "part": "score",
+    "part": "develop",
 }
 
 ARMS, CONTEXT, BATCH = 80, 64, 512

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "diag_part", "SpatialMix", "MatrixDiag", "linalg.diag"],
-    "part": "score",
+    "part": "develop",
 }
 
 DIM, DEPTH, KERNEL, PATCH, BATCH = 64, 2, 5, 4, 12

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["SparseReorder", "sparse_reorder", "normalise", "sparse.reorder"],
-    "part": "score",
+    "part": "develop",
 }
 
 args = argparse.Namespace(nodes=3000, edges=70_000, features=256, hidden=48, classes=7, lr=0.02)

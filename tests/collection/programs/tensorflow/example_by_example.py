@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "batch-after-map", "host-input-limit", "no-cache", "missing-prefetch"],
     "rules": ["input-bound", "batch-after-map", "host-input-limit", "no-cache", "missing-prefetch"],
     "words": ["ParseExample", "ParseSingleExample", "parse_one", "ParallelMap"],
-    "part": "score",
+    "part": "develop",
 }
 
 FLAGS = {"batch": 96, "cats": 20, "nums": 10, "buckets": 2000, "dim": 8, "rows": 4096}

@@ -14,7 +14,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 WIDTH, DEPTH, POINTS, NU, LR = 160, 4, 1024, 0.01 / np.pi, 1e-3

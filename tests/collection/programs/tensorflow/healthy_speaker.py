@@ -15,7 +15,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 MELS, FRAMES, SPEAKERS, WIDTH, BATCH = 40, 120, 200, 160, 24

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "graph-loop", "tiny-ops"],
     "rules": ["graph-loop", "tiny-ops"],
     "words": ["batch_jacobian", "While", "volume", "while/body", "StatelessWhile"],
-    "part": "score",
+    "part": "develop",
 }
 
 

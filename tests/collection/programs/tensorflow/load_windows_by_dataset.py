@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "batch-after-map", "serial-map", "host-input-limit", "no-cache", "missing-prefetch", "no-interleave"],
     "rules": ["input-bound", "batch-after-map", "serial-map", "host-input-limit", "no-cache", "missing-prefetch", "no-interleave"],
     "words": ["Window", "WindowDataset", "FlatMap", "windows", "flat_map"],
-    "part": "score",
+    "part": "develop",
 }
 
 PAST, AHEAD, BATCH, FEATURES = 96, 24, 24, 6

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["RFFT", "IRFFT", "stft", "spectral_loss", "magnitudes"],
-    "part": "score",
+    "part": "develop",
 }
 
 PARAMS = {"samples": 6144, "frame": 256, "hop": 64, "width": 64, "batch": 6}

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "input-bound"],
     "rules": ["python-bound", "input-bound"],
     "words": ["standardised", "log1p", "_std", "numpy.mean", "next_batch"],
-    "part": "score",
+    "part": "develop",
 }
 
 CELLS, GENES, TYPES, BATCH = 3000, 800, 14, 256

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["half_loss", "Encoder", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput"],
-    "part": "score",
+    "part": "develop",
 }
 
 WIDTH, DIM, BATCH, SIDE = 32, 256, 20, 40

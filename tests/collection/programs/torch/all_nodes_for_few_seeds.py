@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["embed_all", "SAGELayer", "aten::index", "IndexBackward0"],
-    "part": "score",
+    "part": "develop",
 }
 
 NODES, NEIGHBOURS, FEATURES, HIDDEN, CLASSES = 5000, 6, 64, 96, 20

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["attack", "pgd"],
-    "part": "score",
+    "part": "develop",
 }
 
 

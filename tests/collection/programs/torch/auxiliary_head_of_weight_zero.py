@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["auxiliary_loss", "auxiliary", "FCNHead"],
-    "part": "score",
+    "part": "develop",
 }
 
 opt = argparse.Namespace(classes=19, size=96, batch=3, lr=0.01, aux_weight=0.0)

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["mix", "TuckER", "aten::bmm", "aten::einsum"],
-    "part": "score",
+    "part": "develop",
 }
 
 

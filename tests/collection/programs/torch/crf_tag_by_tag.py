@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "eager-execution", "tiny-kernels", "launch-bound", "python-bound", "tiny-ops", "unfused-ops"],
     "rules": ["eager-execution", "tiny-kernels", "launch-bound", "python-bound", "tiny-ops", "unfused-ops"],
     "words": ["forward_alg", "log_sum_exp", "aten::logsumexp"],
-    "part": "score",
+    "part": "develop",
 }
 
 VOCAB, TAGS, LENGTH = 4000, 7, 8

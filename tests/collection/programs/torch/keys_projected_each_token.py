@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["BahdanauAttention", "Ua", "aten::addmm"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["perceive", "aten::im2col", "aten::col2im", "unfold", "Im2ColBackward0", "im2col"],
-    "part": "score",
+    "part": "develop",
 }
 
 CELLS = 16

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["r1_penalty", "ConvolutionBackward0Backward0", "ConvolutionBackwardBackward0", "aten::_convolution_double_backward"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIZE, LATENT, BATCH, WIDTH = 32, 64, 8, 24

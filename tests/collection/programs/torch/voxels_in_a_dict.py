@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "input-bound"],
     "rules": ["python-bound", "input-bound"],
     "words": ["voxelise", "tolist", "setdefault"],
-    "part": "score",
+    "part": "develop",
 }
 
 RANGE, CELL, PER_PILLAR = 40.0, 1.0, 16

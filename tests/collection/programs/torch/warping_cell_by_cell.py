@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "eager-execution", "tiny-kernels", "launch-bound", "python-bound", "tiny-ops", "unfused-ops"],
     "rules": ["eager-execution", "tiny-kernels", "launch-bound", "python-bound", "tiny-ops", "unfused-ops"],
     "words": ["soft_dtw", "soft_min", "aten::logsumexp"],
-    "part": "score",
+    "part": "develop",
 }
 
 JOINTS, PAST, AHEAD, GAMMA = 22, 12, 7, 0.1
