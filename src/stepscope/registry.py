@@ -225,10 +225,12 @@ class ChangeClass:
     Attributes:
         least: The share that goes at least; all of it may.
         assumption: What the range of savings takes for granted, as a clause.
+        beside: The share that goes at most of what the part's neighbours may lose with it.
     """
 
     least: float
     assumption: str
+    beside: float = 1.0
 
 
 @dataclass(frozen=True)

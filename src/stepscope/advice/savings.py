@@ -33,7 +33,8 @@ def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Findi
     account = Results(results).optional.step_account
     is_part = "part_ms" in finding.measured  # whose range was played already
     if account is not None and rule.parts and not is_part and not account.has_device:
-        high = widened(account, rule.parts, high)
+        beside = 1.0 if rule.change is None else rule.change.beside
+        high = widened(account, rule.parts, high, beside)
     if low is None:
         low = saving * (_LEAST if rule.change is None else rule.change.least)
     low, severity = min(low, saving), finding.severity

@@ -12,32 +12,42 @@ from typing import Final
 from stepscope.registry import ChangeClass
 
 REMOVED: Final = ChangeClass(
-    0.9, "nearly all of the work leaves the loop; at most what surrounds it goes too"
+    0.85, "nearly all of the work leaves the loop; at most what surrounds it goes too"
 )
 ONCE: Final = ChangeClass(
-    0.95, "it is done once, before the loop; at most what surrounds it in the loop goes too"
+    1.0, "it is done once, before the loop; at most what surrounds it in the loop goes too", 0.9
 )
 SUPPLIED: Final = ChangeClass(
-    0.95, "batches are ready when the step asks for them; at best making them takes no core from it"
+    1.0, "batches are ready when the step asks for them; at best making them takes no core from it"
 )
 OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which does not slow down")
 BATCHED: Final = ChangeClass(
-    0.5, "fewer, larger calls do the same; at most the short ops they make go with them"
+    0.7, "fewer, larger calls do the same; at most the short ops they make go with them"
 )
 VECTORISED: Final = ChangeClass(
-    0.75, "one call over all elements replaces the loop; at most its ops cost next to nothing then"
+    0.75, "one call over all elements replaces the loop; at most its ops cost little then", 0.8
 )
 NARROWED: Final = ChangeClass(0.5, "fewer bits suffice, and the ops run well in them")
+# What a model is made of is seldom needless as a whole, and what is beside it stays.
 SHRUNK: Final = ChangeClass(
-    0.65, "most of it, or all, is not needed; at most its neighbours shrink with it"
+    0.45, "half of it, or all, is not needed; its neighbours mostly stay", 0.3
+)
+# Where ops are short their number costs, not what they compute.
+FEWER: Final = ChangeClass(
+    0.45, "half of these ops, or all, are not needed; at most all that the runtime does goes too"
+)
+TRIMMED: Final = ChangeClass(
+    0.5,
+    "half of what the function runs, or all, is not needed; what surrounds it mostly stays",
+    0.4,
 )
 REPLACED: Final = ChangeClass(
-    0.85,
+    0.8,
     "another op, or a run of it outside the loop, does the same for next to nothing; at most "
     "its neighbours go with it",
 )
 UNSEEN: Final = ChangeClass(
-    0.95, "most of what runs there, or all, is not needed; at most what surrounds it goes too"
+    0.95, "most of what runs there is not needed; at most most of what surrounds it goes too", 0.7
 )
 TUNED: Final = ChangeClass(0.5, "the ops come near to what the device can do")
 READ_LATER: Final = ChangeClass(0.3, "the host need not wait in every step")

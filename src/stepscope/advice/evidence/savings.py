@@ -16,6 +16,7 @@ from stepscope.result import Finding
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
+    from stepscope.registry import ChangeClass
 
 # A part that fewer steps have is not in the typical one.
 _TYPICAL_FRAC = 0.5
@@ -46,19 +47,20 @@ class Saving:
 
 
 def saving_of(
-    account: StepAccount, part: PartRow, least: float, expected: float, at_most: float = 1.0
+    account: StepAccount, part: PartRow, change: ChangeClass, expected: float, at_most: float = 1.0
 ) -> Saving:
     """What a change to a part saves.
 
     Args:
         account: Of the step.
         part: One of its parts.
-        least: Share of it that goes at least.
+        change: Its class: which share goes at least, and of what is beside it at most.
         expected: Share that is expected to go.
         at_most: Share that can go of it, and of what goes with it.
     """
     alone, typical, most = played(part)
-    low = least * typical
+    low = change.least * typical
+    most = alone + change.beside * max(most - alone, 0.0)
     high = max(at_most * beyond(account, part, most), expected * alone)
     return Saving(min(low, high), max(expected * alone, min(low, high)), high)
 
@@ -114,16 +116,24 @@ def played(part: PartRow) -> tuple[float, float, float]:
     return part.alone_ms, part.typical_ms if is_typical else part.alone_ms, part.most_ms
 
 
-def widened(account: StepAccount, kinds: Collection[str], high_ms: float) -> float:
+def widened(
+    account: StepAccount, kinds: Collection[str], high_ms: float, beside: float = 1.0
+) -> float:
     """What a change saves at most that takes so much from a part of one of these kinds.
 
     The part is the one of that size: what goes with it goes with the change in proportion.
+
+    Args:
+        account: Of the step.
+        kinds: Of the parts that the change is made to.
+        high_ms: What it takes from them at most.
+        beside: The share that goes at most of what may go with them.
     """
     parts = [part for part in account.parts.records() if part.kind in kinds and part.time_ms > 0]
     nearest = min(parts, key=lambda part: abs(part.time_ms - high_ms), default=None)
     if nearest is None:
         return high_ms
-    extra = max(played(nearest)[2] - nearest.time_ms, 0.0)
+    extra = beside * max(played(nearest)[2] - nearest.time_ms, 0.0)
     most = high_ms + extra * min(high_ms / nearest.time_ms, 1.0)
     step = account.step_time_ms
     if nearest.kind == "input" and most < step:

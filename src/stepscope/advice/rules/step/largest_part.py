@@ -93,7 +93,7 @@ _HOPES = {
     "eager": _Hope(changes.VECTORISED, 0.85, 0.75, 0.7, False),
     "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
     "program": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
-    "function": _Hope(changes.SHRUNK, 0.7, 0.5, 0.5, False),
+    "function": _Hope(changes.TRIMMED, 0.7, 0.5, 0.5, False),
 }
 # Ops that seldom are what a model is for can go for the most part.
 _UNUSUAL = _Hope(changes.REPLACED, 0.85, 0.75, 0.7, False)
@@ -155,7 +155,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
                 )
                 words = replace(words, title=title)
             stage = _around(part, more) + _stage(part, results)
-            found = _finding(part, account, words, stage)
+            found = _finding(part, account, words, stage, _hope(part, more))
             calls = _calls(part, account, results)
             yield _of_several(found, calls, account.step_time_ms) if calls else found
 
@@ -193,12 +193,13 @@ def _around(part: PartRow, more: float) -> str:
     return f" By themselves they take {by_itself:.0%}; the rest is the runtime's around them{why}."
 
 
-def _finding(part: PartRow, account: StepAccount, words: PartWords, stage: str) -> Finding:
-    hope = _hope(part)
+def _finding(
+    part: PartRow, account: StepAccount, words: PartWords, stage: str, hope: _Hope
+) -> Finding:
     step, at_most = account.step_time_ms, 1.0
     if hope.change is changes.NARROWED and not part.on_device:
         at_most = _HALVED_AT_MOST
-    saving = saving_of(account, part, hope.change.least, hope.expected, at_most)
+    saving = saving_of(account, part, hope.change, hope.expected, at_most)
     # Without steps it is unknown what of the rest belongs to the part and would go with it.
     most = max(part.time_ms, saving.expected_ms) if account.is_window else step
     found = Finding(
@@ -327,7 +328,14 @@ def _rival(part: PartRow, account: StepAccount) -> str:
     )
 
 
-def _hope(part: PartRow) -> _Hope:
+def _hope(part: PartRow, more: float) -> _Hope:
+    """What a change does to a part, where the runtime takes so much more than the ops do."""
+    hope = _hope_of_kind(part)
+    is_number = part.kind == "op" and more > 1 and hope.change is changes.SHRUNK
+    return replace(hope, change=changes.FEWER) if is_number else hope
+
+
+def _hope_of_kind(part: PartRow) -> _Hope:
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
     if waits_for_others(part):
@@ -347,7 +355,7 @@ def _hope(part: PartRow) -> _Hope:
 
 def _worth(part: PartRow, account: StepAccount) -> float:
     """The share of a part that it is ranked by."""
-    worth = _hope(part).worth
+    worth = _hope_of_kind(part).worth
     if part.kind == "op" and part.stretches >= part_words.MANY_STRETCHES and part.typical_ms >= 0:
         # An op that every step runs often, and that few steps spend time in, was interrupted.
         worth *= min(part.typical_ms / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
