@@ -127,7 +127,7 @@ def _is_node(name: str) -> bool:
 
 
 def _path(name: str) -> str:
-    """What stands behind the tape's scope, without the op's type; "" for ops of no tape."""
+    """What comes after the tape's scope, without the op's type; "" for ops of no tape."""
     path = name.partition(_TAPE)[2]
     return path.rpartition(":")[0] or path
 
