@@ -10,8 +10,8 @@ from clock import run
 LABEL = {
     "planted": "model.fit is called again for every batch",
     "cause": "setup inside of the loop",
-    "accept": ["python-bound"],
-    "rules": ["python-bound", "input-bound"],
+    "accept": ["python-bound", "restarted-pipeline"],
+    "rules": ["python-bound", "input-bound", "restarted-pipeline"],
     "words": ["learn_batch", "fit"],
     "part": "develop",
 }

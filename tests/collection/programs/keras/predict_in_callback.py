@@ -10,8 +10,8 @@ from clock import run
 LABEL = {
     "planted": "a callback runs predict on a probe after every batch",
     "cause": "a slow callback",
-    "accept": ["python-bound", "slow-callback", "print-every-step"],
-    "rules": ["python-bound", "slow-callback", "print-every-step"],
+    "accept": ["python-bound", "slow-callback", "print-every-step", "restarted-pipeline"],
+    "rules": ["python-bound", "slow-callback", "print-every-step", "restarted-pipeline"],
     "words": ["on_train_batch_end", "Probe", "predict", "callback"],
     "part": "develop",
 }

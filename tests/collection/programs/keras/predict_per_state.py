@@ -12,8 +12,8 @@ from clock import run
 LABEL = {
     "planted": "experience replay calls model.predict for every single memory",
     "cause": "Python around tiny calls",
-    "accept": ["python-bound", "tiny-ops"],
-    "rules": ["python-bound", "eager-execution", "small-batch", "tiny-ops"],
+    "accept": ["python-bound", "tiny-ops", "restarted-pipeline"],
+    "rules": ["python-bound", "eager-execution", "small-batch", "tiny-ops", "restarted-pipeline"],
     "words": ["replay", "predict"],
     "part": "develop",
 }

@@ -11,8 +11,8 @@ from clock import run
 LABEL = {
     "planted": "next(iter(loader)) in each step begins a new pass, which shuffles the whole data set",
     "cause": "the data set is shuffled for each batch",
-    "accept": ["python-bound", "input-bound", "loader-workers"],
-    "rules": ["python-bound", "input-bound", "loader-workers", "dominant-op"],
+    "accept": ["python-bound", "input-bound", "loader-workers", "restarted-pipeline"],
+    "rules": ["python-bound", "input-bound", "loader-workers", "dominant-op", "restarted-pipeline"],
     "words": ["get_batch", "randperm", "RandomSampler", "DataLoader", "iter(", "tolist"],
     "part": "develop",
 }
