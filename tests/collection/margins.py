@@ -8,8 +8,8 @@ step the rest was shorter than the least that was foreseen of it (``evidence.sav
 least share of a class, and the number of errors, are quantiles of both over the recordings to
 develop on: conformal prediction, with whole programs as its units. Held out, each program gets the
 quantiles of all others; how often its own savings are within them is what a stranger's program can
-expect. The shares in ``evidence.changes`` lie near those for 10 to 20 % of misses; the errors are two, as
-for any mean. How the ranges do as they are, the scorer prints by class.
+expect. The shares in ``evidence.changes`` lie near those for 10 to 20 % of misses; the errors are
+two, as for any mean. How the ranges do as they are, the scorer prints by class.
 """
 
 from __future__ import annotations

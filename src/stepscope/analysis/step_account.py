@@ -18,12 +18,12 @@ from stepscope.tables.account.below_input import below_input, input_frac
 from stepscope.tables.account.climbs import climb_of
 from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.launch_sites import at_launches
-from stepscope.tables.account.made_of import launched_from, made_of, shapes, through
-from stepscope.tables.account.op_families import PRODUCTS, family_of
+from stepscope.tables.account.made_of import launched_from, made_of, shapes, through, type_of_model
+from stepscope.tables.account.op_families import family_of
 from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part, parts
-from stepscope.tables.account.places import between_of, caller_of, located, place_of
-from stepscope.tables.account.programs import with_programs
+from stepscope.tables.account.places import between_of, located, place_of
+from stepscope.tables.account.programs import is_program, lines_of, said_lines, with_programs
 from stepscope.tables.account.repeated_gradients import RepeatedGradients, repeated_gradients
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import Series, series, standard_error_ps
@@ -51,6 +51,9 @@ class PartRow(Row):
     caller: Annotated[str, Column("Called from", kind="name")]
     between: Annotated[str, Column("Where", kind="text", help="The op or calls around most of it.")]
     made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
+    estimated: Annotated[
+        str, Column("Estimated", kind="text", hidden=True, help="Of a program: which lines work.")
+    ]
     shapes: Annotated[
         str, Column("Shapes", kind="text", hidden=True, help="Of what its longest run works on.")
     ]
@@ -400,8 +403,10 @@ def _saving(without: WhatIf) -> dict[str, object]:
 def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -> dict[str, object]:
     first = one.first
     known = compiled_from(host, first.event)
+    parameters = environment(host).settings.get(names.PARAMETERS, "")
     owner = located(one, is_launched=bool(launched := launched_from(one)))
-    place = place_of(one, owner, known)
+    lines = lines_of(host, one)
+    place, caller = place_of(one, owner, known, lines)
     op = next((each.name for each in one.owners if each.kind == "op"), "")
     return {
         "kind": one.kind,
@@ -409,9 +414,9 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
         "function": place[0],
         "file": place[1],
         "line": place[2] or None,
-        "caller": caller_of(one, owner, known),
+        "caller": caller,
         "between": between_of(one),
-        "made_of": made_of(one),
+        "made_of": made_of(one) + known.said_inside,
         "shapes": shapes(host, one),
         "through": through(one),
         "launched": launched,
@@ -427,23 +432,13 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
         "every": told.every,
         "burst_ms": ms(told.burst_ps),
         "first_step_frac": told.first_frac,
-        "data_type": known.data_type or _type_of_model(host, one),
+        "data_type": known.data_type or type_of_model(one, parameters),
         "on_device": first.on_device,
         "is_source": one.kind not in ("python", "library")
-        and (bool(known.line) or (first.is_inline and bool(first.line))),
-        "is_program": first.kind == "op" and first.is_inline and not first.type,
+        and (bool(known.line or lines) or (first.is_inline and bool(first.line))),
+        "is_program": is_program(one),
+        "estimated": said_lines(lines),
     }
-
-
-# NumPy's names of the types that matter here, and XLA's.
-_TYPES = {"float64": "f64", "complex128": "c128"}
-
-
-def _type_of_model(host: Host, one: Part) -> str:
-    """What the model's products compute in, where only the recorder noted it."""
-    if one.kind != "op" or one.name not in PRODUCTS:
-        return ""
-    return _TYPES.get(environment(host).settings.get(names.PARAMETERS, ""), "")
 
 
 def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:

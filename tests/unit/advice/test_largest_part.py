@@ -24,6 +24,7 @@ PART: dict[str, Any] = {
     "caller": "train.py:40 main",
     "between": "",
     "made_of": "prepare 100%",
+    "estimated": "",
     "through": "",
     "shapes": "",
     "launched": "",

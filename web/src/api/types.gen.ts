@@ -1223,6 +1223,8 @@ export interface StepAccountPartRow {
   readonly between: readonly (string | null)[];
   /** Made of. Its largest owners. */
   readonly made_of: readonly (string | null)[];
+  /** Estimated. Of a program: which lines work. */
+  readonly estimated: readonly (string | null)[];
   /** Shapes. Of what its longest run works on. */
   readonly shapes: readonly (string | null)[];
   /** Through. Library's call that runs its ops. */

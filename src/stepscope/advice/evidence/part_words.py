@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.compiled_words import SPLIT, WHOLE, at_largest, estimate
 from stepscope.advice.evidence.replacements import (
     KEEP_RESULTS,
     ROWS_ALONE,
@@ -185,11 +186,6 @@ _HALVED = (
     "If all of it is: make one variant with half the size (units, filters, resolution); if the "
     "step shortens accordingly, less of it is what helps."
 )
-_WHOLE = "Which of its ops take the time was not recorded."
-_SPLIT = (
-    "To see inside it, record with a newer version of the framework, which may name the ops, or "
-    "compile its parts as functions of their own for one recording."
-)
 # An update that is made of these takes all variables at once already.
 _TOGETHER = re.compile(r"_foreach_|_fused_|_multi_tensor")
 _FOREACH = (
@@ -220,7 +216,8 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
         source = f" The program launches it at {part.launched}."
     if part.is_program:
         what, largest = f"Runs of the compiled function {part.first}", ""
-        source = f"{source} {_WHOLE}"
+        is_said = f"{part.file.rpartition('/')[2]}:{part.line}" in part.estimated
+        source = f"{'' if is_said else source} {WHOLE}{estimate(part)}"
     if part.between and not source:
         source = f" Most of it runs {part.between}."
     facts = " ".join(_unusual(part))
@@ -229,7 +226,7 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
     )
     then = "See in roofline_model whether it runs well; a fused or library variant may do."
     if part.is_program:
-        first = _SPLIT
+        first = at_largest(part) or SPLIT
     elif part.data_type in DOUBLE:
         first = (
             "Compute in float32: cast the inputs, and look for float64 constants and NumPy arrays."
@@ -319,9 +316,10 @@ def _program(part: PartRow, account: StepAccount) -> PartWords:
     what = "functions" if ", " in part.name else "function"
     return PartWords(
         f"{part.name} takes {part.step_frac:.0%} of the step",
-        f"Runs of the compiled {what} {part.name} take {_share(part, account)}. {_WHOLE}",
+        f"Runs of the compiled {what} {part.name} take {_share(part, account)}. {WHOLE}"
+        f"{estimate(part)}",
         (
-            _SPLIT,
+            at_largest(part) or SPLIT,
             "Give it half the batch, or a smaller model, and time it: the steps of what it "
             "computes shorten accordingly, what it does once does not.",
         ),

@@ -69,7 +69,7 @@ class Computed:
         op: Which op.
         row: Event row of its longest run.
         on_device: Whether a device ran it.
-        opcode: What it computes, where XLA's instruction says more than the op's name; "" else.
+        opcode: What it computes, where XLA's program says more than the op's name; "" else.
         others: How many other ops of its family it stands for besides itself.
     """
 
@@ -160,8 +160,11 @@ _TELLING = ("dot", "convolution", "sort", "fft", "cholesky", "triangular-solve",
 
 
 def _with_opcode(host: Host, one: Computed) -> Computed:
-    opcode = compiled_from(host, one.row).opcode if one.kind == "op" else ""
-    return replace(one, opcode=opcode) if opcode in _TELLING else one
+    if one.kind != "op":
+        return one
+    known = compiled_from(host, one.row)
+    opcode = known.inside or (known.opcode if known.opcode in _TELLING else "")
+    return replace(one, opcode=opcode) if opcode else one
 
 
 def _labelled(

@@ -10,13 +10,11 @@ import numpy as np
 
 from stepscope.columns import pivot
 from stepscope.schema import names
-from stepscope.tables.account.frames import is_installed
+from stepscope.tables.account.inside import inside, place_of_instruction
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.hlo import hlo_modules
-from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.shape import PRIMITIVES
-from stepscope.tables.hlo.source import SourceFrame, source_frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +27,8 @@ class CompiledOp:
         caller: ``file:line function`` of the program that calls it while it is traced.
         data_type: As XLA writes it.
         opcode: Of XLA's instruction.
+        inside: Of a fusion whose work is mostly of another line than its name: what does it.
+        inside_frac: The share of its work that is.
     """
 
     file: str = ""
@@ -37,6 +37,15 @@ class CompiledOp:
     caller: str = ""
     data_type: str = ""
     opcode: str = ""
+    inside: str = ""
+    inside_frac: float = 0.0
+
+    @property
+    def said_inside(self) -> str:
+        """What it computes, as the end of a sentence about its name; "" where that says it."""
+        if not self.inside:
+            return ""
+        return f"; of what that fusion computes {self.inside_frac:.0%} is {self.inside}"
 
 
 # PyTorch's names of the types that matter here, and what the other frameworks call them.
@@ -69,24 +78,15 @@ def _of_program(host: Host, event: int) -> CompiledOp | None:
     instruction = module.instructions.get(hlo) if module is not None else None
     if module is None or instruction is None:
         return None
-    at, caller = _source(module, instruction)
+    most = inside(module, instruction)
+    at, caller = place_of_instruction(module, instruction)
+    if most is not None:
+        at, caller = most.frame, most.caller
     shape = instruction.shape
     leaves = [leaf.element_type for _index, leaf in shape.leaves()]
     kind = PRIMITIVES.get(leaves[0], ("", 0))[0] if leaves else ""
-    return CompiledOp(at.file, at.line, at.function, caller, kind, instruction.opcode)
-
-
-def _source(module: HloModule, instruction: Instruction) -> tuple[SourceFrame, str]:
-    """The innermost line that is not a library's, else the innermost there is; and its caller."""
-    frames = source_frames(module, instruction)
-    if not frames:
-        file, _, line = instruction.source.rpartition(":")
-        return SourceFrame(file, int(line) if line.isdigit() else 0, ""), ""
-    own = [one for one in frames if not is_installed(one.file)]
-    if not own:
-        return frames[0], ""
-    around = next((one for one in own[1:] if one.function != own[0].function), None)
-    return own[0], "" if around is None else f"{around.file}:{around.line} {around.function}"
+    told = ("", 0.0) if most is None else (most.name, most.share)
+    return CompiledOp(at.file, at.line, at.function, caller, kind, instruction.opcode, *told)
 
 
 def _argument_type(host: Host, event: int) -> str:

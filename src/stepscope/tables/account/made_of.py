@@ -6,7 +6,7 @@ import re
 
 from stepscope.columns import pivot
 from stepscope.schema import names
-from stepscope.tables.account.op_families import UNUSUAL
+from stepscope.tables.account.op_families import PRODUCTS, UNUSUAL
 from stepscope.tables.account.parts import Part
 from stepscope.tables.core.profile import Host
 
@@ -129,3 +129,12 @@ def _ops_of_loop(one: Part) -> str:
 
 def _is_bookkeeping(name: str) -> bool:
     return name in _BOOKKEEPING or name.startswith("TFE_")
+
+
+# NumPy's names of the types that matter here, and XLA's.
+_NUMPY_TYPES = {"float64": "f64", "complex128": "c128"}
+
+
+def type_of_model(one: Part, parameters: str) -> str:
+    """What a model's products compute in, whose parameters are of this type of NumPy's; or ""."""
+    return _NUMPY_TYPES.get(parameters, "") if one.kind == "op" and one.name in PRODUCTS else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.tables.account.inside import LineWork
 from stepscope.tables.account.instructions import CompiledOp
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.account.parts import Part
@@ -13,24 +14,27 @@ def located(one: Part, *, is_launched: bool) -> Owner:
     return next((each for each in mine if each.file), mine[0])
 
 
-def caller_of(one: Part, owner: Owner, known: CompiledOp) -> str:
-    """``file:line function`` that calls what a part is in; "" unknown."""
-    if one.kind == "function" and one.first.under is not None:
-        return one.first.under.caller
-    if one.kind == "program":
-        return ""
-    return known.caller if known.function else owner.caller
+def place_of(
+    one: Part, owner: Owner, known: CompiledOp, lines: list[LineWork]
+) -> tuple[tuple[str, str, int], str]:
+    """Function, file and line that a part is in, and ``file:line function`` that calls it.
 
-
-def place_of(one: Part, owner: Owner, known: CompiledOp) -> tuple[str, str, int]:
-    """Where in the program a part is: its longest line, or the source of its op."""
-    if one.kind == "program":  # where the thread waits meanwhile is not where it comes from
-        return "", "", 0
+    Args:
+        one: The part.
+        owner: The one it is located by.
+        known: What the recording says of its op.
+        lines: Where the work of its compiled function comes from, the largest first.
+    """
     if one.kind == "function" and (whole := one.first.under) is not None:
-        return whole.function, whole.file, whole.line
+        return (whole.function, whole.file, whole.line), whole.caller
+    if lines and (one.kind == "program" or not owner.file):
+        return (lines[0].frame.function, lines[0].frame.file, lines[0].frame.line), lines[0].caller
+    if one.kind == "program":  # where the thread waits meanwhile is not where it comes from
+        return ("", "", 0), ""
+    caller = known.caller if known.function else owner.caller
     if known.line and one.kind not in ("python", "library"):
-        return known.function or owner.function, known.file, known.line
-    return owner.function, owner.file, owner.line
+        return (known.function or owner.function, known.file, known.line), caller
+    return (owner.function, owner.file, owner.line), caller
 
 
 def between_of(one: Part) -> str:

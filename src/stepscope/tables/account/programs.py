@@ -1,11 +1,17 @@
-"""Compiled functions of which a recording has the runs, and none of the ops."""
+"""Compiled functions of which a recording has the runs, and none of the ops.
+
+Where it has their programs, these say which lines the work comes from.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+from stepscope.tables.account.inside import LineWork, lines_of_program
 from stepscope.tables.account.parts import Part
 from stepscope.tables.core.profile import Host
+from stepscope.tables.hlo import hlo_modules
 from stepscope.tables.steps.calls import function_calls, is_single_op
 
 # So many functions are named where what of each was running is unknown.
@@ -24,3 +30,43 @@ def with_programs(host: Host, made: list[Part]) -> list[Part]:
         replace(one, kind="program", name=name) if name and one.kind == "runtime" else one
         for one in made
     ]
+
+
+# So many lines are named, each with this share of the program's estimated work.
+_LINES, _LINE_FRAC = 3, 0.1
+_PREFIX = re.compile(r"^(?:jit|pmap|pjit)_+")
+
+
+def is_program(one: Part) -> bool:
+    """Whether a part is what a compiled function runs, of whose ops none was recorded."""
+    first = one.first
+    return one.kind == "program" or (first.kind == "op" and first.is_inline and not first.type)
+
+
+def lines_of(host: Host, one: Part) -> list[LineWork]:
+    """The lines that the work of a part's compiled function comes from, by its recorded program.
+
+    The largest first; empty where its ops were recorded, or its program was not.
+    """
+    if not is_program(one):
+        return []
+    called = one.name.split(", ")[0] if one.kind == "program" else one.first.name
+    found = [
+        lines_of_program(module)
+        for module in hlo_modules(host)
+        if _PREFIX.sub("", module.name) == _PREFIX.sub("", called)
+    ]
+    # Compiled for several shapes, it comes from the same lines.
+    return [line for line in max(found, key=len, default=[])[:_LINES] if line.share >= _LINE_FRAC]
+
+
+def said_lines(lines: list[LineWork]) -> str:
+    """What their work is and where, with its share."""
+    return ", ".join(f"{one.share:.0%} {one.name}{_where(one)}" for one in lines)
+
+
+def _where(one: LineWork) -> str:
+    file = one.frame.file.replace("\\", "/").rpartition("/")[2]
+    inside = f" in {one.frame.function}" if one.frame.function else ""
+    called = f", called from {one.caller.rpartition('/')[2]}" if one.caller else ""
+    return f"{inside} ({file}:{one.frame.line}{called})"

@@ -25,6 +25,8 @@ _ASYNC_DONE = ("-done", "-update")
 _UNKNOWN = frozenset({"while", "conditional", "async-start", "infeed", "outfeed"})
 _GEMM_TARGETS = ("gemm", "matmul")
 _CONV_TARGETS = ("__cudnn$conv",)
+# Nobody nests deeper; a module whose computations call themselves is damaged.
+_DEEPEST = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class CostAnalysis:
     def __init__(self, module: HloModule) -> None:
         self._module = module
         self._flops: dict[int, float] = {}
+        self._calls: dict[int, InstructionCost] = {}
+        self._depth = 0
 
     def of(self, instruction: Instruction) -> InstructionCost:
         """The cost of running an instruction once."""
@@ -73,20 +77,30 @@ class CostAnalysis:
     def flops(self, instruction: Instruction) -> float:
         """FLOPs of running an instruction once, a fusion's or call's body included."""
         if instruction.id not in self._flops:
+            if self._depth >= _DEEPEST:
+                return math.nan
+            self._depth += 1
             self._flops[instruction.id] = self._count(instruction)
+            self._depth -= 1
         return self._flops[instruction.id]
 
     def _of_call(self, instruction: Instruction) -> InstructionCost:
+        if instruction.id in self._calls or self._depth >= _DEEPEST:
+            return self._calls.get(instruction.id, UNKNOWN_COST)
+        self._calls[instruction.id] = UNKNOWN_COST  # of a call to itself
+        self._depth += 1
         costs = [
             self.of(one)
             for called in self._module.called(instruction)
             for one in called.instructions
         ]
-        return InstructionCost(
+        self._depth -= 1
+        self._calls[instruction.id] = InstructionCost(
             sum(cost.flops for cost in costs),
             sum(cost.bytes_read for cost in costs),
             sum(cost.bytes_written for cost in costs),
         )
+        return self._calls[instruction.id]
 
     def _count(self, instruction: Instruction) -> float:
         opcode, out = instruction.opcode, instruction.shape

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from stepscope.tables.account.account import account
 from stepscope.tables.account.parts import parts
-from stepscope.tables.account.programs import with_programs
-from tests.profiles import event
-from tests.unit.tables.account.test_account import host
+from stepscope.tables.account.programs import lines_of, said_lines, with_programs
+from tests.profiles import draw, event
+from tests.profiles.hlo import f32, instruction, metadata_plane, program
+from tests.unit.analysis.compiled import profile
+from tests.unit.tables.account.test_account import STEP, host
 
 
 def kinds(ops: str) -> dict[str, str]:
@@ -36,3 +38,42 @@ def test_where_an_op_was_recorded_the_runtime_is_the_runtime() -> None:
     found = kinds("..OOOO..............")
     assert "program" not in found
     assert "op" in found
+
+
+STACK = [("train.py", 12, "scores"), ("train.py", 30, "loss_of")]
+
+
+def said(name: str) -> str:
+    """What is known of the lines of a step's only part, whose program has this name."""
+    entry = [
+        instruction("x", "parameter", f32(1000), parameter_number=0),
+        instruction("e", "exponential", f32(1000), "x", op_name="jit(f)/exp", stack=STACK),
+        instruction("s", "add", f32(1000), "e", "e", op_name="jit(f)/add"),
+    ]
+    planes = draw(
+        """
+        /host:CPU
+          python                S---------S---------
+          "                     J.........J.........
+          tf_XLAPjRtCpuClient   .RRRRRRRR..RRRRRRRR.
+        """,
+        unit_us=100,
+        S=STEP,
+        J=event("PjitFunction(train_step)"),
+        R=event("ThunkExecutor::Execute (wait for completion)"),
+    )
+    (one,) = profile(metadata_plane((name, 7, program(name, entry))), *planes).hosts
+    found = account(one)
+    assert found is not None
+    (largest,) = [part for part in with_programs(one, parts(found)) if part.kind == "program"]
+    return said_lines(lines_of(one, largest))
+
+
+def test_its_program_says_which_lines_the_work_comes_from() -> None:
+    assert (
+        said("jit_train_step") == "91% exp in scores (train.py:12, called from train.py:30 loss_of)"
+    )
+
+
+def test_the_program_of_another_function_says_nothing() -> None:
+    assert said("jit_evaluate") == ""

@@ -1,0 +1,31 @@
+"""The wording about compiled functions of whose ops none was recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import PartRow
+
+WHOLE = "Which of its ops take the time was not recorded."
+SPLIT = (
+    "To see inside it, record with a newer version of the framework, which may name the ops, or "
+    "compile its parts as functions of their own for one recording."
+)
+
+
+def estimate(part: PartRow) -> str:
+    """Which lines the work of a compiled function comes from; "" unknown."""
+    if not part.estimated:
+        return ""
+    return f" By what its program has to compute, an estimate, the work is {part.estimated}."
+
+
+def at_largest(part: PartRow) -> str:
+    """What to try at the line with most of the estimated work; "" unknown."""
+    if not part.estimated:
+        return ""
+    return (
+        "Leave out what the first of these lines computes for some steps, or give it half the "
+        "data, and time the loop: whether it is needed, and needed so large, is the first question."
+    )
