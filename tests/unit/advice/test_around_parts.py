@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -32,7 +33,7 @@ def test_an_op_is_not_said_to_take_what_is_mostly_the_runtimes() -> None:
 @pytest.mark.parametrize(
     ("calls", "says"),
     [
-        ({"train": 5.0, "norms": 4.0, "log": 0.2}, "calls train (5 ms, 50%) and norms (4 ms, 40%)"),
+        ({"train": 5.0, "norms": 4.0, "log": 0.2}, "runs train (5 ms, 50%) and norms (4 ms, 40%)"),
         ({"train": 9.0, "norms": 0.5}, ""),  # one function is most of it
         ({"train": 0.3, "norms": 0.2}, ""),  # handed over: what they run takes longer
     ],
@@ -77,3 +78,17 @@ def test_of_a_product_it_is_asked_how_much_is_needed_before_it_is_made_smaller()
     assert needed.startswith("Look at how much of it is needed: what is thrown away")
     assert then.startswith("If all of it is: make one variant with half the size")
     assert "half the size" not in "".join(first(account(op("Sort", 8.0))).actions)
+
+
+def test_the_names_of_ops_say_whose_they_are_where_the_calls_only_hand_over() -> None:
+    """Half of the convolution is of one function, a third of the other; the rest is nameless."""
+    listed = account(op("conv_general_dilated", 8.0))
+    names = ("jit(evaluate)/conv_general_dilated", "jit(train)/jvp()/conv_general_dilated", "dot.3")
+    shares = ((names[0], 3.0), (names[1], 4.0), (names[2], 1.0))
+    rows = [SimpleNamespace(kind="op", name=name, time_ms=ms) for name, ms in shares]
+    owners = SimpleNamespace(records=lambda: rows)
+    rule = next(rule for rule in RULES if rule.id == "largest-part")
+    found = replace(listed, owners=owners)  # type: ignore[arg-type]  # of it only the owners are read
+    one = next(iter(rule.check(Results({"step_account": found}))))
+    assert isinstance(one, Finding)
+    assert "Each step runs train (4 ms, 40%) and evaluate (3 ms, 30%)." in one.message

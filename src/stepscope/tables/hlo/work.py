@@ -75,7 +75,7 @@ def _walk(
             inner, again = list(module.called(one)), times
             if one.opcode == "while":
                 again *= _trips(one)
-            elif one.opcode == "conditional":  # one of its branches runs, nobody knows which
+            elif one.opcode == "conditional":  # one of its branches runs, which is unknown
                 again /= max(len(inner), 1)
             yield from _walk(module, cost, inner, again, depth + 1)
 

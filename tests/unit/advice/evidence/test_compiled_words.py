@@ -1,4 +1,4 @@
-"""What is said of compiled functions of whose ops none was recorded."""
+"""What the advice says of compiled functions of whose ops none was recorded."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ covers a phase that is not the loop.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import isnan
@@ -29,7 +30,6 @@ from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
-    from stepscope.analysis.host_activity import CallRow
     from stepscope.analysis.step_account import PartRow, StepAccount
 
 # Only rules that know them report parts of a smaller share; at most this many of a kind.
@@ -52,6 +52,8 @@ _CODE = ("python", "library")
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
 # What a compiled function runs.
 _OF_CALLS = ("op", "framework", "program")
+# An op of a compiled function of JAX's, which its path begins with.
+_COMPILED = re.compile(r"(?:jit|pjit)\((\w+)\)/")
 # Where the runtime takes longer than the ops that it runs.
 _MOSTLY_RUNTIME = ", which waits for a free core, or runs many small ops"
 # What needs the interpreter's lock.
@@ -156,8 +158,8 @@ def largest_part(results: Results) -> Iterator[Answer]:
                 words = replace(words, title=title)
             stage = _around(part, more) + _stage(part, results)
             found = _finding(part, account, words, stage, _hope(part, more))
-            calls = _calls(part, account, results)
-            yield _of_several(found, calls, account.step_time_ms) if calls else found
+            several = _functions(part, account, results, more)
+            yield _of_several(found, several, account.step_time_ms) if several else found
 
 
 def _is_compiled(results: Results) -> bool:
@@ -257,30 +259,46 @@ def _compiled(part: PartRow, results: Results) -> str:
     return max(built, key=lambda one: one.build_ms).function if built else ""
 
 
-def _calls(part: PartRow, account: StepAccount, results: Results) -> list[CallRow]:
-    """The compiled functions that a step calls, if several, where no line tells whose the part is.
+def _functions(
+    part: PartRow, account: StepAccount, results: Results, more: float
+) -> dict[str, float]:
+    """The compiled functions of a step, if several, where no line tells whose the part is; in ms.
 
-    Only where calls last as long as what they run: a step that hands its work over calls none long.
+    Calls last as long as what they run, or the step hands its work over and calls none long; then
+    the names of its ops say whose they are, each with its share of the runtime's time around them.
     """
     host = results.optional.host_activity
-    if host is None or part.file or part.kind not in _OF_CALLS or account.is_window:
-        return []
+    if part.kind not in _OF_CALLS or account.is_window or (part.file and part.is_source):
+        return {}
     step = account.step_time_ms
-    calls = [one for one in host.calls.records() if one.time_ms >= _SOME_FRAC * step]
-    calls = sorted(calls, key=lambda one: -one.time_ms)[:_MOST]
-    is_most = sum(one.time_ms for one in calls) >= _MOSTLY_FRAC * step
-    return calls if len(calls) > 1 and is_most else []
+    called: dict[str, float] = {}
+    if host is not None and not part.file:
+        called = {one.function: one.time_ms for one in host.calls.records()}
+    for times in (called, _functions_of_ops(account, more)):
+        longest = sorted(times, key=lambda name: -times[name])[:_MOST]
+        long = {name: times[name] for name in longest if times[name] >= _SOME_FRAC * step}
+        if len(long) > 1 and sum(long.values()) >= _MOSTLY_FRAC * step:
+            return long
+    return {}
 
 
-def _of_several(found: Finding, calls: list[CallRow], step_ms: float) -> Finding:
+def _functions_of_ops(account: StepAccount, more: float) -> dict[str, float]:
+    """What the ops of each compiled function take, of those whose names say it; in ms."""
+    found: dict[str, float] = {}
+    for one in account.owners.records():
+        told = _COMPILED.match(one.name) if one.kind == "op" else None
+        if told is not None:
+            found[told[1]] = found.get(told[1], 0.0) + one.time_ms * (1 + more)
+    return found
+
+
+def _of_several(found: Finding, functions: dict[str, float], step_ms: float) -> Finding:
     """A finding about what several functions run: which of them is needed is the first question."""
-    listed = [
-        f"{one.function} ({one.time_ms:.3g} ms, {one.time_ms / step_ms:.0%})" for one in calls
-    ]
+    listed = [f"{name} ({time:.3g} ms, {time / step_ms:.0%})" for name, time in functions.items()]
     return replace(
         found,
-        message=f"{found.message} Each step calls {', '.join(listed[:-1])} and {listed[-1]}.",
-        measured={**found.measured, "functions": len(calls)},
+        message=f"{found.message} Each step runs {', '.join(listed[:-1])} and {listed[-1]}.",
+        measured={**found.measured, "functions": len(functions)},
         actions=(
             "Leave one of these functions out for some steps and time the loop: what it computes "
             "may be known already, or needed less often.",
