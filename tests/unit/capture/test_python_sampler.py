@@ -362,6 +362,17 @@ def test_a_look_that_never_ended_costs_no_other(unwritten: str) -> None:
     looks.threads_plane()
 
 
+def test_a_thread_that_only_such_a_look_saw_costs_no_other() -> None:
+    looks = _Looks()
+    looks.period_ns = 10 * MS
+    for at in range(3):
+        looks.take(at * 10 * MS, 0)
+    whole = spans(looks.plane().xspace())
+    looks._add_thread(7, "began as the program ended")
+    assert spans(looks.plane().xspace()) == whole
+    looks.threads_plane()
+
+
 def test_a_thread_that_has_ended_can_go() -> None:
     """A thread of the program's may hold a batch."""
     looks = _Looks()

@@ -234,6 +234,8 @@ class _Looks:
         look, thread, stack, _cpu = self._seen()
         for row, (number, name) in enumerate(self._threads):
             mine = thread == row
+            if not mine.any():  # first seen in a look that never ended
+                continue
             slices = _slices(times, look[mine], depth_nodes[stack[mine]], self.period_ns)
             plane.line(
                 number,
@@ -267,6 +269,8 @@ class _Looks:
         in_python = np.asarray(self._in_python, np.int64)
         for row, (number, name) in enumerate(self._threads):
             mine = thread == row
+            if not mine.any():
+                continue
             states = _states(times, look[mine], in_python[stack[mine]], cpu[mine], self.period_ns)
             if len(states.in_python):
                 known = np.flatnonzero(states.cpu_ns >= 0)
