@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import dis
 import sys
 import threading
@@ -362,6 +363,28 @@ def test_a_look_that_never_ended_costs_no_other(unwritten: str) -> None:
     looks.threads_plane()
 
 
+def test_a_thread_without_an_object_ends_no_look() -> None:
+    """As C++ has them that calls back into Python: their only number is an address."""
+    may_end, seen = _thread.allocate_lock(), _thread.allocate_lock()
+    may_end.acquire()
+    seen.acquire()
+
+    def wait() -> None:
+        seen.release()
+        may_end.acquire()
+
+    number = _thread.start_new_thread(wait, ())
+    seen.acquire()
+    looks = _Looks()
+    looks.period_ns = 10 * MS
+    for at in range(3):
+        looks.take(at * 10 * MS, 0)
+    may_end.release()
+    assert f"thread {number}" in {name for _number, name in looks._threads}
+    looks.plane()
+    looks.threads_plane()
+
+
 def test_a_thread_that_only_such_a_look_saw_costs_no_other() -> None:
     looks = _Looks()
     looks.period_ns = 10 * MS
@@ -463,3 +486,4 @@ def test_the_processor_time_of_a_thread_is_known_while_it_lives() -> None:
     assert cpu_ns(threading.get_native_id()) > before > 0
     assert cpu_ns(cast(int, ended.native_id)) == -1
     assert cpu_ns(-1) == -1
+    assert cpu_ns(threading.get_ident()) == -1  # an address

@@ -27,7 +27,7 @@ def cpu_ns(native_id: int) -> int:
         return -1
     try:
         return time.clock_gettime_ns((~native_id << 3) | _THREAD | _SCHEDULED)
-    except OSError:
+    except (OSError, OverflowError):  # a number of Python's own, which is an address, fits no clock
         return -1
 
 
