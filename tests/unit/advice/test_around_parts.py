@@ -84,7 +84,12 @@ def test_of_a_product_it_is_asked_how_much_is_needed_before_it_is_made_smaller()
 @pytest.mark.parametrize(("kind", "is_maker"), [("python", True), ("input", False)])
 def test_only_what_makes_batches_is_called_the_inputs_function(kind: str, is_maker: bool) -> None:
     """Of a wait the place is where the loop waits, which may be ``fit``."""
-    measured = {"kind": kind, "part_ms": 6.0, "input_frac": 1.0, "worth_ms": 5.0}
+    measured: dict[str, float | str] = {
+        "kind": kind,
+        "part_ms": 6.0,
+        "input_frac": 1.0,
+        "worth_ms": 5.0,
+    }
     place = Place("collate", "train.py", 12)
     part = Finding("largest-part", "high", 5.0, 0.8, "a part", measured=measured, place=place)
     rule = next(rule for rule in RULES if rule.id == "input-bound")

@@ -27,7 +27,7 @@ def below(*lines: str) -> dict[str, float]:
     )
     found = account(one)
     assert found is not None
-    listed, told = owners(found), {}
+    listed, told = owners(found), dict[str, float]()
     names = outer_calls(found, listed)
     for owner in listed:
         name = names.get(id(owner), "")

@@ -227,11 +227,14 @@ def _message(
 
 # A function of the program that each step calls so often is a loop of its own.
 _AGAIN = 1.5
+# Ops by the names that JAX itself has for them, which people give to functions as well.
+_OPS_OF_JAX = ("div", "mul", "neg", "sub")
 
 
 def _are_single_ops(calls: list[CallRow]) -> bool:
     """Whether ops are dispatched again and again, and no function that the program compiled."""
-    return not any(one.calls >= _AGAIN and not is_single_op(one.function) for one in calls)
+    often = [one.function for one in calls if one.calls >= _AGAIN]
+    return all(name in _OPS_OF_JAX or is_single_op(name) for name in often)
 
 
 def _where(calls: list[CallRow], host: HostActivity, outer: _Outer | None) -> str:
