@@ -229,6 +229,16 @@ def no_events() -> bytes:
     return space(host(line("python"), line("tf_exec")), environment(profile_start_time=1))
 
 
+def only_a_recorder() -> bytes:
+    """A recording of JAX's that was started and stopped at once: the profiler's own calls."""
+    calls = (
+        ("$profiler.py:151 start_trace", 0, 42),
+        ("$<unknown> __exit__", 41, 1),
+        ("$profiler.py:271 stop_trace", 48, 190),
+    )
+    return space(host(line("python", *calls)), environment(profile_start_time=1))
+
+
 def empty() -> bytes:
     """The bytes of an XSpace that says nothing (zero bytes)."""
     return space(hostnames=())

@@ -115,6 +115,8 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
     severity = finding.severity
     if rule.parts and time.kinds_ms is not None and finding.rule != LOCATED:
         most = sum(time.kinds_ms.get(kind, 0.0) for kind in rule.parts)
+        # A call that need not be made goes with all that it runs, of whatever kind.
+        most = max(most, float(finding.measured.get("below_ms") or 0.0))
         high = high if high is None else min(high, most)
         saving = saving if saving is None else min(saving, most)
     if finding.confidence < _DOUBTFUL and severity in ("medium", "high"):
@@ -237,9 +239,13 @@ def _with_place(one: Finding, part: Finding) -> Finding:
 
 
 def _of_input(one: Finding, part: Finding) -> Finding:
-    """A finding about input with the function that makes the batches."""
+    """A finding about input with the function that makes the batches.
+
+    Where the thread waits for others to make them is no such function.
+    """
     place = part.place
-    if place is None or not place.function or one.rule == _RESTARTED:
+    is_wait = part.measured["kind"] == _INPUT
+    if is_wait or place is None or not place.function or one.rule == _RESTARTED:
         return one
     at = f"{place.file}:{place.line}" if place.line else place.file
     call = f"{place.call} in " if place.call else ""

@@ -20,10 +20,11 @@ from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.launch_sites import at_launches
 from stepscope.tables.account.made_of import launched_from, made_of, shapes, through, type_of_model
 from stepscope.tables.account.op_families import family_of
+from stepscope.tables.account.outer_calls import outer_calls
 from stepscope.tables.account.owners import CallSite, Owner, owners
-from stepscope.tables.account.parts import Part, parts
+from stepscope.tables.account.parts import Part
 from stepscope.tables.account.places import between_of, located, place_of
-from stepscope.tables.account.programs import is_program, lines_of, said_lines, with_programs
+from stepscope.tables.account.programs import compiled_parts, is_program, lines_of, said_lines
 from stepscope.tables.account.repeated_gradients import RepeatedGradients, repeated_gradients
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import Series, series, standard_error_ps
@@ -149,6 +150,9 @@ class PartRow(Row):
             help="A compiled function whose ops were not recorded.",
         ),
     ]  # fmt: skip
+    is_apart: Annotated[
+        bool, Column("Without gradients", kind="flag", hidden=True, help="Others have some.")
+    ]
 
 
 class OwnerRow(Row):
@@ -162,6 +166,7 @@ class OwnerRow(Row):
     line: Annotated[int, Column("Line", kind="number")]
     caller: Annotated[str, Column("Called from", kind="name")]
     between: Annotated[str, Column("Where", kind="text", help="The op or calls around it.")]
+    below: Annotated[str, Column("Below", kind="name", hidden=True, help="The loop's own call.")]
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time", sort="desc")]
     step_frac: Annotated[
         float, Column("Share of step", unit="%", kind="ratio", whole_label="Share of the recording")
@@ -288,8 +293,8 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     steps = longest.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     listed = at_launches(host, longest, owners(longest))
-    made = with_programs(host, parts(longest, listed))
-    step_ps = _mean_ps(longest)
+    made = compiled_parts(host, longest, listed)
+    step_ps, grows = _mean_ps(longest), longest.growth
     return StepAccount(
         headline=_headline(made, step_ps, steps),
         step_time_ms=ms(step_ps),
@@ -302,11 +307,11 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_events=longest.native is not None,
         has_ops=longest.native is not None and longest.native.has_ops,
         recorder_ms=ms(sum(one.total_ps for one in made if one.kind == "recorder")) / len(start),
-        growth=_growth(longest),
+        growth=None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op),
         unused_gradients=_needless(unused_graph(host, longest), len(start)),
         repeated_gradients=_needless(repeated_gradients(host, longest), len(start)),
         parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
-        owners=_owner_table(listed, len(start), step_ps),
+        owners=_owner_table(listed, outer_calls(longest, listed), len(start), step_ps),
         rivals=_rival_table(host, longest),
     )
 
@@ -330,11 +335,6 @@ def _nothing() -> StepAccount:
         owners=Table.empty(OwnerRow),
         rivals=Table.empty(RivalRow),
     )
-
-
-def _growth(found: Account) -> OpsGrowth | None:
-    grows = found.growth
-    return None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op)
 
 
 def _needless(
@@ -380,8 +380,7 @@ def _part_table(
         | _saving(without)
         for one, without in zip(made, chain(played, repeat(_NOT_PLAYED)), strict=False)
     ]
-    fields = list(PartRow.__annotations__)
-    return Table(PartRow, {name: [row[name] for row in rows] for name in fields})
+    return Table(PartRow, {name: [row[name] for row in rows] for name in PartRow.__annotations__})
 
 
 def _climb(found: Account, one: Part, without: WhatIf) -> dict[str, object]:
@@ -438,10 +437,13 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
         and (bool(known.line or lines) or (first.is_inline and bool(first.line))),
         "is_program": is_program(one),
         "estimated": said_lines(lines),
+        "is_apart": one.is_apart,
     }
 
 
-def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:
+def _owner_table(
+    found: list[Owner], below: dict[int, str], count: int, step_ps: float
+) -> Table[OwnerRow]:
     return Table(
         OwnerRow,
         {
@@ -453,6 +455,7 @@ def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerR
             "line": [one.line or None for one in found],
             "caller": [one.caller for one in found],
             "between": [one.between for one in found],
+            "below": [below.get(id(one), "") for one in found],
             "time_ms": [ms(one.total_ps) / count for one in found],
             "step_frac": [one.total_ps / count / step_ps if step_ps > 0 else nan for one in found],
             "stretches": [one.stretches / count for one in found],

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from stepscope.errors import UsageError
+from stepscope.session.empty_runs import newest_with_events
 from stepscope.store import Found, Run
 
 
 def pick_run(found: Found, name: str | None) -> Run:
-    """The run of this id, or the newest; raises ``UsageError`` naming the ones there are."""
+    """The run of this id, or the newest with events.
+
+    Raises:
+        UsageError: There is none of this id; the message names those there are.
+    """
     if name is None:
-        return found.runs[0]
+        return newest_with_events(found)
     for run in found.runs:
         if run.id == name:
             return run

@@ -13,9 +13,10 @@ from stepscope.advice import advise
 from stepscope.analysis import TOOLS
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.registry import Rule, Tool, Unavailable
-from stepscope.result import Advice, Finding, Result
+from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
+from stepscope.session.empty_runs import passed_over
 from stepscope.session.pick import pick_hosts, pick_run
 from stepscope.session.rules import all_rules, rules_reading_only
 from stepscope.session.together import TooManyTogether, check_together
@@ -49,7 +50,7 @@ def open(  # `stepscope.open` is the published name
 
     Args:
         path: Where to look.
-        run: Which run, where there are several; the newest by default.
+        run: Which run, where there are several; the newest with events by default.
         host: Only this host, or several with commas between; all hosts by default.
         redact: What to take out of the recording before anything is computed; nothing by default.
         private: Keep hosts, users, command lines, environments, folders; left out by default.
@@ -61,6 +62,7 @@ def open(  # `stepscope.open` is the published name
     """
     found = store.find(path)
     chosen = pick_run(found, run)
+    passed = () if run is not None or redact is not None else passed_over(found, chosen)
     if redact is not None:
         from stepscope.session.redacted import anonymous
 
@@ -68,7 +70,8 @@ def open(  # `stepscope.open` is the published name
         found, chosen = anonymous(found, chosen)
         if host in named:
             host = chosen.hosts[named.index(host)]
-    return Session(found, DecodedRun(chosen, redact, private=private), host=host, progress=progress)
+    recording = DecodedRun(chosen, redact, private=private)
+    return Session(found, recording, host=host, progress=progress, notes=passed)
 
 
 class Session(ToolMethods):
@@ -85,8 +88,10 @@ class Session(ToolMethods):
         *,
         host: str | None = None,
         progress: StageProgress | None = None,
+        notes: tuple[Diagnostic, ...] = (),
     ) -> None:
         self._found = found
+        self._notes = notes
         self._recording = recording
         self._names = pick_hosts(found, recording.run, host)
         self._progress = progress
@@ -150,7 +155,7 @@ class Session(ToolMethods):
             if self._profile is None:
                 check_together(self._recording.run, self._names)
                 hosts = self._recording.hosts(self._names, self._progress)
-                notes = self._recording.diagnostics(self._names)
+                notes = self._notes + self._recording.diagnostics(self._names)
                 found = Profile(self.name, hosts, notes, beside=self._beside)
                 base = self._times_of
                 self._profile = with_times_of(found, base) if base else found

@@ -50,6 +50,7 @@ _WORDS = {
     "op": "The ops of the family {name}",
     "eager": "What the program runs op by op in a loop",
     "function": "The ops that {name} runs",
+    "line": "The ops of one line of {name}",
     "program": "Running the compiled function {name}",
     "framework": "The framework's own work on the loop's thread ({name})",
     "region": "The range {name}, in which nothing else was recorded,",
@@ -63,7 +64,7 @@ _WORDS = {
     "allocation": "Allocating memory",
 }
 #: Parts that are several things.
-MANY = ("op", "function")
+MANY = ("op", "function", "line")
 
 
 def part_words(kind: str, name: str) -> str:

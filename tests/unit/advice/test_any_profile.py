@@ -17,6 +17,7 @@ from tests.profiles import (
     hostile_names,
     negative_thread_ids,
     no_events,
+    only_a_recorder,
     overlapping_streams,
     pytorch_like,
     space,
@@ -37,6 +38,7 @@ READY = {
     "strange threads": negative_thread_ids(),
     "hostile names": hostile_names(),
     "no events": no_events(),
+    "only a recorder": only_a_recorder(),
     "kernels of no length": space(gpu(0, stream(7, ("sgemm", 0, 0), ("MemcpyH2D", 1, 0)))),
 }
 

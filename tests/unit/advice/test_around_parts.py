@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from stepscope.advice import RULES
+from stepscope.advice.order import refined
 from stepscope.advice.results import Results
-from stepscope.result import Finding
+from stepscope.result import Finding, Place
 from tests.unit.advice.test_largest_part import account, first, op, part
 
 
@@ -78,6 +79,25 @@ def test_of_a_product_it_is_asked_how_much_is_needed_before_it_is_made_smaller()
     assert needed.startswith("Look at how much of it is needed: what is thrown away")
     assert then.startswith("If all of it is: make one variant with half the size")
     assert "half the size" not in "".join(first(account(op("Sort", 8.0))).actions)
+
+
+@pytest.mark.parametrize(("kind", "is_maker"), [("python", True), ("input", False)])
+def test_only_what_makes_batches_is_called_the_inputs_function(kind: str, is_maker: bool) -> None:
+    """Of a wait the place is where the loop waits, which may be ``fit``."""
+    measured: dict[str, float | str] = {
+        "kind": kind,
+        "part_ms": 6.0,
+        "input_frac": 1.0,
+        "worth_ms": 5.0,
+    }
+    place = Place("collate", "train.py", 12)
+    part = Finding("largest-part", "high", 5.0, 0.8, "a part", measured=measured, place=place)
+    rule = next(rule for rule in RULES if rule.id == "input-bound")
+    starved = Finding(rule.id, "high", 5.0, 0.8, "It waits.", saving_high_ms=6.0)
+    (found,) = refined([part, starved], {rule.id: rule})
+    assert found.rule == "input-bound"
+    assert ("Most of it runs in collate (train.py:12)." in found.message) == is_maker
+    assert ("Do less for each element in collate" in " ".join(found.actions)) == is_maker
 
 
 def test_the_names_of_ops_say_whose_they_are_where_the_calls_only_hand_over() -> None:

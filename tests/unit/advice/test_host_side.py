@@ -129,11 +129,11 @@ def drawn(picture: str, **events: Drawn) -> Asked:
     return asked(space(*draw(picture, unit_us=100, S=STEP, **events)))
 
 
-def traced(*, tracing_in: str) -> Asked:
+def traced(*, tracing_in: str, name: str = "step", count: int = 3) -> Asked:
     """Two steps of 1 ms; each calls a function for 800 µs, of which an op runs 200."""
     how = {"T": "traced-nonXla", "N": "notTraced-nonXla"}
     first, second = (
-        event("step", tf_function_call=how[one], tracing_count=3) for one in tracing_in
+        event(name, tf_function_call=how[one], tracing_count=count) for one in tracing_in
     )
     return drawn(
         """
@@ -152,6 +152,20 @@ def test_retracing_costs_the_calls_that_trace_less_what_they_compute() -> None:
     found = traced(tracing_in="TT").finding("retracing")
     assert found.saving_ms == pytest.approx(0.8 - 0.2)
     assert "'step' is retraced in 100% of its calls (3 traces" in found.message
+
+
+def test_a_function_that_is_always_traced_for_the_first_time_is_made_in_the_loop() -> None:
+    found = traced(tracing_in="TT", count=1).finding("retracing")
+    assert "makes tf.function 'step' again and again" in found.message
+    assert "Python numbers" not in " ".join(found.actions)
+    assert found.saving_ms == pytest.approx(0.8 - 0.2)
+
+
+def test_what_tensorflow_traces_to_save_a_model_asks_for_fewer_saves() -> None:
+    found = traced(tracing_in="TT", name="_traced_save", count=1).finding("retracing")
+    assert found.title == "Saving the model traces functions again"
+    assert "every n-th step" in found.actions[0]
+    assert not found.code
 
 
 def test_tracing_once_is_no_retracing() -> None:
@@ -451,3 +465,35 @@ def test_without_python_nobody_knows_who_holds_its_lock() -> None:
     assert "No Python function" in loop_of(("a/MatMul:MatMul", 0, 500)).reason(
         "gil-contention", Unknown
     )
+
+
+def checked(*, dispatch_us: float) -> Asked:
+    """Steps of 1 ms: 600 µs below ``check``, in 20 functions that dispatch two ops each."""
+    events: list[EventLike] = []
+    for step in range(4):
+        begin = step * 1000.0
+        events.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
+        events.append(("$train.py:12 check", begin + 10, 600.0))
+        for place in range(20):
+            at = begin + 10 + 30.0 * place
+            events.append((f"$net.py:{place + 5} layer_{place}", at, 30.0))
+            events.append(("PjitFunction(add)", at + 1, dispatch_us))
+            events.append(("PjitFunction(mul)", at + 15, dispatch_us))
+        events.append(("PjitFunction(train_step)", begin + 700, 20.0))
+    return asked(space(host(line("python", *events))))
+
+
+def test_the_call_below_which_a_step_runs_op_by_op_is_named() -> None:
+    """What it takes with all it calls is what leaving it out saves: 600 of 1000 µs."""
+    found = checked(dispatch_us=13.0).finding("eager-execution")
+    assert found.message.startswith("Below check the step runs op by op: 41 jitted functions")
+    assert "below check (train.py:12), which takes 0.6 ms of a step (60%)" in found.message
+    assert found.actions[0].startswith("Leave check out for some steps")
+    assert found.place is not None
+    assert (found.place.function, found.place.file, found.place.line) == ("check", "train.py", 12)
+    assert found.saving_high_ms is not None and found.saving_high_ms >= 0.6
+
+
+def test_a_call_that_is_mostly_python_of_its_own_is_not_named_for_its_ops() -> None:
+    found = checked(dispatch_us=4.0).finding("eager-execution")
+    assert found.message.startswith("The step runs op by op")

@@ -185,6 +185,12 @@ def test_a_stage_names_the_op_that_its_function_mostly_runs() -> None:
     one = answer("python-in-pipeline", found)
     assert isinstance(one, Finding)
     assert one.message.endswith("Its function mostly runs EagerPyFunc.")
+    nodes = [SimpleNamespace(iterator="ParallelMapV2", long_name="Iterator::Root::ParallelMapV2")]
+    tf_data = found["tf_data_bottleneck_analysis"]
+    tf_data.graph = SimpleNamespace(nodes=SimpleNamespace(records=lambda: nodes))
+    one = answer("python-in-pipeline", found)
+    assert isinstance(one, Finding) and "mostly runs" not in one.message, "whose ops are they?"
+    nodes.clear()
     rows.append(SimpleNamespace(host="h", type="Cast", self_time_ms=20.0))
     rows.append(SimpleNamespace(host="h", type="Mul", self_time_ms=20.0))
     one = answer("python-in-pipeline", found)

@@ -43,6 +43,7 @@ PART: dict[str, Any] = {
     "climb": float("nan"),
     "climb_steps": None,
     "input_frac": 0.0,
+    "is_apart": False,
     "every": float("nan"),
     "burst_ms": 5.0,
     "first_step_frac": 0.125,

@@ -17,7 +17,7 @@ from stepscope.formats.xspace import decode
 from stepscope.registry import Tool, Unavailable
 from stepscope.session import decoded_run
 from stepscope.tables.core.profile import Profile
-from tests.profiles import no_events, worked_example
+from tests.profiles import no_events, only_a_recorder, worked_example
 
 DATA = worked_example(gpu=True)
 
@@ -42,6 +42,33 @@ def test_newest_run_is_opened_and_others_by_name(logdir: Path) -> None:
         assert [run.id for run in session.runs] == ["2024_01_02_00_00_00", "2024_01_01_00_00_00"]
     with stepscope.open(logdir, run="2024_01_01_00_00_00") as session:
         assert session.hosts == ("good",)
+
+
+@pytest.mark.parametrize("nothing", [no_events(), only_a_recorder()])
+def test_younger_run_of_the_recorder_alone_hides_no_run_with_events(
+    nothing: bytes, logdir: Path
+) -> None:
+    younger = "2024_01_03_00_00_00"
+    (logdir / "plugins/profile" / younger).mkdir()
+    (logdir / "plugins/profile" / younger / "host.xplane.pb").write_bytes(nothing)
+    with stepscope.open(logdir) as session:
+        assert session.name == "2024_01_02_00_00_00"
+        notes = [one for one in session.overview_page().diagnostics if one.slug == "empty-run"]
+        assert len(notes) == 1 and notes[0].message.startswith(f"{younger} is younger and holds")
+    with stepscope.open(logdir, run=younger) as session:
+        assert session.name == younger
+        assert not [one for one in session.overview_page().diagnostics if one.slug == "empty-run"]
+    with stepscope.open(logdir / "plugins/profile" / younger) as session:  # nothing else there
+        assert session.hosts == ("host",)
+        assert not [one for one in session.overview_page().diagnostics if one.slug == "empty-run"]
+
+
+def test_younger_run_that_does_not_open_is_still_the_one_that_is_meant(logdir: Path) -> None:
+    younger = logdir / "plugins/profile/2024_01_03_00_00_00"
+    younger.mkdir()
+    (younger / "host.xplane.pb").write_bytes(only_a_recorder()[:-100])
+    with stepscope.open(logdir) as session:
+        assert session.name == younger.name
 
 
 def test_host_that_fails_does_not_hide_the_others(logdir: Path) -> None:

@@ -1275,6 +1275,8 @@ export interface StepAccountPartRow {
   readonly is_source: readonly (boolean | null)[];
   /** A whole program. A compiled function whose ops were not recorded. */
   readonly is_program: readonly (boolean | null)[];
+  /** Without gradients. Others have some. */
+  readonly is_apart: readonly (boolean | null)[];
 }
 
 /** Columns: One owner of time: what runs, and the line of the program it is called from. */
@@ -1295,6 +1297,8 @@ export interface OwnerRow {
   readonly caller: readonly (string | null)[];
   /** Where. The op or calls around it. */
   readonly between: readonly (string | null)[];
+  /** Below. The loop's own call. */
+  readonly below: readonly (string | null)[];
   /** Time (ms). */
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */

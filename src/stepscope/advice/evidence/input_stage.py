@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import nan
@@ -27,6 +28,8 @@ CHEAP_US = 200.0
 MANY_CALLS = 16
 # An op is named where it has this share of what the functions run.
 _MAIN_FRAC = 0.5
+# Iterators that run a function of the program over elements.
+_HAS_FUNCTION = re.compile(r"Map|Filter|Interleave|Scan|Window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +92,26 @@ def input_stage(results: Results) -> InputStage | Silence | Unknown:
 
 
 def _main_op(found: TfDataBottleneckAnalysis) -> str:
-    """The type of op that the bottleneck's function mostly runs."""
+    """The type of op that the bottleneck's function mostly runs.
+
+    Where other stages have functions as well, whose ops they are is not recorded.
+    """
     stage = found.bottleneck
-    if stage is None or stage.kind != "map":
+    if stage is None or stage.kind != "map" or _has_other_functions(found, stage):
         return ""
     times: dict[str, float] = {}
     for one in found.function_ops.records():
-        if one.host == stage.host:
+        if one.host == stage.host and not one.type.endswith("Dataset"):
             times[one.type] = times.get(one.type, 0.0) + one.self_time_ms
     op = max(times, key=lambda name: times[name], default="")
     return op if op and times[op] >= _MAIN_FRAC * sum(times.values()) else ""
+
+
+def _has_other_functions(found: TfDataBottleneckAnalysis, stage: Bottleneck) -> bool:
+    nodes = [] if found.graph is None else list(found.graph.nodes.records())
+    return any(
+        _HAS_FUNCTION.search(one.iterator) and one.long_name != stage.long_name for one in nodes
+    )
 
 
 def stage_finding(

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.compiled_words import SPLIT, WHOLE, at_largest, estimate
 from stepscope.advice.evidence.replacements import (
+    FEWER,
+    FOREACH,
+    HALVED,
+    KEEP_NEEDED,
     KEEP_RESULTS,
+    LARGER,
+    NEEDED,
+    READ_LATER,
     ROWS_ALONE,
+    UNTRAINED,
     instead_of,
+    instead_of_line,
     instead_of_reads,
     instead_of_rows,
     instead_within,
@@ -71,7 +80,7 @@ def words(
         is_compiled: Whether the step is handed over in few calls already.
     """
     if part.kind == "framework" and is_compiled:
-        return _framework(part, account, _LARGER)
+        return _framework(part, account, LARGER)
     tell = _TELLS.get(part.kind)
     told = _of_kind(part, account, about) if tell is None else tell(part, account)
     return replace(told, actions=(KEEP_RESULTS, *told.actions)) if part.climb > 0 else told
@@ -178,21 +187,12 @@ def _for_others(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
-_NEEDED = (
-    "Look at how much of it is needed: what is thrown away, was computed before, or is the same in "
-    "every step. Leave that out for some steps and time the loop."
-)
-_HALVED = (
-    "If all of it is: make one variant with half the size (units, filters, resolution); if the "
-    "step shortens accordingly, less of it is what helps."
+_UNTRAINED = (
+    "The step computes gradients, and none of these: they are of a constant, of something frozen, "
+    "of a metric, a second forward pass or an update."
 )
 # An update that is made of these takes all variables at once already.
 _TOGETHER = re.compile(r"_foreach_|_fused_|_multi_tensor")
-_FOREACH = (
-    "It updates all variables at once already; [pytorch: fused=True, where the optimizer has it, | "
-    "tensorflow: compiling it | jax: compiling it] makes one pass over memory of them, and "
-    "optimizers with less state read less."
-)
 
 
 def _ops(part: PartRow, account: StepAccount) -> PartWords:
@@ -220,7 +220,7 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
         source = f"{'' if is_said else source} {WHOLE}{estimate(part)}"
     if part.between and not source:
         source = f" Most of it runs {part.between}."
-    facts = " ".join(_unusual(part))
+    facts = " ".join([*([_UNTRAINED] if part.is_apart else []), *_unusual(part)])
     message = (
         f"{what}{typed} take {_share(part, account)}{stretches}{largest}.{source} {facts}".strip()
     )
@@ -232,27 +232,34 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
             "Compute in float32: cast the inputs, and look for float64 constants and NumPy arrays."
         )
     elif is_update(part.name):
-        first = _FOREACH if _TOGETHER.search(part.made_of) else ROWS_ALONE
+        first = FOREACH if _TOGETHER.search(part.made_of) else ROWS_ALONE
     elif instead := (
         instead_of_rows(part.op) or instead_within(part.between) or instead_of(part.name)
     ):
         first = instead
     elif why:
         first = f"Look for what needs {why} in every step: do it once, on less data, or otherwise."
+    elif part.is_apart:
+        first, then = UNTRAINED, KEEP_NEEDED
     elif part.name in PRODUCTS:
-        first, then = _NEEDED, f"{_HALVED} {then}"
+        first, then = NEEDED, f"{HALVED} {then}"
     else:
         first = (
             "Look at what needs it: leave it out, or give it half the data, for some steps, and "
             "time the loop."
         )
-    name = "Elementwise ops take" if part.name == ELEMENTWISE else f"{part.name} takes"
     return PartWords(
-        f"{name} {part.step_frac:.0%} of the step",
+        f"{_ops_take(part)} {part.step_frac:.0%} of the step",
         message,
         (first, then),
         part.op,
     )
+
+
+def _ops_take(part: PartRow) -> str:
+    if part.name == ELEMENTWISE:
+        return "Elementwise ops take"
+    return f"{part.name} without gradients takes" if part.is_apart else f"{part.name} takes"
 
 
 def _eager(part: PartRow, account: StepAccount) -> PartWords:
@@ -311,6 +318,21 @@ def _function(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+def _line(part: PartRow, account: StepAccount) -> PartWords:
+    """The ops of several families that compiled programs have from one line."""
+    called = f", called from {part.caller}" if part.caller else ""
+    message = (
+        f"What is compiled from one line of {part.function}{at(part)}{called} takes "
+        f"{_share(part, account)}: {part.made_of}. {' '.join(_unusual(part))}"
+    ).strip()
+    return PartWords(
+        f"One line of {part.function} takes {part.step_frac:.0%} of the step",
+        message,
+        (instead_of_line(part.made_of), KEEP_NEEDED),
+        part.op,
+    )
+
+
 def _program(part: PartRow, account: StepAccount) -> PartWords:
     """Compiled functions of whose ops none was recorded."""
     what = "functions" if ", " in part.name else "function"
@@ -327,21 +349,7 @@ def _program(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
-_FEWER = (
-    "Put the whole step into one compiled function "
-    "([tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile]) "
-    "and compare the step's time.",
-    "Make fewer, larger calls from Python: one op over all parameters or samples, not one each.",
-)
-_LARGER = (
-    "Double the batch and compare the time per sample: what the loop costs around the compiled "
-    "step is then paid half as often.",
-    "Let one call run several steps: [tensorflow: steps_per_execution in Keras | "
-    "jax: a scan over batches | pytorch: a CUDA graph of several].",
-)
-
-
-def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = _FEWER) -> PartWords:
+def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = FEWER) -> PartWords:
     place = f" below {part.function}{at(part)}" if part.function else _between(part)
     called = f", called from {part.caller}" if part.caller and part.function else ""
     message = (
@@ -353,7 +361,7 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = _
             f"Reading values with {part.first} takes {part.step_frac * part.first_frac:.0%} "
             "of the step",
             message,
-            _READ_LATER,
+            READ_LATER,
             part.first,
         )
     if _CONVERTS.search(part.first) and part.first_frac >= _NAMED_FRAC:
@@ -375,13 +383,6 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = _
         actions,
         part.first,
     )
-
-
-_READ_LATER = (
-    "Keep sums and metrics on the device and read them every n-th step: each read waits for all "
-    "that was started before it.",
-    "Read many values at once, as one array, and not one by one.",
-)
 
 
 def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
@@ -476,7 +477,7 @@ _ACTIONS = {
     ),
     "copy": ("Copy the next batch while this one computes; fetch results every n-th step.",),
     "launch": ("Compile the step, so that chains of small kernels become one.",),
-    "wait": _READ_LATER,
+    "wait": READ_LATER,
     "collective": ("Send gradients in buckets during the backward pass.",),
     "allocation": ("Keep shapes the same, so that cached blocks are used again.",),
 }
@@ -486,6 +487,7 @@ _TELLS = {
     "op": _ops,
     "eager": _eager,
     "function": _function,
+    "line": _line,
     "program": _program,
     "framework": _framework,
     "unrecorded": _unrecorded,

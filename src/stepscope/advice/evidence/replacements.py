@@ -63,6 +63,46 @@ _ON_HOST: Final = (
     "started before."
 )
 
+#: For products that no gradient goes through.
+UNTRAINED: Final = (
+    "See what they are computed from: what stays the same, compute once, before the loop, and hand "
+    "it over; what another pass has computed in this step, take from there; a metric or a check "
+    "every n-th step will do."
+)
+#: For what a model is made of.
+NEEDED: Final = (
+    "Look at how much of it is needed: what is thrown away, was computed before, or is the same in "
+    "every step. Leave that out for some steps and time the loop."
+)
+HALVED: Final = (
+    "If all of it is: make one variant with half the size (units, filters, resolution); if the "
+    "step shortens accordingly, less of it is what helps."
+)
+#: For what Python hands over piece by piece; and for a step that is few calls already.
+FEWER: Final = (
+    "Put the whole step into one compiled function "
+    "([tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile]) "
+    "and compare the step's time.",
+    "Make fewer, larger calls from Python: one op over all parameters or samples, not one each.",
+)
+LARGER: Final = (
+    "Double the batch and compare the time per sample: what the loop costs around the compiled "
+    "step is then paid half as often.",
+    "Let one call run several steps: [tensorflow: steps_per_execution in Keras | "
+    "jax: a scan over batches | pytorch: a CUDA graph of several].",
+)
+#: For values that the host reads.
+READ_LATER: Final = (
+    "Keep sums and metrics on the device and read them every n-th step: each read waits for all "
+    "that was started before it.",
+    "Read many values at once, as one array, and not one by one.",
+)
+#: For updates of all variables.
+FOREACH: Final = (
+    "It updates all variables at once already; [pytorch: fused=True, where the optimizer has it, | "
+    "tensorflow: compiling it | jax: compiling it] makes one pass over memory of them, and "
+    "optimizers with less state read less."
+)
 #: For what updates variables of which a batch touches little.
 ROWS_ALONE: Final = (
     "Update all variables at once (fused or foreach), and only what a batch touched: of a large "
@@ -77,6 +117,11 @@ KEEP_RESULTS: Final = (
     "carried values | pytorch: use_cache=True])."
 )
 
+#: For what may be needed less often, or smaller.
+KEEP_NEEDED: Final = (
+    "If it is needed: compute what does not change once, before the loop, and hand it over as an "
+    "argument; make what it works on smaller."
+)
 _FAMILIES: Final = {
     _SORTED: "Sort sort top_k approx_top_k topk argsort",
     _ONE_HOT: "OneHot one_hot",
@@ -105,6 +150,22 @@ _OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.
 def instead_of(family: str) -> str:
     """What to run instead of an op of this family; "" where none is known."""
     return _OF.get(family, "")
+
+
+_ONE_LINE: Final = (
+    "Leave the line out for some steps, or give it half the data, and time the loop. Look at what "
+    "it makes on the way: an array much larger than what comes in and out is what costs."
+)
+_ONE_HOT_LINE: Final = (
+    "Leave the one-hot matrix out: look rows up by index ([tensorflow: tf.gather | jax: jnp.take | "
+    "pytorch: torch.index_select]), and sum rows by index ([tensorflow: tf.math.segment_sum | "
+    "jax: jax.ops.segment_sum | pytorch: torch.index_add]), in place of a product with it."
+)
+
+
+def instead_of_line(made_of: str) -> str:
+    """What to do about a line, by what its ops are called."""
+    return _ONE_HOT_LINE if re.search(r"one_?hot", made_of, re.IGNORECASE) else _ONE_LINE
 
 
 # PyTorch's gradients of slices.

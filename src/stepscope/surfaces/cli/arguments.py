@@ -113,7 +113,7 @@ def redaction_of(
     return Redaction(level_of(level), hashlib.blake2b(key, digest_size=32).digest())
 
 
-run = click.option("--run", help="Which run; the newest by default.")
+run = click.option("--run", help="Which run; the newest with events by default.")
 host = click.option("--host", help="Only this host, or several: A,B; all by default.")
 per = click.option(
     "--per",

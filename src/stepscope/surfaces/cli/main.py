@@ -9,9 +9,12 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import click
@@ -112,4 +115,14 @@ def _usage(error: click.ClickException) -> UsageError:
     hint = f"See: {command} --help"
     if context is not None and isinstance(group, click.Group):
         hint = f"Known: {', '.join(group.list_commands(context))}. {hint}"
+        if context.parent is None and (path := _path_in_place_of_command(error)):
+            hint = f"To see what is there: {command} show overview_page {path}. {hint}"
     return UsageError(error.format_message() or "Something is missing.", hint=hint)
+
+
+def _path_in_place_of_command(error: click.ClickException) -> str:
+    """The path that was given where a command is expected, quoted for a shell; "" without one."""
+    quoted = re.search(r"No such command '(.+)'", error.format_message())
+    if quoted is None or not Path(quoted[1]).exists():
+        return ""
+    return shlex.quote(quoted[1])

@@ -12,7 +12,7 @@ from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
 from stepscope.registry import RESERVED_OPTIONS, Unavailable
 from stepscope.result import Result
-from stepscope.session import Session, Workspace
+from stepscope.session import Session, Workspace, pick_run
 from stepscope.session.together import TooManyTogether
 from stepscope.store.notes import NO_NOTE
 from stepscope.surfaces import export
@@ -70,7 +70,7 @@ class Api:
             "version": __version__,
             "path": shown(found.root),
             "runs": [run_info(run, notes.get(run.id, NO_NOTE)) for run in found.runs],
-            "default_run": found.runs[0].id if found.runs else "",
+            "default_run": pick_run(found, None).id if found.runs else "",
             "files": [file_info(report) for report in self.workspace.files],
             "notes": list(found.notes),
             "capture_allowed": self.captures.allowed,

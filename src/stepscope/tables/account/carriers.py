@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stepscope.columns.space import I64, Bool
-from stepscope.tables.account.frames import LIBRARY, Frames
+from stepscope.tables.account.frames import FRAMEWORK, LIBRARY, Frames
 from stepscope.tables.account.moments import one_line
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.steps.attribution import HostSteps
@@ -24,6 +24,8 @@ _MOST_FRAC, _BEGINS_FRAC = 0.98, 0.8
 _ALONE_FRAC = 0.95
 # One with this share of its time in ops runs the model.
 _OPS_FRAC = 0.5
+# Whose calls may run a loop: Keras's is a framework's own.
+_CARRY = (LIBRARY, FRAMEWORK)
 # Trainers call through wrappers of wrappers.
 _DEEPEST = 12
 # Stacks are followed so far.
@@ -127,7 +129,7 @@ class _Seen:
     def carrier(self, call: I64) -> int:
         """The library's call out of the program that has nearly all; -1 none."""
         own = call[self.owner]
-        mine = (own >= 0) & (self.calls.kind[np.maximum(own, 0)] == LIBRARY)
+        mine = (own >= 0) & np.isin(self.calls.kind[np.maximum(own, 0)], _CARRY)
         if not mine.any():
             return -1
         time = np.bincount(self.code[own[mine]], weights=self.spent_ps[mine])
@@ -141,11 +143,11 @@ class _Seen:
         """
         calls, own = self.calls, call[self.owner]
         mine = (own >= 0) & is_carried[self.owner]
-        mine &= calls.kind[np.maximum(own, 0)] == LIBRARY
+        mine &= np.isin(calls.kind[np.maximum(own, 0)], _CARRY)
         owner, outer, spent = self.owner[mine], own[mine], self.spent_ps[mine]
         inner = _next(calls, parent, owner, outer)
         is_called = inner != outer
-        within = is_called & (calls.kind[inner] == LIBRARY)
+        within = is_called & np.isin(calls.kind[inner], _CARRY)
         if not is_called.any():
             return []
         pairs, code = np.unique(

@@ -11,6 +11,7 @@ import numpy as np
 from stepscope.columns import distinct_keys, rows_of, sum_labels, sweep_pieces, union_spans
 from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I32, I64, U8, Bool
+from stepscope.tables.account.gradient_names import apart_from_gradients
 from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.moments import innermost
 from stepscope.tables.account.op_families import UNUSUAL, family_of, scope_of
@@ -110,7 +111,7 @@ def compute(
     """The work of pools and devices between two times, less that of the loop's own thread."""
     parts, facts = _spans(host, line)
     start, end, code, row = _joined(parts, begin_ps, end_ps)
-    label, things = _labelled(start, end, code, row, facts)
+    label, things = _labelled(host, start, end, code, row, facts)
     things = tuple(_with_opcode(host, one) for one in things)
     makes_input = np.asarray([False, *(one.kind == "input" for one in things)])[label]
     busy = union_spans(start[~makes_input], end[~makes_input])
@@ -168,11 +169,11 @@ def _with_opcode(host: Host, one: Computed) -> Computed:
 
 
 def _labelled(
-    start: I64, end: I64, code: I32, row: I32, facts: list[_Fact]
+    host: Host, start: I64, end: I64, code: I32, row: I32, facts: list[_Fact]
 ) -> tuple[U8, tuple[Computed, ...]]:
     """Labels of the spans: of ops, or of families of ops where there are more than labels."""
     if np.count_nonzero(np.bincount(code)) > CLASSES - 2:
-        code, facts = _by_family(code, facts, end - start)
+        code, facts = _by_family(host, code, facts, end - start)
     length = end - start
     sums = sum_labels(code, length, length, len(facts))
     total = sums.total_ps
@@ -213,24 +214,26 @@ def _competes(facts: list[_Fact], total: I64) -> Bool:
     return found
 
 
-def _by_family(code: I32, facts: list[_Fact], length: I64) -> tuple[I32, list[_Fact]]:
+def _by_family(host: Host, code: I32, facts: list[_Fact], length: I64) -> tuple[I32, list[_Fact]]:
     """The same with fewer codes: the longest ops keep theirs, the others have one for each family.
 
     A family is named by the one of its ops that takes longest in all, and knows how many others
-    it stands for.
+    it stands for. What no gradient goes through stays apart from what one does.
     """
+    apart = apart_from_gradients(host, (one.op.name for one in facts))
     total = np.bincount(code, weights=length, minlength=len(facts))
     keys = []
     for one in facts:
         is_typed = one.op.type not in ("", "Unknown")
         family = family_of(one.op.type if is_typed else one.op.name)
-        keys.append((one.kind, family, one.on_device, scope_of(one.op.name)))
+        scope = scope_of(one.op.name)
+        keys.append((one.kind, family, one.on_device, scope, one.op.name in apart))
     kept = max(CLASSES - 2 - len(set(keys)), 0)
     order = np.argsort(-total, kind="stable").tolist()
     merged = [facts[at] for at in order[:kept]]
     place = np.zeros(len(facts), dtype=np.int32)
     place[order[:kept]] = np.arange(kept)
-    index: dict[tuple[str, str, bool, str], int] = {}
+    index: dict[tuple[str, str, bool, str, bool], int] = {}
     for at in order[kept:]:  # the longest of a family comes first
         if not total[at]:
             continue

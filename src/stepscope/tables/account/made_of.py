@@ -21,6 +21,8 @@ def made_of(one: Part) -> str:
         return _ops_of_loop(one)
     if one.kind == "function":
         return _places_of_ops(one)
+    if one.kind == "line":
+        return _calls_of_line(one)
     listed = sorted(total.items(), key=lambda item: -item[1])[:3]
     return ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
 
@@ -77,6 +79,22 @@ def _places_of_ops(one: Part) -> str:
         f"{max(lines, key=lambda at: lines[at])}"
         for family, lines in listed
     )
+
+
+# A library's function that JAX compiles for itself: what a line calls, such as "_one_hot".
+_COMPILED = re.compile(r"jit\(_*(\w+)\)")
+
+
+def _calls_of_line(one: Part) -> str:
+    """Families of a line's ops, with the functions of libraries that make them."""
+    total: dict[str, int] = {}
+    for owner in one.owners:
+        path = owner.name.split("/")
+        calls = [found[-1] for at in path[1:] if (found := _COMPILED.findall(at))]
+        said = f"{owner.family} in {calls[-1]}" if calls else owner.family
+        total[said] = total.get(said, 0) + owner.total_ps
+    listed = sorted(total.items(), key=lambda item: -item[1])[:_FAMILIES]
+    return ", ".join(f"{said} {time / max(one.total_ps, 1):.0%}" for said, time in listed)
 
 
 def launched_from(one: Part) -> str:

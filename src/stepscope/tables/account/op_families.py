@@ -7,7 +7,7 @@ from typing import Final
 
 _PREFIX: Final = re.compile(r"^(?:_+(?:Mkl|OneDnn)?(?:Native)?(?:Fused)?|Fused(?!BatchNorm))")
 _SUFFIX: Final = re.compile(
-    r"(?:Backprop(?:Input|Filter)?|Grad(?:Input|Filter|WithArgmax)?"
+    r"(?:Backprop(?:Input|Filter)?(?:WithBias)?|Grad(?:Input|Filter|WithArgmax)?"
     r"|_backward(?:_(?:input|weight|bias))?|_forward)?"
     r"(?:V\d+|Ex|_\d+)?_?$"
 )
@@ -70,6 +70,8 @@ _COSTLY: Final = {
     "fft_r2c fft_c2r fft_c2c",
 }
 _NAMED: Final = {name: what for what, named in _COSTLY.items() for name in named.split()}
+#: Families of such ops, which say more than the line that they are called from.
+COSTLY: Final = frozenset(_NAMED)
 # Ops that seldom are what a model is for, and what they usually do.
 UNUSUAL: Final = {
     "Sort": "sorting",

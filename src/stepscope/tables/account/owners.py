@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +23,8 @@ from stepscope.tables.account.regions import region_name
 from stepscope.tables.account.updates import is_update, update_of
 from stepscope.tables.core.op_name import is_collective_call
 
+# What the loops of these do beside the model is their own, and not how they hand ops over.
+_TRAINERS = re.compile(r"(?:keras|tf_keras|lightning)\.")
 _KINDS = {
     PYTHON: "python",
     FRAMEWORK_CALL: "framework",
@@ -157,9 +160,11 @@ def _owner(found: Account, row: int) -> Owner:
         if item >= 0:
             called = found.frames.names[int(found.frames.name[item])]
             # What a library does with the framework's objects is that library's call.
-            is_library = code == PYTHON or called.kind == LIBRARY
+            is_carried = bool(found.frames.is_carried[item])
+            is_trainers = is_carried and _TRAINERS.match(called.public) is not None
+            is_library = code == PYTHON or called.kind == LIBRARY or is_trainers
             kind, name = "library" if is_library else "framework", called.public
-            if is_library and found.frames.is_carried[item]:
+            if is_library and is_carried:
                 function = ""  # the program's line calls the loop, not this
             if not function and code == FRAMEWORK_CALL and (called.is_wait or called.is_fetch):
                 kind = "wait"

@@ -6,7 +6,9 @@ library's function called from it, a family of ops, or a kind of work such as in
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
@@ -30,6 +32,8 @@ _HOST = ("python", "library", "framework", "annotated")
 _WHOLE_FRAC, _FAMILY_FRAC = 0.25, 2 / 3
 # Elementwise ops of as many families may be a chain.
 _FEWEST = 4
+# Marks the key of products that no gradient goes through.
+_APART = "without gradients"
 # Below this share of ops it is a matter of how they are handed over.
 _OPS_FRAC = 0.5
 # It does so, too, where this share is of functions that it calls.
@@ -42,15 +46,18 @@ class Part:
 
     Attributes:
         kind: "python", "library", "framework", "op" or another kind of owner; "function": the ops
-            of one of the program's functions; "program": compiled functions without their ops.
+            of one of the program's functions; "line": those that a compiled program has from one
+            line; "program": compiled functions without their ops.
         name: Of the function, the library's call, the family of ops, or the kind.
         owners: The largest first.
+        is_apart: Whether it is products that no gradient goes through, of a step that has some.
     """
 
     kind: str
     name: str
     owners: tuple[Owner, ...]
     time_ps: I64 = field(repr=False)
+    is_apart: bool = False
 
     @property
     def total_ps(self) -> int:
@@ -63,12 +70,19 @@ class Part:
         return self.owners[0]
 
 
-def parts(found: Account, listed: list[Owner] | None = None) -> list[Part]:
+def parts(
+    found: Account,
+    listed: list[Owner] | None = None,
+    lines: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
+    apart: Collection[int] = (),
+) -> list[Part]:
     """What makes up the steps, the largest first.
 
     Args:
         found: The account.
         listed: Its owners, where they are already known, or placed more exactly.
+        lines: Function, file and line that stand for ops, by the owners' ids (``compiled_lines``).
+        apart: Ids of products that no gradient goes through (``without_gradients``).
     """
     listed = owners(found) if listed is None else listed
     groups: dict[tuple[str, ...], list[Owner]] = {}
@@ -88,6 +102,12 @@ def parts(found: Account, listed: list[Owner] | None = None) -> list[Part]:
     together = _elementwise(outside) if calls is None else {}
     for one in listed:
         key = whole.get(id(one), _key(one, loops))
+        if id(one) in apart and key[0] == "op":
+            key = (*key, _APART)
+        if id(one) in lines and id(one) not in in_graph:
+            key = ("line", *lines[id(one)])
+            groups.setdefault(key, []).append(one)
+            continue
         key = ("op", in_graph[id(one)]) if id(one) in in_graph else together.get(id(one), key)
         groups.setdefault(placed.get(id(one), key), []).append(one)
     made = [_part(key, group, key in eager) for key, group in groups.items()]
@@ -186,9 +206,11 @@ def _part(key: tuple[str, ...], group: list[Owner], is_eager: bool) -> Part:
         return Part("eager", key[2] if key[0] == "host" else "", tuple(group), time)
     if key[0] == "function":
         return Part("function", key[2], tuple(group), time)
+    if key[0] == "line":
+        return Part("line", key[1], tuple(group), time)
     if key[0] != "host":
         name = key[1] or _kind_name(key[0], group)
-        return Part(key[0], name, tuple(group), time)
+        return Part(key[0], name, tuple(group), time, key[-1] == _APART)
     by_kind: dict[str, int] = {}
     for one in group:
         by_kind[one.kind] = by_kind.get(one.kind, 0) + one.total_ps

@@ -8,14 +8,24 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from stepscope.tables.account.account import Account
+from stepscope.tables.account.compiled_lines import compiled_lines
 from stepscope.tables.account.inside import LineWork, lines_of_program
-from stepscope.tables.account.parts import Part
+from stepscope.tables.account.owners import Owner
+from stepscope.tables.account.parts import Part, parts
+from stepscope.tables.account.without_gradients import without_gradients
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo import hlo_modules
 from stepscope.tables.steps.calls import function_calls, is_single_op
 
 # So many functions are named where what of each was running is unknown.
 _PROGRAMS = 3
+
+
+def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part]:
+    """The parts of an account, with what the recording knows of compiled programs."""
+    lines, apart = compiled_lines(host, listed), without_gradients(host, listed)
+    return with_programs(host, parts(found, listed, lines, apart))
 
 
 def with_programs(host: Host, made: list[Part]) -> list[Part]:

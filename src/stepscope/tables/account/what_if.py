@@ -68,6 +68,8 @@ _BATCH = Consequence(around=1.0, ops=1 / 3, short_ops=1.0)
 _OVERLAP = Consequence(around=1.0, ops=0.0, short_ops=0.0)
 # What makes an op's inputs and what reads its outputs shrinks with it.
 _SHRINK = Consequence(around=0.5, ops=1.0, short_ops=1.0)
+# What a line runs is left out whole, with the runtime's work around it.
+_LINE = Consequence(around=1.0, ops=1.0, short_ops=1.0)
 _CONSEQUENCES = {
     "python": _REMOVE,
     "library": _REMOVE,
@@ -79,10 +81,11 @@ _CONSEQUENCES = {
     "launch": _BATCH,
     "op": _SHRINK,
     "function": _SHRINK,
+    "line": _LINE,
     "program": _SHRINK,
 }
 # Parts that are made of ops.
-_OF_OPS = ("op", "function", "program")
+_OF_OPS = ("op", "function", "line", "program")
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,11 @@ _XLA_OPS = frozenset(
         *("convert_element_type", "copy", "dot_general", "dynamic_slice", "dynamic_update_slice"),
         *("fn", "gather", "integer_pow", "iota", "one_hot", "rem", "scatter", "select_n"),
         *("shift_right_logical", "slice", "split", "stack", "truediv", "unstack"),
+        *("clamp", "conv_general_dilated", "erf", "erf_inv", "erfc", "logistic", "pad", "rsqrt"),
+        *("sort_key_val", "top_k", "triangular_solve"),
+        # What libraries of layers call while they initialise a model, outside of any function.
+        *("celu", "elu", "gelu", "glu", "leaky_relu", "log_softmax", "logsumexp", "relu", "relu6"),
+        *("selu", "sigmoid", "silu", "softmax", "softplus", "standardize", "swish"),
     }
 )
 # Names of NumPy's that people give to functions of their own.

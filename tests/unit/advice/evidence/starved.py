@@ -53,5 +53,6 @@ def results(
         bottleneck=stage,
         knobs=knobs,
         function_ops=SimpleNamespace(records=list),
+        graph=None,
     )
     return {"overview_page": overview, "tf_data_bottleneck_analysis": tf_data}

@@ -21,6 +21,16 @@ CALLS: dict[str, Drawn] = {
     "J": event("$/usr/lib/python3.12/json/__init__.py:183 dumps"),
     "m": event("aten/mm:mm"),
 }
+KERAS = "$/venv/lib/python3.12/site-packages/keras/src"
+FIT: dict[str, Drawn] = {
+    "P": event("$/home/me/fit.py:9 main"),
+    "T": event(f"{KERAS}/utils/traceback_utils.py:110 filter_traceback.<locals>.error_handler"),
+    "I": event(f"{KERAS}/backend/tensorflow/trainer.py:310 TensorFlowTrainer.fit"),
+    "K": event(f"{KERAS}/callbacks/callback_list.py:180 CallbackList.on_train_batch_end"),
+    "C": event(f"{KERAS}/callbacks/model_checkpoint.py:220 ModelCheckpoint._save_model"),
+    "G": event("$/venv/lib/python3.12/site-packages/tensorflow/python/eager/f.py:890 call"),
+    "m": event("dense/MatMul:MatMul"),
+}
 
 
 def made(one: Host) -> dict[tuple[str, str], float]:
@@ -62,6 +72,34 @@ def test_what_a_trainer_does_beside_the_model_is_told_by_its_name() -> None:
     # What runs the model is the loop's: that its call takes time says nothing.
     assert told["library", "transformers.Trainer.training_step"] == 0.8
     assert ("python", "main") not in told
+
+
+def test_what_a_callback_of_kerass_costs_is_told_by_its_name() -> None:
+    """Keras is a framework, and its fit a loop: of each 1 ms step a checkpoint takes 300 µs."""
+    text = "\n          ".join(
+        f'"        {one}'
+        for one in (
+            "P---------------------------------------",
+            "T---------------------------------------",
+            "I---------------------------------------",
+            ".G----.....G----.....G----.....G----....",
+            "..mmm.......mmm.......mmm.......mmm.....",
+            "......K--.......K--.......K--.......K--.",
+            "......C--.......C--.......C--.......C--.",
+        )
+    )
+    told = made(
+        host(
+            f"""
+            /host:CPU
+              python   S---------S---------S---------S---------
+              {text}
+            """,
+            **FIT,
+        )
+    )
+    assert told["library", "keras.ModelCheckpoint._save_model"] == 1.2
+    assert told["op", "MatMul"] == 1.2
 
 
 def test_it_is_placed_at_the_programs_line_without_being_that_function() -> None:

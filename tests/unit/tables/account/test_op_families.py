@@ -14,6 +14,7 @@ from stepscope.tables.account.op_families import UNUSUAL, family_of
         ("Conv2DBackpropFilter", "Conv2D"),
         ("Conv2DBackpropInput", "Conv2D"),
         ("_FusedConv2D", "Conv2D"),
+        ("_MklNativeConv2DBackpropFilterWithBias", "Conv2D"),
         ("_MklNativeFusedMatMul", "MatMul"),
         ("BatchMatMulV2", "MatMul"),
         ("MaxPoolGrad", "MaxPool"),

@@ -31,3 +31,16 @@ def test_a_model_called_again_and_again_has_a_step_for_each_call() -> None:
 def test_layers_of_a_model_called_once_or_twice_are_no_steps() -> None:
     assert found(1).is_window
     assert found(2).is_window
+
+
+def test_layers_that_initialise_a_model_are_no_rounds_of_its_training() -> None:
+    """Six blocks are initialised op by op, then a compiled function runs twelve times."""
+    events = []
+    for block in range(6):
+        for place, op in enumerate(("_truncated_normal", "rsqrt", "gelu", "add", "multiply")):
+            events.append(Event(f"PjitFunction({op})", 500.0 * block + 90 * place, 80))
+    events += [Event("PjitFunction(train_step)", 4000.0 + 300 * at, 20) for at in range(12)]
+    markers = step_markers(Host("h", decode(space(host(line("python", *events))))))
+    assert markers is not None
+    assert len(markers) == 12
+    assert "train_step" in markers.explanation

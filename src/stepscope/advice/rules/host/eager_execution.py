@@ -10,6 +10,7 @@ When it is wrong: the recording covers set-up or evaluation code that is eager o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import BATCHED
@@ -17,7 +18,8 @@ from stepscope.advice.evidence.dispatches import MANY, dispatched
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, replayed_frac
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
-from stepscope.result import Finding, Ref
+from stepscope.result import Finding, Place, Ref
+from stepscope.tables.steps.calls import is_single_op
 
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import CallRow, HostActivity
@@ -67,7 +69,6 @@ def _by_steps(
 ) -> Iterator[Answer]:
     step, idle = host.step_time_ms, host.idle_ms
     rows = list(host.calls.records())
-    calls = sum(one.calls for one in rows)
     building = sum(one.build_ms for one in rows)
     ops = dispatched(host)
     # Python functions that python-bound names cost as much in a compiled step's loop.
@@ -93,38 +94,153 @@ def _by_steps(
     if replayed >= MOSTLY_REPLAYED:
         yield Silence(f"{replayed:.0%} of the devices' time is replayed from graphs already.")
         return
-    what = "ops" if host.eager_ops >= calls else "jitted functions"
     is_served = overview is not None and overview.environment.task_type == "Inference"
     # PyTorch runs op by op by default: that alone is not an alarm.
     is_usual = framework == "PyTorch"
-    again = ("" if account is None else _again(account)) or _often(rows)
+    outer = _outer(account) if _are_single_ops(rows) else None
+    message, high = _message(host, account, outer, saving), None
+    if outer is not None:  # with all else that the call does: it may not be needed
+        high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
     yield Finding(
         rule=RULE.id,
         severity="info" if is_usual and saving < _USUAL_FRAC * step else severity_of(saving, step),
         saving_ms=saving,
+        saving_high_ms=high,
         confidence=0.7,
-        message=f"{_where(rows, host)}: {ops:.0f} {what} are dispatched from Python, and for "
-        f"{saving:.3g} of its {step:.3g} ms nothing is computed.{again}",
+        place=None if outer is None else outer.place,
+        message=message,
         measured={
             "ops_per_step": ops,
             "idle_ms": idle,
             "python_ms": python,
             "computing_ms": host.computing_ms,
+            "below_ms": 0.0 if outer is None else outer.time_ms,
             "step_time_ms": step,
             "step_after_ms": step - saving,
         },
         evidence=(Ref("host_activity", "idle_ms"), Ref("framework_op_stats", "eager")),
-        actions=_ACTIONS,
+        actions=_ACTIONS if outer is None else (outer.action, *_ACTIONS[1:]),
         code=_SERVED if is_served else _CODE,
     )
+
+
+# A call of the loop's has this share of the step, or what runs op by op is all of it.
+_OUTER_FRAC = 0.25
+# So much of it is expected to go, whether it is compiled or left out.
+_OF_OUTER = 0.75
+# What hands ops over, or runs them.
+_HANDS_OVER = ("framework", "annotated")
+_EAGER_KINDS = (*_HANDS_OVER, "op", "runtime", "library", "python", "launch")
+
+
+@dataclass(frozen=True, slots=True)
+class _Outer:
+    """The call of the loop's that most of what runs op by op is below.
+
+    Attributes:
+        name: Its function, with file and line in parentheses.
+        time_ms: Of a step, with all that it calls.
+    """
+
+    name: str
+    time_ms: float
+
+    def said(self, step: float) -> str:
+        """It in a sentence."""
+        share = self.time_ms / step
+        return (
+            f"Most of that is below {self.name}, which takes {self.time_ms:.3g} ms of a step "
+            f"({share:.0%}) with all that it calls."
+        )
+
+    @property
+    def function(self) -> str:
+        """Its name alone."""
+        return self.name.rpartition(" (")[0]
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        file, _, line = self.name.rpartition(" (")[2].removesuffix(")").rpartition(":")
+        return Place(self.function, file, int(line) if line.isdigit() else 0)
+
+    @property
+    def action(self) -> str:
+        """What to try first."""
+        return (
+            f"Leave {self.function} out for some steps and time the loop; if it is "
+            "needed, compile it as one function "
+            "([tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile]), and what of it "
+            "does not change compute once, before the loop."
+        )
+
+
+def _outer(account: StepAccount | None) -> _Outer | None:
+    """The one with most of the framework's own work; None where none is, or where a part tells it.
+
+    Where a call's own Python takes longer than what it hands over, that is another matter.
+    """
+    if account is None:
+        return None
+    handed: dict[str, float] = {}
+    own: dict[str, float] = {}
+    total: dict[str, float] = {}
+    for one in account.owners.records():
+        if one.kind in _EAGER_KINDS:
+            total[one.below] = total.get(one.below, 0.0) + one.time_ms
+        if one.kind in _HANDS_OVER:
+            handed[one.below] = handed.get(one.below, 0.0) + one.time_ms
+        if one.kind in ("library", "python"):
+            own[one.below] = own.get(one.below, 0.0) + one.time_ms
+    most = max(handed, key=lambda name: handed[name], default="")
+    # The top of a file cannot be left out.
+    if not most or most.startswith("<") or handed[most] < sum(handed.values()) / 2:
+        return None
+    found = _Outer(most, total[most])
+    if found.time_ms < _OUTER_FRAC * account.step_time_ms or handed[most] < own.get(most, 0.0):
+        return None
+    is_told = any(
+        part.function == found.function and part.time_ms >= found.time_ms / 2
+        for part in account.parts.records()
+        if part.kind in ("eager", *_HANDS_OVER)
+    )
+    return None if is_told else found
 
 
 # A tf.function that each step calls once is the step, whatever runs beside it.
 _ONCE = (0.9, 1.1)
 
 
-def _where(calls: list[CallRow], host: HostActivity) -> str:
-    """What runs op by op: the step, or what the loop does beside a tf.function."""
+def _message(
+    host: HostActivity, account: StepAccount | None, outer: _Outer | None, idle_ms: float
+) -> str:
+    rows, step = list(host.calls.records()), host.step_time_ms
+    is_eager = host.eager_ops >= sum(one.calls for one in rows)
+    what = "ops" if is_eager else "jitted functions"
+    again = ("" if account is None else _again(account)) or _often(rows)
+    return (
+        f"{_where(rows, host, outer)}: {dispatched(host):.0f} {what} are dispatched from Python, "
+        f"and for {idle_ms:.3g} of its {step:.3g} ms nothing is computed.{again}"
+        + ("" if outer is None else f" {outer.said(step)}")
+    )
+
+
+# A function of the program that each step calls so often is a loop of its own.
+_AGAIN = 1.5
+# Ops by the names that JAX itself has for them, which people give to functions as well.
+_OPS_OF_JAX = ("div", "mul", "neg", "sub")
+
+
+def _are_single_ops(calls: list[CallRow]) -> bool:
+    """Whether ops are dispatched again and again, and no function that the program compiled."""
+    often = [one.function for one in calls if one.calls >= _AGAIN]
+    return all(name in _OPS_OF_JAX or is_single_op(name) for name in often)
+
+
+def _where(calls: list[CallRow], host: HostActivity, outer: _Outer | None) -> str:
+    """What runs op by op: the step, a call, or what the loop does beside a tf.function."""
+    if outer is not None:
+        return f"Below {outer.function} the step runs op by op"
     compiled = [
         one
         for one in calls

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import REMOVED
-from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
+from stepscope.advice.evidence.steps import NO_STEPS, THE_RECORDERS, is_the_recorders
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
@@ -32,6 +32,9 @@ def python_bound(results: Results) -> Iterator[Answer]:
     step = host.step_time_ms
     if is_the_recorders(results.optional.step_account):
         yield THE_RECORDERS
+        return
+    if not step > 0:
+        yield NO_STEPS
         return
     functions = [one for one in host.python.records() if not one.is_wait]
     worst = next((one for one in functions if one.self_ms >= _NAMED_FRAC * step), None)

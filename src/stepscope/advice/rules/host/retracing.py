@@ -11,12 +11,18 @@ When it is wrong: the recording covers the first steps, in which each new shape 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import ONCE
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.host_activity import CallRow
 
 # Tracing once may be the first step; twice in the counted steps is a habit.
 _TWICE = 2
@@ -37,13 +43,14 @@ def retracing(results: Results) -> Iterator[Answer]:
         return
     worst = max(traced, key=lambda one: one.build_ms)
     name = worst.function
+    told = _told(worst)
     yield Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
         saving_ms=saving,
         confidence=0.9,
-        message=f"tf.function {name!r} is retraced in {worst.built / worst.calls:.0%} of "
-        f"its calls ({worst.traces} traces so far): {saving:.3g} ms of each {step:.3g} ms step "
+        title=told.title,
+        message=f"{told.what} {saving:.3g} ms of each {step:.3g} ms step "
         "are spent tracing and setting up graphs.",
         measured={
             "build_ms": saving,
@@ -56,15 +63,70 @@ def retracing(results: Results) -> Iterator[Answer]:
             Ref("host_activity", "calls", rows=(name,)),
             Ref("trace_viewer", name),
         ),
-        actions=(
+        actions=told.actions,
+        code=told.code,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is traced and why, and what to do."""
+
+    what: str
+    actions: tuple[str, ...]
+    code: dict[str, str]
+    title: str = ""
+
+
+_CODE = {
+    "tensorflow": "@tf.function(reduce_retracing=True)\ndef step(batch, rate): ...\n"
+    "step(batch, tf.constant(0.1))"
+}
+_CODE_ONCE = {
+    "tensorflow": "step = tf.function(function)  # before the loop\n"
+    "for batch in dataset:\n    step(batch)"
+}
+_ONCE_ONLY = (
+    "Make it once, before the loop: tf.function(f), and a decorated function inside of one that "
+    "each step calls, are new each time and know nothing of the trace before."
+)
+# Functions by which TensorFlow itself writes and reads a SavedModel or a checkpoint.
+_SAVES = re.compile(r"_traced_(?:save|restore)|signature_wrapper")
+# A function that is traced in this share of its calls, and each time for the first time, is new.
+_NEW_FRAC = 0.9
+
+
+def _told(worst: CallRow) -> _Told:
+    name, share = worst.function, worst.built / worst.calls
+    if _SAVES.match(name):
+        return _Told(
+            f"Writing a SavedModel or a checkpoint traces functions of TensorFlow's own ({name}) "
+            f"in {share:.0%} of their calls:",
+            (
+                "Save or export every n-th step, or once after the loop, and on a thread of its "
+                "own where the step need not wait.",
+                "Of checkpoints make one tf.train.Checkpoint, or CheckpointManager, before the "
+                "loop and call its methods: it traces once.",
+            ),
+            {},
+            "Saving the model traces functions again",
+        )
+    if worst.traces == 1 and share >= _NEW_FRAC:
+        return _Told(
+            f"The loop makes tf.function {name!r} again and again: it is traced in {share:.0%} of "
+            "its calls, each time for the first time.",
+            (_ONCE_ONLY,),
+            _CODE_ONCE,
+        )
+    return _Told(
+        f"tf.function {name!r} is retraced in {share:.0%} of its calls ({worst.traces} traces so "
+        "far):",
+        (
             f"Pass tensors to {name!r} instead of Python numbers: each new number is a new trace.",
             "Batches of one shape: batch(n, drop_remainder=True), or an input_signature with None.",
             "Decorate once, outside of the loop; not inside of a function that runs every step.",
         ),
-        code={
-            "tensorflow": "@tf.function(reduce_retracing=True)\ndef step(batch, rate): ...\n"
-            "step(batch, tf.constant(0.1))"
-        },
+        _CODE,
     )
 
 

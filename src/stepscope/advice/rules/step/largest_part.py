@@ -50,6 +50,8 @@ _BESIDE = 0.1
 _CODE = ("python", "library")
 # What a line of the program runs, where lines were recorded.
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
+# What a runtime has work around, whose time is listed by itself.
+_RUN = ("op", "line")
 # What a compiled function runs.
 _OF_CALLS = ("op", "framework", "program")
 # An op of a compiled function of JAX's, which its path begins with.
@@ -96,6 +98,7 @@ _HOPES = {
     "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
     "program": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
     "function": _Hope(changes.TRIMMED, 0.7, 0.5, 0.5, False),
+    "line": _Hope(changes.REPLACED, 0.85, 0.6, 0.6, False),
 }
 # Ops that seldom are what a model is for can go for the most part.
 _UNUSUAL = _Hope(changes.REPLACED, 0.85, 0.75, 0.7, False)
@@ -103,6 +106,8 @@ _UNUSUAL = _Hope(changes.REPLACED, 0.85, 0.75, 0.7, False)
 _REPLACEABLE = replace(_HOPES["op"], change=changes.REPLACED)
 # What a model is made of is reported after what else can be changed.
 _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
+# A model's products have gradients; others are often known, or needed less often.
+_APART = _Hope(changes.SHRUNK, 0.85, 0.45, 0.6, False)
 # An update has to be made; it ranks by its size, as what it updates does.
 _UPDATE = _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
 # What another thread or process makes is ready where that is quicker.
@@ -174,7 +179,7 @@ def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
     Those that were too small to be played again without it may take all of it with them: where a
     runtime takes more time than its ops do, it is their number that costs.
     """
-    ops = [part for part in parts if part.kind == "op"]
+    ops = [part for part in parts if part.kind in _RUN]
     around = sum(part.time_ms for part in parts if part.kind == "runtime")
     whole = sum(part.time_ms for part in ops)
     for part in ops if whole else ():
@@ -189,7 +194,7 @@ def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
 def _around(part: PartRow, more: float) -> str:
     """What of the time is the runtime's, which the account lists by itself."""
     by_itself = part.step_frac / (1 + more)
-    if part.kind != "op" or f"{by_itself:.0%}" == f"{part.step_frac:.0%}":
+    if part.kind not in _RUN or f"{by_itself:.0%}" == f"{part.step_frac:.0%}":
         return ""
     why = _MOSTLY_RUNTIME if more > 1 else ""
     return f" By themselves they take {by_itself:.0%}; the rest is the runtime's around them{why}."
@@ -363,7 +368,7 @@ def _hope_of_kind(part: PartRow) -> _Hope:
     if part.kind == "op" and is_update(part.name):
         return _UPDATE
     if part.kind == "op" and part.name in PRODUCTS:
-        return _PRODUCT
+        return _APART if part.is_apart else _PRODUCT
     if part.kind == "op" and (instead_within(part.between) or instead_of(part.name)):
         return _REPLACEABLE
     if part.kind == "function" and part.name.rpartition(".")[2] in part_words.MODEL_CALLS:
@@ -390,7 +395,7 @@ def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -
 
 
 def _place(part: PartRow) -> Place:
-    is_op = part.kind in ("op", "eager", "function")
+    is_op = part.kind in ("op", "eager", "function", "line")
     call = part.first if part.first_kind in ("library", "framework") and not is_op else ""
     return Place(
         function=part.function,

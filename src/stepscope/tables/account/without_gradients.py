@@ -1,0 +1,30 @@
+"""Products of a training step that no gradient goes through.
+
+What a model is made of has gradients. Products without any are of something beside it: a constant
+that is computed again, a frozen or a second model, a metric, an update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stepscope.tables.account.gradient_names import apart_from_gradients
+from stepscope.tables.account.op_families import PRODUCTS
+from stepscope.tables.account.owners import Owner
+from stepscope.tables.core.profile import Host
+
+# What has less of the steps stays with the others of its family.
+_SOME_FRAC = 0.15
+
+
+def without_gradients(host: Host, listed: Iterable[Owner]) -> frozenset[int]:
+    """Ids of the owners of such products; none where they are little, or nothing is trained."""
+    owners = list(listed)
+    ops = [one for one in owners if one.kind == "op"]
+    apart = apart_from_gradients(host, (one.name for one in ops))
+    found = [one for one in ops if one.family in PRODUCTS and one.name in apart]
+    enough = _SOME_FRAC * sum(one.total_ps for one in owners)
+    families: dict[str, int] = {}
+    for one in found:
+        families[one.family] = families.get(one.family, 0) + one.total_ps
+    return frozenset(id(one) for one in found if families[one.family] >= enough)

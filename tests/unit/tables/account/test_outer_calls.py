@@ -1,0 +1,53 @@
+"""A call of the loop's has all that is below it, however many places that is in."""
+
+from __future__ import annotations
+
+from stepscope.tables.account.account import account
+from stepscope.tables.account.outer_calls import outer_calls
+from stepscope.tables.account.owners import owners
+from tests.profiles import event
+from tests.unit.tables.account.test_account import host
+
+
+def below(*lines: str) -> dict[str, float]:
+    """Milliseconds of two steps of 1 ms by the loop's call they are below."""
+    text = "\n          ".join(f'"        {one}' for one in lines)
+    one = host(
+        f"""
+        /host:CPU
+          python   S---------S---------
+          {text}
+        """,
+        L=event("$train.py:50 main"),
+        C=event("$train.py:12 check"),
+        N=event("$train.py:20 net"),
+        T=event("$train.py:30 step"),
+        j=event("PjitFunction(add)"),
+        k=event("PjitFunction(train_step)"),
+    )
+    found = account(one)
+    assert found is not None
+    listed, told = owners(found), dict[str, float]()
+    names = outer_calls(found, listed)
+    for owner in listed:
+        name = names.get(id(owner), "")
+        told[name] = round(told.get(name, 0.0) + owner.total_ps / 1e9, 6)
+    return told
+
+
+def test_what_a_call_calls_is_below_it() -> None:
+    """Of 1 ms, check has 600 µs, half of them in net; step has 200."""
+    found = below(
+        "L-------------------",
+        "C-----TT..C-----TT..",
+        ".N--..kk...N--..kk..",
+        ".jjj.......jjj......",
+    )
+    assert found["check (train.py:12)"] == 1.2
+    assert found["step (train.py:30)"] == 0.4
+    assert found[""] == 0.4  # the loop's own
+
+
+def test_a_loop_that_began_before_the_recording_is_above_what_it_calls() -> None:
+    found = below("C-----TT..C-----TT..", ".N--......N---......")
+    assert found["check (train.py:12)"] == 1.2
