@@ -335,7 +335,8 @@ def _completeness(profile: Profile) -> Completeness:
     notes = [
         f"{one.where}: {one.message}" if many and one.where else one.message
         for each in found
-        for one in each.diagnostics
+        # What spoils numbers before what only explains them.
+        for one in sorted(each.diagnostics, key=lambda one: one.severity == "info")
     ]
     if any(one.severity == "error" for one in profile.diagnostics):
         worst = "damaged" if worst == "damaged" else "partial"

@@ -9,10 +9,11 @@ from typing import Literal
 import numpy as np
 
 from stepscope.columns import among, distinct, pivot
-from stepscope.columns.space import KIND_INT64, KIND_UINT64, Bool
+from stepscope.columns.space import I64, KIND_INT64, KIND_UINT64, Bool
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
@@ -22,6 +23,8 @@ from stepscope.tables.recording.environment import environment, recorded_at
 from stepscope.tables.steps.attribution import steps
 
 CompletenessVerdict = Literal["complete", "partial", "damaged"]
+#: Slug of the diagnostic that nothing was recorded of devices that work was given to.
+NO_DEVICE_EVENTS = "no-device-events"
 # Launches whose kernel may lie beyond the end of the recording are not missing kernels.
 _MISSING_SHARE = 0.01
 _NONE = np.zeros(0, dtype=bool)
@@ -124,7 +127,7 @@ def _devices_without_events(host: Host) -> list[Diagnostic]:
             "On GPUs this is usually missing profiling privilege (CUPTI), or a recording that "
             "began after the work."
         )
-        return [Diagnostic("no-device-events", "warning", text, host.name)]
+        return [Diagnostic(NO_DEVICE_EVENTS, "warning", text, host.name)]
     text = f"{len(silent)} of {len(present)} devices recorded no events: {', '.join(silent[:8])}."
     return [Diagnostic("idle-devices", "info", text, host.name)]
 
@@ -143,11 +146,11 @@ def _starts_work(host: Host) -> Bool:
 def _launches(host: Host) -> list[Diagnostic]:
     """Kernels without a launch and launches without a kernel."""
     found = device_events(host)
-    if len(found) == 0:
-        return []
     calls = launch_ids(host)
     starts_work = _starts_work(host)[host.space.events.metadata[calls.rows]]
     launches = distinct(calls.values[starts_work])
+    if len(found) == 0:
+        return _no_kernels(host, calls.rows)
     kernels = distinct(found.correlation[found.correlation >= 0])
     if len(launches) == 0:
         return []
@@ -167,6 +170,26 @@ def _launches(host: Host) -> list[Diagnostic]:
         )
         said.append(Diagnostic("launches-without-kernel", "warning", text, host.name))
     return said
+
+
+_LAUNCHES = re.compile(r"^(?:cu|cuda|hip)\w*Launch\w*Kernel|^(?:cu|cuda|hip)GraphLaunch")
+
+
+def _no_kernels(host: Host, numbered: I64) -> list[Diagnostic]:
+    """Launches of kernels, none of which was recorded on a device."""
+    if devices(host):  # said of each device
+        return []
+    is_launch = entries_named(host, lambda name: bool(_LAUNCHES.match(name)))
+    count = int(is_launch[host.space.events.metadata[numbered]].sum())
+    if not count:
+        return []
+    text = (
+        f"{'A kernel was' if count == 1 else f'{count:,} kernels were'} launched and none was "
+        "recorded: what the device did, and for how long, is unknown. Record the device as well "
+        "(ProfilerActivity.CUDA), with the privilege that it takes, and wait for it before the "
+        "recording ends."
+    )
+    return [Diagnostic(NO_DEVICE_EVENTS, "warning", text, host.name)]
 
 
 def _clock(host: Host) -> list[Diagnostic]:

@@ -1,7 +1,8 @@
 """The recording holds what only the first steps of a process do.
 
 What it checks: calls into the device's driver that take milliseconds where most take microseconds,
-while no device works: making a context, loading kernels, taking the first memory.
+while no device works: making a context, loading kernels, taking the first memory; and captures of
+graphs, in which kernels are noted and not run.
 Why it matters: this time does not come again. Beside it all shares of the recording are small, and
 what a normal step waits for cannot be seen.
 What to do: let the program run some steps before the recording begins.
@@ -19,6 +20,7 @@ from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 from stepscope.tables.device.driver_calls import is_device_allocation
+from stepscope.tables.steps.slow_calls import CAPTURE
 
 # From this share of the steps on it hides what else they do.
 _LEAST_FRAC = 0.1
@@ -46,6 +48,10 @@ def start_up(results: Results) -> Iterator[Answer]:
         yield Silence(f"Slow calls into the driver come again in {again:.0%} of the steps.")
         return
     spent = min(sum(row.total_ms for row in calls), step)
+    captured = next((row.total_ms for row in calls if row.call == CAPTURE), 0.0)
+    if 2 * captured > spent:
+        yield _capturing(captured, step)
+        return
     named = ", ".join(f"{row.call} {row.longest_ms:,.3g} ms" for row in calls[:_NAMED])
     yield Finding(
         rule=RULE.id,
@@ -73,6 +79,28 @@ def start_up(results: Results) -> Iterator[Answer]:
             "jax": "# after some calls of the compiled step:\n"
             "with jax.profiler.trace(log_dir): ...",
         },
+    )
+
+
+def _capturing(captured: float, step: float) -> Finding:
+    return Finding(
+        rule=RULE.id,
+        severity=severity_of(captured, step),
+        saving_ms=captured,
+        saving_high_ms=captured,
+        confidence=0.8,
+        title="A graph is being captured",
+        message=f"Graphs are captured for {captured:,.3g} ms of each {step:,.3g} ms step: what is "
+        "launched meanwhile is noted for the graph and does not run, so the devices idle. A graph "
+        "is captured once; what it costs shows where it is replayed.",
+        measured={"start_up_ms": captured, "call": CAPTURE, "longest_ms": captured},
+        evidence=(Ref("device_idle", "slow_calls", rows=(CAPTURE,)),),
+        actions=(
+            "Record again after the capture, while requests or steps replay the graph.",
+            "If the capture itself is too long: capture fewer sizes of batches, and keep what is "
+            "compiled in it in a cache.",
+        ),
+        code={"pytorch": "# after the warm-up: graph.replay() is what each step costs"},
     )
 
 
