@@ -1,0 +1,47 @@
+"""Whether what recurs is a loop, or the layers of one pass of a model.
+
+Layers of one kind run the same ops one after the other, as steps do. Two things tell: that the
+program marked all of it as one, and that it is a small part of what was recorded.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from stepscope.schema import names
+from stepscope.tables.core.profile import Host
+from stepscope.tables.core.regions import region_name
+from stepscope.tables.steps.found import Markers
+
+# What people call the range around one pass of a model, and words that say it is a loop.
+_PASS: Final = re.compile(r"inference|forward|predict|evaluat|generat|model", re.IGNORECASE)
+_LOOP: Final = re.compile(r"train|loop|epoch|steps|iter|bench|batches|warm|repeat", re.IGNORECASE)
+# Rounds of which nothing else says that they are steps, and less of the recording: no loop.
+_LEAST_FRAC: Final = 1 / 3
+
+
+def is_one_pass(host: Host, found: Markers) -> bool:
+    """Whether inferred steps lie in one range that the program calls a pass of its model."""
+    if found.source != "inferred" or found.line < 0:
+        return False
+    space = host.space
+    if names.NAMED_OPS not in space.stat_metadata.name:
+        return False
+    line = space.lines[found.line]
+    begin = space.events.start_ps[line.begin : line.end]
+    until = begin + space.length_ps[line.begin : line.end]
+    around = (begin <= found.start_ps[0]) & (until >= found.mark_end_ps[-1])
+    return any(
+        _PASS.search(name) is not None and _LOOP.search(name) is None
+        for meta in space.events.metadata[line.begin : line.end][around].tolist()
+        if (name := region_name(space.event_metadata.name[meta]))
+    )
+
+
+def is_small_part(found: Markers, recorded_ps: tuple[int, int] | None) -> bool:
+    """Whether steps that are only a guess have little of what was recorded."""
+    if found.source != "inferred" or found.certainty != "uncertain" or recorded_ps is None:
+        return False
+    steps = int(found.end_ps[-1]) - int(found.start_ps[0])
+    return steps < _LEAST_FRAC * (recorded_ps[1] - recorded_ps[0])
