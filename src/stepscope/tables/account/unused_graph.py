@@ -7,6 +7,7 @@ or an agent's choice without ``torch.no_grad``.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,8 +46,8 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
     if found.line < 0:
         return None
     numbered, steps = numbered_ops(host), found.found
-    if not numbered.backward.any() and any(map(is_of_backward, host.space.event_metadata.name)):
-        return None  # gradients ran, and the recording does not say whose
+    if not numbered.backward.any() and any(map(_tells_of_backward, host.space.event_metadata.name)):
+        return None  # gradients ran, or will, and the recording does not say whose
     mine = _unused(numbered) & (numbered.thread == host.space.lines[found.line].id)
     mine &= ~_for_others(host, found.line, numbered.start_ps)
     begin, until = numbered.start_ps[mine], numbered.end_ps[mine]
@@ -60,6 +61,15 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
     return UnusedGraph(
         time, len(begin), longest_name(host, rows, until - begin), place_of(found, *spans)
     )
+
+
+# What sharded and distributed models add to a forward pass, for the backward pass that follows.
+_FOR_BACKWARD = re.compile(r"(?:Register)?PostBackward|_DDPSink|PreBackward")
+
+
+def _tells_of_backward(name: str) -> bool:
+    """Whether an event of this name is of a backward pass, or prepares one that is to come."""
+    return is_of_backward(name) or _FOR_BACKWARD.search(name) is not None
 
 
 def _unused(ops: NumberedOps) -> Bool:
