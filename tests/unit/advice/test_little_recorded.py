@@ -36,6 +36,24 @@ def test_kernels_that_were_launched_and_not_recorded_come_first(tmp_path: Path) 
     )
 
 
+def test_what_the_host_computes_itself_comes_first_though_kernels_are_missing(
+    tmp_path: Path,
+) -> None:
+    """Of each 100 µs 80 are random numbers of the host; what it launches then was not recorded."""
+    events = []
+    for at in range(12):
+        ts = 100 * at
+        events.append(x("cpu_op", "aten::randn", ts, 80))
+        events.append(x("cpu_op", "aten::normal_", ts + 2, 76))
+        events.append(x("cpu_op", "aten::pow", ts + 81, 18))
+        events.append(
+            x("cuda_runtime", "cudaLaunchKernel", ts + 85, 6, PID, PID, correlation=at + 1)
+        )
+    (first, *rest) = Asked(profile(tmp_path, events)).advice()
+    assert first.rule == "largest-part" and first.title.startswith("normal takes")
+    assert any("12 kernels were launched" in one.message for one in rest)
+
+
 def test_a_range_around_python_is_no_op_that_computes(tmp_path: Path) -> None:
     """Of 10 ms that the program names, ops have 2."""
     events = [

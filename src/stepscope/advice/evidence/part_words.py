@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.compiled_words import SPLIT, WHOLE, at_largest, estimate
+from stepscope.advice.evidence.kind_words import ACTIONS, KINDS, READ_LATER
 from stepscope.advice.evidence.replacements import (
     KEEP_RESULTS,
     ROWS_ALONE,
@@ -15,6 +16,12 @@ from stepscope.advice.evidence.replacements import (
     instead_of_reads,
     instead_of_rows,
     instead_within,
+)
+from stepscope.advice.evidence.system_calls import (
+    SYSTEM_CALLS,
+    SYSTEM_WAITS,
+    is_system_call,
+    is_system_wait,
 )
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.tables.account.op_families import DOUBLE, ELEMENTWISE, PRODUCTS, UNUSUAL
@@ -348,12 +355,14 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = _
         f"The framework's own work on the loop's thread{place}{called} takes "
         f"{_share(part, account)}: {part.made_of}. {' '.join(_unusual(part))}"
     ).strip()
+    if is_system_call(part.first) and part.first_frac >= _NAMED_FRAC:
+        return _of_system(part, account, place + called)
     if _READS.search(part.first) and part.first_frac >= _NAMED_FRAC:
         return PartWords(
             f"Reading values with {part.first} takes {part.step_frac * part.first_frac:.0%} "
             "of the step",
             message,
-            _READ_LATER,
+            READ_LATER,
             part.first,
         )
     if _CONVERTS.search(part.first) and part.first_frac >= _NAMED_FRAC:
@@ -377,11 +386,14 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = _
     )
 
 
-_READ_LATER = (
-    "Keep sums and metrics on the device and read them every n-th step: each read waits for all "
-    "that was started before it.",
-    "Read many values at once, as one array, and not one by one.",
-)
+def _of_system(part: PartRow, account: StepAccount, where: str) -> PartWords:
+    return PartWords(
+        f"Calls of the operating system take {part.step_frac:.0%} of the step",
+        f"Calls of the operating system on the loop's thread{where} take {_share(part, account)}: "
+        f"{part.made_of}.",
+        SYSTEM_CALLS,
+        part.first,
+    )
 
 
 def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
@@ -436,8 +448,11 @@ def _region(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+_LOOK = ("Look at it in the timeline.",)
+
+
 def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
-    what = f"{_KINDS.get(part.kind, part.kind)} {about}".strip()
+    what = f"{KINDS.get(part.kind, part.kind)} {about}".strip()
     name = f" ({part.name})" if part.name and part.name != part.kind else ""
     place = f" below {part.function}{at(part)}" if part.function else _between(part)
     facts = " ".join(_unusual(part))
@@ -451,35 +466,11 @@ def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
     return PartWords(
         f"{what} takes {part.step_frac:.0%} of the step",
         message,
-        _ACTIONS.get(part.kind, ("Look at it in the timeline.",)),
+        SYSTEM_WAITS if is_system_wait(part.first) else ACTIONS.get(part.kind, _LOOK),
         part.first,
     )
 
 
-_KINDS = {
-    "input": "Waiting for input",
-    "compile": "Tracing and compiling",
-    "copy": "Copying between host and device",
-    "launch": "Launching kernels",
-    "wait": "Waiting for a device or another thread",
-    "collective": "Communication between devices",
-    "allocation": "Allocating memory",
-}
-_ACTIONS = {
-    "input": (
-        "Run the loop on one batch kept in memory: if it is faster, the pipeline is the limit.",
-        "Prefetch, give slow stages threads or processes, cache what is expensive.",
-    ),
-    "compile": (
-        "Keep shapes, types and Python arguments the same from call to call; create compiled "
-        "functions outside of the loop.",
-    ),
-    "copy": ("Copy the next batch while this one computes; fetch results every n-th step.",),
-    "launch": ("Compile the step, so that chains of small kernels become one.",),
-    "wait": _READ_LATER,
-    "collective": ("Send gradients in buckets during the backward pass.",),
-    "allocation": ("Keep shapes the same, so that cached blocks are used again.",),
-}
 _TELLS = {
     "python": _code,
     "library": _code,
