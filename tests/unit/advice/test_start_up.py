@@ -9,6 +9,7 @@ import pytest
 
 from stepscope.analysis.device_idle import device_idle
 from stepscope.registry import Silence
+from stepscope.result import Finding
 from tests.unit.advice.asking import Asked
 from tests.unit.formats.kineto.layout import PID, profile, x
 
@@ -135,3 +136,19 @@ def test_what_is_captured_for_a_graph_does_not_run(tmp_path: Path) -> None:
     assert (first.rule, first.title) == ("start-up", "A graph is being captured")
     assert first.measured["start_up_ms"] == pytest.approx(8.0)
     assert "8 ms of the 10 ms recorded" in first.message
+
+
+@pytest.mark.parametrize(("length_us", "is_start"), [(300_000, True), (9_000, False)])
+def test_a_first_call_that_takes_long_makes_the_context_whatever_it_is_for(
+    tmp_path: Path, length_us: float, is_start: bool
+) -> None:
+    events = [
+        x("cuda_runtime", "cudaMalloc", 0, length_us, PID, PID, correlation=1),
+        x("cuda_runtime", "cudaMalloc", length_us + 10, 700, PID, PID, correlation=2),
+        x("cuda_runtime", LAUNCH, length_us + 1000, 10, PID, PID, correlation=3),
+        x("kernel", "add", length_us + 1010, 40, 0, 7, device=0, stream=7, correlation=3),
+    ]
+    (answer,) = asked(tmp_path, events).answers("start-up")
+    assert isinstance(answer, Finding) is is_start
+    if isinstance(answer, Finding):
+        assert "cudaMalloc, the first call 300 ms" in answer.message

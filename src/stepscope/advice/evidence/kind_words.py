@@ -34,3 +34,12 @@ ACTIONS = {
     "collective": ("Send gradients in buckets during the backward pass.",),
     "allocation": ("Keep shapes the same, so that cached blocks are used again.",),
 }
+#: What to do about calls of the operating system, and about those that wait.
+SYSTEM_CALLS = (
+    "Look in the timeline at what they are for: files that are read, a device that is set up or "
+    "given memory, a lock.",
+    "Read files before the loop or on another thread; open and set up once.",
+)
+SYSTEM_WAITS = (
+    "Look in the timeline at what the thread or process that it waits for does meanwhile.",
+)

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.compiled_words import SPLIT, WHOLE, at_largest, estimate
-from stepscope.advice.evidence.kind_words import ACTIONS, KINDS, READ_LATER
+from stepscope.advice.evidence.kind_words import (
+    ACTIONS,
+    KINDS,
+    READ_LATER,
+    SYSTEM_CALLS,
+    SYSTEM_WAITS,
+)
 from stepscope.advice.evidence.replacements import (
     KEEP_RESULTS,
     ROWS_ALONE,
@@ -17,15 +23,10 @@ from stepscope.advice.evidence.replacements import (
     instead_of_rows,
     instead_within,
 )
-from stepscope.advice.evidence.system_calls import (
-    SYSTEM_CALLS,
-    SYSTEM_WAITS,
-    is_system_call,
-    is_system_wait,
-)
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.tables.account.op_families import DOUBLE, ELEMENTWISE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
+from stepscope.tables.core.system_calls import is_system_call, is_system_wait
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount

@@ -20,6 +20,7 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import region_name
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.system_calls import is_system_call, is_system_wait
 from stepscope.tables.device.driver_calls import is_device_allocation, is_wait_for_device
 from stepscope.tables.host.events import Work, host_names, timed_events
 from stepscope.tables.host.ops import host_ops
@@ -142,6 +143,7 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     kind, label, labels = _classified(host, rows, markers)
     programs = entries_named(host, lambda name: _PROGRAM.search(name) is not None)
     starts_program = programs[space.events.metadata[rows]]
+    by_system = entries_named(host, _is_of_system)[space.events.metadata[rows]]
     nesting = one_line(start, length)
     parent = nesting.parent.astype(np.int64)
     # A wrapper is named by the call around it; what is done to compile is compiling.
@@ -158,6 +160,10 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         makes = (kind[parent[inner]] == INPUT) & np.isin(kind[inner], (PART, FRAME, DISPATCH))
         label[inner] = np.where(makes, label[parent[inner]], label[inner])
         kind[inner] = np.where(makes, INPUT, kind[inner])
+        # What a driver asks the operating system for is its own call's.
+        asks = by_system[inner] & np.isin(kind[parent[inner]], (ALLOCATE, LAUNCH, WAIT, COPY))
+        label[inner] = np.where(asks, label[parent[inner]], label[inner])
+        kind[inner] = np.where(asks, kind[parent[inner]], kind[inner])
         here = inner[unnamed[inner]]
         label[here] = label[parent[here]]
         outer = kind[parent[here]]
@@ -176,6 +182,10 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     named = NativeLabels(tuple(labels), longest, are_ranges, has_ops)
     codes = label.astype(np.int32)
     return Native(start, length, kind, codes, within, named)
+
+
+def _is_of_system(name: str) -> bool:
+    return is_system_call(name) or is_system_wait(name)
 
 
 def _has_ops(kind: U8, label: I64, labels: list[tuple[str, str]], *, are_ranges: bool) -> bool:

@@ -7,7 +7,6 @@ or an agent's choice without ``torch.no_grad``.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,7 @@ from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import Work, host_names, timed_rows
-from stepscope.tables.steps.optimizer_updates import is_of_backward
+from stepscope.tables.steps.backward import is_of_backward, prepares_backward
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 
 
@@ -63,13 +62,9 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
     )
 
 
-# What sharded and distributed models add to a forward pass, for the backward pass that follows.
-_FOR_BACKWARD = re.compile(r"(?:Register)?PostBackward|_DDPSink|PreBackward")
-
-
 def _tells_of_backward(name: str) -> bool:
     """Whether an event of this name is of a backward pass, or prepares one that is to come."""
-    return is_of_backward(name) or _FOR_BACKWARD.search(name) is not None
+    return is_of_backward(name) or prepares_backward(name)
 
 
 def _unused(ops: NumberedOps) -> Bool:

@@ -18,7 +18,7 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
-from stepscope.tables.host.events import timed_events
+from stepscope.tables.host.events import Work, timed_events
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.recording.damage import damage_of
 from stepscope.tables.recording.environment import environment, recorded_at
@@ -153,7 +153,7 @@ def _launches(host: Host) -> list[Diagnostic]:
     calls = launch_ids(host)
     starts_work = _starts_work(host)[host.space.events.metadata[calls.rows]]
     launches = distinct(calls.values[starts_work])
-    if len(found) == 0:
+    if not (found.work != Work.NOTHING).any():
         return _no_kernels(host, calls.rows)
     kernels = distinct(found.correlation[found.correlation >= 0])
     if len(launches) == 0:
@@ -181,8 +181,9 @@ _LAUNCHES = re.compile(r"^(?:cu|cuda|hip)\w*Launch\w*Kernel|^(?:cu|cuda|hip)Grap
 
 def _no_kernels(host: Host, numbered: I64) -> list[Diagnostic]:
     """Launches of kernels, none of which was recorded on a device."""
-    if devices(host):  # said of each device
-        return []
+    present = devices(host)
+    if present and not any(device.has_events for device in present):
+        return []  # said of the devices
     is_launch = entries_named(host, lambda name: bool(_LAUNCHES.match(name)))
     count = int(is_launch[host.space.events.metadata[numbered]].sum())
     if not count:
@@ -190,8 +191,8 @@ def _no_kernels(host: Host, numbered: I64) -> list[Diagnostic]:
     text = (
         f"{'A kernel was' if count == 1 else f'{count:,} kernels were'} launched and none was "
         "recorded: what the device did, and for how long, is unknown. Record the device as well "
-        "(ProfilerActivity.CUDA), with the privilege that it takes, and wait for it before the "
-        "recording ends."
+        "(in PyTorch ProfilerActivity.CUDA), with the privilege that it takes, and wait for it "
+        "before the recording ends."
     )
     launching = numbered[is_launch[host.space.events.metadata[numbered]]]
     slug = LOST_KERNELS if _is_the_hosts(host, launching) else NO_DEVICE_EVENTS

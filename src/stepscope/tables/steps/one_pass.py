@@ -1,7 +1,8 @@
 """Whether what recurs is a loop, or the layers of one pass of a model.
 
-Layers of one kind run the same ops one after the other, as steps do. Two things tell: that the
-program marked all of it as one, and that it is a small part of what was recorded.
+Layers of one kind run the same ops one after the other, as steps do. Three things tell: that the
+program marked all of it as one, that the backward pass is missing which it prepares, and that it
+is a small part of what was recorded.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import region_name
+from stepscope.tables.steps.backward import is_of_backward, prepares_backward
 from stepscope.tables.steps.found import Markers
 
 # What people call the range around one pass of a model, and words that say it is a loop.
@@ -37,6 +39,17 @@ def is_one_pass(host: Host, found: Markers) -> bool:
         for meta in space.events.metadata[line.begin : line.end][around].tolist()
         if (name := region_name(space.event_metadata.name[meta]))
     )
+
+
+def is_one_forward(host: Host, found: Markers) -> bool:
+    """Whether inferred steps only prepare a backward pass, which was not recorded.
+
+    Every step of a training has one: rounds without it are the layers of a forward pass.
+    """
+    if found.source not in ("inferred", "framework"):
+        return False
+    texts = host.space.event_metadata.name
+    return any(map(prepares_backward, texts)) and not any(map(is_of_backward, texts))
 
 
 def is_small_part(found: Markers, recorded_ps: tuple[int, int] | None) -> bool:

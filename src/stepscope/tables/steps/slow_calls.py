@@ -27,6 +27,9 @@ _DRIVER: Final = re.compile(r"^(?:cuda|hip|cu|hsa_)[A-Z]|^hsa_")
 # What runs between these on a thread is noted for a graph, and not on a device.
 _BEGINS_CAPTURE: Final = re.compile(r"^(?:cuda|hip|cu)StreamBeginCapture")
 _ENDS_CAPTURE: Final = re.compile(r"^(?:cuda|hip|cu)StreamEndCapture")
+#: What the first call of a process is called, where it is one that makes the device's context.
+FIRST: Final = "{}, the first call"
+_CONTEXT_PS: Final = 50_000_000_000
 #: What captures of graphs are called among slow calls.
 CAPTURE: Final = "capture of a graph"
 # Copies from memory that the device cannot read by itself take as long as what was queued before.
@@ -75,10 +78,14 @@ def session_slow_calls(profile: Profile) -> tuple[SlowCalls, ...]:
         if len(captured):
             found.setdefault(CAPTURE, []).append((captured, step_of))
         meta = host.space.events.metadata[rows]
+        makes_context = rows == _first_long_call(host)
         for entry in distinct(meta).tolist():
             name = host.space.event_metadata.name[entry]
-            own = meta == entry
-            found.setdefault(name, []).append((host.space.length_ps[rows[own]], step[own]))
+            for text, own in ((name, ~makes_context), (FIRST.format(name), makes_context)):
+                mine = own & (meta == entry)
+                if mine.any():
+                    calls_of = found.setdefault(text, [])
+                    calls_of.append((host.space.length_ps[rows[mine]], step[mine]))
     listed = []
     for name, calls in found.items():
         length, step = (np.concatenate(each) for each in zip(*calls, strict=True))
@@ -105,6 +112,19 @@ def _slow(host: Host, start: I64, end: I64) -> tuple[I64, I64]:
     busy = covered(*union_spans(devices.start_ps, devices.end_ps), begin, begin + length)
     alone = busy <= (1 - _IDLE_FRAC) * length
     return rows[alone], place[alone].astype(np.int64)
+
+
+def _first_long_call(host: Host) -> int:
+    """The row of the first call into the driver that takes long, if none of the others does.
+
+    Whatever it is for, it makes the device's context. -1 where there is none.
+    """
+    calls = timed_rows(host, entries_named(host, _is_call))
+    if not len(calls):
+        return -1
+    calls = calls[np.argsort(host.space.events.start_ps[calls], kind="stable")]
+    long = calls[host.space.length_ps[calls] >= _LEAST_PS]
+    return int(long[0]) if len(long) and host.space.length_ps[long[0]] >= _CONTEXT_PS else -1
 
 
 def _captures(host: Host, start: I64, end: I64) -> tuple[I64, I64]:

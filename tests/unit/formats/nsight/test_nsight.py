@@ -384,3 +384,24 @@ def test_what_the_profiler_does_on_a_thread_is_no_work_of_the_program(tmp_path: 
     assert found.duration_ps.tolist() == [90_000_000]
     assert found.parts_ps["kernel_launch"].tolist() == [80_000_000]
     assert found.parts_ps["host_compute"].tolist() == [0]
+
+
+def test_a_program_of_its_own_kernels_is_not_told_to_compute_in_16_bits(tmp_path: Path) -> None:
+    """One kernel of double numbers for 50 ms; the driver asks the system for the memory."""
+    path = export(
+        tmp_path / "a.sqlite",
+        ("divergence(int, double *)", "cudaLaunchKernel_v7000", "cudaMalloc_v3020", "ioctl"),
+        kernels=[kernel(60_000_000, 110_000_000, 1, 5)],
+        calls=[call(10_000_000, 50_000_000, 3, 4), call(50_500_000, 59_000_000, 2, 5)],
+        OSRT_API=[{"start": 12_000_000, "end": 48_000_000, "globalTid": tid(10, 10), "nameId": 4}],
+        TARGET_INFO_GPU=[
+            {"id": 0, "name": "NVIDIA GeForce RTX 3060", "computeMajor": 8, "computeMinor": 6}
+        ],
+    )
+    with stepscope.open(path) as session:
+        advice = session.advice()
+        account: Any = session.run("step_account")
+    (judged,) = (one for one in advice.checked if one.rule == "full-precision")
+    assert judged.outcome == "unknown" and "no framework was recorded" in judged.reason
+    kinds = {row.kind: row.time_ms for row in account.parts.records()}
+    assert kinds["allocation"] == pytest.approx(40.0) and "framework" not in kinds

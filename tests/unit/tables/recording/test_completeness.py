@@ -126,3 +126,10 @@ def test_launches_none_of_which_ran_anything_that_was_recorded() -> None:
     assert "5 kernels were launched and none was recorded" in found.diagnostics[0].message
     found, slugs = check(space(host(line("python", *waits))))
     assert NO_DEVICE_EVENTS not in slugs
+
+
+def test_a_device_of_which_only_waits_were_recorded_ran_nothing_that_is_known() -> None:
+    launches = [Event("cudaLaunchKernel", 10 * i, 2, {"correlation_id": i + 1}) for i in range(5)]
+    waits = line("Synchronization", Event("Event Sync", 60, 5))
+    found, slugs = check(space(host(line("python", *launches)), gpu(0, waits)))
+    assert found.verdict == "partial" and NO_DEVICE_EVENTS in slugs

@@ -109,3 +109,17 @@ def test_a_recording_begins_when_what_was_launched_begins_to_run() -> None:
     assert whole.start_ps.tolist() == [30 * US]
     assert whole.duration_ps.tolist() == [10 * US]
     assert whole.parts_ps["device_compute_32"].tolist() == [10 * US]
+
+
+@pytest.mark.parametrize("has_backward", [True, False])
+def test_rounds_without_the_backward_pass_that_they_prepare_are_layers(
+    tmp_path: Path, has_backward: bool
+) -> None:
+    """Sharded layers register what follows their gradients, as each step of a training does."""
+    events = blocks(10)
+    for at in range(10):
+        events.append(x("cpu_op", "RegisterPostBackwardFunction", 100 * at + 99, 0.5))
+    if has_backward:
+        name = "autograd::engine::evaluate_function: MmBackward0"
+        events += [x("cpu_op", name, 100.0 * at + 99.6, 0.3) for at in range(10)]
+    assert found(tmp_path, events).markers.is_window is not has_backward

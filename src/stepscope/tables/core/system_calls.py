@@ -15,15 +15,6 @@ _WAIT: Final = re.compile(
     r"\w*sleep|accept4?)$"
 )
 
-SYSTEM_CALLS: Final = (
-    "Look in the timeline at what they are for: files that are read, a device that is set up or "
-    "given memory, a lock.",
-    "Read files before the loop or on another thread; open and set up once.",
-)
-SYSTEM_WAITS: Final = (
-    "Look in the timeline at what the thread or process that it waits for does meanwhile.",
-)
-
 
 def is_system_call(name: str) -> bool:
     """Whether a name is that of a call of the operating system that works."""
