@@ -152,3 +152,14 @@ def test_a_first_call_that_takes_long_makes_the_context_whatever_it_is_for(
     assert isinstance(answer, Finding) is is_start
     if isinstance(answer, Finding):
         assert "cudaMalloc, the first call 300 ms" in answer.message
+
+
+def test_captures_in_each_step_are_said_to_come_again(tmp_path: Path) -> None:
+    events = steps(40, count=4)
+    for at in range(4):
+        begin = 10_000 * at + 1000
+        for name, ts in (("cudaStreamBeginCapture", begin), ("cudaStreamEndCapture", begin + 8000)):
+            events.append(x("cuda_runtime", name, ts, 5, PID, PID, correlation=500 + at))
+    found = asked(tmp_path, events).finding("start-up")
+    assert found.title == "A graph is being captured"
+    assert "Captures come again in 100% of the steps" in found.message

@@ -25,7 +25,12 @@ from stepscope.tables.steps.cut_marks import with_cut_batches
 from stepscope.tables.steps.found import WINDOW, Markers
 from stepscope.tables.steps.loop_edges import up_to_the_edges
 from stepscope.tables.steps.loop_thread import loop_thread
-from stepscope.tables.steps.one_pass import is_one_forward, is_one_pass, is_small_part
+from stepscope.tables.steps.one_pass import (
+    is_one_forward,
+    is_one_module_call,
+    is_one_pass,
+    is_small_part,
+)
 from stepscope.tables.steps.recorder_work import recorder_spans, summary_spans
 
 # Share of a loop's time between marks from which a step lasts to the start of the next.
@@ -65,8 +70,10 @@ def step_markers(host: Host) -> Markers | None:
 
 def _are_layers(host: Host, found: Markers) -> bool:
     """Whether what recurs is not a loop, but what one pass is made of."""
-    is_one = is_one_pass(host, found) or is_one_forward(host, found)
-    return is_one or is_small_part(found, _recorded_span(host))
+    layers = (is_one_pass, is_one_module_call, is_one_forward)
+    return any(is_one(host, found) for is_one in layers) or (
+        is_small_part(found, _recorded_span(host))
+    )
 
 
 def has_steps(host: Host) -> bool:

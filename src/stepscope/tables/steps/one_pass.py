@@ -1,8 +1,8 @@
 """Whether what recurs is a loop, or the layers of one pass of a model.
 
-Layers of one kind run the same ops one after the other, as steps do. Three things tell: that the
-program marked all of it as one, that the backward pass is missing which it prepares, and that it
-is a small part of what was recorded.
+Layers of one kind run the same ops one after the other, as steps do. What tells: that the program
+marked all of it as one, that one call of a module holds all of it, that the backward pass which it
+prepares is missing, and that it is a small part of what was recorded.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from stepscope.columns import rows_of
 from stepscope.schema import names
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import region_name
 from stepscope.tables.steps.backward import is_of_backward, prepares_backward
@@ -19,6 +21,7 @@ from stepscope.tables.steps.found import Markers
 # What people call the range around one pass of a model, and words that say it is a loop.
 _PASS: Final = re.compile(r"inference|forward|predict|evaluat|generat|model", re.IGNORECASE)
 _LOOP: Final = re.compile(r"train|loop|epoch|steps|iter|bench|batches|warm|repeat", re.IGNORECASE)
+_MODULE: Final = f"{names.PYTHON_CALL_MARK}nn.Module: "
 # Rounds of which nothing else says that they are steps, and less of the recording: no loop.
 _LEAST_FRAC: Final = 1 / 3
 
@@ -39,6 +42,23 @@ def is_one_pass(host: Host, found: Markers) -> bool:
         for meta in space.events.metadata[line.begin : line.end][around].tolist()
         if (name := region_name(space.event_metadata.name[meta]))
     )
+
+
+def is_one_module_call(host: Host, found: Markers) -> bool:
+    """Whether inferred steps lie within one call of a module of PyTorch's.
+
+    A loop calls its model in each step, and no module's call holds the loop.
+    """
+    if found.source not in ("inferred", "framework"):
+        return False
+    space = host.space
+    is_module = entries_named(host, lambda name: name.startswith(_MODULE))
+    rows = rows_of(space.events.metadata, is_module)
+    begin = space.events.start_ps[rows]
+    until = begin + space.length_ps[rows]
+    # The last round may end behind the call: devices do.
+    around = (begin <= found.start_ps[0]) & (until > found.start_ps[-1])
+    return bool(around.any())
 
 
 def is_one_forward(host: Host, found: Markers) -> bool:

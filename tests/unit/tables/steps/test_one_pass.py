@@ -123,3 +123,15 @@ def test_rounds_without_the_backward_pass_that_they_prepare_are_layers(
         name = "autograd::engine::evaluate_function: MmBackward0"
         events += [x("cpu_op", name, 100.0 * at + 99.6, 0.3) for at in range(10)]
     assert found(tmp_path, events).markers.is_window is not has_backward
+
+
+@pytest.mark.parametrize(("length_us", "is_one"), [(1000, True), (95, False)])
+def test_what_recurs_within_one_call_of_a_module_is_layers(
+    tmp_path: Path, length_us: float, is_one: bool
+) -> None:
+    """One call of the model around ten blocks, or one around each of ten steps."""
+    calls = [
+        x("python_function", "nn.Module: Net_0", 100.0 * at, length_us, Python_id=at + 1)
+        for at in range(1 if is_one else 10)
+    ]
+    assert found(tmp_path, [*calls, *blocks(10)]).markers.is_window is is_one

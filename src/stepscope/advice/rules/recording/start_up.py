@@ -13,6 +13,7 @@ is what to shorten.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import ONCE
 from stepscope.advice.evidence.steps import NO_STEPS
@@ -21,6 +22,9 @@ from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 from stepscope.tables.device.driver_calls import is_device_allocation
 from stepscope.tables.steps.slow_calls import CAPTURE
+
+if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import SlowCallRow
 
 # From this share of the steps on it hides what else they do.
 _LEAST_FRAC = 0.1
@@ -43,15 +47,17 @@ def start_up(results: Results) -> Iterator[Answer]:
     if starting < _LEAST_FRAC * step:
         yield Silence(f"Calls that start the device take {starting / step:.1%} of the step.")
         return
+    captures = next((row for row in calls if row.call == CAPTURE), None)
+    if captures is not None and 2 * captures.total_ms > min(
+        sum(row.total_ms for row in calls), step
+    ):
+        yield _capturing(captures, step, idle.step_count)
+        return
     again = max(row.steps_frac for row in calls)
     if idle.step_count >= _FEW_STEPS and again > _AGAIN_FRAC:
         yield Silence(f"Slow calls into the driver come again in {again:.0%} of the steps.")
         return
     spent = min(sum(row.total_ms for row in calls), step)
-    captured = next((row.total_ms for row in calls if row.call == CAPTURE), 0.0)
-    if 2 * captured > spent:
-        yield _capturing(captured, step)
-        return
     named = ", ".join(f"{row.call} {row.longest_ms:,.3g} ms" for row in calls[:_NAMED])
     yield Finding(
         rule=RULE.id,
@@ -82,18 +88,29 @@ def start_up(results: Results) -> Iterator[Answer]:
     )
 
 
-def _capturing(captured: float, step: float) -> Finding:
+def _capturing(row: SlowCallRow, step: float, steps: int) -> Finding:
+    comes_again = steps >= _FEW_STEPS and row.steps_frac > _AGAIN_FRAC
+    once = (
+        f"Captures come again in {row.steps_frac:.0%} of the steps: either the recording is of the "
+        "warm-up, or graphs are captured that could be replayed."
+        if comes_again
+        else "A graph is captured once; what it costs shows where it is replayed."
+    )
     return Finding(
         rule=RULE.id,
-        severity=severity_of(captured, step),
-        saving_ms=captured,
-        saving_high_ms=captured,
+        severity=severity_of(row.total_ms, step),
+        saving_ms=row.total_ms,
+        saving_high_ms=row.total_ms,
         confidence=0.8,
         title="A graph is being captured",
-        message=f"Graphs are captured for {captured:,.3g} ms of each {step:,.3g} ms step: what is "
-        "launched meanwhile is noted for the graph and does not run, so the devices idle. A graph "
-        "is captured once; what it costs shows where it is replayed.",
-        measured={"start_up_ms": captured, "call": CAPTURE, "longest_ms": captured},
+        message=f"Graphs are captured for {row.total_ms:,.3g} ms of each {step:,.3g} ms step: what "
+        f"is launched meanwhile is noted for the graph and does not run, so the devices idle. "
+        f"{once}",
+        measured={
+            "start_up_ms": row.total_ms,
+            "call": CAPTURE,
+            "longest_ms": row.longest_ms,
+        },
         evidence=(Ref("device_idle", "slow_calls", rows=(CAPTURE,)),),
         actions=(
             "Record again after the capture, while requests or steps replay the graph.",
