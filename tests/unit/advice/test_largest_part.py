@@ -491,21 +491,3 @@ def test_the_models_own_function_ranks_as_its_ops_do() -> None:
     assert first(account(forward, part(time_ms=2.0))).title == "prepare takes 20% of the step"
     other = part(kind="function", name="validate", function="validate", time_ms=6.0)
     assert first(account(other, part(time_ms=2.0))).title == "validate takes 60% of the step"
-
-
-def test_calls_of_the_operating_system_are_not_the_frameworks() -> None:
-    of_system = {
-        "kind": "framework",
-        "name": "",
-        "function": "",
-        "file": "",
-        "line": 0,
-        "caller": "",
-    }
-    found = first(account(part(**of_system, first="ioctl", first_frac=0.8, made_of="ioctl 80%")))
-    assert found.title == "Calls of the operating system take 50% of the step"
-    assert not any("compiled function" in action for action in found.actions)
-    waits = first(account(part(**of_system | {"kind": "wait"}, first="waitpid", first_frac=1.0)))
-    assert not any("device" in action for action in waits.actions)
-    synchronizes = part(**of_system | {"kind": "wait"}, first="cudaStreamSynchronize")
-    assert any("device" in action for action in first(account(synchronizes)).actions)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from stepscope.analysis.overview_page import overview_page
 from tests.unit.advice.asking import Asked
+from tests.unit.advice.test_largest_part import account, first, part
 from tests.unit.formats.kineto.layout import PID, profile, x
 
 
@@ -16,9 +17,9 @@ def test_a_wait_alone_says_nothing_about_the_program(tmp_path: Path) -> None:
         x("cuda_runtime", "cudaDeviceSynchronize", 10_000, 190_000, PID, PID, correlation=2),
     ]
     one = profile(tmp_path, events)
-    (first, *rest) = Asked(one).advice()
-    assert "no op, no range, no Python" in first.message
-    assert not any("waits for all that was started" in a for f in (first, *rest) for a in f.actions)
+    (top, *rest) = Asked(one).advice()
+    assert "no op, no range, no Python" in top.message
+    assert not any("waits for all that was started" in a for f in (top, *rest) for a in f.actions)
     assert "ops take" not in overview_page(one).headline
 
 
@@ -29,9 +30,9 @@ def test_kernels_that_were_launched_and_not_recorded_come_first(tmp_path: Path) 
         events.append(
             x("cuda_runtime", "cudaLaunchKernel", 100 * at + 10, 6, PID, PID, correlation=at + 1)
         )
-    (first, *_) = Asked(profile(tmp_path, events)).advice()
-    assert first.rule == "incomplete-profile"
-    assert first.message.startswith(
+    (top, *_) = Asked(profile(tmp_path, events)).advice()
+    assert top.rule == "incomplete-profile"
+    assert top.message.startswith(
         "The recording is partial: 40 kernels were launched and none was recorded"
     )
 
@@ -49,8 +50,8 @@ def test_what_the_host_computes_itself_comes_first_though_kernels_are_missing(
         events.append(
             x("cuda_runtime", "cudaLaunchKernel", ts + 85, 6, PID, PID, correlation=at + 1)
         )
-    (first, *rest) = Asked(profile(tmp_path, events)).advice()
-    assert first.rule == "largest-part" and first.title.startswith("normal takes")
+    (top, *rest) = Asked(profile(tmp_path, events)).advice()
+    assert top.rule == "largest-part" and top.title.startswith("normal takes")
     assert any("12 kernels were launched" in one.message for one in rest)
 
 
@@ -63,3 +64,21 @@ def test_a_range_around_python_is_no_op_that_computes(tmp_path: Path) -> None:
     said = overview_page(profile(tmp_path, events)).headline
     assert "Nothing that was recorded ran in 80% of the 10 ms recorded" in said
     assert "Ops on the CPU take 20%" in said
+
+
+def test_calls_of_the_operating_system_are_not_the_frameworks() -> None:
+    of_system = {
+        "kind": "framework",
+        "name": "",
+        "function": "",
+        "file": "",
+        "line": 0,
+        "caller": "",
+    }
+    found = first(account(part(**of_system, first="ioctl", first_frac=0.8, made_of="ioctl 80%")))
+    assert found.title == "Calls of the operating system take 50% of the step"
+    assert not any("compiled function" in action for action in found.actions)
+    waits = first(account(part(**of_system | {"kind": "wait"}, first="waitpid", first_frac=1.0)))
+    assert not any("device" in action for action in waits.actions)
+    synchronizes = part(**of_system | {"kind": "wait"}, first="cudaStreamSynchronize")
+    assert any("device" in action for action in first(account(synchronizes)).actions)

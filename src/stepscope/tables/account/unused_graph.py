@@ -18,8 +18,8 @@ from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.regions import is_of_backward, prepares_backward
 from stepscope.tables.host.events import Work, host_names, timed_rows
-from stepscope.tables.steps.backward import is_of_backward, prepares_backward
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 
 

@@ -1,8 +1,9 @@
-"""Ranges that the program marks, apart from those that frameworks and drivers mark themselves."""
+"""Ranges that the program marks, and those that frameworks and drivers mark themselves."""
 
 from __future__ import annotations
 
 import re
+from typing import Final
 
 _MARKED = re.compile(
     r"Optimizer\.|autograd|DistributedDataParallel|FullyShardedDataParallel|FSDP|[Tt]orch|AOT|"
@@ -18,3 +19,18 @@ def region_name(text: str) -> str:
     if hook := _HOOK.match(text):
         return hook.group(1)
     return "" if _MARKED.match(text) else text.strip()
+
+
+_BACKWARD: Final = "autograd::engine::evaluate_function"
+# What sharded and distributed models add to a forward pass, for the backward pass that follows.
+_FOR_BACKWARD: Final = re.compile(r"PostBackward|PreBackward|_DDPSink")
+
+
+def is_of_backward(text: str) -> bool:
+    """Whether an event of this name is a part of a backward pass."""
+    return text.startswith(_BACKWARD)
+
+
+def prepares_backward(text: str) -> bool:
+    """Whether an event of this name prepares a backward pass that is to come."""
+    return not is_of_backward(text) and _FOR_BACKWARD.search(text) is not None

@@ -125,8 +125,9 @@ def host_names(host: Host) -> HostNames:
     is_input = np.zeros(count, dtype=bool)
     ops: list[OpName] = []
     has_gpu = PlaneKind.GPU in kinds
-    # Of ranges that the program names, what was recorded in them tells what ran.
-    marks_ranges = names.NAMED_OPS in space.stat_metadata.name
+    # Of ranges that the program names, what was recorded in them tells what ran: where the host's
+    # ops are the work, the Python between them is not.
+    marks_ranges = not has_gpu and names.NAMED_OPS in space.stat_metadata.name
     for row, (name, plane) in enumerate(
         zip(space.event_metadata.name, space.event_metadata.plane.tolist(), strict=True)
     ):

@@ -14,8 +14,7 @@ from stepscope.columns import rows_of
 from stepscope.schema import names
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
-from stepscope.tables.core.regions import region_name
-from stepscope.tables.steps.backward import is_of_backward, prepares_backward
+from stepscope.tables.core.regions import is_of_backward, prepares_backward, region_name
 from stepscope.tables.steps.found import Markers
 
 # What people call the range around one pass of a model, and words that say it is a loop.

@@ -17,9 +17,9 @@ from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.host.events import on_host_threads, timed_rows
 from stepscope.tables.host.ops import host_ops
-from stepscope.tables.steps.backward import is_of_backward
 from stepscope.tables.steps.host_activity import HostTime, host_time, torch_dispatches
 
 _STEP_OF_TORCH = re.compile(r"Optimizer\.step#(\w+?)(?:\.step)?$")
