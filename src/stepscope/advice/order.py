@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
 from stepscope.result import Finding, Likelihood, Ref, Result, Severity
 from stepscope.tables.account.op_families import DOUBLE
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import StepAccount
 
 LOCATED = "largest-part"
 # Rules that locate time by one table alone: the account is more exact.
@@ -66,6 +70,7 @@ class StepTime:
         is_one: Whether only one was recorded, which need not be like the others.
         is_window: Whether there is none but the recording as a whole, or one that is a guess.
         is_recording: Whether there is none but the recording as a whole.
+        known_ms: What of the whole anything was recorded in; None unknown.
     """
 
     step_ms: float | None
@@ -74,6 +79,7 @@ class StepTime:
     is_one: bool
     is_window: bool
     is_recording: bool
+    known_ms: float | None = None
 
 
 def step_time(results: Mapping[str, Result]) -> StepTime:
@@ -105,7 +111,13 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
         is_one=is_one,
         is_window=is_guess or (account is not None and account.is_window),
         is_recording=is_recording,
+        known_ms=None if recorded is None else recorded - _unrecorded_ms(account),
     )
+
+
+def _unrecorded_ms(account: StepAccount | None) -> float:
+    parts = [] if account is None else list(account.parts.records())
+    return sum(part.time_ms for part in parts if part.kind == "unrecorded")
 
 
 def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
@@ -297,8 +309,9 @@ def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, s
 
 
 def _is_most(one: Finding, time: StepTime) -> bool:
-    """Whether a recording is of the start for its larger part."""
-    return one.rule == _START_UP and 2 * (one.saving_ms or 0.0) > (time.step_ms or 0.0)
+    """Whether what was recorded is of the start for its larger part."""
+    known = time.known_ms if time.is_recording and time.known_ms else time.step_ms or 0.0
+    return one.rule == _START_UP and 2 * (one.saving_ms or 0.0) > known
 
 
 def ordered(

@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Tool
-from stepscope.result import Column, Finding, Result, Row, Table, ms
+from stepscope.result import Column, Diagnostic, Finding, Result, Row, Table, ms
 from stepscope.schema import names
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.presence import entries_named
@@ -324,6 +324,11 @@ def _environment(profile: Profile) -> Environment:
     )
 
 
+def _spoils(one: Diagnostic) -> tuple[bool, bool]:
+    """What a recorder left out by itself comes after what is missing of the program's work."""
+    return one.severity == "info", one.slug == "recorder-warning"
+
+
 def _completeness(profile: Profile) -> Completeness:
     found = [completeness(host) for host in profile.hosts]
     worst = max(
@@ -335,7 +340,8 @@ def _completeness(profile: Profile) -> Completeness:
     notes = [
         f"{one.where}: {one.message}" if many and one.where else one.message
         for each in found
-        for one in each.diagnostics
+        # What spoils numbers before what only explains them.
+        for one in sorted(each.diagnostics, key=_spoils)
     ]
     if any(one.severity == "error" for one in profile.diagnostics):
         worst = "damaged" if worst == "damaged" else "partial"

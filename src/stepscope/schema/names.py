@@ -39,6 +39,10 @@ TELEMETRY_PLANE: Final = "/device:CUSTOM:Telemetry"
 # What the recorder itself did: its line of gaps has an event for each time that a recorder saw
 # nothing, with the stats GAP_RECORDER and GAP_REASON.
 RECORDING_PLANE: Final = "Stepscope recording"
+# Before what a profiler did on a thread of the program; no profiler writes it, readers do.
+RECORDER_OVERHEAD: Final = "Profiler: "
+# After what a launch does for the first time (it loads the kernel): Nsight Systems' words.
+LOADED_BY_CUDA: Final = " (CUDA)"
 SPARSE_CORE_MARK: Final = "SparseCore"
 # Planes that older or interrupted captures leave unmerged beside /host:CPU.
 RAW_HOST_PLANES: Final = (
@@ -73,6 +77,7 @@ STEP_NUM: Final = "step_num"
 ROOT_LEVEL: Final = "_r"
 GROUP_ID: Final = "group_id"
 STEP_NAME: Final = "step_name"
+GRAPH_TYPE: Final = "graph_type"
 IS_EAGER: Final = "is_eager"
 IS_FUNC: Final = "is_func"
 # Of a call of a tf.function: how it ran ("traced-nonXla", "notTraced-xla", "eager" …), and how
@@ -171,6 +176,8 @@ KERNEL_US: Final = "kernel_us"
 IMPORTED: Final = "_imported"
 #: On a host's plane: ranges without another meaning are those that the program names.
 PROGRAM_RANGES: Final = "_program_ranges"
+# Of a host whose ops have names of ops: others are ranges of the program, or calls of a driver.
+NAMED_OPS: Final = "_named_ops"
 # What the recorder was asked for, serialised (schema/profile_options.py).
 PROFILE_OPTIONS: Final = "profile_options"
 DROPPED_TRACES: Final = "dropped_traces"
@@ -239,7 +246,9 @@ BATCH_EVENTS: Final = ("ProcessBatch", "OrbaxServing::ProcessBatch")
 BATCHING_CONTEXTS: Final = (4, 6, 16)
 
 # --- host events ------------------------------------------------------------------------
-STEP_MARKER_NAMES: Final = ("train", "test", "predict", "TraceContext")
+# TensorFlow 2.2 called every mark the same; its kind is in a stat.
+TRACE_CONTEXT: Final = "TraceContext"
+STEP_MARKER_NAMES: Final = ("train", "test", "predict", TRACE_CONTEXT)
 PYTORCH_STEP: Final = "ProfilerStep#"
 KERAS_BATCH: Final = "Profiled batch"
 # What a PyTorch optimizer marks around its update, and around setting gradients to zero.

@@ -1,5 +1,6 @@
 """Rules about single ops: the one that dominates, and those below their roofline."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -120,6 +121,16 @@ def test_ops_below_their_roofline_are_worth_what_good_kernels_reach() -> None:
     assert found.measured["ops"] == 6
 
 
+def test_what_computes_in_16_bits_is_not_told_to() -> None:
+    # Hardly any bytes: compute binds, and the only peak in use is that of bf16.
+    asked = ask(replace(GOOD_TPU, kernels=tpu_ops(flops=2_000_000_000, bytes_accessed=1000)))
+    roofline = asked.result("roofline_model")
+    assert set(roofline.flop_peaks["data_type"]) <= {"bf16", "16-bit"}
+    found = asked.finding("roofline-gap")
+    assert found.measured["bound_by"] == "Compute"
+    assert not any("16 bits" in action for action in found.actions)
+
+
 def test_ops_near_their_roofline_are_left_in_peace() -> None:
     # 200 MB in 200 µs are 1,000 of 1,228 GB/s.
     fast = tpu_ops(flops=2_000_000_000, bytes_accessed=200_000_000)
@@ -156,6 +167,9 @@ def test_where_there_are_no_steps_rules_speak_of_the_recording() -> None:
     parts = [one for one in advice.findings if one.rule == "largest-part"]
     assert parts, "the recording as a whole is accounted for"
     assert all("of the recording" in one.message for one in parts)
+    # No step is known, so none is spoken of; what to do is still about the program's steps.
+    said = [one.title + one.message for one in advice.findings if one.rule != "incomplete-profile"]
+    assert not [one for one in said if re.search(r"\b(?:each|per|A|the)\b[\w. ]* step\b", one)]
     assert {one.severity for one in advice.findings} <= {"info", "low"}, (
         "nothing of a loop is known"
     )

@@ -9,6 +9,7 @@ import pytest
 
 from stepscope.analysis.device_idle import device_idle
 from stepscope.registry import Silence
+from stepscope.result import Finding
 from tests.unit.advice.asking import Asked
 from tests.unit.formats.kineto.layout import PID, profile, x
 
@@ -99,3 +100,66 @@ def test_calls_that_a_busy_machine_keeps_waiting_again_do_not_start_it(
         )
     reason = asked(tmp_path, events).reason("start-up", Silence)
     assert reason == "Slow calls into the driver come again in 100% of the steps."
+
+
+def test_few_calls_tell_a_start_by_their_time_alone(tmp_path: Path) -> None:
+    """Two launches that load their kernels are all there is: neither is usual."""
+    events = [x("cpu_op", "aten::fill_", 0, 20_010)]
+    for number, ts in enumerate((10, 20_100), start=1):
+        events.append(x("cuda_runtime", LAUNCH, ts, 18_000, PID, PID, correlation=number))
+        events.append(
+            x("kernel", "fill", ts + 18_010, 3, 0, 7, device=0, stream=7, correlation=number)
+        )
+    one = asked(tmp_path, events)
+    assert one.finding("start-up").measured["start_up_ms"] == pytest.approx(36.0)
+    # Nothing is recorded for as long before: of what is, the start is most, and comes first.
+    quiet = [x("cpu_op", "aten::empty", -200_000, 5), *events]
+    (first, *_) = asked(tmp_path, quiet).advice()
+    assert first.rule == "start-up"
+
+
+def test_what_is_captured_for_a_graph_does_not_run(tmp_path: Path) -> None:
+    """Forty launches are noted within 8 of 10 ms, and one kernel ran before them."""
+    events = [
+        x("cpu_op", "aten::fill_", 0, 30),
+        x("cuda_runtime", LAUNCH, 5, 6, PID, PID, correlation=1),
+        x("kernel", "fill", 12, 10, 0, 7, device=0, stream=7, correlation=1),
+        x("cuda_runtime", "cudaStreamBeginCapture", 1000, 5, PID, PID, correlation=2),
+        x("cuda_runtime", "cudaStreamEndCapture", 9000, 5, PID, PID, correlation=3),
+        x("cpu_op", "aten::fill_", 9900, 100),
+    ]
+    for number in range(40):
+        ts = 1100 + 190 * number
+        events.append(x("cpu_op", "aten::mm", ts, 150))
+        events.append(x("cuda_runtime", LAUNCH, ts + 10, 6, PID, PID, correlation=10 + number))
+    (first, *_) = asked(tmp_path, events).advice()
+    assert (first.rule, first.title) == ("start-up", "A graph is being captured")
+    assert first.measured["start_up_ms"] == pytest.approx(8.0)
+    assert "8 ms of the 10 ms recorded" in first.message
+
+
+@pytest.mark.parametrize(("length_us", "is_start"), [(300_000, True), (9_000, False)])
+def test_a_first_call_that_takes_long_makes_the_context_whatever_it_is_for(
+    tmp_path: Path, length_us: float, is_start: bool
+) -> None:
+    events = [
+        x("cuda_runtime", "cudaMalloc", 0, length_us, PID, PID, correlation=1),
+        x("cuda_runtime", "cudaMalloc", length_us + 10, 700, PID, PID, correlation=2),
+        x("cuda_runtime", LAUNCH, length_us + 1000, 10, PID, PID, correlation=3),
+        x("kernel", "add", length_us + 1010, 40, 0, 7, device=0, stream=7, correlation=3),
+    ]
+    (answer,) = asked(tmp_path, events).answers("start-up")
+    assert isinstance(answer, Finding) is is_start
+    if isinstance(answer, Finding):
+        assert "cudaMalloc, the first call 300 ms" in answer.message
+
+
+def test_captures_in_each_step_are_said_to_come_again(tmp_path: Path) -> None:
+    events = steps(40, count=4)
+    for at in range(4):
+        begin = 10_000 * at + 1000
+        for name, ts in (("cudaStreamBeginCapture", begin), ("cudaStreamEndCapture", begin + 8000)):
+            events.append(x("cuda_runtime", name, ts, 5, PID, PID, correlation=500 + at))
+    found = asked(tmp_path, events).finding("start-up")
+    assert found.title == "A graph is being captured"
+    assert "Captures come again in 100% of the steps" in found.message

@@ -24,7 +24,7 @@ def told(found: NeedlessGradients | None) -> Advice:
 
 def test_it_names_the_line_and_what_may_be_saved() -> None:
     (found,) = told(EVALUATE).findings
-    assert "for 40 ops of each step, 6 of its 10 ms, and never computed" in found.message
+    assert "ops that take 6 of each 10 ms step (40 ops), and nothing recorded" in found.message
     assert "evaluate (train.py:30), called from train.py:50 main" in found.message
     assert found.saving_low_ms == pytest.approx(0.3)
     assert found.saving_ms == pytest.approx(1.5)

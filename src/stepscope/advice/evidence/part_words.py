@@ -8,6 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.compiled_words import SPLIT, WHOLE, at_largest, estimate
+from stepscope.advice.evidence.kind_words import (
+    ACTIONS,
+    KINDS,
+    SYSTEM_CALLS,
+    SYSTEM_WAITS,
+)
 from stepscope.advice.evidence.replacements import (
     FEWER,
     FOREACH,
@@ -28,6 +34,7 @@ from stepscope.advice.evidence.replacements import (
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.tables.account.op_families import DOUBLE, ELEMENTWISE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
+from stepscope.tables.core.system_calls import is_system_call, is_system_wait
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount
@@ -356,6 +363,8 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = F
         f"The framework's own work on the loop's thread{place}{called} takes "
         f"{_share(part, account)}: {part.made_of}. {' '.join(_unusual(part))}"
     ).strip()
+    if is_system_call(part.first) and part.first_frac >= _NAMED_FRAC:
+        return _of_system(part, account, place + called)
     if _READS.search(part.first) and part.first_frac >= _NAMED_FRAC:
         return PartWords(
             f"Reading values with {part.first} takes {part.step_frac * part.first_frac:.0%} "
@@ -381,6 +390,16 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = F
         f"Handing work over to the runtime takes {part.step_frac:.0%} of the step",
         message,
         actions,
+        part.first,
+    )
+
+
+def _of_system(part: PartRow, account: StepAccount, where: str) -> PartWords:
+    return PartWords(
+        f"Calls of the operating system take {part.step_frac:.0%} of the step",
+        f"Calls of the operating system on the loop's thread{where} take {_share(part, account)}: "
+        f"{part.made_of}.",
+        SYSTEM_CALLS,
         part.first,
     )
 
@@ -437,8 +456,11 @@ def _region(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+_LOOK = ("Look at it in the timeline.",)
+
+
 def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
-    what = f"{_KINDS.get(part.kind, part.kind)} {about}".strip()
+    what = f"{KINDS.get(part.kind, part.kind)} {about}".strip()
     name = f" ({part.name})" if part.name and part.name != part.kind else ""
     place = f" below {part.function}{at(part)}" if part.function else _between(part)
     facts = " ".join(_unusual(part))
@@ -452,35 +474,11 @@ def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
     return PartWords(
         f"{what} takes {part.step_frac:.0%} of the step",
         message,
-        _ACTIONS.get(part.kind, ("Look at it in the timeline.",)),
+        SYSTEM_WAITS if is_system_wait(part.first) else ACTIONS.get(part.kind, _LOOK),
         part.first,
     )
 
 
-_KINDS = {
-    "input": "Waiting for input",
-    "compile": "Tracing and compiling",
-    "copy": "Copying between host and device",
-    "launch": "Launching kernels",
-    "wait": "Waiting for a device or another thread",
-    "collective": "Communication between devices",
-    "allocation": "Allocating memory",
-}
-_ACTIONS = {
-    "input": (
-        "Run the loop on one batch kept in memory: if it is faster, the pipeline is the limit.",
-        "Prefetch, give slow stages threads or processes, cache what is expensive.",
-    ),
-    "compile": (
-        "Keep shapes, types and Python arguments the same from call to call; create compiled "
-        "functions outside of the loop.",
-    ),
-    "copy": ("Copy the next batch while this one computes; fetch results every n-th step.",),
-    "launch": ("Compile the step, so that chains of small kernels become one.",),
-    "wait": READ_LATER,
-    "collective": ("Send gradients in buckets during the backward pass.",),
-    "allocation": ("Keep shapes the same, so that cached blocks are used again.",),
-}
 _TELLS = {
     "python": _code,
     "library": _code,

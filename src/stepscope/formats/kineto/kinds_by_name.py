@@ -8,12 +8,18 @@ of Python; anything else is a range that the program named.
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import one_of
+from stepscope.formats.kineto.autograd_timeline import (
+    OF_AUTOGRAD,
+    is_of_autograd,
+    number_devices,
+    tell_autograd,
+)
 from stepscope.formats.kineto.categories import KIND, OTHER
 from stepscope.formats.kineto.names import has_direction
 from stepscope.formats.kineto.session_timeline import (
@@ -61,6 +67,9 @@ def tell_kinds(trace: Trace, slices: Slices) -> str:
     if is_session_timeline(trace):
         tell_timeline(trace, slices)
         return OF_ONE_RUN
+    if is_of_autograd(slices):
+        tell_autograd(slices)
+        return OF_AUTOGRAD
     kinds = np.asarray([_kind(name) for name in slices.names], np.uint8)
     kind = kinds[slices.name]
     on_device = one_of(kind, _ON_DEVICE)
@@ -71,7 +80,7 @@ def tell_kinds(trace: Trace, slices: Slices) -> str:
     kind[~on_device & streams[slices.place]] = KIND[OTHER]
     _tell_calls(trace, slices, kind)
     slices.kind[:] = kind
-    _number_devices(slices, streams)
+    number_devices(slices, streams)
     slices.process = slices.main_process()
     return _TOLD_BY_NAME
 
@@ -113,13 +122,3 @@ def _tell_calls(trace: Trace, slices: Slices, kind: NDArray[np.uint8]) -> None:
             built_in[code] = True
     kind[both & built_in[slices.name]] = KIND["python"]
     slices.names = names
-
-
-def _number_devices(slices: Slices, streams: NDArray[np.bool_]) -> None:
-    """Count processes with streams as devices: their own numbers are of processes."""
-    number: dict[Any, int] = {}
-    places = list(slices.places)
-    for place in np.flatnonzero(streams).tolist():
-        pid, tid = places[place]
-        places[place] = (number.setdefault(pid, len(number)), tid)
-    slices.places = places

@@ -65,6 +65,7 @@ def planes_of(
         return list(viewer_planes(trace, slices))
     note = tell_kinds(trace, slices)
     host = host_plane(trace, slices, ops=ops, count=count, marks=marks)
+    host.stat(names.NAMED_OPS, 1)
     if note:
         host.stat(names.IMPORTED, note)
         host.stat(names.PROGRAM_RANGES, 1)

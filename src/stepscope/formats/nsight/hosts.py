@@ -37,6 +37,8 @@ _OVERHEADS: Final = {
     6: "Runtime module loading (CUDA)", 7: "Lazy function loading (CUDA)",
     8: "Command buffer full (CUDA)",
 }  # fmt: skip
+# Kinds that say nothing; the name of such a row does.
+_VAGUE: Final = (0, 1)
 # What torch.autograd.profiler.emit_nvtx puts after the name of an op, in this order.
 _OF_TORCH: Final = re.compile(
     r"(?P<name>[^,]+?)"
@@ -105,8 +107,11 @@ class Hosts:
         rows = self._database.rows(table, ("start", "end", "globalTid", "nameId", "overheadType"))
         kinds = words(self._database, "ENUM_CUPTI_OVERHEAD_TYPE", _OVERHEADS)
         used, inverse = coded(rows.get("overheadType", 1))
-        texts = [kinds.get(one, f"Overhead of kind {one}") for one in used.tolist()]
+        texts = [_overhead(kinds.get(one, f"Overhead of kind {one}")) for one in used.tolist()]
         name = self._recorded.texts.codes(texts)[inverse] if texts else inverse
+        is_vague = np.isin(used, _VAGUE)[inverse] & rows.has("nameId")
+        if is_vague.any():
+            name = np.where(is_vague, self._names.codes(rows["nameId"], "work", _overhead), name)
         return self._plain(rows, name)
 
     def _plain(self, rows: Rows, name: I64) -> HostEvents:
@@ -238,6 +243,13 @@ def kept(events: HostEvents, wanted: Bool) -> HostEvents:
         events.kind, events.thread[wanted], events.name[wanted], events.start_ns[wanted],
         events.duration_ns[wanted], launch, columns,
     )  # fmt: skip
+
+
+def _overhead(text: str) -> str:
+    """What a kind of overhead is called: what the profiler did itself is marked as that."""
+    if text.endswith(stats.LOADED_BY_CUDA):  # programs do that without a profiler, too
+        return text
+    return stats.RECORDER_OVERHEAD + text.removesuffix(" (Profiler)")
 
 
 def _timed(events: HostEvents, rows: Rows) -> HostEvents:

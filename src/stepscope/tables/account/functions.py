@@ -171,6 +171,10 @@ def _tree(calls: Frames, own: I64, time_ps: I64) -> _Tree:
     return _Tree(list(index), rows, chains, alike, time, below)
 
 
+# What decorators call the function that calls the decorated one: that says nothing of either.
+_DECORATES = re.compile(r"(?:^|\.)(?:_?wrapp(?:er|ed)(?:_fn|_func|_call)?|decorate_context)$")
+
+
 def _chosen(tree: _Tree, loops: frozenset[int], least_ps: float) -> frozenset[int]:
     """Functions that stand for what they call, from those that the loop calls inwards."""
     chosen: set[int] = set()
@@ -194,7 +198,8 @@ def _chosen(tree: _Tree, loops: frozenset[int], least_ps: float) -> frozenset[in
             if outer == code and spent >= _ALONE_FRAC * tree.time_ps[inner]
         }
         if sum(alone.values()) < _PASSED_ON_FRAC * tree.time_ps[code]:
-            chosen.add(code)
+            if not _DECORATES.search(tree.functions[code][1]):
+                chosen.add(code)
         else:
             todo += [inner for inner, spent in alone.items() if spent >= least_ps]
     return frozenset(chosen)

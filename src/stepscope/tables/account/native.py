@@ -12,14 +12,15 @@ from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I32, I64, U8
 from stepscope.schema import names
 from stepscope.tables.account.moments import one_line
-from stepscope.tables.account.regions import region_name
 from stepscope.tables.account.updates import marked_updates
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory, is_collective_call
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.regions import region_name
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.system_calls import is_system_call, is_system_wait
 from stepscope.tables.device.driver_calls import is_device_allocation, is_wait_for_device
 from stepscope.tables.host.events import Work, host_names, timed_events
 from stepscope.tables.host.ops import host_ops
@@ -51,6 +52,7 @@ _DISPATCH = re.compile(
 _COMPILE = re.compile(
     r"graph_building|trace_to_jaxpr|^Trace |tracing|Autograph|_Compile\b|Lowering"
 )
+_DRIVER = re.compile(r"(?:cu|cuda|hip)[A-Z]")
 # The driver's calls that copy. Where a device was recorded, they are launches of what it copies.
 _COPY = re.compile(r"^(?:cu|cuda|hip)Memcpy")
 _WAIT = re.compile(
@@ -141,6 +143,7 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     kind, label, labels = _classified(host, rows, markers)
     programs = entries_named(host, lambda name: _PROGRAM.search(name) is not None)
     starts_program = programs[space.events.metadata[rows]]
+    by_system = entries_named(host, _is_of_system)[space.events.metadata[rows]]
     nesting = one_line(start, length)
     parent = nesting.parent.astype(np.int64)
     # A wrapper is named by the call around it; what is done to compile is compiling.
@@ -157,6 +160,10 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         makes = (kind[parent[inner]] == INPUT) & np.isin(kind[inner], (PART, FRAME, DISPATCH))
         label[inner] = np.where(makes, label[parent[inner]], label[inner])
         kind[inner] = np.where(makes, INPUT, kind[inner])
+        # What a driver asks the operating system for is its own call's.
+        asks = by_system[inner] & np.isin(kind[parent[inner]], (ALLOCATE, LAUNCH, WAIT, COPY))
+        label[inner] = np.where(asks, label[parent[inner]], label[inner])
+        kind[inner] = np.where(asks, kind[parent[inner]], kind[inner])
         here = inner[unnamed[inner]]
         label[here] = label[parent[here]]
         outer = kind[parent[here]]
@@ -168,10 +175,25 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     label = _in_updates(host, rows, kind, label, labels)
     longest = _longest_ops(rows, length, kind, label, len(labels))
     are_ranges = names.PROGRAM_RANGES in space.stat_metadata.name
-    has_ops = are_ranges or bool(np.isin(kind, _OF_PROGRAM).any())
+    has_ops = _has_ops(kind, label, labels, are_ranges=are_ranges)
+    if not has_ops and PlaneKind.GPU not in planes(host).plane_kind:
+        # Of a program of which nothing else was recorded it is not known what it waits for.
+        kind[kind == WAIT] = NOTHING
     named = NativeLabels(tuple(labels), longest, are_ranges, has_ops)
     codes = label.astype(np.int32)
     return Native(start, length, kind, codes, within, named)
+
+
+def _is_of_system(name: str) -> bool:
+    return is_system_call(name) or is_system_wait(name)
+
+
+def _has_ops(kind: U8, label: I64, labels: list[tuple[str, str]], *, are_ranges: bool) -> bool:
+    """Whether there is more than calls of a device's runtime, of whatever kind."""
+    if are_ranges:
+        return True
+    own = np.asarray([_DRIVER.match(name) is None for name, _ in labels] or [True])
+    return bool((np.isin(kind, _OF_PROGRAM) & ((label < 0) | own[label])).any())
 
 
 def _hand_over(nesting: Nesting, kind: U8) -> None:
@@ -327,10 +349,13 @@ def _of_name(name: str, work: Work) -> tuple[int, str]:
         return FRAME, ""
     if _DISPATCH.search(name):
         return DISPATCH, "" if work == Work.NOTHING else name
+    if name.endswith(names.LOADED_BY_CUDA):
+        return LAUNCH, name
     by_work = {
         Work.INPUT_WAIT: INPUT, Work.LAUNCH: LAUNCH,
         Work.HOST_TO_DEVICE: COPY, Work.DEVICE_TO_HOST: COPY,
     }  # fmt: skip
-    if name.startswith((names.PYTORCH_STEP, names.KERAS_BATCH, "ThreadpoolListener", "end: ")):
+    marks = (names.PYTORCH_STEP, names.KERAS_BATCH, "ThreadpoolListener", "end: ")
+    if name.startswith((names.RECORDER_OVERHEAD, *marks)):
         return NOTHING, ""
     return by_work.get(work, PART), name

@@ -19,9 +19,9 @@ from stepscope.tables.account.account import (
 )
 from stepscope.tables.account.frames import LIBRARY, Frames, Name
 from stepscope.tables.account.op_families import family_of
-from stepscope.tables.account.regions import region_name
 from stepscope.tables.account.updates import is_update, update_of
 from stepscope.tables.core.op_name import is_collective_call
+from stepscope.tables.core.regions import region_name
 
 # What the loops of these do beside the model is their own, and not how they hand ops over.
 _TRAINERS = re.compile(r"(?:keras|tf_keras|lightning)\.")

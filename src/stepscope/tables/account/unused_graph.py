@@ -18,8 +18,8 @@ from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.regions import is_of_backward, prepares_backward
 from stepscope.tables.host.events import Work, host_names, timed_rows
-from stepscope.tables.steps.optimizer_updates import is_of_backward
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 
 
@@ -45,8 +45,8 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
     if found.line < 0:
         return None
     numbered, steps = numbered_ops(host), found.found
-    if not numbered.backward.any() and any(map(is_of_backward, host.space.event_metadata.name)):
-        return None  # gradients ran, and the recording does not say whose
+    if not numbered.backward.any() and any(map(_tells_of_backward, host.space.event_metadata.name)):
+        return None  # gradients ran, or will, and the recording does not say whose
     mine = _unused(numbered) & (numbered.thread == host.space.lines[found.line].id)
     mine &= ~_for_others(host, found.line, numbered.start_ps)
     begin, until = numbered.start_ps[mine], numbered.end_ps[mine]
@@ -60,6 +60,11 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
     return UnusedGraph(
         time, len(begin), longest_name(host, rows, until - begin), place_of(found, *spans)
     )
+
+
+def _tells_of_backward(name: str) -> bool:
+    """Whether an event of this name is of a backward pass, or prepares one that is to come."""
+    return is_of_backward(name) or prepares_backward(name)
 
 
 def _unused(ops: NumberedOps) -> Bool:

@@ -8,7 +8,8 @@ from stepscope.columns import rows_of
 from stepscope.columns.space import I64
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
-from stepscope.tables.steps.optimizer_updates import is_of_backward, optimizer_scope, step_of_torch
+from stepscope.tables.core.regions import is_of_backward
+from stepscope.tables.steps.optimizer_updates import optimizer_scope, step_of_torch
 
 _UPDATE = " update"
 

@@ -18,6 +18,7 @@ WANTED = (
     names.ROOT_LEVEL,
     names.GROUP_ID,
     names.STEP_NAME,
+    names.GRAPH_TYPE,
     names.IS_EAGER,
     names.IS_FUNC,
     names.TF_FUNCTION_CALL,

@@ -25,6 +25,7 @@ from stepscope.tables.core.op_name import (
 )
 from stepscope.tables.core.planes import LineKind, PlaneKind, planes
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.regions import region_name
 
 
 class Work(IntEnum):
@@ -66,6 +67,7 @@ _WRAPPERS = (
     names.PYTHON_CALL_MARK,
     names.PYTORCH_STEP,
     names.KERAS_BATCH,
+    names.RECORDER_OVERHEAD,
     *names.MEMORY_EVENTS,
 )
 # Spans in which a program asks a loader for its next batch: PyTorch's own, and the names people
@@ -86,6 +88,8 @@ _LAUNCH = re.compile(
     r"ExecutorState::Process|GpuExecutable::ExecuteThunks|::EnqueueExecution"
 )
 _TO_DEVICE = re.compile(r"TransferToDevice|TransferLiteralToInfeed|InfeedEnqueue|MEMCPYHToD", re.I)
+# A wait for a device of which nothing was recorded computes nothing.
+_WAITS_FOR_GPU = re.compile(r"^(?:cu|cuda|hip)[A-Z]\w*Synchronize")
 _FROM_DEVICE = re.compile(r"TransferFromDevice|OutfeedDequeue")
 # Threads that work for the step although its marker is elsewhere: the runtimes' own pools.
 _POOL = re.compile(
@@ -121,6 +125,9 @@ def host_names(host: Host) -> HostNames:
     is_input = np.zeros(count, dtype=bool)
     ops: list[OpName] = []
     has_gpu = PlaneKind.GPU in kinds
+    # Of ranges that the program names, what was recorded in them tells what ran: where the host's
+    # ops are the work, the Python between them is not.
+    marks_ranges = not has_gpu and names.NAMED_OPS in space.stat_metadata.name
     for row, (name, plane) in enumerate(
         zip(space.event_metadata.name, space.event_metadata.plane.tolist(), strict=True)
     ):
@@ -131,6 +138,9 @@ def host_names(host: Host) -> HostNames:
             op[row] = len(ops)
             ops.append(parsed)
         work[row] = work_of_name(name, has_gpu=has_gpu)
+        is_alone = work[row] == Work.HOST_COMPUTE and op[row] < 0
+        if is_alone and marks_ranges and region_name(name):
+            work[row] = Work.NOTHING
         is_input[row] = work[row] == Work.INPUT_WAIT
     return HostNames(op, ops, work, is_input)
 
@@ -153,6 +163,8 @@ def work_of_name(name: str, *, has_gpu: bool) -> Work:
         return Work.HOST_TO_DEVICE
     if _FROM_DEVICE.search(name):
         return Work.DEVICE_TO_HOST
+    if not has_gpu and _WAITS_FOR_GPU.search(name):
+        return Work.NOTHING
     return Work.HOST_COMPUTE
 
 

@@ -8,20 +8,27 @@ from typing import Literal
 
 import numpy as np
 
-from stepscope.columns import among, distinct, pivot
-from stepscope.columns.space import KIND_INT64, KIND_UINT64, Bool
+from stepscope.columns import among, distinct, pivot, union_spans
+from stepscope.columns.space import I64, KIND_INT64, KIND_UINT64, Bool
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
+from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
-from stepscope.tables.host.events import timed_events
+from stepscope.tables.host.events import Work, timed_events
+from stepscope.tables.host.ops import host_ops
 from stepscope.tables.recording.damage import damage_of
 from stepscope.tables.recording.environment import environment, recorded_at
 from stepscope.tables.steps.attribution import steps
 
 CompletenessVerdict = Literal["complete", "partial", "damaged"]
+#: Slug of the diagnostic that nothing was recorded of devices that work was given to.
+NO_DEVICE_EVENTS = "no-device-events"
+#: The same where the host computes for most of the time: what it does is known nevertheless.
+LOST_KERNELS = "lost-kernels"
 # Launches whose kernel may lie beyond the end of the recording are not missing kernels.
 _MISSING_SHARE = 0.01
 _NONE = np.zeros(0, dtype=bool)
@@ -124,7 +131,7 @@ def _devices_without_events(host: Host) -> list[Diagnostic]:
             "On GPUs this is usually missing profiling privilege (CUPTI), or a recording that "
             "began after the work."
         )
-        return [Diagnostic("no-device-events", "warning", text, host.name)]
+        return [Diagnostic(NO_DEVICE_EVENTS, "warning", text, host.name)]
     text = f"{len(silent)} of {len(present)} devices recorded no events: {', '.join(silent[:8])}."
     return [Diagnostic("idle-devices", "info", text, host.name)]
 
@@ -143,11 +150,11 @@ def _starts_work(host: Host) -> Bool:
 def _launches(host: Host) -> list[Diagnostic]:
     """Kernels without a launch and launches without a kernel."""
     found = device_events(host)
-    if len(found) == 0:
-        return []
     calls = launch_ids(host)
     starts_work = _starts_work(host)[host.space.events.metadata[calls.rows]]
     launches = distinct(calls.values[starts_work])
+    if not (found.work != Work.NOTHING).any():
+        return _no_kernels(host, calls.rows)
     kernels = distinct(found.correlation[found.correlation >= 0])
     if len(launches) == 0:
         return []
@@ -167,6 +174,47 @@ def _launches(host: Host) -> list[Diagnostic]:
         )
         said.append(Diagnostic("launches-without-kernel", "warning", text, host.name))
     return said
+
+
+_LAUNCHES = re.compile(r"^(?:cu|cuda|hip)\w*Launch\w*Kernel|^(?:cu|cuda|hip)GraphLaunch")
+
+
+def _no_kernels(host: Host, numbered: I64) -> list[Diagnostic]:
+    """Launches of kernels, none of which was recorded on a device."""
+    present = devices(host)
+    if present and not any(device.has_events for device in present):
+        return []  # said of the devices
+    is_launch = entries_named(host, lambda name: bool(_LAUNCHES.match(name)))
+    count = int(is_launch[host.space.events.metadata[numbered]].sum())
+    if not count:
+        return []
+    text = (
+        f"{'A kernel was' if count == 1 else f'{count:,} kernels were'} launched and none was "
+        "recorded: what the device did, and for how long, is unknown. Record the device as well "
+        "(in PyTorch ProfilerActivity.CUDA), with the privilege that it takes, and wait for it "
+        "before the recording ends."
+    )
+    launching = numbered[is_launch[host.space.events.metadata[numbered]]]
+    slug = LOST_KERNELS if _is_the_hosts(host, launching) else NO_DEVICE_EVENTS
+    return [Diagnostic(slug, "warning", text, host.name)]
+
+
+def _is_the_hosts(host: Host, launches: I64) -> bool:
+    """Whether the host computes for most of the time, by ops that launch nothing."""
+    found, ops, space = steps(host), host_ops(host), host.space
+    if found is None:
+        return False
+    rows = ops.rows[ops.is_execution]
+    begin, line = space.events.start_ps[rows], space.lines_of(rows)
+    until = begin + space.length_ps[rows]
+    at, on = space.events.start_ps[launches], space.lines_of(launches)
+    alone = np.zeros(len(rows), dtype=bool)
+    for row in distinct(line).tolist():
+        mine, calls = line == row, np.sort(at[on == row])
+        alone[mine] = np.searchsorted(calls, begin[mine]) == np.searchsorted(calls, until[mine])
+    spans = union_spans(begin[alone], until[alone])
+    busy = covered(*spans, found.start_ps, found.end_ps).sum()
+    return bool(2 * int(busy) > int(found.duration_ps.sum()))
 
 
 def _clock(host: Host) -> list[Diagnostic]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+import numpy as np
 
 from stepscope.columns.space import I64
 
@@ -35,6 +37,8 @@ class Markers:
         is_last_cut: Whether the recording ended within the last step.
         thread: Row of the line of the thread that runs the loop, -1 unknown; equal to ``line``
             where the markers are on it.
+        others_ps: When steps of another kind began, which are not these: an evaluation's between
+            those of the training. Ascending.
     """
 
     source: str
@@ -53,6 +57,7 @@ class Markers:
     is_last_open: bool = False
     is_last_cut: bool = False
     thread: int = -1
+    others_ps: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.num)

@@ -36,21 +36,53 @@ def annotated(host: Host) -> Markers | None:
     rows = outermost(host, rows)
     if len(rows) == 0:
         return None
+    labels = _labels(host, rows)
+    own, others = _of_one_kind(labels)
+    apart = np.sort(space.events.start_ps[rows[~own]])
+    labels, rows = [label for label, is_own in zip(labels, own, strict=True) if is_own], rows[own]
     nums = number.at(rows, -1)
-    labels = [space.event_metadata.name[m] for m in space.events.metadata[rows]]
     texts = nums.astype(str).tolist()
     # PyTorch's marks have their number in their name: ProfilerStep#4.
     bare = [label.removesuffix(f"#{num}") for label, num in zip(labels, texts, strict=True)]
     what = ", ".join(f"{label!r}" for label in dict.fromkeys(bare[:1000]))
     found = _markers(
         host, rows, nums, "markers", 1.0,
-        f"{counted(len(rows))} marked by the program ({what}).",
+        f"{counted(len(rows))} marked by the program ({what}).{others}",
         [
             label if label != stem else f"{label} {num}"
             for label, stem, num in zip(labels, bare, texts, strict=True)
         ],
     )  # fmt: skip
-    return _told_from_optimizer(host, found) or found
+    return _told_from_optimizer(host, found) or replace(found, others_ps=apart)
+
+
+# What Keras calls its steps of each kind. Of several kinds the first is the loop; the others come
+# between rounds of it.
+_KINDS = ("train", "test", "predict")
+
+
+def _labels(host: Host, rows: I64) -> list[str]:
+    """What each mark is called: by its name, or by its kind where all have one name (TF 2.2)."""
+    space, kinds = host.space, event_stats(host).texts(names.GRAPH_TYPE)
+    labels = [space.event_metadata.name[m] for m in space.events.metadata[rows]]
+    told = dict(zip(kinds.rows.tolist(), (kinds.texts[code] for code in kinds.codes), strict=True))
+    return [
+        told.get(row, label) if label == names.TRACE_CONTEXT else label
+        for row, label in zip(rows.tolist(), labels, strict=True)
+    ]
+
+
+def _of_one_kind(labels: list[str]) -> tuple[Bool, str]:
+    """Which marks are of the loop, where steps of several kinds are marked; and what was left out.
+
+    A mean over steps of a training and batches of an evaluation is of neither.
+    """
+    kinds = [kind for kind in _KINDS if kind in labels]
+    if len(kinds) < 2 or not set(labels) <= set(_KINDS):
+        return np.ones(len(labels), dtype=bool), ""
+    own = np.asarray([label == kinds[0] for label in labels])
+    left = " and ".join(f"{labels.count(kind):,} of {kind!r}" for kind in kinds[1:])
+    return own, f" Those of another kind are not counted: {left}."
 
 
 def _told_from_optimizer(host: Host, found: Markers) -> Markers | None:

@@ -17,13 +17,20 @@ from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.presence import any_stretch
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.recording_gaps import crosses_gap, next_gap, recording_gaps
-from stepscope.tables.device.events import device_lines
+from stepscope.tables.device.driver_calls import waiting_names
+from stepscope.tables.device.events import device_events, device_lines
 from stepscope.tables.host.events import host_thread_rows, python_lines, timed_events
 from stepscope.tables.steps import inferred, marked
 from stepscope.tables.steps.cut_marks import with_cut_batches
 from stepscope.tables.steps.found import WINDOW, Markers
 from stepscope.tables.steps.loop_edges import up_to_the_edges
 from stepscope.tables.steps.loop_thread import loop_thread
+from stepscope.tables.steps.one_pass import (
+    is_one_forward,
+    is_one_module_call,
+    is_one_pass,
+    is_small_part,
+)
 from stepscope.tables.steps.recorder_work import recorder_spans, summary_spans
 
 # Share of a loop's time between marks from which a step lasts to the start of the next.
@@ -56,9 +63,17 @@ def step_markers(host: Host) -> Markers | None:
     """The host's steps, or the recording as a whole; None where nothing was recorded."""
     for find in () if host.as_window else _FINDERS:
         found = find(host)
-        if found is not None:
+        if found is not None and not _are_layers(host, found):
             return _on_loop_thread(host, _whole(host, with_cut_batches(host, found)))
     return _window(host)
+
+
+def _are_layers(host: Host, found: Markers) -> bool:
+    """Whether what recurs is not a loop, but what one pass is made of."""
+    layers = (is_one_pass, is_one_module_call, is_one_forward)
+    return any(is_one(host, found) for is_one in layers) or (
+        is_small_part(found, _recorded_span(host))
+    )
 
 
 def has_steps(host: Host) -> bool:
@@ -118,6 +133,8 @@ def _to_next_start(host: Host, found: Markers) -> Markers:
     start, end = found.start_ps, found.end_ps
     between, period = start[1:] - end[:-1], np.diff(start)
     counts = ~crosses_gap(host, end[:-1], start[1:]) & ~pauses(between, period)
+    others = found.others_ps
+    counts &= np.searchsorted(others, start[1:]) == np.searchsorted(others, end[:-1])
     if not counts.any():
         return found
     share = float(between[counts].sum() / max(int(period[counts].sum()), 1))
@@ -243,14 +260,35 @@ def _recorded_span(host: Host) -> tuple[int, int] | None:
     start, finish = recorder_spans(host)
     begin = space.events.start_ps[own]
     end = begin + lengths[own]
+    kept = np.ones(len(own), dtype=bool)
     if len(start):
         place = np.searchsorted(start, begin, side="right") - 1
-        of_recorder = (place >= 0) & (end <= finish[np.maximum(place, 0)])
-        begin, end = begin[~of_recorder], end[~of_recorder]
+        kept = ~((place >= 0) & (end <= finish[np.maximum(place, 0)]))
+        begin, end = begin[kept], end[kept]
     if len(begin) == 0:
         return None
-    first, last = int(begin.min()), int(end.max())
+    waits = waiting_names(host)[space.events.metadata[own[kept]]]
+    first, last = _first_moment(host, waits, begin, end), int(end.max())
     # An event that holds the recorder's start or stop (a frame of the program) ends with it.
     edge = start[(start > first) & (finish >= last)]
     last = min(last, int(edge[0])) if len(edge) else last
     return (first, last) if last > first else None
+
+
+def _first_moment(host: Host, waits: Bool, begin: I64, end: I64) -> int:
+    """When a recording begins to be about what was recorded.
+
+    A wait for a device before anything else is for work from before the recording. So is one that
+    lasts until the first of what is recorded on devices begins, if it is most of what is before.
+    """
+    if waits.all():
+        return int(begin.min())
+    first = int(begin[~waits].min())
+    devices = device_events(host)
+    if len(devices) == 0:
+        return first
+    started = int(devices.start_ps.min())
+    pending = waits & (begin < started) & (end > started)
+    if not pending.any() or 2 * (started - int(begin[pending].min())) < started - first:
+        return first
+    return max(started, first)

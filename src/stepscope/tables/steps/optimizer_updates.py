@@ -17,6 +17,7 @@ from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.host.events import on_host_threads, timed_rows
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.steps.host_activity import HostTime, host_time, torch_dispatches
@@ -27,7 +28,6 @@ _SCOPE = re.compile(
     re.IGNORECASE,
 )
 # What optimizers with a closure (LBFGS) do within their step: the model's work, not theirs.
-_BACKWARD = "autograd::engine::evaluate_function"
 #: Up to this time an op is mostly overhead.
 SHORT_PS: Final = 100_000_000
 _TOGETHER = re.compile(r"(?:^|[/:_])(?:_foreach_|_fused_|_multi_tensor)")
@@ -92,11 +92,6 @@ def optimizer_scope(op: str) -> str:
     """The optimizer that an op of a graph is named after; "" for others."""
     said = _SCOPE.search(op)
     return said.group(1) if said is not None else ""
-
-
-def is_of_backward(text: str) -> bool:
-    """Whether an event of this name is a part of a backward pass."""
-    return text.startswith(_BACKWARD)
 
 
 def _of_graphs(host: Host, time: HostTime) -> list[OptimizerUpdates]:

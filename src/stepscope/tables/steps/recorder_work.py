@@ -13,6 +13,7 @@ import numpy as np
 
 from stepscope.columns import union_spans
 from stepscope.columns.space import I64, Bool
+from stepscope.schema import names
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.host.events import host_thread_rows, timed_rows
@@ -26,7 +27,10 @@ _FRAMES = re.compile(
 )
 # All of PyTorch's profiler: its ``step`` ends a step and begins the next, so that it is in both.
 _OF_TORCH = re.compile(r"^\$(?:.*[/\\])?torch[/\\]profiler[/\\]profiler\.py:\d+ ")
-_EVENTS = re.compile(r"ProfilerSession|CollectData|StopProfiler|StartProfiler|ExportToTensorBoard")
+_EVENTS = re.compile(
+    r"ProfilerSession|CollectData|StopProfiler|StartProfiler|ExportToTensorBoard|"
+    rf"^{re.escape(names.RECORDER_OVERHEAD)}"
+)
 # What a callback that records writes when its batch is over. A program may do the same in every
 # step, so this counts only after the last step.
 _SUMMARY = re.compile(

@@ -15,6 +15,8 @@ from stepscope.errors import FormatError, StoreError
 from stepscope.formats import FORMATS
 from stepscope.formats.table_pages import TablePages
 from stepscope.store import find, read_pieces
+from stepscope.tables.core.profile import Host
+from stepscope.tables.steps.attribution import steps
 from tests.unit.formats.layout import lines
 from tests.unit.formats.nsight.export import add, call, export, kernel, pid, range_, tid
 
@@ -351,3 +353,55 @@ def test_a_file_that_is_cut_within_its_last_page_says_so(tmp_path: Path) -> None
     cut = tmp_path / "cut.sqlite"
     cut.write_bytes(path.read_bytes()[:-100])
     assert any("ends within a page" in one for one in opened(cut).warnings)
+
+
+def test_what_the_profiler_does_on_a_thread_is_no_work_of_the_program(tmp_path: Path) -> None:
+    """It sets itself up for 300 µs before the first call; CUDA loads a kernel within a launch."""
+    thread = {"globalTid": tid(10, 10)}
+    space = opened(
+        export(
+            tmp_path / "a.sqlite",
+            ("cudaLaunchKernel_v7000", "gemm", "CUDA profiling initialization", "Unknown"),
+            calls=[call(400_000, 480_000, 1, 4)],
+            kernels=[kernel(480_000, 490_000, 2, 4)],
+            PROFILER_OVERHEAD=[
+                {"start": 10_000, "end": 310_000, "nameId": 3, "overheadType": 0, **thread},
+                {"start": 485_000, "end": 487_000, "nameId": 4, "overheadType": 3, **thread},
+            ],
+            CUPTI_ACTIVITY_KIND_OVERHEAD=[
+                {"start": 410_000, "end": 470_000, "nameId": 4, "overheadType": 6, **thread}
+            ],
+        )
+    )
+    names = [one["name"] for one in lines(space)["/host:CPU", "python"]]
+    assert names == [
+        "Profiler: CUDA profiling initialization", "cudaLaunchKernel",
+        "Runtime module loading (CUDA)", "Profiler: Buffer flush",
+    ]  # fmt: skip
+    found = steps(Host("h", space))
+    assert found is not None and found.markers.is_window
+    # From the launch to the end of the kernel: 90 µs, 80 of which the host launches.
+    assert found.duration_ps.tolist() == [90_000_000]
+    assert found.parts_ps["kernel_launch"].tolist() == [80_000_000]
+    assert found.parts_ps["host_compute"].tolist() == [0]
+
+
+def test_a_program_of_its_own_kernels_is_not_told_to_compute_in_16_bits(tmp_path: Path) -> None:
+    """One kernel of double numbers for 50 ms; the driver asks the system for the memory."""
+    path = export(
+        tmp_path / "a.sqlite",
+        ("divergence(int, double *)", "cudaLaunchKernel_v7000", "cudaMalloc_v3020", "ioctl"),
+        kernels=[kernel(60_000_000, 110_000_000, 1, 5)],
+        calls=[call(10_000_000, 50_000_000, 3, 4), call(50_500_000, 59_000_000, 2, 5)],
+        OSRT_API=[{"start": 12_000_000, "end": 48_000_000, "globalTid": tid(10, 10), "nameId": 4}],
+        TARGET_INFO_GPU=[
+            {"id": 0, "name": "NVIDIA GeForce RTX 3060", "computeMajor": 8, "computeMinor": 6}
+        ],
+    )
+    with stepscope.open(path) as session:
+        advice = session.advice()
+        account: Any = session.run("step_account")
+    (judged,) = (one for one in advice.checked if one.rule == "full-precision")
+    assert judged.outcome == "unknown" and "no framework was recorded" in judged.reason
+    kinds = {row.kind: row.time_ms for row in account.parts.records()}
+    assert kinds["allocation"] == pytest.approx(40.0) and "framework" not in kinds

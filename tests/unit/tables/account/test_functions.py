@@ -142,3 +142,21 @@ def test_the_programs_layer_in_a_package_of_models_stands_for_what_it_does_there
     assert set(named(files["m"], files["a"])) == {"LoRA.forward"}
     own = named("model.py:238 GPT2MLP.forward", "model.py:144 GPT2Attention.forward")
     assert set(own) == {"GPT2MLP.forward", "GPT2Attention.forward"}
+
+
+def test_a_decorator_stands_for_nothing() -> None:
+    """What it decorates was compiled, so that no frame of it is below."""
+    below = ("..W-------------......W-------------....", "...mmmmrrrssss.........mmmmrrrssss......")
+    text = "\n          ".join(f'"        {one}' for one in below)
+    for name, expected in (("wrapper", {}), ("Scope.wrapped", {}), ("wrap_all", {"wrap_all": 2.2})):
+        one = host(
+            f"""
+            /host:CPU
+              python   S-------------------S-------------------
+              "        L---------------------------------------
+              {text}
+            """,
+            **CALLS,
+            W=event(f"$tools.py:292 {name}"),
+        )
+        assert of_functions(one) == expected, name

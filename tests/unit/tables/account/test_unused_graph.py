@@ -125,3 +125,21 @@ def test_what_a_compiler_traces_has_no_gradients() -> None:
     made = account(one)
     assert made is not None
     assert unused_graph(one, made) is None
+
+
+def test_a_forward_pass_that_prepares_its_backward_pass_has_one_to_come() -> None:
+    """Sharded models register what follows the gradients; the recording ends before them."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        vvwwp.....vvwwp.....
+        """,
+        **{
+            letter: event(f"aten/{letter}:{letter}", **{names.SEQUENCE_NUMBER: number}, args="{}")
+            for letter, number in (("v", 1), ("w", 2))
+        },
+        p=event("torch/RegisterPostBackwardFunction:RegisterPostBackwardFunction"),
+    )
+    made = account(one)
+    assert made is not None and unused_graph(one, made) is None

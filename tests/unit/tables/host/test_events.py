@@ -44,3 +44,12 @@ def test_threads() -> None:
 def test_device_work_outranks_what_it_hides() -> None:
     assert Work.COMPUTE_16 > Work.COMPUTE_32 > Work.INPUT_WAIT > Work.COLLECTIVE
     assert Work.COLLECTIVE > Work.HOST_TO_DEVICE > Work.LAUNCH > Work.HOST_COMPUTE > Work.NOTHING
+
+
+def test_a_wait_for_a_device_that_was_not_recorded_computes_nothing() -> None:
+    assert work_of_name("cudaDeviceSynchronize", has_gpu=False) is Work.NOTHING
+    assert work_of_name("cudaDeviceSynchronize", has_gpu=True) is Work.HOST_COMPUTE
+
+
+def test_work_of_a_profiler_is_none_of_the_program() -> None:
+    assert work_of_name("Profiler: Buffer flush", has_gpu=True) is Work.NOTHING

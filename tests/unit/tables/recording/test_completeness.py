@@ -4,7 +4,11 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
-from stepscope.tables.recording.completeness import HostCompleteness, completeness
+from stepscope.tables.recording.completeness import (
+    NO_DEVICE_EVENTS,
+    HostCompleteness,
+    completeness,
+)
 from tests.profiles import worked_example
 from tests.profiles.model import Event, environment, gpu, host, line, space, stream
 
@@ -112,3 +116,20 @@ def test_steps_are_to_be_marked_by_the_recorded_framework(
     assert "no-steps" in slugs
     text = next(one.message for one in found.diagnostics if one.slug == "no-steps")
     assert said in text and (not unsaid or unsaid not in text)
+
+
+def test_launches_none_of_which_ran_anything_that_was_recorded() -> None:
+    launches = [Event("cudaLaunchKernel", 10 * i, 2, {"correlation_id": i + 1}) for i in range(5)]
+    waits = [Event("cudaStreamSynchronize", 100, 2, {"correlation_id": 9})]
+    found, slugs = check(space(host(line("python", *launches, *waits))))
+    assert found.verdict == "partial" and NO_DEVICE_EVENTS in slugs
+    assert "5 kernels were launched and none was recorded" in found.diagnostics[0].message
+    found, slugs = check(space(host(line("python", *waits))))
+    assert NO_DEVICE_EVENTS not in slugs
+
+
+def test_a_device_of_which_only_waits_were_recorded_ran_nothing_that_is_known() -> None:
+    launches = [Event("cudaLaunchKernel", 10 * i, 2, {"correlation_id": i + 1}) for i in range(5)]
+    waits = line("Synchronization", Event("Event Sync", 60, 5))
+    found, slugs = check(space(host(line("python", *launches)), gpu(0, waits)))
+    assert found.verdict == "partial" and NO_DEVICE_EVENTS in slugs

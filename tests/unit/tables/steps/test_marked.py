@@ -199,3 +199,33 @@ def test_the_summaries_of_the_callback_that_recorded_one_batch_are_none_of_it(
     found = steps_of(data)
     assert found.duration_ps.tolist() == [950 * US]
     assert found.markers.reason == "only one step was recorded"
+
+
+@pytest.mark.parametrize("is_of_22", [False, True], ids=["by name", "by the stat of TF 2.2"])
+def test_batches_of_an_evaluation_are_no_steps_of_the_training(is_of_22: bool) -> None:
+    """Four steps of 3 ms, 1 ms apart; between the third and the fourth two batches, one traced."""
+
+    def mark(kind: str, number: int, at: float, length: float) -> Event:
+        stats = {"step_num": number, "_r": 1, "graph_type": kind}
+        return Event("TraceContext" if is_of_22 else kind, at, length, stats)
+
+    found = steps_of(
+        recorded(
+            *(mark("train", at, 4000.0 * at, 3000) for at in range(3)),
+            mark("test", 0, 50_000, 120_000),
+            mark("test", 1, 171_000, 2000),
+            mark("train", 3, 180_000, 3000),
+        )
+    )
+    assert found.markers.name == [f"train {at}" for at in range(4)]
+    assert "Those of another kind are not counted: 2 of 'test'." in found.markers.explanation
+    # The third ends with its mark: what follows it is the evaluation's.
+    assert found.duration_ps.tolist() == [4000 * US, 4000 * US, 3000 * US, 3000 * US]
+
+
+def test_marks_of_kinds_that_are_not_keras_stay_together() -> None:
+    events = [
+        Event(kind, 1000.0 * at, 900, {"step_num": at, "_r": 1})
+        for at, kind in enumerate(("train", "generate") * 3)
+    ]
+    assert len(steps_of(recorded(*events))) == 6

@@ -28,6 +28,7 @@ from stepscope.advice.evidence.device_time import (
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+from stepscope.verdicts.sentences import key_of
 
 if TYPE_CHECKING:
     from stepscope.analysis.kernel_stats import KernelRow, KernelStats
@@ -101,6 +102,13 @@ def full_precision(results: Results) -> Iterator[Answer]:
     products = wide.products + wide.tf32_products
     if low >= LOW_FRAC and not (step > 0 and products >= _MATRIX_FRAC * step):
         yield Silence(f"{low:.0%} of device compute is in 16 bits or fewer.")
+        return
+    framework = key_of(overview.environment.framework)
+    if not products and not framework and results.optional.kernel_stats is not None:
+        yield Unknown(
+            "No kernel is known to multiply matrices, and no framework was recorded: in which "
+            "types the program's own kernels compute is its own choice."
+        )
         return
     if step > 0 and compute_ms(overview) < _COMPUTE_FRAC * step:
         yield Silence(f"Device compute is only {compute_ms(overview) / step:.1%} of the step.")

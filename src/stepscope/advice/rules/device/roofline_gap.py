@@ -25,7 +25,7 @@ from stepscope.result import Finding, Ref
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
-    from stepscope.analysis.roofline_model import RooflineRow
+    from stepscope.analysis.roofline_model import RooflineModel, RooflineRow
 
 LOW_FRAC = 0.30
 # What good kernels reach of their roofline.
@@ -73,6 +73,8 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
         return
     low.sort(key=lambda row: -row.self_time_us * (1 - row.roofline_efficiency_frac))
     found = _finding(overview, low, scale, expected)
+    if found.actions == _COMPUTE and _is_narrow(low[0], roofline):
+        found = replace(found, actions=_COMPUTE[:1])
     if found.actions == _MEMORY and "AMD" not in roofline.device.device_type:
         found = replace(found, actions=(*_MEMORY, _L2))
     # Where an op runs PyTorch says; of what XLA compiled the account knows more.
@@ -81,6 +83,17 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
         name = f"{op}/{rest.split(' ')[0]}"
         found = replace(found, place=place_of_op(results.optional.step_account, name))
     yield found
+
+
+# Types of more than 16 bits, among those that peaks of compute are listed by.
+_WIDE = ("fp32", "tf32", "fp64")
+
+
+def _is_narrow(row: RooflineRow, roofline: RooflineModel) -> bool:
+    """Whether an op is held against a peak of 16 bits or fewer: it computes in these already."""
+    peaks = roofline.flop_peaks.records()
+    narrow = [one.flop_rate_gflops for one in peaks if one.data_type not in _WIDE]
+    return bool(narrow) and row.optimal_flop_rate_gflops >= min(narrow)
 
 
 def _waits(row: RooflineRow) -> bool:

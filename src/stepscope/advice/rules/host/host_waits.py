@@ -20,6 +20,7 @@ from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
+from stepscope.schema import names
 
 if TYPE_CHECKING:
     from stepscope.analysis.device_idle import DeviceIdle
@@ -59,7 +60,7 @@ def host_waits(results: Results) -> Iterator[Answer]:
         saving_high_ms=max(saving, min(idle.after_wait_ms, idle.blocked_ms)),
         confidence=round(0.7 * overview.steps.confidence, 2),
         message=f"The host waits {idle.blocked_ms:.3g} ms per step for the device (most in "
-        f"{first.call}, {first.per_step:.3g} times{below}), and the device then "
+        f"{_called(first.call)}, {first.per_step:.3g} times{below}), and the device then "
         f"idles {late:.3g} ms of each {step:.3g} ms step until new work comes.",
         measured={
             "blocked_ms": idle.blocked_ms,
@@ -95,6 +96,11 @@ def _longest_gap(idle: DeviceIdle) -> Ref:
         return Ref("trace_viewer", what)
     begin = float(gap.start_ms)
     return Ref("trace_viewer", what, from_ms=begin, to_ms=begin + gap.duration_us / 1000)
+
+
+def _called(name: str) -> str:
+    """A call by its function: Python's are recorded with file and line."""
+    return name.rpartition(" ")[2] if name.startswith(names.PYTHON_CALL_MARK) else name
 
 
 RULE = Rule(

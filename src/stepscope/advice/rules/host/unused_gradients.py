@@ -32,10 +32,13 @@ def unused_gradients(results: Results) -> Iterator[Answer]:
     if not account.step_count or not step > 0:
         yield Unknown("No step with ops was recorded.")
         return
-    if found is None or found.time_ms < _SOME_FRAC * step:
-        spent = 0.0 if found is None else found.time_ms
+    if found is None:
+        yield Silence("No forward op is known whose gradient nothing computes.")
+        return
+    if found.time_ms < _SOME_FRAC * step:
         yield Silence(
-            f"Forward ops whose gradients nothing computed take {spent / step:.0%} of the step."
+            f"Forward ops whose gradients nothing computed take {found.time_ms / step:.0%} of the "
+            "step."
         )
         return
     saving = _EXPECTED_FRAC * found.time_ms
@@ -50,8 +53,9 @@ def unused_gradients(results: Results) -> Iterator[Answer]:
         saving_high_ms=_HIGH_FRAC * found.time_ms,
         assumption="the ops still run, without what is kept for their gradients",
         confidence=0.8,
-        message=f"Gradients are prepared for {found.ops:.0f} ops of each step, {found.time_ms:.3g} "
-        f"of its {step:.3g} ms, and never computed.{where if found.function else unplaced}",
+        message=f"Gradients are prepared for ops that take {found.time_ms:.3g} of each "
+        f"{step:.3g} ms step ({found.ops:,.0f} ops), and nothing recorded computes them."
+        f"{where if found.function else unplaced}",
         place=Place(
             function=found.function, file=found.file, line=found.line or 0, caller=found.caller
         )

@@ -14,19 +14,22 @@ from collections.abc import Iterator
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 from stepscope.result import Finding, Ref
+from stepscope.tables.recording.completeness import NO_DEVICE_EVENTS
 
 
 def incomplete_profile(results: Results) -> Iterator[Answer]:
-    """Fires when the profile is not complete; above "info" only when it is damaged."""
+    """Fires when the profile is not complete; above "info" when numbers of it are void."""
     found = results.overview_page.completeness
     if found.verdict == "complete":
         yield Silence("The recorder reports no loss, and no plane or line is cut or empty.")
         return
+    # No statement about a device holds where work went to one of which nothing was recorded.
+    is_void = any(one.slug == NO_DEVICE_EVENTS for one in results.overview_page.diagnostics)
     notes = " ".join(found.notes[:3])
     more = f" And {len(found.notes) - 3} more." if len(found.notes) > 3 else ""
     yield Finding(
         rule=RULE.id,
-        severity="low" if found.verdict == "damaged" else "info",
+        severity="low" if found.verdict == "damaged" or is_void else "info",
         saving_ms=None,
         no_saving="a whole recording shows what is there to save",
         confidence=1.0,

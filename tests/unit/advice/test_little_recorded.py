@@ -1,0 +1,84 @@
+"""What rules say about recordings that hold little of their program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stepscope.analysis.overview_page import overview_page
+from tests.unit.advice.asking import Asked
+from tests.unit.advice.test_largest_part import account, first, part
+from tests.unit.formats.kineto.layout import PID, profile, x
+
+
+def test_a_wait_alone_says_nothing_about_the_program(tmp_path: Path) -> None:
+    """Nothing but questions to the driver and a wait of 190 ms: what for is not recorded."""
+    events = [
+        x("cuda_runtime", "cudaGetDeviceProperties", 0, 2_000, PID, PID, correlation=1),
+        x("cuda_runtime", "cudaDeviceSynchronize", 10_000, 190_000, PID, PID, correlation=2),
+    ]
+    one = profile(tmp_path, events)
+    (top, *rest) = Asked(one).advice()
+    assert "no op, no range, no Python" in top.message
+    assert not any("waits for all that was started" in a for f in (top, *rest) for a in f.actions)
+    assert "ops take" not in overview_page(one).headline
+
+
+def test_kernels_that_were_launched_and_not_recorded_come_first(tmp_path: Path) -> None:
+    events = []
+    for at in range(40):
+        events.append(x("cpu_op", "aten::mm", 100 * at, 90))
+        events.append(
+            x("cuda_runtime", "cudaLaunchKernel", 100 * at + 10, 6, PID, PID, correlation=at + 1)
+        )
+    (top, *_) = Asked(profile(tmp_path, events)).advice()
+    assert top.rule == "incomplete-profile"
+    assert top.message.startswith(
+        "The recording is partial: 40 kernels were launched and none was recorded"
+    )
+
+
+def test_what_the_host_computes_itself_comes_first_though_kernels_are_missing(
+    tmp_path: Path,
+) -> None:
+    """Of each 100 µs 80 are random numbers of the host; what it launches then was not recorded."""
+    events = []
+    for at in range(12):
+        ts = 100 * at
+        events.append(x("cpu_op", "aten::randn", ts, 80))
+        events.append(x("cpu_op", "aten::normal_", ts + 2, 76))
+        events.append(x("cpu_op", "aten::pow", ts + 81, 18))
+        events.append(
+            x("cuda_runtime", "cudaLaunchKernel", ts + 85, 6, PID, PID, correlation=at + 1)
+        )
+    (top, *rest) = Asked(profile(tmp_path, events)).advice()
+    assert top.rule == "largest-part" and top.title.startswith("normal takes")
+    assert any("12 kernels were launched" in one.message for one in rest)
+
+
+def test_a_range_around_python_is_no_op_that_computes(tmp_path: Path) -> None:
+    """Of 10 ms that the program names, ops have 2."""
+    events = [
+        x("user_annotation", "model_inference", 0, 10_000),
+        x("cpu_op", "aten::mm", 1_000, 2_000),
+    ]
+    said = overview_page(profile(tmp_path, events)).headline
+    assert "Nothing that was recorded ran in 80% of the 10 ms recorded" in said
+    assert "Ops on the CPU take 20%" in said
+
+
+def test_calls_of_the_operating_system_are_not_the_frameworks() -> None:
+    of_system = {
+        "kind": "framework",
+        "name": "",
+        "function": "",
+        "file": "",
+        "line": 0,
+        "caller": "",
+    }
+    found = first(account(part(**of_system, first="ioctl", first_frac=0.8, made_of="ioctl 80%")))
+    assert found.title == "Calls of the operating system take 50% of the step"
+    assert not any("compiled function" in action for action in found.actions)
+    waits = first(account(part(**of_system | {"kind": "wait"}, first="waitpid", first_frac=1.0)))
+    assert not any("device" in action for action in waits.actions)
+    synchronizes = part(**of_system | {"kind": "wait"}, first="cudaStreamSynchronize")
+    assert any("device" in action for action in first(account(synchronizes)).actions)
