@@ -12,7 +12,6 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
-from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.below_input import below_input, input_frac
 from stepscope.tables.account.climbs import climb_of
@@ -27,11 +26,11 @@ from stepscope.tables.account.programs import is_program, lines_of, said_lines, 
 from stepscope.tables.account.repeated_gradients import RepeatedGradients, repeated_gradients
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import Series, series, standard_error_ps
+from stepscope.tables.account.unclaimed_gradients import UnclaimedGradients, unclaimed_gradients
 from stepscope.tables.account.unused_graph import UnusedGraph, unused_graph
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.host.cores import host_cores
-from stepscope.tables.recording.environment import environment
 from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
@@ -208,13 +207,14 @@ class OpsGrowth:
 
 @dataclass(frozen=True, slots=True)
 class NeedlessGradients:
-    """Gradients that were prepared and never computed, or computed again.
+    """Gradients that were prepared and never computed, computed again, or never used.
 
     Attributes:
-        time_ms: Per step, of the forward ops whose gradients nothing computed, or of all but the
-            first time that gradients were computed.
-        ops: How many of them, per step.
+        time_ms: Per step, of the forward ops whose gradients nothing computed, of all but the
+            first time that gradients were computed, or of the gradients that nothing uses.
+        ops: How many of them, per step; or in how many parameters a backward pass ends.
         times: How often each is computed; 0 where none is.
+        updated: Of parameters, how many are updated; else 0.
         longest: The op that most of their time is of.
         function, file, line, caller: Where most of their time is called from; "" and None where
             no line was recorded.
@@ -228,6 +228,7 @@ class NeedlessGradients:
     file: str
     line: int | None
     caller: str
+    updated: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +255,7 @@ class StepAccount(Result):
         growth: Where each step runs more ops than the one before; None where it does not.
         unused_gradients: Forward ops whose gradients nothing computed; None where there are none.
         repeated_gradients: Gradients that a step computes again; None where there are none.
+        unclaimed_gradients: Those of parameters that nothing updates; None where none are known.
         parts: What a person would change; their times sum to the step.
         owners: What the parts are made of; their times sum to the step, too.
         rivals: Other threads that run Python.
@@ -274,6 +276,7 @@ class StepAccount(Result):
     growth: OpsGrowth | None
     unused_gradients: NeedlessGradients | None
     repeated_gradients: NeedlessGradients | None
+    unclaimed_gradients: NeedlessGradients | None
     parts: Table[PartRow]
     owners: Table[OwnerRow]
     rivals: Table[RivalRow]
@@ -305,6 +308,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         growth=_growth(longest),
         unused_gradients=_needless(unused_graph(host, longest), len(start)),
         repeated_gradients=_needless(repeated_gradients(host, longest), len(start)),
+        unclaimed_gradients=_needless(unclaimed_gradients(host, longest), len(start)),
         parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
         owners=_owner_table(listed, len(start), step_ps),
         rivals=_rival_table(host, longest),
@@ -326,6 +330,7 @@ def _nothing() -> StepAccount:
         growth=None,
         unused_gradients=None,
         repeated_gradients=None,
+        unclaimed_gradients=None,
         parts=Table.empty(PartRow),
         owners=Table.empty(OwnerRow),
         rivals=Table.empty(RivalRow),
@@ -338,14 +343,17 @@ def _growth(found: Account) -> OpsGrowth | None:
 
 
 def _needless(
-    found: UnusedGraph | RepeatedGradients | None, count: int
+    found: UnusedGraph | RepeatedGradients | UnclaimedGradients | None, count: int
 ) -> NeedlessGradients | None:
     if found is None:
         return None
     place = found.place or CallSite("", "", 0, "")
     at = place.function, place.file, place.line if place.file else None, place.caller
+    time = ms(found.time_ps) / count
+    if isinstance(found, UnclaimedGradients):
+        return NeedlessGradients(time, found.parameters, 0.0, found.op, *at, found.updated)
     times = found.times if isinstance(found, RepeatedGradients) else 0.0
-    return NeedlessGradients(ms(found.time_ps) / count, found.ops / count, times, found.op, *at)
+    return NeedlessGradients(time, found.ops / count, times, found.op, *at)
 
 
 def _mean_ps(found: Account) -> float:

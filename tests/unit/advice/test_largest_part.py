@@ -86,6 +86,7 @@ def account(*parts: dict[str, Any], rivals: list[dict[str, Any]] | None = None) 
         growth=None,
         unused_gradients=None,
         repeated_gradients=None,
+        unclaimed_gradients=None,
         parts=Table(PartRow, {name: [row[name] for row in rows] for name in PART}),
         owners=Table.empty(OwnerRow),
         rivals=Table(

@@ -511,7 +511,7 @@ export interface OpsGrowth {
   readonly op: string;
 }
 
-/** Gradients that were prepared and never computed, or computed again. */
+/** Gradients that were prepared and never computed, computed again, or never used. */
 export interface NeedlessGradients {
   readonly time_ms: number | null;
   readonly ops: number | null;
@@ -521,6 +521,7 @@ export interface NeedlessGradients {
   readonly file: string;
   readonly line: number | null;
   readonly caller: string;
+  readonly updated: number | null;
 }
 
 /** The device the roofs belong to; None where a limit is unknown. */
@@ -3102,6 +3103,7 @@ export interface StepAccount extends ResultBody {
   readonly growth: OpsGrowth | null;
   readonly unused_gradients: NeedlessGradients | null;
   readonly repeated_gradients: NeedlessGradients | null;
+  readonly unclaimed_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly owners: TableOf<OwnerRow>;
   readonly rivals: TableOf<RivalRow>;
