@@ -188,6 +188,8 @@ class RivalRow(Row):
         Column("Runs Python", unit="%", kind="ratio", sort="desc", help="Share of the steps."),
     ]
     loop_waits: Annotated[bool, Column("Delays the loop", kind="flag")]
+    count: Annotated[int, Column("Threads", kind="number", help="That do the same.")]
+    takes_turns: Annotated[bool, Column("Takes turns", kind="flag")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,17 +472,11 @@ def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerR
 
 def _rival_table(host: Host, found: Account) -> Table[RivalRow]:
     listed = rivals(host, found)
-    return Table(
-        RivalRow,
-        {
-            "thread": [one.thread for one in listed],
-            "function": [one.function for one in listed],
-            "file": [one.file for one in listed],
-            "line": [one.line or None for one in listed],
-            "busy_frac": [one.busy_frac for one in listed],
-            "loop_waits": [one.delays_loop for one in listed],
-        },
-    )
+    same = ("thread", "function", "file", "busy_frac", "count", "takes_turns")
+    rows = {name: [getattr(one, name) for one in listed] for name in same}
+    rows["line"] = [one.line or None for one in listed]
+    rows["loop_waits"] = [one.delays_loop for one in listed]
+    return Table(RivalRow, {name: rows[name] for name in RivalRow.__annotations__})
 
 
 TOOL = Tool(

@@ -1318,6 +1318,10 @@ export interface RivalRow {
   readonly busy_frac: readonly (number | null)[];
   /** Delays the loop. */
   readonly loop_waits: readonly (boolean | null)[];
+  /** Threads. That do the same. */
+  readonly count: readonly (number | null)[];
+  /** Takes turns. */
+  readonly takes_turns: readonly (boolean | null)[];
 }
 
 /** Columns: One function that the framework compiles: a tf.function, or a jit of JAX. */

@@ -46,7 +46,7 @@ _GENERATED = re.compile(names.INDUCTOR_FILE)
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
 _STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
 _PACKAGES = "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
-# Of these packages what reads and writes files, keeps logs or walks through text: that dispatches no
+# Of these packages what reads and writes files, or keeps logs: that dispatches no
 # ops, and a program calls it as it calls any library.
 _ASIDE = (
     r"torch[/\\](?:serialization|storage|_weights_only_unpickler|hub|package|utils[/\\]tensorboard)"
