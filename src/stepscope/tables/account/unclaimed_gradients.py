@@ -57,7 +57,7 @@ class UnclaimedGradients:
         parameters: How many get a gradient in a backward pass.
         updated: How many of them the optimizers of a step update.
         op: The backward op that most of it is of.
-        place: The line that most of it is the gradient of; None where nothing tells.
+        place: The line that most of it is the gradient of; None where it is not known.
     """
 
     time_ps: int
