@@ -51,6 +51,9 @@ def op(name: str, shape: str = "") -> Drawn:
     return event(f"aten/{name}:{name}", **shaped)
 
 
+ADD, MUL = op("add_"), op("mul_")
+
+
 def test_an_update_of_each_parameter_leaves_none() -> None:
     assert (
         found("ffwgwg.O-.ffwgwg.O-.", ".......aa........aa.", a=op("addcdiv_")) is None
@@ -69,16 +72,16 @@ def test_what_ends_in_more_parameters_than_are_updated_is_for_nobody() -> None:
 
 def test_momentum_is_no_update_of_another_parameter() -> None:
     """SGD adds to the momentum it multiplied, and to the parameter."""
-    sgd = {"a": op("add_"), "m": op("mul_")}
-    some = found("ffwgwg.O--ffwgwg.O--", ".......maa.......maa", update="SGD", **sgd)
+    some = found("ffwgwg.O--ffwgwg.O--", ".......maa.......maa", update="SGD", a=ADD, m=MUL)
     assert some is not None and (some.parameters, some.updated) == (2, 1)
-    plain = found("ffwgwg.O-.ffwgwg.O-.", ".......aa........aa.", update="SGD", **sgd)
+    plain = found("ffwgwg.O-.ffwgwg.O-.", ".......aa........aa.", update="SGD", a=ADD, m=MUL)
     assert plain is None
 
 
 def test_of_an_unknown_optimizer_no_more_is_said_than_its_most_frequent_op() -> None:
-    lion = {"a": op("add_"), "m": op("mul_")}
-    assert found("ffwgwg.O--ffwgwg.O--", ".......maa.......maa", update="Lion", **lion) is None
+    assert (
+        found("ffwgwg.O--ffwgwg.O--", ".......maa.......maa", update="Lion", a=ADD, m=MUL) is None
+    )
 
 
 def test_several_passes_for_one_update_add_up_gradients() -> None:

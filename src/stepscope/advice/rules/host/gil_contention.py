@@ -13,12 +13,15 @@ in libraries.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.evidence.changes import REMOVED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import RivalRow
 
 _SOME_FRAC: Final = 0.20
 # Two threads that want one lock have it half of the time each; but a thread that asks for it waits
@@ -47,8 +50,7 @@ def gil_contention(results: Results) -> Iterator[Answer]:
     if worst is None:
         yield Silence(f"No other thread was seen in Python code {_SOME_FRAC:.0%} of the time.")
         return
-    at = f"{worst.file}:{worst.line}" if worst.line else worst.file
-    place = f"{worst.function} ({at})" if at else worst.function
+    place = _place(worst)
     if not worst.loop_waits and not worst.takes_turns:
         yield Silence(
             f"Thread {worst.thread} runs {place} beside the loop, but the lock was free when it "
@@ -61,10 +63,6 @@ def gil_contention(results: Results) -> Iterator[Answer]:
     # A sampler lets threads take turns more often than Python does by itself: without it the loop
     # waits longer for each turn, up to all of the time that the others are at work.
     high = most if worst.loop_waits else min(_UNRECORDED * worst.busy_frac, _NEARLY_ALL) * step
-    others = f" and {worst.count - 1:.0f} more of its kind" if worst.count > 1 else ""
-    run = "run" if others else "runs"
-    holds = "hold" if others else "holds"
-    partly = "" if worst.loop_waits else " for a part of that time"
     yield Finding(
         rule=RULE.id,
         severity=severity_of(_EXPECTED * most, step),
@@ -74,9 +72,7 @@ def gil_contention(results: Results) -> Iterator[Answer]:
         assumption="the loop's Python is as fast as without the other thread",
         confidence=0.8 if worst.loop_waits else 0.6,
         place=Place(function=worst.function, file=worst.file, line=worst.line or 0),
-        message=f"Thread {worst.thread}{others} {run} Python in {place} for "
-        f"{worst.busy_frac:.0%} of the steps, and {holds} the interpreter's lock that the loop "
-        f"needs in each {step:.3g} ms step{partly}.",
+        message=_message(worst, step),
         measured={
             "thread": worst.thread,
             "place": place,
@@ -96,6 +92,23 @@ def gil_contention(results: Results) -> Iterator[Answer]:
             ("tensorflow", "jax", "pytorch"),
             "multiprocessing.get_context('spawn').Process(target=monitor, daemon=True).start()",
         ),
+    )
+
+
+def _place(one: RivalRow) -> str:
+    at = f"{one.file}:{one.line}" if one.line else one.file
+    return f"{one.function} ({at})" if at else one.function
+
+
+def _message(one: RivalRow, step: float) -> str:
+    are_many = one.count > 1
+    others = f" and {one.count - 1:.0f} more of its kind" if are_many else ""
+    run, hold = ("run", "hold") if are_many else ("runs", "holds")
+    partly = "" if one.loop_waits else " for a part of that time"
+    return (
+        f"Thread {one.thread}{others} {run} Python in {_place(one)} for {one.busy_frac:.0%} of the "
+        f"steps, and {hold} the interpreter's lock that the loop needs in each {step:.3g} ms "
+        f"step{partly}."
     )
 
 
