@@ -21,9 +21,9 @@ _SOME_FRAC = 0.2
 _LATE_MS = 0.3
 # A thread with this much processor time in Python code holds the lock for that long.
 _HOLDS_FRAC = 0.15
-# Calls into C may keep the lock or not: threads that compute so much in them keep it where half of
-# the samples are late, too.
-_COMPUTES_FRAC = 0.3
+# Calls into C may keep the lock or not: threads that compute so much in them keep it where a
+# quarter of the samples are this late, more than two turns of the lock.
+_COMPUTES_FRAC, _TURNS_MS = 0.2, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def rivals(host: Host, found: Account) -> list[Rival]:
     space, steps = host.space, found.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     own = int(space.lines_of(found.frames.rows[:1])[0])
-    first, middle = _lateness_ms(host, int(start[0]), int(end[-1]))
+    first, quarter = _lateness_ms(host, int(start[0]), int(end[-1]))
     seen: dict[tuple[str, str], list[_Seen]] = {}
     for row, line in enumerate(space.lines):
         plane = space.planes[line.plane].name
@@ -85,13 +85,13 @@ def rivals(host: Host, found: Account) -> list[Rival]:
         one = _seen(host, linked(host, rows, is_sampled=True), line, start, end)
         if one is not None:
             seen.setdefault(one.root, []).append(one)
-    listed = [_rival(alike, start, end, first, middle) for alike in seen.values()]
+    listed = [_rival(alike, start, end, first, quarter) for alike in seen.values()]
     return sorted(
         (one for one in listed if one.busy_frac >= _SOME_FRAC), key=lambda one: -one.busy_frac
     )
 
 
-def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, middle_ms: float) -> Rival:
+def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, quarter_ms: float) -> Rival:
     """Threads of one function as one: a pool of them wants the lock as often as a busy thread."""
     whole = int((end - start).sum()) or 1
     begin, until = (np.concatenate([one.spans[side] for one in alike]) for side in (0, 1))
@@ -99,7 +99,7 @@ def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, middle_ms:
     held = [one.held_frac for one in alike if one.held_frac is not None]
     holds = sum(held) >= _HOLDS_FRAC if held else first_ms >= _LATE_MS
     computed = sum(one.computed_frac for one in alike)
-    turns = not holds and computed >= _COMPUTES_FRAC and middle_ms >= _LATE_MS
+    turns = not holds and computed >= _COMPUTES_FRAC and quarter_ms >= _TURNS_MS
     most = max(alike, key=lambda one: int((one.spans[1] - one.spans[0]).sum()))
     return Rival(most.thread, len(alike), *most.place, share, delays_loop=holds, takes_turns=turns)
 
@@ -129,7 +129,10 @@ def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen 
 
 
 def _lateness_ms(host: Host, begin_ps: int, end_ps: int) -> tuple[float, float]:
-    """How late the promptest tenth and half of Python's samples are; 0 where not recorded."""
+    """How late the sample after the promptest tenth is, and that before the latest quarter.
+
+    0 where it was not recorded.
+    """
     space = host.space
     rows = [
         np.arange(line.begin, line.end)
@@ -143,8 +146,8 @@ def _lateness_ms(host: Host, begin_ps: int, end_ps: int) -> tuple[float, float]:
     at = at[(space.events.start_ps[at] >= begin_ps) & (space.events.start_ps[at] < end_ps)]
     column = stats_by_name(space, (names.COUNTER_VALUE,))[names.COUNTER_VALUE]
     values = column.floats[np.isin(column.rows, at)]
-    first, middle = np.percentile(values, (10, 50)).tolist() if len(values) else (0.0, 0.0)
-    return first, middle
+    first, quarter = np.percentile(values, (10, 75)).tolist() if len(values) else (0.0, 0.0)
+    return first, quarter
 
 
 def _processor_time(host: Host, thread: int, start: I64, end: I64) -> tuple[float | None, float]:
