@@ -12,6 +12,7 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
+from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.below_input import below_input, input_frac
 from stepscope.tables.account.climbs import climb_of
@@ -31,6 +32,7 @@ from stepscope.tables.account.unused_graph import UnusedGraph, unused_graph
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.host.cores import host_cores
+from stepscope.tables.recording.environment import environment
 from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
@@ -472,11 +474,8 @@ def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerR
 
 def _rival_table(host: Host, found: Account) -> Table[RivalRow]:
     listed = rivals(host, found)
-    same = ("thread", "function", "file", "busy_frac", "count", "takes_turns")
-    rows = {name: [getattr(one, name) for one in listed] for name in same}
-    rows["line"] = [one.line or None for one in listed]
-    rows["loop_waits"] = [one.delays_loop for one in listed]
-    return Table(RivalRow, {name: rows[name] for name in RivalRow.__annotations__})
+    rows = {name: [getattr(one, name) for one in listed] for name in RivalRow.__annotations__}
+    return Table(RivalRow, rows | {"line": [one.line or None for one in listed]})
 
 
 TOOL = Tool(

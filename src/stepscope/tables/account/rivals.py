@@ -35,7 +35,7 @@ class Rival:
         count: How many they are.
         function, file, line: Where it is most.
         busy_frac: Share of the kept steps in which it runs Python, as far as stacks tell.
-        delays_loop: Whether it holds the lock: its processor time in Python code says so, or
+        loop_waits: Whether it holds the lock: its processor time in Python code says so, or
             without it that all samples came late.
         takes_turns: Whether it computes in calls from Python while samples come late, so that it
             holds the lock for a part of the time that nobody can tell.
@@ -47,7 +47,7 @@ class Rival:
     file: str
     line: int
     busy_frac: float
-    delays_loop: bool
+    loop_waits: bool
     takes_turns: bool
 
 
@@ -101,7 +101,7 @@ def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, quarter_ms
     computed = sum(one.computed_frac for one in alike)
     turns = not holds and computed >= _COMPUTES_FRAC and quarter_ms >= _TURNS_MS
     most = max(alike, key=lambda one: int((one.spans[1] - one.spans[0]).sum()))
-    return Rival(most.thread, len(alike), *most.place, share, delays_loop=holds, takes_turns=turns)
+    return Rival(most.thread, len(alike), *most.place, share, loop_waits=holds, takes_turns=turns)
 
 
 def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen | None:

@@ -72,7 +72,7 @@ def test_threads_that_do_the_same_are_one_rival() -> None:
     assert (one.thread, one.count, one.function, one.line) == ("feeder-1", 2, "parse", 20)
     assert one.busy_frac == pytest.approx(0.3)
     # 2 ms of 10 in Python code, each of which holds the lock.
-    assert one.delays_loop and not one.takes_turns
+    assert one.loop_waits and not one.takes_turns
 
 
 def test_threads_that_do_something_else_are_not_added_up() -> None:
@@ -87,5 +87,5 @@ def test_what_computes_in_calls_while_samples_are_late_takes_turns(
 ) -> None:
     """2.2 ms of 10 are enough, 1.8 ms are not; a sample that is in time found the lock free."""
     (one,) = found(late_ms, cpu_ms, 0.0, ("run", "run"))
-    assert not one.delays_loop
+    assert not one.loop_waits
     assert one.takes_turns is turns
