@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "each request makes the model anew and reads its weights from the file",
+    "planted": "each request makes the model again and reads its weights from the file",
     "cause": "repeated work",
     "accept": ["largest-part", "python-bound"],
     "rules": [],
