@@ -396,7 +396,7 @@ FACTS = (
     ),
     RuleFacts(
         "unused-gradients",
-        title="Gradients are prepared that nothing computes",
+        title="Gradients that nobody uses",
         needs=("step_account",),
     ),
     RuleFacts(

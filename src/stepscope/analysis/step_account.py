@@ -28,6 +28,7 @@ from stepscope.tables.account.programs import compiled_parts, is_program, lines_
 from stepscope.tables.account.repeated_gradients import RepeatedGradients, repeated_gradients
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import Series, series, standard_error_ps
+from stepscope.tables.account.unclaimed_gradients import UnclaimedGradients, unclaimed_gradients
 from stepscope.tables.account.unused_graph import UnusedGraph, unused_graph
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
@@ -194,6 +195,8 @@ class RivalRow(Row):
         Column("Runs Python", unit="%", kind="ratio", sort="desc", help="Share of the steps."),
     ]
     loop_waits: Annotated[bool, Column("Delays the loop", kind="flag")]
+    count: Annotated[int, Column("Threads", kind="number", help="That do the same.")]
+    takes_turns: Annotated[bool, Column("Takes turns", kind="flag")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +216,14 @@ class OpsGrowth:
 
 @dataclass(frozen=True, slots=True)
 class NeedlessGradients:
-    """Gradients that were prepared and never computed, or computed again.
+    """Gradients that were prepared and never computed, computed again, or never used.
 
     Attributes:
-        time_ms: Per step, of the forward ops whose gradients nothing computed, or of all but the
-            first time that gradients were computed.
-        ops: How many of them, per step.
+        time_ms: Per step, of the forward ops whose gradients nothing computed, of all but the
+            first time that gradients were computed, or of the gradients that nothing uses.
+        ops: How many of them, per step; or in how many parameters a backward pass ends.
         times: How often each is computed; 0 where none is.
+        updated: Of parameters, how many are updated; else 0.
         longest: The op that most of their time is of.
         function, file, line, caller: Where most of their time is called from; "" and None where
             no line was recorded.
@@ -233,6 +237,7 @@ class NeedlessGradients:
     file: str
     line: int | None
     caller: str
+    updated: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +264,7 @@ class StepAccount(Result):
         growth: Where each step runs more ops than the one before; None where it does not.
         unused_gradients: Forward ops whose gradients nothing computed; None where there are none.
         repeated_gradients: Gradients that a step computes again; None where there are none.
+        unclaimed_gradients: Those of parameters that nothing updates; None where none are known.
         parts: What a person would change; their times sum to the step.
         owners: What the parts are made of; their times sum to the step, too.
         rivals: Other threads that run Python.
@@ -279,6 +285,7 @@ class StepAccount(Result):
     growth: OpsGrowth | None
     unused_gradients: NeedlessGradients | None
     repeated_gradients: NeedlessGradients | None
+    unclaimed_gradients: NeedlessGradients | None
     parts: Table[PartRow]
     owners: Table[OwnerRow]
     rivals: Table[RivalRow]
@@ -310,6 +317,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         growth=None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op),
         unused_gradients=_needless(unused_graph(host, longest), len(start)),
         repeated_gradients=_needless(repeated_gradients(host, longest), len(start)),
+        unclaimed_gradients=_needless(unclaimed_gradients(host, longest), len(start)),
         parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
         owners=_owner_table(listed, outer_calls(longest, listed), len(start), step_ps),
         rivals=_rival_table(host, longest),
@@ -331,6 +339,7 @@ def _nothing() -> StepAccount:
         growth=None,
         unused_gradients=None,
         repeated_gradients=None,
+        unclaimed_gradients=None,
         parts=Table.empty(PartRow),
         owners=Table.empty(OwnerRow),
         rivals=Table.empty(RivalRow),
@@ -338,14 +347,17 @@ def _nothing() -> StepAccount:
 
 
 def _needless(
-    found: UnusedGraph | RepeatedGradients | None, count: int
+    found: UnusedGraph | RepeatedGradients | UnclaimedGradients | None, count: int
 ) -> NeedlessGradients | None:
     if found is None:
         return None
     place = found.place or CallSite("", "", 0, "")
     at = place.function, place.file, place.line if place.file else None, place.caller
+    time = ms(found.time_ps) / count
+    if isinstance(found, UnclaimedGradients):
+        return NeedlessGradients(time, found.parameters, 0.0, found.op, *at, found.updated)
     times = found.times if isinstance(found, RepeatedGradients) else 0.0
-    return NeedlessGradients(ms(found.time_ps) / count, found.ops / count, times, found.op, *at)
+    return NeedlessGradients(time, found.ops / count, times, found.op, *at)
 
 
 def _mean_ps(found: Account) -> float:
@@ -465,17 +477,8 @@ def _owner_table(
 
 def _rival_table(host: Host, found: Account) -> Table[RivalRow]:
     listed = rivals(host, found)
-    return Table(
-        RivalRow,
-        {
-            "thread": [one.thread for one in listed],
-            "function": [one.function for one in listed],
-            "file": [one.file for one in listed],
-            "line": [one.line or None for one in listed],
-            "busy_frac": [one.busy_frac for one in listed],
-            "loop_waits": [one.delays_loop for one in listed],
-        },
-    )
+    rows = {name: [getattr(one, name) for one in listed] for name in RivalRow.__annotations__}
+    return Table(RivalRow, rows | {"line": [one.line or None for one in listed]})
 
 
 TOOL = Tool(

@@ -12,6 +12,7 @@ from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
 from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.verdicts.sentences import chosen
 from tests.profiles import draw, event, nth, space, worked_example
 from tests.profiles.drawing import Drawn
 from tests.profiles.model import Event, EventLike, host, line, plane
@@ -197,6 +198,18 @@ def test_recompilation_costs_the_calls_that_compile() -> None:
     # Each call lasts 800 µs, of which an op runs 200.
     assert found.saving_ms == pytest.approx(0.6)
     assert "'step'" in found.message
+
+
+@pytest.mark.parametrize(
+    ("framework", "said", "not_said"),
+    [("pytorch", "dynamic=True", "static_argnums"), ("jax", "static_argnums", "dynamic=True")],
+)
+def test_what_to_do_about_compiling_again_is_said_in_one_framework(
+    framework: str, said: str, not_said: str
+) -> None:
+    actions = compiling("..X----.....X----...").finding("recompilation").actions
+    text = " ".join(chosen(one, framework) for one in actions)
+    assert said in text and not_said not in text
 
 
 def test_where_steps_are_a_guess_compiling_in_each_may_be_the_set_up() -> None:

@@ -87,13 +87,14 @@ def account(*parts: dict[str, Any], rivals: list[dict[str, Any]] | None = None) 
         growth=None,
         unused_gradients=None,
         repeated_gradients=None,
+        unclaimed_gradients=None,
         parts=Table(PartRow, {name: [row[name] for row in rows] for name in PART}),
         owners=Table.empty(OwnerRow),
         rivals=Table(
             RivalRow,
             {
-                name: [row[name] for row in rivals or []]
-                for name in ("thread", "function", "file", "line", "busy_frac", "loop_waits")
+                name: [({"count": 1, "takes_turns": False} | row)[name] for row in rivals or []]
+                for name in RivalRow.__annotations__
             },
         ),
     )
@@ -400,30 +401,6 @@ def test_python_beside_compute_saves_what_compute_leaves() -> None:
 def test_the_recorders_own_work_is_no_fault() -> None:
     answers = told(account(part(kind="recorder", name="recorder", time_ms=9.0)))
     assert answers.findings == ()
-
-
-def test_another_thread_that_holds_the_lock_is_named() -> None:
-    rival = {
-        "thread": "monitor",
-        "function": "watch",
-        "file": "train.py",
-        "line": 7,
-        "busy_frac": 0.9,
-        "loop_waits": True,
-    }
-    found = first(account(part(kind="framework", time_ms=8.0), rivals=[rival]))
-    assert found.rule == "gil-contention"
-    assert "monitor runs Python in watch (train.py:7) for 90% of the steps" in found.message
-    quiet = told(account(part(), rivals=[{**rival, "loop_waits": False}]))
-    assert {one.rule: one.outcome for one in quiet.checked}["gil-contention"] == "silent"
-
-
-def test_without_python_nothing_is_known_of_the_lock() -> None:
-    blind = account(part())
-    object.__setattr__(blind, "has_python", False)
-    checked = {one.rule: one for one in told(blind).checked}
-    assert checked["gil-contention"].outcome == "unknown"
-    assert "No Python function was recorded" in checked["gil-contention"].reason
 
 
 def test_answers_are_of_the_kinds_a_rule_may_give() -> None:

@@ -16,8 +16,14 @@ EVALUATE = NeedlessGradients(
 )
 
 
-def told(found: NeedlessGradients | None) -> Advice:
-    asked = replace(account(op("conv", 8.0)), unused_gradients=found)
+# A backward pass ends in 84 parameters, half of which are updated.
+TEACHER = replace(
+    EVALUATE, time_ms=3.0, ops=84, updated=42, longest="autograd::engine::evaluate_function: Conv0"
+)
+
+
+def told(found: NeedlessGradients | None, unclaimed: NeedlessGradients | None = None) -> Advice:
+    asked = replace(account(op("conv", 8.0)), unused_gradients=found, unclaimed_gradients=unclaimed)
     rules = [rule for rule in RULES if rule.id == "unused-gradients"]
     return advise({"step_account": asked}, rules)
 
@@ -42,3 +48,26 @@ def test_little_of_it_is_no_finding(found: NeedlessGradients | None) -> None:
     advice = told(found)
     assert not advice.findings
     assert [one.outcome for one in advice.checked] == ["silent"]
+
+
+def test_gradients_that_no_optimizer_takes_are_counted_and_placed() -> None:
+    (found,) = told(None, TEACHER).findings
+    assert "the gradients of 84 parameters, and the optimizers of the step update 42" in (
+        found.message
+    )
+    assert "Most are those of evaluate (train.py:30), called from train.py:50 main." in (
+        found.message
+    )
+    assert (found.saving_low_ms, found.saving_ms) == pytest.approx((1.2, 2.25))
+    assert found.saving_high_ms == pytest.approx(3.3)
+    assert any("requires_grad_(False)" in action for action in found.actions)
+
+
+def test_without_a_line_it_names_the_gradient_and_that_the_place_is_unknown() -> None:
+    (found,) = told(None, replace(TEACHER, function="", file="", line=None)).findings
+    assert "Most of it is Conv0; which line runs it was not recorded." in found.message
+    assert found.place is None
+
+
+def test_few_gradients_that_no_optimizer_takes_are_no_finding() -> None:
+    assert not told(None, replace(TEACHER, time_ms=0.9)).findings

@@ -511,7 +511,7 @@ export interface OpsGrowth {
   readonly op: string;
 }
 
-/** Gradients that were prepared and never computed, or computed again. */
+/** Gradients that were prepared and never computed, computed again, or never used. */
 export interface NeedlessGradients {
   readonly time_ms: number | null;
   readonly ops: number | null;
@@ -521,6 +521,7 @@ export interface NeedlessGradients {
   readonly file: string;
   readonly line: number | null;
   readonly caller: string;
+  readonly updated: number | null;
 }
 
 /** The device the roofs belong to; None where a limit is unknown. */
@@ -1321,6 +1322,10 @@ export interface RivalRow {
   readonly busy_frac: readonly (number | null)[];
   /** Delays the loop. */
   readonly loop_waits: readonly (boolean | null)[];
+  /** Threads. That do the same. */
+  readonly count: readonly (number | null)[];
+  /** Takes turns. */
+  readonly takes_turns: readonly (boolean | null)[];
 }
 
 /** Columns: One function that the framework compiles: a tf.function, or a jit of JAX. */
@@ -3106,6 +3111,7 @@ export interface StepAccount extends ResultBody {
   readonly growth: OpsGrowth | null;
   readonly unused_gradients: NeedlessGradients | null;
   readonly repeated_gradients: NeedlessGradients | null;
+  readonly unclaimed_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly owners: TableOf<OwnerRow>;
   readonly rivals: TableOf<RivalRow>;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from stepscope.advice.evidence.replacements import READ_LATER
 
-#: What to do about reads that wait for the device.
 #: Parts by kind, as the subject of a sentence.
 KINDS = {
     "input": "Waiting for input",

@@ -295,12 +295,17 @@ def _eager(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
-#: Methods by which the frameworks call a model or a layer: what they do is what the program is for.
-MODEL_CALLS = ("forward", "call", "__call__")
+# Methods by which the frameworks call a model or a layer: what they do is what the program is for.
+_MODEL_CALLS = ("forward", "call", "__call__")
 _SMALLER = (
     "Give it a smaller input (batch, length, resolution) and time the loop; look at how much of "
     "the input is padding, or finer than needed."
 )
+
+
+def calls_model(function: str) -> bool:
+    """Whether a function is by its name a model's work, or that of a package's layer."""
+    return function.rpartition(".")[2] in _MODEL_CALLS or function.endswith("_forward")
 
 
 def _function(part: PartRow, account: StepAccount) -> PartWords:
@@ -315,7 +320,7 @@ def _function(part: PartRow, account: StepAccount) -> PartWords:
         message,
         (
             _SMALLER
-            if part.function.rpartition(".")[2] in MODEL_CALLS
+            if calls_model(part.function)
             else f"Leave {part.function} out for some steps, or give it a smaller input, and time "
             "the loop.",
             "If it is needed: do it every n-th step, once before the loop for what does not "

@@ -46,7 +46,13 @@ _GENERATED = re.compile(names.INDUCTOR_FILE)
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
 _STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
 _PACKAGES = "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
-_FRAMEWORKS = re.compile(rf"^(?:{_PACKAGES})\b")
+# Of these packages what reads and writes files, or keeps logs: that dispatches no
+# ops, and a program calls it as it calls any library.
+_ASIDE = (
+    r"torch[/\\](?:serialization|storage|_weights_only_unpickler|hub|package|utils[/\\]tensorboard)"
+    r"|lightning[/\\].*[/\\]loggers|keras[/\\]src[/\\](?:saving|legacy[/\\]saving)"
+)
+_FRAMEWORKS = re.compile(rf"^(?!{_ASIDE})(?:{_PACKAGES})\b")
 # PyTorch writes paths from where Python looks for packages: "torch/nn/modules/module.py".
 _IN_FRAMEWORK = re.compile(rf"\$(?:{_PACKAGES})[/\\]")
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[/\\]")
@@ -332,6 +338,7 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
     if has_folders and not file.startswith("<"):
         package = file.split("/")[0].removesuffix(".py")
         is_library = package in LIBRARY_PACKAGES or stem == "__init__" == package
+        is_library |= "/" in file and package in _PACKAGES.split("|")
         return (LIBRARY, package.removeprefix("__init__")) if is_library else (OWN, "")
     if stem in FRAMEWORK_FILES or function in FRAMEWORK_CALLS.get(stem, ()):
         return FRAMEWORK, stem

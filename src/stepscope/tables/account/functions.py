@@ -34,6 +34,15 @@ _ALONE_FRAC = 0.95
 _PASSED_ON_FRAC = 0.5
 # Stacks are followed so far.
 _DEEPEST = 64
+# Of a name that was not looked at.
+_NEW = -2
+
+# Packages of models: where no whole path was recorded, only the folder says whose a file is.
+_OF_MODELS = re.compile(
+    r"(?:^|[/\\])(?:transformers|diffusers|timm|peft|sentence_transformers)[/\\]"
+)
+# What their decorators put around a module's function: it stands for none of what it calls.
+_AROUND = re.compile(r"(?:^|\.)(?:_?wrapper|_?wrapped\w*|inner|\w+_with_checkpointing)$")
 
 
 def loop_functions(calls: Frames, steps: HostSteps) -> frozenset[tuple[str, str]]:
@@ -119,7 +128,7 @@ class _Tree:
     Attributes:
         functions: File and name of each.
         row: A row of the calls of each.
-        chains: Functions from the inside out; -1 beyond the last.
+        chains: Functions from the inside out; -1 for a decorator's, and beyond the last.
         chain: Which of them each place has.
         time_ps: Ops' time below each function.
         below_ps: The same by function and the function that calls it, -1 for none.
@@ -140,16 +149,19 @@ class _Tree:
 def _tree(calls: Frames, own: I64, time_ps: I64) -> _Tree:
     index: dict[tuple[str, str], int] = {}
     rows: list[int] = []
-    code_of = np.full(int(calls.name.max(initial=0)) + 1, -1, dtype=np.int64)
+    code_of = np.full(int(calls.name.max(initial=0)) + 1, _NEW, dtype=np.int64)
     levels: list[I64] = []
     at = own
     while len(levels) < _DEEPEST and (at >= 0).any():
         is_call = at >= 0
         name = calls.name[np.maximum(at, 0)]
-        new = np.flatnonzero(is_call & (code_of[name] < 0))
+        new = np.flatnonzero(is_call & (code_of[name] == _NEW))
         _names, one_of_each = np.unique(name[new], return_index=True)
         for row in at[new[one_of_each]].tolist():
             said = calls.names[int(calls.name[row])]
+            if _OF_MODELS.search(said.file) and _AROUND.search(said.function):
+                code_of[calls.name[row]] = -1
+                continue
             key = (said.file, said.function)
             if key not in index:
                 index[key] = len(rows)
@@ -203,12 +215,6 @@ def _chosen(tree: _Tree, loops: frozenset[int], least_ps: float) -> frozenset[in
         else:
             todo += [inner for inner, spent in alone.items() if spent >= least_ps]
     return frozenset(chosen)
-
-
-# Packages of models: where no whole path was recorded, only the folder says whose a file is.
-_OF_MODELS = re.compile(
-    r"(?:^|[/\\])(?:transformers|diffusers|timm|peft|sentence_transformers)[/\\]"
-)
 
 
 def _programs_own(tree: _Tree, code: int) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.columns import stats_by_name, union_spans
-from stepscope.columns.space import I64
+from stepscope.columns.space import I64, Line
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.frames import OWN, RECORDER, Frames, linked
@@ -21,26 +21,49 @@ _SOME_FRAC = 0.2
 _LATE_MS = 0.3
 # A thread with this much processor time in Python code holds the lock for that long.
 _HOLDS_FRAC = 0.15
+# Calls into C may keep the lock or not: threads that compute so much in them keep it where a
+# quarter of the samples are this late, more than two turns of the lock.
+_COMPUTES_FRAC, _TURNS_MS = 0.2, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """One thread.
+    """One thread, or several that do the same.
 
     Attributes:
-        thread: Its name.
+        thread: Its name; of several, that of the busiest.
+        count: How many they are.
         function, file, line: Where it is most.
         busy_frac: Share of the kept steps in which it runs Python, as far as stacks tell.
-        delays_loop: Whether it holds the lock: its processor time in Python code says so, or
+        loop_waits: Whether it holds the lock: its processor time in Python code says so, or
             without it that all samples came late.
+        takes_turns: Whether it computes in calls from Python while samples come late, so that it
+            holds the lock for a part of the time that nobody can tell.
     """
 
     thread: str
+    count: int
     function: str
     file: str
     line: int
     busy_frac: float
-    delays_loop: bool
+    loop_waits: bool
+    takes_turns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Where a thread is most, when it was seen at work, and its processor time in the steps.
+
+    Threads of one ``root``, the program's function that others were called from, do the same.
+    """
+
+    thread: str
+    root: tuple[str, str]
+    place: tuple[str, str, int]
+    spans: tuple[I64, I64]
+    held_frac: float | None
+    computed_frac: float
 
 
 def rivals(host: Host, found: Account) -> list[Rival]:
@@ -50,32 +73,43 @@ def rivals(host: Host, found: Account) -> list[Rival]:
     space, steps = host.space, found.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     own = int(space.lines_of(found.frames.rows[:1])[0])
-    late = _lateness_ms(host, int(start[0]), int(end[-1])) >= _LATE_MS
-    listed = []
+    first, quarter = _lateness_ms(host, int(start[0]), int(end[-1]))
+    seen: dict[tuple[str, str], list[_Seen]] = {}
     for row, line in enumerate(space.lines):
         plane = space.planes[line.plane].name
         if plane != names.PYTHON_SAMPLES_PLANE or row == own or line.name == names.COUNTER_LINE:
             continue
         rows = np.arange(line.begin, line.end, dtype=np.int64)
-        if len(rows):
-            held = _held_frac(host, line.id, start, end)
-            holds = late if held is None else held >= _HOLDS_FRAC
-            one = _rival(linked(host, rows, is_sampled=True), line.label, start, end, holds)
-            if one is not None:
-                listed.append(one)
-    return sorted(listed, key=lambda one: -one.busy_frac)
+        if len(rows) == 0:
+            continue
+        one = _seen(host, linked(host, rows, is_sampled=True), line, start, end)
+        if one is not None:
+            seen.setdefault(one.root, []).append(one)
+    listed = [_rival(alike, start, end, first, quarter) for alike in seen.values()]
+    return sorted(
+        (one for one in listed if one.busy_frac >= _SOME_FRAC), key=lambda one: -one.busy_frac
+    )
 
 
-def _rival(calls: Frames, thread: str, start: I64, end: I64, late: bool) -> Rival | None:
+def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, quarter_ms: float) -> Rival:
+    """Threads of one function as one: a pool of them wants the lock as often as a busy thread."""
+    whole = int((end - start).sum()) or 1
+    begin, until = (np.concatenate([one.spans[side] for one in alike]) for side in (0, 1))
+    share = int(covered(*union_spans(begin, until), start, end).sum()) / whole
+    held = [one.held_frac for one in alike if one.held_frac is not None]
+    holds = sum(held) >= _HOLDS_FRAC if held else first_ms >= _LATE_MS
+    computed = sum(one.computed_frac for one in alike)
+    turns = not holds and computed >= _COMPUTES_FRAC and quarter_ms >= _TURNS_MS
+    most = max(alike, key=lambda one: int((one.spans[1] - one.spans[0]).sum()))
+    return Rival(most.thread, len(alike), *most.place, share, loop_waits=holds, takes_turns=turns)
+
+
+def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen | None:
     owner = calls.moments.owner
     works = (calls.kind[owner] != RECORDER) & ~calls.is_passive[owner]
     if not works.any() or not (calls.kind[owner[works]] == OWN).any():
         return None
     begin, until = calls.moments.start_ps[works], calls.moments.end_ps[works]
-    whole = int((end - start).sum())
-    share = int(covered(*union_spans(begin, until), start, end).sum()) / whole if whole else 0.0
-    if share < _SOME_FRAC:
-        return None
     chosen = owner[works]
     place = np.where(calls.line[chosen] >= 0, calls.line[chosen], calls.own[chosen])
     known = place >= 0
@@ -85,11 +119,20 @@ def _rival(calls: Frames, thread: str, start: I64, end: I64, late: bool) -> Riva
     at = int(time.argmax())
     name = calls.names[int(calls.name[at])]
     function = calls.names[int(calls.name[calls.own[at]])].function if calls.own[at] >= 0 else ""
-    return Rival(thread, function, name.file, name.line, share, late)
+    where = function, name.file, name.line
+    outer = np.flatnonzero((calls.own == np.arange(len(calls.rows))) & (calls.caller < 0))
+    begun = calls.names[int(calls.name[outer[int(calls.length_ps[outer].argmax())]])]
+    held, computed = _processor_time(host, line.id, start, end)
+    return _Seen(
+        line.label, (begun.file, begun.function), where, union_spans(begin, until), held, computed
+    )
 
 
-def _lateness_ms(host: Host, begin_ps: int, end_ps: int) -> float:
-    """Lateness of the promptest tenth of Python's samples; 0 where it was not recorded."""
+def _lateness_ms(host: Host, begin_ps: int, end_ps: int) -> tuple[float, float]:
+    """How late the sample after the promptest tenth is, and that before the latest quarter.
+
+    0 where it was not recorded.
+    """
     space = host.space
     rows = [
         np.arange(line.begin, line.end)
@@ -98,30 +141,35 @@ def _lateness_ms(host: Host, begin_ps: int, end_ps: int) -> float:
         and space.planes[line.plane].name == names.PYTHON_SAMPLES_PLANE
     ]
     if not rows:
-        return 0.0
+        return 0.0, 0.0
     at = np.concatenate(rows)
     at = at[(space.events.start_ps[at] >= begin_ps) & (space.events.start_ps[at] < end_ps)]
     column = stats_by_name(space, (names.COUNTER_VALUE,))[names.COUNTER_VALUE]
     values = column.floats[np.isin(column.rows, at)]
-    return float(np.percentile(values, 10)) if len(values) else 0.0
+    first, quarter = np.percentile(values, (10, 75)).tolist() if len(values) else (0.0, 0.0)
+    return first, quarter
 
 
-def _held_frac(host: Host, thread: int, start: I64, end: I64) -> float | None:
-    """Share of the steps that a thread ran Python code on a processor; None: not recorded."""
+def _processor_time(host: Host, thread: int, start: I64, end: I64) -> tuple[float | None, float]:
+    """Share of the steps that a thread ran on a processor: in Python code, and in all its calls.
+
+    The first is None where it was not recorded.
+    """
     space = host.space
     is_python = entries_named(host, names.IN_PYTHON.__eq__)
     lines = [
         line for line in space.lines if space.planes[line.plane].name == names.PYTHON_THREADS_PLANE
     ]
     if not lines:
-        return None
-    whole = int((end - start).sum())
-    taken = 0
+        return None, 0.0
+    whole = int((end - start).sum()) or 1
+    held = computed = 0
+    column = stats_by_name(space, (names.CPU_NS,))[names.CPU_NS]
     for line in (one for one in lines if one.id == thread):
-        rows = line.begin + np.flatnonzero(is_python[space.events.metadata[line.begin : line.end]])
+        rows = np.arange(line.begin, line.end, dtype=np.int64)
         begin = space.events.start_ps[rows]
-        inside = (begin >= int(start[0])) & (begin < int(end[-1]))
-        column = stats_by_name(space, (names.CPU_NS,))[names.CPU_NS]
-        has = np.isin(column.rows, rows[inside])
-        taken += int(column.ints[has].sum()) * 1000
-    return taken / whole if whole else 0.0
+        rows = rows[(begin >= int(start[0])) & (begin < int(end[-1]))]
+        python = rows[is_python[space.events.metadata[rows]]]
+        computed += int(column.ints[np.isin(column.rows, rows)].sum()) * 1000
+        held += int(column.ints[np.isin(column.rows, python)].sum()) * 1000
+    return held / whole, computed / whole

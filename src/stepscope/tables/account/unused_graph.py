@@ -78,7 +78,22 @@ def _unused(ops: NumberedOps) -> Bool:
     unused: Bool = forward & taken & ~np.isin(ops.number, carried)
     if len(carried):  # what follows the last gradient may have had its own after the recording
         unused &= ops.end_ps <= int(ops.start_ps[ops.backward].max())
-    return unused
+    return unused & ~_around_others(ops, forward & np.isin(ops.number, carried))
+
+
+def _around_others(ops: NumberedOps, used: Bool) -> Bool:
+    """Whether an op is made of others that have their gradients.
+
+    Such an op says the number that the first op in it takes, and that may be one whose result it
+    drops: a product looks at its factor transposed before it decides how to multiply.
+    """
+    around = np.zeros(len(ops.row), dtype=bool)
+    for thread in distinct(ops.thread[used]).tolist():
+        mine = ops.thread == thread
+        begin = np.sort(ops.start_ps[used & mine])
+        first = np.searchsorted(begin, ops.start_ps[mine])
+        around[mine] = np.append(begin, np.iinfo(np.int64).max)[first] < ops.end_ps[mine]
+    return around
 
 
 def _for_others(host: Host, line: int, at_ps: I64) -> Bool:

@@ -12,8 +12,8 @@ from clock import run
 LABEL = {
     "planted": "the VGG of a perceptual loss is not frozen: backward computes gradients of its weights, which nobody uses",
     "cause": "gradients that nobody uses",
-    "accept": ["largest-part", "dominant-op"],
-    "rules": [],
+    "accept": ["unused-gradients", "largest-part", "dominant-op"],
+    "rules": ["unused-gradients"],
     "words": [
         "PerceptualLoss",
         "VGGFeatures",

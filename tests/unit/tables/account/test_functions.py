@@ -160,3 +160,28 @@ def test_a_decorator_stands_for_nothing() -> None:
             W=event(f"$tools.py:292 {name}"),
         )
         assert of_functions(one) == expected, name
+
+
+def test_what_a_package_of_models_puts_around_a_layer_stands_for_nothing() -> None:
+    """Its decorator is around every layer, so that none of them has it to itself."""
+    one = host(
+        """
+        /host:CPU
+          python   S-------------------S-------------------
+          "        L---------------------------------------
+          "        T-------------T-----T-------------T-----
+          "        .W------------.......W------------.......
+          "        ..D----------..D---...D----------..D---..
+          "        ...A--------....B-.....A--------....B-...
+          "        ....mmmrrss......s......mmmrrss......s...
+        """,
+        **CALLS
+        | {
+            "T": event("$torch/nn/modules/module.py:1782 _call_impl"),
+            "W": event("$transformers/modeling_layers.py:89 forward_with_checkpointing"),
+            "D": event("$transformers/utils/deprecation.py:121 wrapped_func"),
+            "A": event("$transformers/models/bert/modeling_bert.py:376 BertLayer.forward"),
+            "B": event("$transformers/models/bert/modeling_bert.py:900 BertPooler.forward"),
+        },
+    )
+    assert of_functions(one) == {"BertLayer.forward": 1.4}

@@ -105,6 +105,9 @@ def test_a_programs_api_py_does_not_make_jaxs_its_own(name: str, function: str) 
     ("file", "kind", "public"),
     [
         ("torch/nn/modules/module.py", FRAMEWORK, "torch.call"),
+        ("torch/serialization.py", LIBRARY, "torch.call"),
+        ("lightning/pytorch/loggers/csv_logs.py", LIBRARY, "lightning.call"),
+        ("lightning/pytorch/trainer/trainer.py", FRAMEWORK, "lightning.call"),
         ("models/resnet.py", OWN, "call"),
         ("trainer.py", OWN, "call"),
         ("vllm/v1/worker/gpu_model_runner.py", OWN, "call"),
@@ -116,6 +119,7 @@ def test_a_programs_api_py_does_not_make_jaxs_its_own(name: str, function: str) 
         ("models\\resnet.py", OWN, "call"),
         ("/home/me/train.py", OWN, "call"),
         ("/venv/lib/python3.12/site-packages/torch/_tensor.py", FRAMEWORK, "torch.call"),
+        ("/venv/lib/python3.12/site-packages/torch/serialization.py", LIBRARY, "torch.call"),
         ("C:\\Python312\\Lib\\site-packages\\numpy\\core.py", LIBRARY, "numpy.call"),
     ],
 )

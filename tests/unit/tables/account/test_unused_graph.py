@@ -81,6 +81,27 @@ def test_what_follows_the_last_gradient_may_have_had_its_own_later() -> None:
     )
 
 
+def test_an_op_that_drops_one_of_its_parts_is_used_for_the_others() -> None:
+    """A product transposes its factor to decide how to multiply, and may not need that."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        M----.bb..M----.bb..
+          "        t.mm......t.mm......
+        """,
+        M=event("aten/matmul:matmul", **{names.SEQUENCE_NUMBER: 1}, args="{}"),
+        t=event("aten/mT:mT", **{names.SEQUENCE_NUMBER: 1}, args="{}"),
+        m=event("aten/mm:mm", **{names.SEQUENCE_NUMBER: 2}, args="{}"),
+        b=event("aten/b:b", **{names.SEQUENCE_NUMBER: 2}, args='{"Fwd thread id": 1}'),
+    )
+    made = account(one)
+    assert made is not None
+    graph = unused_graph(one, made)
+    assert graph is not None
+    assert (graph.time_ps, graph.op) == (200_000_000, "aten/mT:mT")
+
+
 def test_it_is_where_most_of_its_time_is_called_from() -> None:
     graph = found(
         "....vvvff.bb..vvvff.bb..",

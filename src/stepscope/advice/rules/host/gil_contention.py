@@ -13,18 +13,24 @@ in libraries.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.evidence.changes import REMOVED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
 
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import RivalRow
+
 _SOME_FRAC: Final = 0.20
 # Two threads that want one lock have it half of the time each; but a thread that asks for it waits
 # up to 5 ms, however short the call is it needs the lock for.
 _LEAST: Final = 0.3
 _EXPECTED: Final = 0.75
+# Python gives another thread its turn every 5 ms, and every 0.2 ms while it is sampled.
+_UNRECORDED: Final = 1.5
+_NEARLY_ALL: Final = 0.9
 # Kinds of parts of the step in which the loop's thread needs the lock.
 _NEEDS_LOCK: Final = ("python", "library", "framework", "unrecorded", "region")
 
@@ -44,9 +50,8 @@ def gil_contention(results: Results) -> Iterator[Answer]:
     if worst is None:
         yield Silence(f"No other thread was seen in Python code {_SOME_FRAC:.0%} of the time.")
         return
-    at = f"{worst.file}:{worst.line}" if worst.line else worst.file
-    place = f"{worst.function} ({at})" if at else worst.function
-    if not worst.loop_waits:
+    place = _place(worst)
+    if not worst.loop_waits and not worst.takes_turns:
         yield Silence(
             f"Thread {worst.thread} runs {place} beside the loop, but the lock was free when it "
             "was asked for."
@@ -55,17 +60,19 @@ def gil_contention(results: Results) -> Iterator[Answer]:
     # What computes without the lock goes on; what the loop does in Python may wait for it.
     needs = sum(one.time_ms for one in account.parts.records() if one.kind in _NEEDS_LOCK)
     most = min(worst.busy_frac, 1.0) * needs
+    # A sampler lets threads take turns more often than Python does by itself: without it the loop
+    # waits longer for each turn, up to all of the time that the others are at work.
+    high = most if worst.loop_waits else min(_UNRECORDED * worst.busy_frac, _NEARLY_ALL) * step
     yield Finding(
         rule=RULE.id,
         severity=severity_of(_EXPECTED * most, step),
         saving_ms=_EXPECTED * most,
         saving_low_ms=_LEAST * most,
-        saving_high_ms=most,
+        saving_high_ms=max(most, high),
         assumption="the loop's Python is as fast as without the other thread",
-        confidence=0.8,
+        confidence=0.8 if worst.loop_waits else 0.6,
         place=Place(function=worst.function, file=worst.file, line=worst.line or 0),
-        message=f"Thread {worst.thread} runs Python in {place} for {worst.busy_frac:.0%} of the "
-        f"steps, and holds the interpreter's lock that the loop needs in each {step:.3g} ms step.",
+        message=_message(worst, step),
         measured={
             "thread": worst.thread,
             "place": place,
@@ -77,7 +84,7 @@ def gil_contention(results: Results) -> Iterator[Answer]:
             Ref("trace_viewer", worst.thread),
         ),
         actions=(
-            f"Move what {worst.thread} does to a process (multiprocessing, a DataLoader's worker).",
+            "Move this work to a process (multiprocessing, a DataLoader's worker).",
             "Let it wait instead of polling: an event, a queue, time.sleep.",
             "Do its work in NumPy or another library that releases the lock.",
         ),
@@ -85,6 +92,23 @@ def gil_contention(results: Results) -> Iterator[Answer]:
             ("tensorflow", "jax", "pytorch"),
             "multiprocessing.get_context('spawn').Process(target=monitor, daemon=True).start()",
         ),
+    )
+
+
+def _place(one: RivalRow) -> str:
+    at = f"{one.file}:{one.line}" if one.line else one.file
+    return f"{one.function} ({at})" if at else one.function
+
+
+def _message(one: RivalRow, step: float) -> str:
+    are_many = one.count > 1
+    others = f" and {one.count - 1:.0f} more of its kind" if are_many else ""
+    run, hold = ("run", "hold") if are_many else ("runs", "holds")
+    partly = "" if one.loop_waits else " for a part of that time"
+    return (
+        f"Thread {one.thread}{others} {run} Python in {_place(one)} for {one.busy_frac:.0%} of the "
+        f"steps, and {hold} the interpreter's lock that the loop needs in each {step:.3g} ms "
+        f"step{partly}."
     )
 
 

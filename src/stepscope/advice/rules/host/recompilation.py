@@ -69,7 +69,9 @@ def recompilation(results: Results) -> Iterator[Answer]:
         ),
         actions=(
             "Keep shapes the same: drop or pad the last batch, pad sequences to a few lengths.",
-            "Arguments that change must be arrays, not static (static_argnums, Python numbers).",
+            "Arguments that change must be [jax: arrays, not static (static_argnums, Python "
+            "numbers) | tensorflow: tensors, not numbers of Python | pytorch: tensors, not numbers "
+            "of Python; where sizes must differ, dynamic=True lets one graph serve them].",
             "Create the compiled function once, outside of the loop.",
         ),
         code={

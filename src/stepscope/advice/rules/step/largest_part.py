@@ -371,7 +371,7 @@ def _hope_of_kind(part: PartRow) -> _Hope:
         return _APART if part.is_apart else _PRODUCT
     if part.kind == "op" and (instead_within(part.between) or instead_of(part.name)):
         return _REPLACEABLE
-    if part.kind == "function" and part.name.rpartition(".")[2] in part_words.MODEL_CALLS:
+    if part.kind == "function" and part_words.calls_model(part.name):
         return _HOPES["op"]
     return _HOPES.get(part.kind, _HOPES["op"])
 

@@ -1,0 +1,53 @@
+"""gil-contention: whom it names, what it promises, and when it is silent or cannot tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.advice.test_largest_part import account, first, op, part, told
+
+
+def test_another_thread_that_holds_the_lock_is_named() -> None:
+    rival = {
+        "thread": "monitor",
+        "function": "watch",
+        "file": "train.py",
+        "line": 7,
+        "busy_frac": 0.9,
+        "loop_waits": True,
+    }
+    found = first(account(part(kind="framework", time_ms=8.0), rivals=[rival]))
+    assert found.rule == "gil-contention"
+    assert "monitor runs Python in watch (train.py:7) for 90% of the steps" in found.message
+    quiet = told(account(part(), rivals=[{**rival, "loop_waits": False}]))
+    assert {one.rule: one.outcome for one in quiet.checked}["gil-contention"] == "silent"
+
+
+def test_threads_that_hold_the_lock_for_a_part_of_their_time_may_cost_more_unrecorded() -> None:
+    rival = {
+        "thread": "feeder-1",
+        "function": "parse",
+        "file": "train.py",
+        "line": 7,
+        "busy_frac": 0.4,
+        "loop_waits": False,
+        "count": 4,
+        "takes_turns": True,
+    }
+    found = first(account(part(kind="framework", time_ms=3.0), op("Conv2D", 5.0), rivals=[rival]))
+    assert found.rule == "gil-contention"
+    assert "feeder-1 and 3 more of its kind run Python in parse (train.py:7) for 40%" in (
+        found.message
+    )
+    assert "for a part of that time" in found.message
+    # A sampler lets threads take turns more often than Python does by itself.
+    assert found.saving_low_ms == pytest.approx(0.3 * 0.4 * 3.0)
+    assert found.saving_high_ms == pytest.approx(1.5 * 0.4 * 10.0)
+
+
+def test_without_python_nothing_is_known_of_the_lock() -> None:
+    blind = account(part())
+    object.__setattr__(blind, "has_python", False)
+    checked = {one.rule: one for one in told(blind).checked}
+    assert checked["gil-contention"].outcome == "unknown"
+    assert "No Python function was recorded" in checked["gil-contention"].reason

@@ -1,0 +1,91 @@
+"""Threads that run Python beside the loop: seen by samples, and by their processor time."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.schema import names
+from stepscope.tables.account.account import account
+from stepscope.tables.account.rivals import Rival, rivals
+from stepscope.tables.core.profile import Host
+from tests.profiles import space
+from tests.profiles.model import line, plane
+
+_MS = 1_000_000
+_FEEDERS = ("feeder-1", "feeder-2")
+
+
+def found(late_ms: float, cpu_ms: float, python_ms: float, roots: tuple[str, str]) -> list[Rival]:
+    """A loop of 10 ms and two feeders, each seen at work for 1.5 ms of it.
+
+    Args:
+        late_ms: How late samples are; the promptest are in time.
+        cpu_ms: Processor time of each feeder in calls into C,
+        python_ms: and in Python code.
+        roots: The function that each feeder began in.
+    """
+    stacks = [
+        line(
+            name,
+            (f"$feed.py:4 {root}", 1000 + 4000 * at, 1500),
+            ("$feed.py:20 parse", 1000 + 4000 * at, 1500),
+            id=at + 1,
+        )
+        for at, (name, root) in enumerate(zip(_FEEDERS, roots, strict=True))
+    ]
+    ran = [
+        line(
+            name,
+            (names.OUTSIDE_PYTHON, 0, 3000, {names.CPU_NS: int(cpu_ms * _MS)}),
+            (names.IN_PYTHON, 3000, 1000, {names.CPU_NS: int(python_ms * _MS)}),
+            id=at + 1,
+        )
+        for at, name in enumerate(_FEEDERS)
+    ]
+    looks = [
+        ("late", 1000 * at, 0, {names.COUNTER_VALUE: late_ms if at > 1 else 0.1})
+        for at in range(10)
+    ]
+    one = Host(
+        "h",
+        decode(
+            space(
+                plane(
+                    names.PYTHON_SAMPLES_PLANE,
+                    line("MainThread", ("$train.py:4 main", 0, 10_000), id=7),
+                    *stacks,
+                    line(names.COUNTER_LINE, *looks, id=9),
+                ),
+                plane(names.PYTHON_THREADS_PLANE, *ran),
+            )
+        ),
+    )
+    made = account(one)
+    assert made is not None
+    return rivals(one, made)
+
+
+def test_threads_that_do_the_same_are_one_rival() -> None:
+    """Each is at work for 15 % of the time, which alone would be too little."""
+    (one,) = found(0.1, 0.2, 1.0, ("run", "run"))
+    assert (one.thread, one.count, one.function, one.line) == ("feeder-1", 2, "parse", 20)
+    assert one.busy_frac == pytest.approx(0.3)
+    # 2 ms of 10 in Python code, each of which holds the lock.
+    assert one.loop_waits and not one.takes_turns
+
+
+def test_threads_that_do_something_else_are_not_added_up() -> None:
+    assert found(0.1, 0.2, 1.0, ("run", "watch")) == []
+
+
+@pytest.mark.parametrize(
+    ("late_ms", "cpu_ms", "turns"), [(1.5, 1.1, True), (0.1, 1.1, False), (1.5, 0.9, False)]
+)
+def test_what_computes_in_calls_while_samples_are_late_takes_turns(
+    late_ms: float, cpu_ms: float, turns: bool
+) -> None:
+    """2.2 ms of 10 are enough, 1.8 ms are not; a sample that is in time found the lock free."""
+    (one,) = found(late_ms, cpu_ms, 0.0, ("run", "run"))
+    assert not one.loop_waits
+    assert one.takes_turns is turns
