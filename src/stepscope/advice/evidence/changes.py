@@ -22,7 +22,7 @@ SUPPLIED: Final = ChangeClass(
 )
 OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which does not slow down")
 BATCHED: Final = ChangeClass(
-    0.7, "fewer, larger calls do the same; at most the short ops they make go with them"
+    0.6, "fewer, larger calls do the same; at most the short ops they make go with them"
 )
 VECTORISED: Final = ChangeClass(
     0.75, "one call over all elements replaces the loop; at most its ops cost little then", 0.8
@@ -30,7 +30,7 @@ VECTORISED: Final = ChangeClass(
 NARROWED: Final = ChangeClass(0.5, "fewer bits suffice, and the ops run well in them")
 # What a model is made of is seldom needless as a whole, and what is beside it stays.
 SHRUNK: Final = ChangeClass(
-    0.45, "half of it, or all, is not needed; its neighbours mostly stay", 0.3
+    0.4, "half of it, or all, is not needed; its neighbours mostly stay", 0.15
 )
 # Where ops are short their number costs, not what they compute.
 FEWER: Final = ChangeClass(

@@ -23,10 +23,11 @@ from stepscope.tables.account.unused_graph import longest_name, place_of
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.host.events import timed_rows
 from stepscope.tables.steps.host_activity import torch_dispatches
-from stepscope.tables.steps.optimizer_updates import is_of_backward, step_of_torch
+from stepscope.tables.steps.optimizer_updates import step_of_torch
 from stepscope.tables.torch.autograd import numbered_ops
 
 _ACCUMULATE: Final = "AccumulateGrad"
