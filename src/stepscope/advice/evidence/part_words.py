@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.compiled_words import SPLIT, WHOLE, at_largest, estimate
+from stepscope.advice.evidence.compiled_words import SPLIT, WHOLE, at_largest, estimate, most_of_it
 from stepscope.advice.evidence.kind_words import (
     ACTIONS,
     KINDS,
@@ -349,7 +349,7 @@ def _program(part: PartRow, account: StepAccount) -> PartWords:
     """Compiled functions of whose ops none was recorded."""
     what = "functions" if ", " in part.name else "function"
     return PartWords(
-        f"{part.name} takes {part.step_frac:.0%} of the step",
+        f"{part.name} takes {part.step_frac:.0%} of the step{most_of_it(part)}",
         f"Runs of the compiled {what} {part.name} take {_share(part, account)}. {WHOLE}"
         f"{estimate(part)}",
         (

@@ -10,6 +10,7 @@ def test_the_estimate_of_a_compiled_function_is_told_with_its_line_and_tried_fir
     one = part(kind="program", name="generation", file="evolve.py", line=49, estimated=lines)
     (found,) = told(account(one)).findings
     assert f"By what its program has to compute, an estimate, the work is {lines}." in found.message
+    assert found.title.endswith("% of the step, about 73% of it normal in perturbations")
     assert found.actions[0].startswith("Leave out what the first of these lines computes")
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence import changes, part_words
+from stepscope.advice.evidence import changes, compiled_words, part_words
 from stepscope.advice.evidence.dispatches import MANY, dispatched
 from stepscope.advice.evidence.part_words import PartWords
 from stepscope.advice.evidence.replacements import instead_of, instead_within
@@ -159,6 +159,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
             if part.kind == "op" and more > 1:  # what it is called for is the smaller share
                 title = (
                     f"{part.name} and the runtime around it take {part.step_frac:.0%} of the step"
+                    f"{compiled_words.most_of_it(part)}"
                 )
                 words = replace(words, title=title)
             stage = _around(part, more) + _stage(part, results)
