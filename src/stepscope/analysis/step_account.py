@@ -297,11 +297,11 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     if not found:
         return _nothing()
     host, longest = max(found, key=lambda pair: _mean_ps(pair[1]))
-    steps = longest.found
+    steps, grows = longest.found, longest.growth
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     listed = at_launches(host, longest, owners(longest))
     made = compiled_parts(host, longest, listed)
-    step_ps, grows = _mean_ps(longest), longest.growth
+    step_ps = _mean_ps(longest)
     return StepAccount(
         headline=_headline(made, step_ps, steps),
         step_time_ms=ms(step_ps),
@@ -372,8 +372,8 @@ def _headline(made: list[Part], step_ps: float, steps: HostSteps) -> str:
     share = first.total_ps / int(steps.kept.sum()) / step_ps
     length = f"{ms(step_ps):.3g} ms"
     whole = f"the {length} recorded" if steps.markers.is_window else f"each {length} step"
-    take = "take" if first.kind in MANY else "takes"
-    return written_out(f"{part_words(first.kind, first.name)} {take} {share:.0%} of {whole}.")
+    takes = f"{part_words(first.kind, first.name)} take{'' if first.kind in MANY else 's'}"
+    return written_out(f"{takes} {share:.0%} of {whole}.")
 
 
 _NOT_PLAYED = WhatIf(nan, nan, nan)
@@ -418,7 +418,6 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
     owner = located(one, is_launched=bool(launched := launched_from(one)))
     lines = lines_of(host, one)
     place, caller = place_of(one, owner, known, lines)
-    op = next((each.name for each in one.owners if each.kind == "op"), "")
     return {
         "kind": one.kind,
         "name": one.name,
@@ -431,7 +430,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
         "shapes": shapes(host, one),
         "through": through(one),
         "launched": launched,
-        "op": op,
+        "op": next((each.name for each in one.owners if each.kind == "op"), ""),
         "first": first.name,
         "first_kind": first.kind,
         "first_frac": first.total_ps / one.total_ps if one.total_ps else nan,

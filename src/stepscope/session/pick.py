@@ -1,10 +1,27 @@
-"""Which run, and which of its hosts, a name stands for."""
+"""Which run, and which of its hosts, a name stands for.
+
+Without a name it is the newest run that holds more than its recorder's own beginning and end: a
+profiler that is started again when the loop is over, or around code that no longer runs, leaves a
+file beside the one with the steps, and a younger one. Who opens the folder means the other.
+"""
 
 from __future__ import annotations
 
-from stepscope.errors import UsageError
-from stepscope.session.empty_runs import newest_with_events
+from functools import lru_cache
+
+import numpy as np
+
+from stepscope.errors import StepscopeError, UsageError
+from stepscope.result import Diagnostic
+from stepscope.session.decoded_run import DecodedRun
 from stepscope.store import Found, Run
+from stepscope.tables.core.profile import Host
+from stepscope.tables.steps.recorder_work import recorder_spans
+
+# Files of all hosts together: what is larger holds something, and is not read to find that out.
+_MOST_BYTES = 64 * 1024
+# So many of the newest runs are looked into.
+_MOST_RUNS = 8
 
 
 def pick_run(found: Found, name: str | None) -> Run:
@@ -46,3 +63,56 @@ def pick_hosts(found: Found, run: Run, host: str | None) -> tuple[str, ...]:
             slug="no-such-host",
         )
     return chosen
+
+
+def newest_with_events(found: Found) -> Run:
+    """The newest run that holds more than its recorder; the newest where none does.
+
+    An empty run is smaller than the one that it is taken for, so others are not looked into.
+    """
+    for at, run in enumerate(found.runs[:_MOST_RUNS]):
+        is_small = at > 0 or any(
+            run.size_bytes < older.size_bytes for older in found.runs[at + 1 :]
+        )
+        if not (is_small and is_empty(run)):
+            return run
+    return found.runs[0]
+
+
+@lru_cache(maxsize=64)
+def is_empty(run: Run) -> bool:
+    """Whether all files of a run open, and hold nothing but what their recorder does itself."""
+    if not 0 < run.size_bytes <= _MOST_BYTES:
+        return False
+    recording = DecodedRun(run)
+    try:
+        hosts = recording.hosts(run.hosts)
+        return not recording.diagnostics(run.hosts) and all(map(_is_empty, hosts))
+    except StepscopeError:
+        return False
+    finally:
+        recording.close()
+
+
+def passed_over(found: Found, chosen: Run) -> tuple[Diagnostic, ...]:
+    """What to say where empty runs are younger than the one that was opened without being named."""
+    younger = found.runs[: found.runs.index(chosen)] if chosen in found.runs else ()
+    if not younger:
+        return ()
+    names = ", ".join(run.id for run in younger)
+    are = "is younger and holds" if len(younger) == 1 else "are younger and hold"
+    text = (
+        f"{names} {are} nothing but the recorder's own beginning and end, so the newest run with "
+        "events is shown; name the run to see it anyway."
+    )
+    return (Diagnostic("empty-run", "info", text),)
+
+
+def _is_empty(host: Host) -> bool:
+    """Whether no event begins outside of what the recorder does."""
+    begins, ends = recorder_spans(host)
+    starts = host.space.events.start_ps
+    if not len(begins):
+        return not len(starts)
+    at = np.searchsorted(begins, starts, side="right") - 1
+    return bool(np.all((at >= 0) & (starts <= ends[np.maximum(at, 0)])))

@@ -16,8 +16,7 @@ from stepscope.registry import Rule, Tool, Unavailable
 from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
-from stepscope.session.empty_runs import passed_over
-from stepscope.session.pick import pick_hosts, pick_run
+from stepscope.session.pick import passed_over, pick_hosts, pick_run
 from stepscope.session.rules import all_rules, rules_reading_only
 from stepscope.session.together import TooManyTogether, check_together
 from stepscope.store import Found, Run
