@@ -426,7 +426,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
         "line": place[2] or None,
         "caller": caller,
         "between": between_of(one),
-        "made_of": made_of(one) + known.said_inside,
+        "made_of": made_of(one) + known.said_inside(first.name),
         "shapes": shapes(host, one),
         "through": through(one),
         "launched": launched,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from stepscope.tables.account.frames import is_installed
@@ -50,7 +50,7 @@ def lines_of_program(module: HloModule) -> list[LineWork]:
 
 
 def inside(module: HloModule, fusion: Instruction) -> LineWork | None:
-    """The line with most of a fusion's work.
+    """The line with most of a fusion's work; its name is "" where the fusion has the same.
 
     None where that is its own, where no line has most, or where none is known.
     """
@@ -60,7 +60,7 @@ def inside(module: HloModule, fusion: Instruction) -> LineWork | None:
     most = next(iter(_lines(module, body_work(module, fusion))), None)
     if most is None or most.share < _MOST_FRAC or most.frame[:2] == own[:2]:
         return None
-    return most
+    return replace(most, name="") if most.name == _op(fusion) else most
 
 
 def place_of_instruction(module: HloModule, instruction: Instruction) -> tuple[SourceFrame, str]:

@@ -40,10 +40,9 @@ class CompiledOp:
     inside: str = ""
     inside_frac: float = 0.0
 
-    @property
-    def said_inside(self) -> str:
+    def said_inside(self, name: str) -> str:
         """What it computes, as the end of a sentence about its name; "" where that says it."""
-        if not self.inside:
+        if not self.inside or name.rpartition("/")[2] == self.inside:
             return ""
         return f"; of what that fusion computes {self.inside_frac:.0%} is {self.inside}"
 

@@ -72,6 +72,22 @@ def test_one_whose_own_line_has_the_work_keeps_its_name() -> None:
     assert inside(of, of.instructions["x"]) is None
 
 
+def test_a_fusion_of_one_op_says_where_it_is_and_not_its_name_twice() -> None:
+    """XLA wraps single ops, and forgets the line of the wrapper."""
+    inner = instruction("s", "tanh", f32(1000), "p", op_name="jit(tanh)/tanh", stack=JOIN)
+    entry = [
+        instruction("x", "parameter", f32(1000), parameter_number=0),
+        instruction(
+            "wrapped_tanh", "fusion", f32(1000), "x", calls=["fused"], op_name="jit(tanh)/tanh"
+        ),
+    ]
+    of = parse_module(program("jit_tanh", entry, bodies={"fused": body(inner)[:-1]}))
+    assert of is not None
+    most = inside(of, of.instructions["wrapped_tanh"])
+    assert most is not None
+    assert (most.frame.line, most.name) == (57, "")
+
+
 def test_the_lines_of_a_program_have_shares_of_all_its_work() -> None:
     found = lines_of_program(module(*NORMAL))
     assert [(one.name, one.frame.line) for one in found] == [("normal", 49), ("concatenate", 57)]
@@ -93,4 +109,6 @@ def test_an_op_that_ran_is_told_by_what_its_fusion_computes() -> None:
     (one,) = profile(*planes).hosts
     found = compiled_from(one, int(one.space.lines[-1].begin))
     assert (found.inside, found.function, found.line) == ("normal", "perturbations", 49)
-    assert found.said_inside == "; of what that fusion computes 91% is normal"
+    told = "; of what that fusion computes 91% is normal"
+    assert found.said_inside("jit(generation)/concatenate") == told
+    assert found.said_inside("jit(generation)/normal") == ""
