@@ -15,6 +15,7 @@ from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.below_input import below_input, input_frac
+from stepscope.tables.account.call_sites import sites_of
 from stepscope.tables.account.climbs import climb_of
 from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.launch_sites import at_launches
@@ -416,8 +417,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
     known = compiled_from(host, first.event)
     parameters = environment(host).settings.get(names.PARAMETERS, "")
     owner = located(one, is_launched=bool(launched := launched_from(one)))
-    lines = lines_of(host, one)
-    place, caller = place_of(one, owner, known, lines)
+    place, caller = place_of(one, owner, known, lines := lines_of(host, one))
     return {
         "kind": one.kind,
         "name": one.name,
@@ -426,7 +426,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
         "line": place[2] or None,
         "caller": caller,
         "between": between_of(one),
-        "made_of": made_of(one) + known.said_inside(first.name),
+        "made_of": made_of(one) + known.said_inside(first.name) + sites_of(host, one),
         "shapes": shapes(host, one),
         "through": through(one),
         "launched": launched,

@@ -1,0 +1,79 @@
+"""Which lines run a part's ops, and which calls of one line do."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.tables.account.account import account
+from stepscope.tables.account.call_sites import sites_of
+from stepscope.tables.account.parts import parts
+from tests.profiles import draw, event
+from tests.profiles.hlo import f32, instruction, metadata_plane, program
+from tests.profiles.model import u
+from tests.unit.analysis.compiled import profile
+from tests.unit.tables.account.test_account import STEP
+
+Frame = tuple[str, int, str]
+ENERGY: Frame = ("/home/me/hmc.py", 20, "energy")
+FIRST: Frame = ("/home/me/hmc.py", 31, "leapfrog")
+SECOND: Frame = ("/home/me/hmc.py", 36, "leapfrog")
+
+
+def sites(first: list[Frame], second: list[Frame], thread: str) -> str:
+    """Of the products of two steps of 1 ms: ``A`` comes from the first stack, ``B`` the other."""
+    name = "jit(draw)/dot_general"
+    entry = [
+        instruction("x", "parameter", f32(64, 64), parameter_number=0),
+        instruction(
+            "dot.1", "dot", f32(64, 64), "x", "x", contracting=(1, 0), op_name=name, stack=first
+        ),
+        instruction(
+            "dot.2", "dot", f32(64, 64), "dot.1", "x", contracting=(1, 0), op_name=name,
+            stack=second,
+        ),
+    ]  # fmt: skip
+    planes = draw(
+        f"""
+        /host:CPU
+          python        S---------S---------
+          tf_XLAEigen   {thread}
+        """,
+        unit_us=100,
+        S=STEP,
+        A=event("dot.1", hlo_op="dot.1", program_id=u(7)),
+        B=event("dot.2", hlo_op="dot.2", program_id=u(7)),
+    )
+    of_program = metadata_plane(("jit_draw", 7, program("jit_draw", entry)))
+    (one,) = profile(of_program, *planes).hosts
+    found = account(one)
+    assert found is not None
+    largest = max(parts(found), key=lambda part: part.total_ps * (part.kind == "op"))
+    return sites_of(one, largest)
+
+
+HALVES = "AAAABBBB..AAAABBBB.."
+
+
+def test_one_line_that_is_called_twice_has_two_callers() -> None:
+    told = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
+    assert told == "; called from hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
+
+
+def test_two_lines_are_named_themselves() -> None:
+    told = sites([FIRST], [SECOND], HALVES)
+    assert told == "; at hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "thread"),
+    [
+        ([ENERGY, FIRST], [ENERGY, FIRST], HALVES),
+        ([FIRST], [SECOND], "AAAAAAAB..AAAAAAAB.."),
+        ([], [], HALVES),
+    ],
+    ids=["one place", "one has nearly all", "nothing known"],
+)
+def test_where_one_place_says_it_all_no_more_is_said(
+    first: list[Frame], second: list[Frame], thread: str
+) -> None:
+    assert sites(first, second, thread) == ""
