@@ -8,19 +8,19 @@ from tests.unit.advice.asking import Asked
 from tests.unit.advice.test_host_side import asked
 
 
-def checked(*, dispatch_us: float) -> Asked:
+def checked(*, dispatch_us: float, check_us: float = 600.0) -> Asked:
     """Steps of 1 ms: 600 µs below ``check``, in 20 functions that dispatch two ops each."""
     events: list[EventLike] = []
     for step in range(4):
         begin = step * 1000.0
         events.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
-        events.append(("$train.py:12 check", begin + 10, 600.0))
+        events.append(("$train.py:12 check", begin + 10, check_us))
         for place in range(20):
-            at = begin + 10 + 30.0 * place
-            events.append((f"$net.py:{place + 5} layer_{place}", at, 30.0))
+            at = begin + 10 + check_us / 20 * place
+            events.append((f"$net.py:{place + 5} layer_{place}", at, check_us / 20))
             events.append(("PjitFunction(add)", at + 1, dispatch_us))
             events.append(("PjitFunction(mul)", at + 15, dispatch_us))
-        events.append(("PjitFunction(train_step)", begin + 700, 20.0))
+        events.append(("PjitFunction(train_step)", begin + 900, 20.0))
     return asked(space(host(line("python", *events))))
 
 
@@ -37,4 +37,10 @@ def test_the_call_below_which_a_step_runs_op_by_op_is_named() -> None:
 
 def test_a_call_that_is_mostly_python_of_its_own_is_not_named_for_its_ops() -> None:
     found = checked(dispatch_us=4.0).finding("eager-execution")
+    assert found.message.startswith("The step runs op by op")
+
+
+def test_a_call_that_is_nearly_all_of_the_step_is_what_the_step_is_for() -> None:
+    """The model's own forward pass is not to be left out."""
+    found = checked(dispatch_us=19.0, check_us=880.0).finding("eager-execution")
     assert found.message.startswith("The step runs op by op")

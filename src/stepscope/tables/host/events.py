@@ -126,8 +126,9 @@ def host_names(host: Host) -> HostNames:
     ops: list[OpName] = []
     has_gpu = PlaneKind.GPU in kinds
     # Of ranges that the program names, what was recorded in them tells what ran: where the host's
-    # ops are the work, the Python between them is not.
+    # ops are the work, the Python between them is not. Without any op the ranges are what is known.
     marks_ranges = not has_gpu and names.NAMED_OPS in space.stat_metadata.name
+    ranges: list[int] = []
     for row, (name, plane) in enumerate(
         zip(space.event_metadata.name, space.event_metadata.plane.tolist(), strict=True)
     ):
@@ -140,8 +141,10 @@ def host_names(host: Host) -> HostNames:
         work[row] = work_of_name(name, has_gpu=has_gpu)
         is_alone = work[row] == Work.HOST_COMPUTE and op[row] < 0
         if is_alone and marks_ranges and region_name(name):
-            work[row] = Work.NOTHING
+            ranges.append(row)
         is_input[row] = work[row] == Work.INPUT_WAIT
+    if ops:
+        work[ranges] = Work.NOTHING
     return HostNames(op, ops, work, is_input)
 
 

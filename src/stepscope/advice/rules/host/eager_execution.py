@@ -126,6 +126,8 @@ def _by_steps(
 
 # A call of the loop's has this share of the step, or what runs op by op is all of it.
 _OUTER_FRAC = 0.25
+# One that has more of it is what the step is for: the model's own call.
+_WHOLE_FRAC = 0.75
 # So much of it is expected to go, whether it is compiled or left out.
 _OF_OUTER = 0.75
 # What hands ops over, or runs them.
@@ -197,7 +199,8 @@ def _outer(account: StepAccount | None) -> _Outer | None:
     if not most or most.startswith("<") or handed[most] < sum(handed.values()) / 2:
         return None
     found = _Outer(most, total[most])
-    if found.time_ms < _OUTER_FRAC * account.step_time_ms or handed[most] < own.get(most, 0.0):
+    least, whole = _OUTER_FRAC * account.step_time_ms, _WHOLE_FRAC * account.step_time_ms
+    if not least <= found.time_ms <= whole or handed[most] < own.get(most, 0.0):
         return None
     is_told = any(
         part.function == found.function and part.time_ms >= found.time_ms / 2
