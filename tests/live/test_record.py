@@ -80,8 +80,8 @@ def test_keras_fit_has_its_steps_and_its_memory_without_a_line_changed(tmp_path:
     path = recorded(tmp_path, KERAS)
     session = stepscope.open(path)
     steps = session.overview_page().steps
-    # 3 epochs of 10 batches; the two at the edges are dropped. Those of validation are no steps of
-    # the training.
+    # 3 epochs of 10 batches; the two at the edges are dropped. Those of validation are not
+    # steps of the training.
     assert steps.count + steps.dropped == 30
     assert steps.source == "markers"
     # Before the start the allocator was chosen that knows what it holds.
