@@ -47,7 +47,7 @@ REPLACED: Final = ChangeClass(
     "its neighbours go with it",
 )
 UNSEEN: Final = ChangeClass(
-    0.95, "most of what runs there is not needed; at most most of what surrounds it goes too", 0.7
+    0.95, "most of what runs there is not needed; at best most of what surrounds it goes too", 0.7
 )
 TUNED: Final = ChangeClass(0.5, "the ops come near to what the device can do")
 READ_LATER: Final = ChangeClass(0.3, "the host need not wait in every step")
