@@ -13,9 +13,10 @@ from stepscope.tables.account.op_families import scope_of
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.steps.calls import is_single_op
 
-_TAPE = "gradient_tape/"
+#: The scope in which TensorFlow computes gradients.
+TAPE = "gradient_tape/"
 _CALLS = ("StatefulPartitionedCall/", "PartitionedCall/")
-_DIGITS = "0123456789"
+DIGITS = "0123456789"
 # What JAX puts around a function that it differentiates, or that has rules of its own for that.
 _BACKWARD = "transpose("
 _DIFFERENTIATED = ("jvp(", _BACKWARD, "custom_vjp", "custom_jvp")
@@ -58,13 +59,22 @@ def _is_of_jax(name: str) -> bool:
 @derived
 def _gradient_paths(host: Host) -> frozenset[str]:
     """Of TensorFlow's gradients: what comes after the tape's scope, without type and number."""
-    found = (name.partition(_TAPE) for name in host.space.event_metadata.name)
-    return frozenset(_bare(path.rpartition(":")[0] or path) for _, tape, path in found if tape)
+    found = map(gradient_path, host.space.event_metadata.name)
+    return frozenset(numbered(path)[0] for path in found if path)
 
 
-def _bare(path: str) -> str:
-    stem = path.rstrip(_DIGITS)
-    return stem[:-1] if stem != path and stem.endswith("_") else path
+def gradient_path(name: str) -> str:
+    """What comes after the tape's scope, without the op's type; "" for ops of no tape."""
+    path = name.partition(TAPE)[2]
+    return path.rpartition(":")[0] or path
+
+
+def numbered(path: str) -> tuple[str, str]:
+    """A path without the number by which TensorFlow tells it from others, and that; "" without."""
+    stem = path.rstrip(DIGITS)
+    if stem == path or not stem.endswith("_"):
+        return path, ""
+    return stem[:-1], path[len(stem) :]
 
 
 def _is_apart(name: str, gradients: frozenset[str]) -> bool:
@@ -75,12 +85,12 @@ def _is_apart(name: str, gradients: frozenset[str]) -> bool:
     """
     path = next((name.removeprefix(call) for call in _CALLS if name.startswith(call)), name)
     scope, _, last = path.rpartition("/")
-    if not scope or _TAPE in path or scope_of(path):
+    if not scope or TAPE in path or scope_of(path):
         return False
     if any(mark in path for mark in (*_CALLS, *_OTHER_RULES)):
         return False
-    is_itself = last.rstrip(_DIGITS).rstrip("_").lower() in _ITSELF
+    is_itself = last.rstrip(DIGITS).rstrip("_").lower() in _ITSELF
     within = f"{path}/" if is_itself else f"{scope}/"
     return not any(
-        one.startswith(within) or (is_itself and one == _bare(path)) for one in gradients
+        one.startswith(within) or (is_itself and one == numbered(path)[0]) for one in gradients
     )

@@ -16,6 +16,7 @@ import numpy as np
 from stepscope.columns import distinct_keys, sum_by_key, union_spans
 from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
+from stepscope.tables.account.gradient_names import DIGITS, TAPE, gradient_path, numbered
 from stepscope.tables.account.owners import CallSite
 from stepscope.tables.account.unused_graph import longest_name, place_of
 from stepscope.tables.core.interval_overlap import covered
@@ -24,8 +25,6 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import timed_rows
 from stepscope.tables.torch.autograd import numbered_ops
 
-_TAPE = "gradient_tape/"
-_DIGITS = "0123456789"
 # Functions of TensorFlow that open a scope for their one op: its number tells which op it is.
 # Below any other scope a number only tells one convolution from the next.
 _OWN_SCOPES = frozenset(
@@ -99,7 +98,7 @@ def _of_torch(host: Host) -> tuple[I64, I64]:
 
 def _of_tensorflow(host: Host) -> tuple[I64, I64]:
     """The ops of tapes that compute some gradient of a weight again, and which op each is of."""
-    paths = [_path(name) for name in host.space.event_metadata.name]
+    paths = [gradient_path(name) for name in host.space.event_metadata.name]
     bases = {path: base for path in set(paths) if _is_known((base := _base(path))[0])}
     weights = Counter(base for base, _ in bases.values() if _is_of_weight(base))
     if max(weights.values(), default=0) < 2:
@@ -108,7 +107,7 @@ def _of_tensorflow(host: Host) -> tuple[I64, I64]:
     code = np.asarray(
         [known[bases[path]] if path in bases else -1 for path in paths], dtype=np.int64
     )
-    rows = timed_rows(host, entries_named(host, lambda name: _TAPE in name))
+    rows = timed_rows(host, entries_named(host, lambda name: TAPE in name))
     group = code[host.space.events.metadata[rows]]
     return rows[group >= 0], group[group >= 0]
 
@@ -118,18 +117,12 @@ def _of_tensorflow(host: Host) -> tuple[I64, I64]:
 
 def _is_higher(name: str) -> bool:
     """A gradient of a gradient: penalties on gradients need those of the first pass again."""
-    return "BackwardBackward" in name or name.count(_TAPE) > 1
+    return "BackwardBackward" in name or name.count(TAPE) > 1
 
 
 def _is_node(name: str) -> bool:
     """Whether it is a node of autograd: ``MmBackward0``, with any words before it."""
-    return name.rstrip(_DIGITS).endswith("Backward")
-
-
-def _path(name: str) -> str:
-    """What comes after the tape's scope, without the op's type; "" for ops of no tape."""
-    path = name.partition(_TAPE)[2]
-    return path.rpartition(":")[0] or path
+    return name.rstrip(DIGITS).endswith("Backward")
 
 
 def _base(path: str) -> tuple[str, int]:
@@ -138,18 +131,15 @@ def _base(path: str) -> tuple[str, int]:
     The number at the end is left out: it counts the times the gradient is asked for. A product has
     two gradients under one name, of either factor in turn.
     """
-    stem = path.rstrip(_DIGITS)
-    if stem == path or not stem.endswith("_"):
-        return path, 0
-    # More digits than these count nothing.
-    number = int(path[len(stem) :][:9])
-    return stem[:-1], number % 2 if stem.endswith("MatMul_") else 0
+    base, number = numbered(path)
+    # Its last digit tells whether it is even, however many a stranger's name has.
+    return base, int(number[-1:] or 0) % 2 if base.endswith("MatMul") else 0
 
 
 def _is_known(base: str) -> bool:
     """Whether the gradient's number tells how often it is asked for."""
     scope = base.rpartition("/")[0].rpartition("/")[2]
-    return scope.rstrip(_DIGITS).removesuffix("_").lower() in _OWN_SCOPES
+    return numbered(scope)[0].lower() in _OWN_SCOPES
 
 
 def _is_of_weight(base: str) -> bool:
