@@ -13,6 +13,7 @@ from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
+from stepscope.tables.account import programs
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.below_input import below_input, input_frac
 from stepscope.tables.account.call_sites import sites_of
@@ -25,7 +26,6 @@ from stepscope.tables.account.outer_calls import outer_calls
 from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part
 from stepscope.tables.account.places import between_of, located, place_of
-from stepscope.tables.account.programs import compiled_parts, is_program, lines_of, said_lines
 from stepscope.tables.account.repeated_gradients import RepeatedGradients, repeated_gradients
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import Series, series, standard_error_ps
@@ -57,6 +57,7 @@ class PartRow(Row):
     estimated: Annotated[
         str, Column("Estimated", kind="text", hidden=True, help="Of a program: which lines work.")
     ]
+    mostly: Annotated[str, Column("Mostly", kind="text", hidden=True, help="Most of that.")]
     shapes: Annotated[
         str, Column("Shapes", kind="text", hidden=True, help="Of what its longest run works on.")
     ]
@@ -301,7 +302,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     steps, grows = longest.found, longest.growth
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     listed = at_launches(host, longest, owners(longest))
-    made = compiled_parts(host, longest, listed)
+    made = programs.compiled_parts(host, longest, listed)
     step_ps = _mean_ps(longest)
     return StepAccount(
         headline=_headline(made, step_ps, steps),
@@ -389,23 +390,18 @@ def _part_table(
     rows = [
         _part_row(host, one, count, step_ps, series(one.time_ps, whole_ps))
         | {"input_frac": input_frac(one, of_owner)}
-        | _climb(found, one, without)
-        | _saving(without)
+        | _played(found, one, without)
         for one, without in zip(made, chain(played, repeat(_NOT_PLAYED)), strict=False)
     ]
     return Table(PartRow, {name: [row[name] for row in rows] for name in PartRow.__annotations__})
 
 
-def _climb(found: Account, one: Part, without: WhatIf) -> dict[str, object]:
-    """What is too small to be played again is too small to look at."""
+def _played(found: Account, one: Part, without: WhatIf) -> dict[str, object]:
+    """What is too small to be played again is too small to look for climbs in."""
     climb = None if without is _NOT_PLAYED else climb_of(found, one)
-    if climb is None:
-        return {"climb": nan, "climb_steps": None}
-    return {"climb": climb.growth, "climb_steps": climb.steps}
-
-
-def _saving(without: WhatIf) -> dict[str, object]:
     return {
+        "climb": nan if climb is None else climb.growth,
+        "climb_steps": None if climb is None else climb.steps,
         "alone_ms": ms(without.alone_ps),
         "typical_ms": ms(without.typical_ps),
         "most_ms": ms(without.most_ps),
@@ -417,7 +413,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
     known = compiled_from(host, first.event)
     parameters = environment(host).settings.get(names.PARAMETERS, "")
     owner = located(one, is_launched=bool(launched := launched_from(one)))
-    place, caller = place_of(one, owner, known, lines := lines_of(host, one))
+    place, caller = place_of(one, owner, known, lines := programs.lines_of(host, one))
     return {
         "kind": one.kind,
         "name": one.name,
@@ -446,8 +442,9 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
         "on_device": first.on_device,
         "is_source": one.kind not in ("python", "library")
         and (bool(known.line or lines) or (first.is_inline and bool(first.line))),
-        "is_program": is_program(one),
-        "estimated": said_lines(lines),
+        "is_program": programs.is_program(one),
+        "estimated": programs.said_lines(lines),
+        "mostly": programs.said_most(lines),
         "is_apart": one.is_apart,
     }
 

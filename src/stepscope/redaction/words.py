@@ -7,8 +7,8 @@ from typing import Final
 from stepscope.redaction.op_words import OP_WORDS
 
 _WORDS: Final = """
-about abs absolute abstract ac accept access accessed accum accumulate achieved acos acosh acquire
-act action activation active activity ad ada adadelta adafactor adagrad adam adamw adaptive add
+abs absolute abstract ac accept access accessed accum accumulate achieved acos acosh acquire act
+action activation active activity ad ada adadelta adafactor adagrad adam adamw adaptive add
 addbias addbmm addcdiv addcmul added adding addmm addmv addr address addtensor advanced after afz
 agent agents ailk al algobw alias aliases align alike all alloc allocate allocated allocating
 allocation allocator alltoall alone alu always amax amd amin amount amp ampere an analysis

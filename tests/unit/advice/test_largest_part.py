@@ -25,6 +25,7 @@ PART: dict[str, Any] = {
     "between": "",
     "made_of": "prepare 100%",
     "estimated": "",
+    "mostly": "",
     "through": "",
     "shapes": "",
     "launched": "",

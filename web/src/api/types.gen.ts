@@ -1226,6 +1226,8 @@ export interface StepAccountPartRow {
   readonly made_of: readonly (string | null)[];
   /** Estimated. Of a program: which lines work. */
   readonly estimated: readonly (string | null)[];
+  /** Mostly. Most of that. */
+  readonly mostly: readonly (string | null)[];
   /** Shapes. Of what its longest run works on. */
   readonly shapes: readonly (string | null)[];
   /** Through. Library's call that runs its ops. */

@@ -13,9 +13,6 @@ SPLIT = (
     "compile its parts as functions of their own for one recording."
 )
 
-# From this share on the title names what has it.
-_MOST_PERCENT = 50
-
 
 def estimate(part: PartRow) -> str:
     """Which lines the work of a compiled function comes from; "" unknown."""
@@ -26,9 +23,7 @@ def estimate(part: PartRow) -> str:
 
 def most_of_it(part: PartRow) -> str:
     """The end of a title that says what has most of the estimated work; "" where nothing has."""
-    share, _, what = part.estimated.partition(" (")[0].partition(" ")
-    is_most = share.removesuffix("%").isdigit() and int(share[:-1]) >= _MOST_PERCENT
-    return f", about {share} of it {what}" if is_most else ""
+    return f", of it an estimated {part.mostly}" if part.mostly else ""
 
 
 def at_largest(part: PartRow) -> str:

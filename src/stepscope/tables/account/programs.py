@@ -44,6 +44,7 @@ def with_programs(host: Host, made: list[Part]) -> list[Part]:
 
 # So many lines are named, each with this share of the program's estimated work.
 _LINES, _LINE_FRAC = 3, 0.1
+_MOST_FRAC = 0.5
 _PREFIX = re.compile(r"^(?:jit|pmap|pjit)_+")
 
 
@@ -73,6 +74,14 @@ def lines_of(host: Host, one: Part) -> list[LineWork]:
 def said_lines(lines: list[LineWork]) -> str:
     """What their work is and where, with its share."""
     return ", ".join(f"{one.share:.0%} {one.name}{_where(one)}" for one in lines)
+
+
+def said_most(lines: list[LineWork]) -> str:
+    """What the first of them does, if that is half of the work or more: "73% normal in draw"."""
+    if not lines or lines[0].share < _MOST_FRAC:
+        return ""
+    inside = f" in {lines[0].frame.function}" if lines[0].frame.function else ""
+    return f"{lines[0].share:.0%} {lines[0].name}{inside}"
 
 
 def _where(one: LineWork) -> str:

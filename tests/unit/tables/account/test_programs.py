@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from stepscope.tables.account.account import account
+from stepscope.tables.account.inside import LineWork
 from stepscope.tables.account.parts import parts
-from stepscope.tables.account.programs import lines_of, said_lines, with_programs
+from stepscope.tables.account.programs import lines_of, said_lines, said_most, with_programs
+from stepscope.tables.hlo.source import SourceFrame
 from tests.profiles import draw, event
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
 from tests.unit.analysis.compiled import profile
@@ -73,6 +75,14 @@ def test_its_program_says_which_lines_the_work_comes_from() -> None:
     assert (
         said("jit_train_step") == "91% exp in scores (train.py:12, called from train.py:30 loss_of)"
     )
+
+
+def test_what_has_half_of_its_work_is_most_of_it() -> None:
+    def line(share: float) -> LineWork:
+        return LineWork(SourceFrame("train.py", 12, "scores"), "", "exp", share)
+
+    assert said_most([line(0.5), line(0.4)]) == "50% exp in scores"
+    assert said_most([line(0.49)]) == said_most([]) == ""
 
 
 def test_the_program_of_another_function_says_nothing() -> None:
