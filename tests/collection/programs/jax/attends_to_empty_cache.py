@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["attend", "bhd,blhd->bhl", "bhl,blhd->bhd"],
-    "part": "score",
+    "part": "develop",
 }
 
 LAYERS, WIDTH, HEADS, VOCABULARY, MAX_LENGTH, BATCH = 3, 320, 10, 4000, 1024, 6

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["fft", "fft2", "ifft2", "advection"],
-    "part": "score",
+    "part": "develop",
 }
 
 N, NU, DT, INNER = 256, 1e-3, 2e-3, 2

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "graph-loop"],
     "rules": ["graph-loop"],
     "words": ["energy", "propose", "flip"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, COUPLING = 16, 1.0

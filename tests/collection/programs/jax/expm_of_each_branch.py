@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["expm", "transition_probabilities", "triangular_solve", "lu_factor"],
-    "part": "score",
+    "part": "develop",
 }
 
 STATES, LEAVES, SITES = 61, 8, 1200

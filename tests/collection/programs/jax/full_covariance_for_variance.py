@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["predict", "covariance"],
-    "part": "score",
+    "part": "develop",
 }
 
 DIM, SEEN, CANDIDATES = 8, 240, 1400

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["guided_noise", "unconditional"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIZE, WIDTH, CLASSES, BATCH = 16, 64, 10, 8

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
-LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "score"}
+LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "develop"}
 
 SIZE, WIDTH, MODES, LAYERS, BATCH = 48, 24, 8, 3, 4
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "host-waits", "eager-execution", "host-copies", "launch-bound", "tiny-ops", "tiny-kernels"],
     "rules": ["python-bound", "host-waits", "eager-execution", "host-copies", "launch-bound", "tiny-ops", "tiny-kernels"],
     "words": ["detokenise", "__iter__", "__int__", "__index__", "_chunk_iter", "unstack"],
-    "part": "score",
+    "part": "develop",
 }
 
 VOCABULARY, WIDTH, LENGTH, BATCH, PAD = 800, 192, 24, 12, 0

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "graph-loop"],
     "rules": ["graph-loop"],
     "words": ["leapfrog", "leap"],
-    "part": "score",
+    "part": "develop",
 }
 
 ROWS, FEATURES, HIDDEN, LEAPS = 768, 24, 128, 5

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "idle-device", "print-every-step"],
     "rules": ["python-bound", "idle-device", "print-every-step"],
     "words": ["savetxt", "write_frame", "write_xyz"],
-    "part": "score",
+    "part": "develop",
 }
 
 CHAINS, BEADS, DT = 40, 100, 2e-4

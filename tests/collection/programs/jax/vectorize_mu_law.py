@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "input-bound", "idle-device", "missing-prefetch", "host-input-limit", "python-in-pipeline"],
     "rules": ["python-bound", "input-bound", "idle-device", "missing-prefetch", "host-input-limit", "python-in-pipeline"],
     "words": ["vectorize", "mu_law", "compand", "_vectorize_call"],
-    "part": "score",
+    "part": "develop",
 }
 
 CLASSES, CHANNELS, SAMPLES, BATCH, SPEAKERS = 256, 24, 2048, 6, 40

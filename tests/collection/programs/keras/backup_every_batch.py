@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "checkpoint-every-step", "checkpoints", "slow-steps"],
     "rules": ["python-bound", "checkpoint-every-step", "checkpoints", "slow-steps"],
     "words": ["BackupAndRestore", "_save_model", "save_weights", "h5py", "SaveV2", "backup_and_restore"],
-    "part": "score",
+    "part": "develop",
 }
 
 BITS, BATCH = 2048, 128

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["predictions_tiled", "Tile"],
-    "part": "score",
+    "part": "develop",
 }
 
 CAPSULES, DIM_IN, DIGITS, DIM_OUT, BATCH, ROUNDS = 288, 8, 10, 16, 8, 2

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch"],
     "words": ["vectorise", "TextWindows", "__getitem__"],
-    "part": "score",
+    "part": "develop",
 }
 
 MAXLEN, STEP, BATCH = 90, 3, 512

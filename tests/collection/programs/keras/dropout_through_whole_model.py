@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["uncertain_predictions", "_FusedConv2D", "Conv2D"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIZE, BATCH, PASSES, CLASSES = 40, 8, 12, 7

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["update_metrics", "_FusedConv2D"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIZE, BATCH = 48, 16

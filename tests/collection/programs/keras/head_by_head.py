@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "tiny-ops", "tiny-kernels", "launch-bound", "dominant-op", "unfused-ops"],
     "rules": ["tiny-ops", "tiny-kernels", "launch-bound", "dominant-op", "unfused-ops"],
     "words": ["one_head", "all_heads", "HeadByHead", "head_by_head"],
-    "part": "score",
+    "part": "develop",
 }
 
 WORDS, TAGS, LENGTH, WIDTH, HEADS, BATCH = 3000, 9, 32, 128, 16, 8

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "tiny-ops", "tiny-kernels"],
     "rules": ["dominant-op", "tiny-ops", "tiny-kernels"],
     "words": ["SpectralNormalization", "normalized_weights", "spectral_normalization", "power_iterations"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIZE, BATCH = 32, 8

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch"],
     "words": ["csc", "_minor_index_fancy", "_index.py", "_compressed.py", "scipy", "News", "__getitem__"],
-    "part": "score",
+    "part": "develop",
 }
 
 DOCUMENTS, TERMS, BATCH, TOPICS = 30_000, 1500, 48, 20

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch", "no-cache"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch", "no-cache"],
     "words": ["strptime", "_strptime", "calendar_features", "GridLoad", "__getitem__"],
-    "part": "score",
+    "part": "develop",
 }
 
 WINDOW, BATCH, COLUMNS = 48, 32, 6

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "growing-steps"],
     "rules": ["python-bound", "growing-steps"],
     "words": ["statistics", "stdev", "_ss", "_exact_ratio", "is_restless", "Watchdog"],
-    "part": "score",
+    "part": "develop",
 }
 
 COLUMNS, BATCH = 64, 512

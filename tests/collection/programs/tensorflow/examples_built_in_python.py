@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "input-bound"],
     "rules": ["python-bound", "input-bound"],
     "words": ["make_example", "SerializeToString", "tf.train.Example", "ParseExampleV2", "ParseExample", "FloatList"],
-    "part": "score",
+    "part": "develop",
 }
 
 SENSORS, READINGS, ROWS = 12, 32, 64

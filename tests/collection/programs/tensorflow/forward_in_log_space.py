@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "graph-loop", "dominant-op", "unfused-ops"],
     "rules": ["graph-loop", "dominant-op", "unfused-ops"],
     "words": ["forward_log", "reduce_logsumexp", "LogSumExp", "IsFinite"],
-    "part": "score",
+    "part": "develop",
 }
 
 STATES, POINTS, TIMES, BATCH = 64, 16, 16, 24

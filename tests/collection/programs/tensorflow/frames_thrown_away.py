@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["log_mel", "RFFT", "stft", "ComplexAbs"],
-    "part": "score",
+    "part": "develop",
 }
 
 RATE, SECONDS, WINDOW, BANDS, BATCH = 16000, 2, 512, 48, 8

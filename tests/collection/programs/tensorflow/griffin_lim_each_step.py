@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "graph-loop"],
     "rules": ["dominant-op", "graph-loop"],
     "words": ["griffin_lim", "Listener", "RFFT", "IRFFT", "inverse_stft", "stft"],
-    "part": "score",
+    "part": "develop",
 }
 
 PHONEMES, LENGTH, EACH, BINS, WIDTH, BATCH = 50, 24, 4, 257, 128, 6

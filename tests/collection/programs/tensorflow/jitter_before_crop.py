@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "host-input-limit", "missing-prefetch", "few-input-threads", "no-cache", "dominant-op"],
     "rules": ["input-bound", "host-input-limit", "missing-prefetch", "few-input-threads", "no-cache", "dominant-op"],
     "words": ["jitter", "AdjustHue", "AdjustSaturation", "AdjustContrastv2", "adjust_hue", "ParallelMap"],
-    "part": "score",
+    "part": "develop",
 }
 
 PHOTO, CROP, BATCH, KINDS = 288, 64, 8, 38

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "tiny-ops", "tiny-kernels", "launch-bound", "unfused-ops"],
     "rules": ["dominant-op", "tiny-ops", "tiny-kernels", "launch-bound", "unfused-ops"],
     "words": ["correlate", "correlation_by_lag", "Roll", "roll"],
-    "part": "score",
+    "part": "develop",
 }
 
 LENGTH, SERIES, WIDTH, BATCH, KEPT = 96, 7, 48, 8, 4

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "graph-loop", "dominant-op"],
     "rules": ["graph-loop", "dominant-op"],
     "words": ["predict_covariance", "gain_of", "Cholesky", "MatrixTriangularSolve", "CholeskyGrad", "covariance"],
-    "part": "score",
+    "part": "develop",
 }
 
 STATES, OBSERVED, TIMES, BATCH = 20, 8, 10, 48

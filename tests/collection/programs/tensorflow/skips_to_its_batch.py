@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "restarted-pipeline", "input-bound", "growing-steps", "host-input-limit", "missing-prefetch", "python-bound", "serial-map", "no-cache"],
     "rules": ["restarted-pipeline", "input-bound", "growing-steps", "host-input-limit", "missing-prefetch", "python-bound", "serial-map", "no-cache"],
     "words": ["batch_at", "Skip", "skip", "FiniteSkip", "FiniteTake"],
-    "part": "score",
+    "part": "develop",
 }
 
 FEATURES, BATCH, START = 40, 256, 2

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["encode_user", "candidate_scores"],
-    "part": "score",
+    "part": "develop",
 }
 
 FILMS, HISTORY, DIM, CANDIDATES = 6000, 40, 48, 120

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["mask_loss", "interpolate", "aten::upsample_bilinear2d", "UpsampleBilinear2DBackward0", "aten::upsample_bilinear2d_backward"],
-    "part": "score",
+    "part": "develop",
 }
 
 QUERIES, SIZE, STRIDE, WIDTH = 64, 192, 4, 48

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "unfused-ops"],
     "rules": ["dominant-op", "unfused-ops"],
     "words": ["MultiheadAttention", "multi_head_attention_forward", "aten::baddbmm", "aten::bmm", "aten::softmax", "aten::_softmax", "need_weights"],
-    "part": "score",
+    "part": "develop",
 }
 
 BANDS, LENGTH, WIDTH, HEADS, BATCH = 10, 256, 64, 8, 4

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound"],
     "rules": ["python-bound"],
     "words": ["tensors_alive", "get_objects", "is_tensor", "gc."],
-    "part": "score",
+    "part": "develop",
 }
 
 WORDS, WIDTH, LENGTH, BATCH = 5000, 192, 24, 96

@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "loader-workers", "python-bound", "missing-prefetch", "no-cache", "host-input-limit"],
     "rules": ["input-bound", "loader-workers", "python-bound", "missing-prefetch", "no-cache", "host-input-limit"],
     "words": ["sosfiltfilt", "EEGWindows", "sosfilt", "band_pass", "DataLoader"],
-    "part": "score",
+    "part": "develop",
 }
 
 RATE, CHANNELS, SECONDS = 128, 12, 40

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "unfused-ops"],
     "rules": ["dominant-op", "unfused-ops"],
     "words": ["b_splines", "KANLayer", "on_every_edge"],
-    "part": "score",
+    "part": "develop",
 }
 
 

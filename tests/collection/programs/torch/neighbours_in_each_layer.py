@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["nearest", "aten::topk", "aten::cdist", "aten::_cdist_forward", "aten::_euclidean_dist"],
-    "part": "score",
+    "part": "develop",
 }
 
 

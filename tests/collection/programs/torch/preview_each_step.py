@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["on_step", "Preview", "Decoder", "aten::upsample_nearest2d"],
-    "part": "score",
+    "part": "develop",
 }
 
 

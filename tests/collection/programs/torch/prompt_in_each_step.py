@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["TextEncoder", "encode_prompt", "aten::_transformer_encoder_layer_fwd", "TransformerEncoderLayer"],
-    "part": "score",
+    "part": "develop",
 }
 
 WORDS, LENGTH, TEXT, WIDTH, FRAMES, BATCH = 5000, 48, 256, 128, 96, 4

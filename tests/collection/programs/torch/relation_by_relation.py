@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "tiny-ops", "tiny-kernels", "eager-execution", "launch-bound", "dominant-op"],
     "rules": ["tiny-ops", "tiny-kernels", "eager-execution", "launch-bound", "dominant-op"],
     "words": ["RelationalConv", "aten::nonzero", "aten::eq", "relation_messages"],
-    "part": "score",
+    "part": "develop",
 }
 
 ENTITIES, EDGES, RELATIONS, WIDTH = 1500, 100_000, 60, 12

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "growing-steps", "print-every-step"],
     "rules": ["python-bound", "growing-steps", "print-every-step"],
     "words": ["yaml", "safe_dump", "represent_data", "serialize_node", "RunState"],
-    "part": "score",
+    "part": "develop",
 }
 
 JOINTS, BATCH, WIDTH = 14, 96, 256

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "tiny-ops", "tiny-kernels", "eager-execution", "launch-bound", "host-waits"],
     "rules": ["python-bound", "tiny-ops", "tiny-kernels", "eager-execution", "launch-bound", "host-waits"],
     "words": ["validate_args", "_validate_sample", "constraints", "aten::all", "aten::is_nonzero", "distribution.py", "aten::item", "aten::_local_scalar_dense"],
-    "part": "score",
+    "part": "develop",
 }
 
 PARTICLES, SERIES = 64, 8

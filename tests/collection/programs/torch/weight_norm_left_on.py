@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["weight_norm", "WeightNorm", "aten::_weight_norm", "aten::_weight_norm_interface", "compute_weight"],
-    "part": "score",
+    "part": "develop",
 }
 
 
