@@ -88,9 +88,9 @@ loading loads loat local locals location lock log logger loggers logging logical
 logsumexp long longer longest looks lookup loop loss lossy lost lovelace low lower lowering lru
 lstm lt lu main major make makes making malloc managed manager mangled manip many map mark marked
 marker markers marks masked mat matched math matmul matpush matrix max maximum maxwell mb mbit
-mean means measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh
-memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta metadata
-method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
+mean means meanwhile measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh
+memcpyh memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta
+metadata method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
 milliseconds min minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla
 mlir mm mma mmap mode model module modules moe momentum more most mostly movedim mpi mps ms msccl
 mse msg mt mtia mul multi multiarray multiblock multihead multiply multiprocessing multiprocessor
