@@ -98,7 +98,10 @@ def _by_steps(
     # PyTorch runs op by op by default: that alone is not an alarm.
     is_usual = framework == "PyTorch"
     outer = _outer(account) if _are_single_ops(rows) else None
+    site = None if outer is not None else _site(account)
     message, high = _message(host, account, outer, saving), None
+    if site is not None:
+        message += f" Most are handed over in {site.function} ({site.file}:{site.line})."
     if outer is not None:  # with all else that the call does: it may not be needed
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
     yield Finding(
@@ -107,7 +110,7 @@ def _by_steps(
         saving_ms=saving,
         saving_high_ms=high,
         confidence=0.7,
-        place=None if outer is None else outer.place,
+        place=site if outer is None else outer.place,
         message=message,
         measured={
             "ops_per_step": ops,
@@ -208,6 +211,33 @@ def _outer(account: StepAccount | None) -> _Outer | None:
         if part.kind in ("eager", *_HANDS_OVER)
     )
     return None if is_told else found
+
+
+# A line of the program hands most of it over where it has this share of the framework's time.
+_SITE_FRAC = 0.4
+
+
+def _site(account: StepAccount | None) -> Place | None:
+    """The function that hands most over, at the line with most of that.
+
+    None where none does, and where it is a loop of the program's: that is a part with a place.
+    """
+    if account is not None and any(part.kind == "eager" for part in account.parts.records()):
+        return None
+    lines: dict[tuple[str, str], dict[tuple[int, str], float]] = {}
+    whole = 0.0
+    for one in () if account is None else account.owners.records():
+        if one.kind in _HANDS_OVER:
+            whole += one.time_ms
+            if one.function and one.file and one.line:
+                of_line = lines.setdefault((one.file, one.function), {})
+                at = one.line, one.caller
+                of_line[at] = of_line.get(at, 0.0) + one.time_ms
+    most = max(lines, key=lambda name: sum(lines[name].values()), default=None)
+    if most is None or sum(lines[most].values()) < _SITE_FRAC * whole:
+        return None
+    line, caller = max(lines[most], key=lambda at: lines[most][at])
+    return Place(most[1], most[0], line, caller)
 
 
 # A tf.function that each step calls once is the step, whatever runs beside it.
