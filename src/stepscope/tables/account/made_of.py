@@ -29,7 +29,7 @@ def made_of(one: Part) -> str:
 
 # Names of ops in models have the path of each layer; so much of the end tells them apart.
 _LONG, _KEPT = 60, 3
-# What compilers put into each path, whoever's program it is.
+# What compilers put into each path, of any program.
 _SAYS_NOTHING = re.compile(
     r"(?:Stateful)?PartitionedCall|while|body|cond|closed_call|core_call|jvp\(\)|transpose\(jvp\(\)\)"
     r"|vmap\(\)|branch_\d+_fun|remat|checkpoint|rematted_computation|custom_[jv][jv]p_call\w*"

@@ -47,7 +47,7 @@ def test_nothing_is_said_where_nothing_divides_or_too_little_is_known() -> None:
     assert branches([((MAIN, LOSS), 90.0)], 100.0) is None
     assert branches([], 100.0) is None
     assert branches([((MAIN, LOSS), 25.0), ((MAIN, AGAIN), 25.0)], 100.0) is None
-    # Lines of two functions are no calls of one.
+    # Lines of two functions are not calls of one.
     assert branches([((LOSS,), 50.0), ((OTHER,), 50.0)], 100.0) is None
 
 

@@ -54,7 +54,7 @@ def products(first: list[Frame], second: list[Frame], thread: str) -> tuple[Host
 
 
 def sites(first: list[Frame], second: list[Frame], thread: str) -> str:
-    """What is said of the lines of these products."""
+    """What the account says of the lines of these products."""
     return sites_of(*products(first, second, thread))
 
 

@@ -98,10 +98,8 @@ def _by_steps(
     # PyTorch runs op by op by default: that alone is not an alarm.
     is_usual = framework == "PyTorch"
     outer = _outer(account) if _are_single_ops(rows) else None
-    site = None if outer is not None else _site(account)
-    message, high = _message(host, account, outer, saving), None
-    if site is not None:
-        message += f" Most are handed over in {site.function} ({site.file}:{site.line})."
+    place = _site(account) if outer is None else outer.place
+    message, high = _message(host, account, outer, place, saving), None
     if outer is not None:  # with all else that the call does: it may not be needed
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
     yield Finding(
@@ -110,7 +108,7 @@ def _by_steps(
         saving_ms=saving,
         saving_high_ms=high,
         confidence=0.7,
-        place=site if outer is None else outer.place,
+        place=place,
         message=message,
         measured={
             "ops_per_step": ops,
@@ -245,16 +243,23 @@ _ONCE = (0.9, 1.1)
 
 
 def _message(
-    host: HostActivity, account: StepAccount | None, outer: _Outer | None, idle_ms: float
+    host: HostActivity,
+    account: StepAccount | None,
+    outer: _Outer | None,
+    place: Place | None,
+    idle_ms: float,
 ) -> str:
     rows, step = list(host.calls.records()), host.step_time_ms
     is_eager = host.eager_ops >= sum(one.calls for one in rows)
     what = "ops" if is_eager else "jitted functions"
     again = ("" if account is None else _again(account)) or _often(rows)
+    if outer is not None:
+        again += f" {outer.said(step)}"
+    elif place is not None:
+        again += f" Most are handed over in {place.function} ({place.file}:{place.line})."
     return (
         f"{_where(rows, host, outer)}: {dispatched(host):.0f} {what} are dispatched from Python, "
         f"and for {idle_ms:.3g} of its {step:.3g} ms nothing is computed.{again}"
-        + ("" if outer is None else f" {outer.said(step)}")
     )
 
 

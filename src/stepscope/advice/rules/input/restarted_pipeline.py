@@ -90,7 +90,7 @@ _NAMED: Final = 4
 
 
 def _made(account: StepAccount | None) -> str:
-    """The stages that each step makes anew, as a sentence to go on with; "" unknown."""
+    """The stages that each step makes again, as a sentence to go on with; "" unknown."""
     listed = [] if account is None else list(account.owners.records())
     found = [
         told[1]
