@@ -491,14 +491,14 @@ FACTS = (
         cause_of=("eager-execution", "memory-growth", "python-bound"),
     ),
     RuleFacts(
-        "no-kv-cache",
-        title="Past tokens are computed again",
+        "rows-again",
+        title="Rows of past passes are computed again",
         needs=("host_activity", "step_account"),
     ),
     RuleFacts(
         "largest-part",
         title="The largest part of the step",
         needs=("step_account",),
-        optional=("tf_data_bottleneck_analysis", "host_activity"),
+        optional=("tf_data_bottleneck_analysis", "host_activity", "framework_op_stats"),
     ),
 )

@@ -20,6 +20,7 @@ from stepscope.tables.ops.framework_totals import (
     OpTotals,
     merge_totals,
 )
+from stepscope.tables.ops.layers import layers
 from stepscope.tables.recording.environment import environment
 from stepscope.tables.sums.framework_ops import session_device_ops, session_host_ops
 
@@ -65,6 +66,18 @@ class OpRow(Row):
     eager: Annotated[str, Column("Execution", kind="category", help='"Eager" or "Function".')]
 
 
+class LayerRow(Row):
+    """One layer of a model, or what else the program gives a name to: its ops and gradients."""
+
+    host_or_device: Annotated[str, Column("Where", kind="category")]
+    layer: Annotated[str, Column("Layer", kind="name", help="As the paths of ops have it.")]
+    mostly: Annotated[str, Column("Mostly", kind="category", help="Type of op with most of it.")]
+    self_time_us: Annotated[float, Column("Self time", unit="µs", kind="time", sort="desc")]
+    self_time_frac: Annotated[
+        float, Column("Share", unit="%", kind="ratio", help="Of the self time of all ops there.")
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Options of framework_op_stats."""
@@ -94,6 +107,8 @@ class FrameworkOpStats(Result):
 
     Attributes:
         ops: The rows, host and device, by self time. No cap.
+        layers: What the ops are of, where their paths say so: the names between which the time
+            divides first.
         host, device: Totals the shares refer to.
         device_type: What the device rows ran on.
         task_type: "Training", "Inference" or "Unknown".
@@ -101,6 +116,7 @@ class FrameworkOpStats(Result):
 
     tool = "framework_op_stats"
     ops: Table[OpRow]
+    layers: Table[LayerRow]
     host: SideTotals
     device: SideTotals
     device_type: str
@@ -123,10 +139,31 @@ def framework_op_stats(profile: Profile, options: Options = Options()) -> Framew
     training = [environment(host).is_training for host in profile.hosts]
     return FrameworkOpStats(
         ops=Table(OpRow, columns),
+        layers=_layers(
+            {
+                side: totals
+                for side, totals in sides.items()
+                if options.where in ("both", side.lower())
+            }
+        ),
         host=_side_totals(sides["Host"]),
         device=_side_totals(sides["Device"]),
         device_type=", ".join(types) or "CPU",
         task_type="Training" if any(training) else "Inference" if False in training else "Unknown",
+    )
+
+
+def _layers(sides: dict[str, OpTotals]) -> Table[LayerRow]:
+    found = [(side, one) for side, totals in sides.items() for one in layers(totals)]
+    return Table(
+        LayerRow,
+        {
+            "host_or_device": [side for side, _one in found],
+            "layer": [one.name for _side, one in found],
+            "mostly": [one.mostly for _side, one in found],
+            "self_time_us": [us(one.self_ps) for _side, one in found],
+            "self_time_frac": [one.self_ps / sides[side].op_time_ps for side, one in found],
+        },
     )
 
 

@@ -17,7 +17,6 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile, build_together
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible
 from stepscope.tables.device.usage import DeviceUsage, device_usage
-from stepscope.tables.host.cores import cores_seen
 from stepscope.tables.ops.framework_totals import (
     device_busy,
     device_op_totals,
@@ -26,7 +25,7 @@ from stepscope.tables.ops.framework_totals import (
 )
 from stepscope.tables.ops.op_shares import op_shares
 from stepscope.tables.recording.completeness import completeness
-from stepscope.tables.recording.environment import environment, session_environment
+from stepscope.tables.recording.environment import cores_seen, environment, session_environment
 from stepscope.tables.recording.evidence import recorded
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import PARTS, steps

@@ -13,7 +13,7 @@ from stepscope.formats.xspace import decode
 from stepscope.registry import Answer, Silence, Unknown
 from stepscope.result import Finding, Place
 from stepscope.tables.core.profile import Host
-from stepscope.tables.host.cores import cores_seen, host_cores
+from stepscope.tables.recording.environment import cores_seen, host_cores
 from tests.profiles import draw, event, space
 
 

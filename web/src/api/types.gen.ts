@@ -913,6 +913,20 @@ export interface FrameworkOpStatsOpRow {
   readonly eager: readonly (string | null)[];
 }
 
+/** Columns: One layer of a model, or what else the program gives a name to: its ops and gradients. */
+export interface LayerRow {
+  /** Where. */
+  readonly host_or_device: readonly (string | null)[];
+  /** Layer. As the paths of ops have it. */
+  readonly layer: readonly (string | null)[];
+  /** Mostly. Type of op with most of it. */
+  readonly mostly: readonly (string | null)[];
+  /** Self time (µs). */
+  readonly self_time_us: readonly (number | null)[];
+  /** Share (%). Of the self time of all ops there. */
+  readonly self_time_frac: readonly (number | null)[];
+}
+
 /** Columns: All events of one name in the range. */
 export interface NameRow {
   /** Name. */
@@ -3059,6 +3073,7 @@ export interface TfDataBottleneckAnalysis extends ResultBody {
 export interface FrameworkOpStats extends ResultBody {
   readonly tool: "framework_op_stats";
   readonly ops: TableOf<FrameworkOpStatsOpRow>;
+  readonly layers: TableOf<LayerRow>;
   readonly host: SideTotals;
   readonly device: SideTotals;
   readonly device_type: string;

@@ -18,7 +18,7 @@ _ALONE_FRAC: Final = 0.8
 _NAMED: Final = 3
 
 
-class Frame(NamedTuple):
+class CallLine(NamedTuple):
     """One line of the program in a stack."""
 
     file: str
@@ -26,10 +26,10 @@ class Frame(NamedTuple):
     function: str
 
 
-Chain = tuple[Frame, ...]
+Chain = tuple[CallLine, ...]
 
 
-def chain_of(innermost_first: Iterable[Frame]) -> Chain:
+def chain_of(innermost_first: Iterable[CallLine]) -> Chain:
     """A stack from the loop inwards; what a compiler has written into it several times, once."""
     return tuple(dict.fromkeys(reversed(list(innermost_first))))
 
@@ -44,7 +44,7 @@ class Branches(NamedTuple):
     """
 
     function: str
-    calls: tuple[tuple[Frame, str, float], ...]
+    calls: tuple[tuple[CallLine, str, float], ...]
 
     def said(self) -> str:
         """It as the end of a sentence."""
@@ -75,7 +75,7 @@ def branches(chains: Iterable[tuple[Chain, float]], whole: float) -> Branches | 
     here = [(chain, time) for chain, time in chains if chain]
     depth = 0
     while here:
-        times: dict[Frame, float] = {}
+        times: dict[CallLine, float] = {}
         for chain, time in here:
             if len(chain) > depth:
                 times[chain[depth]] = times.get(chain[depth], 0.0) + time
@@ -90,7 +90,7 @@ def branches(chains: Iterable[tuple[Chain, float]], whole: float) -> Branches | 
 
 
 def _between(
-    here: list[tuple[Chain, float]], depth: int, times: dict[Frame, float], whole: float
+    here: list[tuple[Chain, float]], depth: int, times: dict[CallLine, float], whole: float
 ) -> Branches | None:
     longest = sorted(times, key=lambda frame: -times[frame])[:_NAMED]
     shown = [frame for frame in longest if times[frame] >= _CALL_FRAC * whole]
@@ -102,7 +102,7 @@ def _between(
     return Branches(shown[0].function, calls)
 
 
-def _called(here: list[tuple[Chain, float]], depth: int, frame: Frame) -> str:
+def _called(here: list[tuple[Chain, float]], depth: int, frame: CallLine) -> str:
     """The function that a line calls, of those that most of its time is below; "" of none."""
     below: dict[str, float] = {}
     for chain, time in here:

@@ -15,7 +15,7 @@ import numpy as np
 from stepscope.columns import distinct_keys, sum_by_key
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.branches import Branches, Chain, Frame, branches, chain_of
+from stepscope.tables.account.branches import Branches, CallLine, Chain, branches, chain_of
 from stepscope.tables.account.frames import Frames
 from stepscope.tables.account.instructions import CompiledOp, compiled_from, stack_of
 from stepscope.tables.account.op_families import family_of, scope_of
@@ -90,11 +90,11 @@ def _longest(one: Part) -> Iterator[Owner]:
 
 def _calls(calls: Frames, place: int) -> Chain:
     """The program's own lines, from the loop to a place in its calls."""
-    inwards: list[Frame] = []
+    inwards: list[CallLine] = []
     while place >= 0 and len(inwards) < _DEEPEST:
         own = int(calls.own[place])
         at = name_at(calls, place)
-        inwards.append(Frame(at.file, at.line, name_at(calls, own).function if own >= 0 else ""))
+        inwards.append(CallLine(at.file, at.line, name_at(calls, own).function if own >= 0 else ""))
         place = int(calls.caller[own]) if own >= 0 else -1
     return chain_of(inwards)
 

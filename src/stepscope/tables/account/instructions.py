@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.columns import pivot
 from stepscope.schema import names
-from stepscope.tables.account.branches import Chain, Frame, chain_of
+from stepscope.tables.account.branches import CallLine, Chain, chain_of
 from stepscope.tables.account.frames import is_installed
 from stepscope.tables.account.inside import inside, place_of_instruction
 from stepscope.tables.core.profile import Host
@@ -77,7 +77,7 @@ def stack_of(host: Host, event: int) -> Chain:
     module, instruction = found
     most = inside(module, instruction)  # a fusion's own stack is that of what it ends in
     frames = source_frames(module, instruction) if most is None else most.stack
-    return chain_of(Frame(*one) for one in frames if not is_installed(one.file))
+    return chain_of(CallLine(*one) for one in frames if not is_installed(one.file))
 
 
 def _instruction(host: Host, event: int) -> tuple[HloModule, Instruction] | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import Final
 
 from stepscope.columns import pivot
 from stepscope.schema import names
+from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.op_name import OpCategory
 from stepscope.tables.core.planes import PlaneKind, planes
@@ -111,6 +114,27 @@ def session_environment(profile: Profile) -> SessionEnvironment:
         versions={key: value for one in found for key, value in one.versions.items()},
         settings={key: value for one in found for key, value in one.settings.items()},
     )
+
+
+# TensorFlow's pools of threads have one for each core: "tf_Compute/1494558397".
+_POOL: Final = re.compile(r"(tf_Compute|tf_numa_-?\d+_Eigen)/")
+
+
+def host_cores(host: Host) -> int:
+    """Physical cores; 0 where the recording does not say."""
+    rows = [row for row, kind in enumerate(planes(host).plane_kind) if kind is PlaneKind.HOST]
+    noted = [as_integer(pivot.plane_stats(host.space, row).get("core_count")) for row in rows]
+    return max([0, *noted])
+
+
+def cores_seen(host: Host) -> int:
+    """The same, else how many threads of a pool ran anything: the host has as many, or more."""
+    pools = Counter(
+        told[1]
+        for line in host.space.lines
+        if line.end > line.begin and (told := _POOL.match(line.name)) is not None
+    )
+    return host_cores(host) or max(pools.values(), default=0)
 
 
 def _utc(unix_ns: int) -> str:

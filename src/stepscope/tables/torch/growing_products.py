@@ -21,7 +21,7 @@ from stepscope.tables.core.stats import event_stats
 # Ops whose last two matrices are the rows and the weights.
 _PRODUCTS: Final = re.compile(r"aten(?:::|/)(?:addmm|mm|_addmm_activation)\b")
 _MATRIX: Final = re.compile(r"\[\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\]")
-# Rows that grow by the same number are no chance from this many times on; nearly all must.
+# Rows that grow by the same number are not a chance from this many times on; nearly all must.
 _GROWTHS, _ALIKE_FRAC = 3, 0.9
 # Between two falls rows grow twice at least: two sizes that take turns are two kinds of input.
 _GROWTHS_A_FALL = 2
@@ -89,7 +89,7 @@ def growing_products(host: Host) -> GrowingProducts | None:
 
 
 def _extents(shape: str) -> tuple[int, int, int]:
-    """Rows, and both extents of the weights; 0 where the operands are no two matrices."""
+    """Rows, and both extents of the weights; 0 where the operands are not two matrices."""
     matrices = _MATRIX.findall(shape)
     if len(matrices) < 2 or matrices[-2][1] != matrices[-1][0]:
         return 0, 0, 0

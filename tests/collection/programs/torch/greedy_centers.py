@@ -11,7 +11,7 @@ from clock import run
 LABEL = {
     "planted": "each center of the core set asks for the distances to all that were chosen before",
     "cause": "distances computed again",
-    "accept": ["largest-part"],
+    "accept": ["largest-part", "rows-again"],
     "rules": ["dominant-op"],
     "words": ["cdist"],
     "part": "develop",

@@ -11,8 +11,8 @@ from clock import run
 LABEL = {
     "planted": "each hour of the forecast encodes all hours of the past again, though nothing of them has changed",
     "cause": "work that is done again",
-    "accept": ["no-kv-cache", "largest-part", "dominant-op", "no-xla"],
-    "rules": ["no-kv-cache"],
+    "accept": ["rows-again", "largest-part", "dominant-op", "no-xla"],
+    "rules": ["rows-again"],
     "words": ["forecast", "encode", "aten::addmm", "aten::linear"],
     "part": "develop",
 }

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.tables.account.branches import Branches, Frame, branches, chain_of
+from stepscope.tables.account.branches import Branches, CallLine, branches, chain_of
 
-MAIN = Frame("/home/me/train.py", 90, "main")
-LOSS = Frame("/home/me/train.py", 60, "loss")
-AGAIN = Frame("/home/me/train.py", 64, "loss")
-NET = Frame("/home/me/model.py", 20, "make.<locals>.net")
-HEAD = Frame("/home/me/model.py", 33, "head")
-OTHER = Frame("/home/me/other.py", 5, "other")
+MAIN = CallLine("/home/me/train.py", 90, "main")
+LOSS = CallLine("/home/me/train.py", 60, "loss")
+AGAIN = CallLine("/home/me/train.py", 64, "loss")
+NET = CallLine("/home/me/model.py", 20, "make.<locals>.net")
+HEAD = CallLine("/home/me/model.py", 33, "head")
+OTHER = CallLine("/home/me/other.py", 5, "other")
 
 
 def test_two_passes_of_one_net_are_two_calls() -> None:
@@ -36,7 +36,7 @@ def test_a_line_without_a_call_of_the_programs_is_named_alone() -> None:
 
 
 def test_one_call_with_nearly_all_is_followed_inwards() -> None:
-    inner = Frame("/home/me/model.py", 24, "make.<locals>.net")
+    inner = CallLine("/home/me/model.py", 24, "make.<locals>.net")
     chains = [((MAIN, LOSS, NET), 45.0), ((MAIN, LOSS, inner), 45.0), ((MAIN, AGAIN), 10.0)]
     found = branches(chains, 100.0)
     assert found is not None
@@ -63,7 +63,7 @@ CHAINS = st.lists(
 
 @given(CHAINS)
 def test_shares_are_of_the_whole_and_never_more(
-    chains: list[tuple[tuple[Frame, ...], float]],
+    chains: list[tuple[tuple[CallLine, ...], float]],
 ) -> None:
     whole = sum(time for _chain, time in chains)
     found = branches(chains, whole)

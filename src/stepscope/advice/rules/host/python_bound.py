@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import REMOVED
+from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.evidence.steps import NO_STEPS, THE_RECORDERS, is_the_recorders
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
@@ -37,13 +38,22 @@ def python_bound(results: Results) -> Iterator[Answer]:
         yield NO_STEPS
         return
     functions = [one for one in host.python.records() if not one.is_wait]
-    worst = next((one for one in functions if one.self_ms >= _NAMED_FRAC * step), None)
+    account = results.optional.step_account
+    worst = next(
+        (
+            one
+            for one in functions
+            if one.self_ms >= _NAMED_FRAC * step
+            and not hands_over(account, one.function, one.self_ms)
+        ),
+        None,
+    )
     # Nothing recorded at all: Python or a call into a library between ops.
     unknown = min(host.idle_ms, overview.breakdown_ms["other"])
     if worst is not None:
         yield _named(worst, functions, host)
     elif len(functions):
-        yield Silence("No Python function has 5 % of the step to itself.")
+        yield Silence("No Python function has 5 % of the step to itself, but for those of ops.")
     elif unknown < _IDLE_FRAC * step:
         yield Silence(f"Nothing was recorded for {unknown / step:.1%} of the step.")
     else:

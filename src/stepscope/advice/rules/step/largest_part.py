@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence import changes, compiled_words, makers, part_words
+from stepscope.advice.evidence import changes, compiled_words, layers, makers, part_words
 from stepscope.advice.evidence.dispatches import MANY, dispatched
+from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.evidence.input_stage import main_ops, said_ops
 from stepscope.advice.evidence.part_words import PartWords
 from stepscope.advice.evidence.replacements import instead_of, instead_within
@@ -164,7 +165,9 @@ def largest_part(results: Results) -> Iterator[Answer]:
                 )
                 words = replace(words, title=title)
             stage = _around(part, more) + _stage(part, results)
-            found = _finding(part, account, words, stage, _hope(part, more))
+            if part.kind == "op" and not part.file:
+                stage += layers.said(results.optional.framework_op_stats)
+            found = _finding(part, account, words, stage, _hope(part, more, account))
             several = _functions(part, account, results, more)
             yield _of_several(found, several, account.step_time_ms) if several else found
 
@@ -355,14 +358,16 @@ def _rival(part: PartRow, account: StepAccount) -> str:
     )
 
 
-def _hope(part: PartRow, more: float) -> _Hope:
+def _hope(part: PartRow, more: float, account: StepAccount) -> _Hope:
     """What a change does to a part, where the runtime takes so much more than the ops do."""
-    hope = _hope_of_kind(part)
+    hope = _hope_of_kind(part, account)
     is_number = part.kind == "op" and more > 1 and hope.change is changes.SHRUNK
     return replace(hope, change=changes.FEWER) if is_number else hope
 
 
-def _hope_of_kind(part: PartRow) -> _Hope:
+def _hope_of_kind(part: PartRow, account: StepAccount) -> _Hope:
+    if part.kind == "python" and hands_over(account, part.function, part.time_ms):
+        return _HOPES["framework"]
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
     if waits_for_others(part):
@@ -382,7 +387,7 @@ def _hope_of_kind(part: PartRow) -> _Hope:
 
 def _worth(part: PartRow, account: StepAccount) -> float:
     """The share of a part that it is ranked by."""
-    worth = _hope_of_kind(part).worth
+    worth = _hope_of_kind(part, account).worth
     if part.kind == "op" and part.stretches >= part_words.MANY_STRETCHES and part.typical_ms >= 0:
         # An op that every step runs often, and that few steps spend time in, was interrupted.
         worth *= min(part.typical_ms / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
@@ -427,7 +432,7 @@ RULE = Rule(
     id="largest-part",
     check=largest_part,
     needs=("step_account",),
-    optional=("tf_data_bottleneck_analysis", "host_activity"),
+    optional=("tf_data_bottleneck_analysis", "host_activity", "framework_op_stats"),
     doc=__doc__ or "",
     title="The largest part of the step",
     threshold="a part with ≥ 10 % of the step",

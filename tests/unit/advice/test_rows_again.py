@@ -1,4 +1,4 @@
-"""no-kv-cache: what it promises and where, and when it is silent or cannot tell."""
+"""rows-again: what it promises and where, and when it is silent or cannot tell."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def answer(grows: GrowingRows | None = GROWS, *, has_shapes: bool = True) -> Ans
     ops = op("matmul", 8.0) | place
     found = account(ops, part(kind="wait", name="wait", time_ms=2.0))
     host: Any = SimpleNamespace(growing_rows=grows, has_product_shapes=has_shapes)
-    (one,) = next(rule for rule in RULES if rule.id == "no-kv-cache").check(
+    (one,) = next(rule for rule in RULES if rule.id == "rows-again").check(
         Results({"host_activity": host, "step_account": found})
     )
     return one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
-from stepscope.tables.host.cores import host_cores
+from stepscope.tables.recording.environment import host_cores
 from tests.profiles import host, line, space
 
 

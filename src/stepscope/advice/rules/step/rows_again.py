@@ -2,10 +2,10 @@
 
 What it checks: products of PyTorch's with the same weights, whose rows grow by the same number from
 pass to pass, as a text does that a model writes word by word.
-Why it matters: with the keys and values of past tokens kept, a pass takes the new rows alone; the
-longer the text, the more of each pass is needless.
-What to do: keep them (use_cache, past_key_values), and run the model on the new tokens only.
-When it is wrong: what grows is no sequence whose past stays the same.
+Why it matters: with what past passes computed kept (keys and values of past tokens), a pass takes
+the new rows alone; the longer the text, the more of each pass is needless.
+What to do: keep it (use_cache, past_key_values), and run the model on the new rows only.
+When it is wrong: what grows is not a sequence whose past stays the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SOME_FRAC = 0.2
 _PASSES = ("op", "function", "line", "eager", "framework", "launch", "runtime", "python", "library")
 
 
-def no_kv_cache(results: Results) -> Iterator[Answer]:
+def rows_again(results: Results) -> Iterator[Answer]:
     """Fires when products with the same weights grow from pass to pass, by the same rows."""
     found, account = results.host_activity.growing_rows, results.step_account
     step = account.step_time_ms
@@ -55,7 +55,7 @@ def no_kv_cache(results: Results) -> Iterator[Answer]:
         place=_place(account),
         message=f"Products with the same weights ({found.op}) take {found.first_rows} rows, then "
         f"{found.first_rows + found.by_rows}, up to {found.last_rows}: about {found.passes:.0f} "
-        f"passes of the model, each over all rows of the one before and {found.by_rows} new "
+        f"passes, each over all rows of the one before and {found.by_rows} new "
         f"{'row' if found.by_rows == 1 else 'rows'}. {found.needless_frac:.0%} of these rows "
         "were computed already.",
         measured={
@@ -66,9 +66,9 @@ def no_kv_cache(results: Results) -> Iterator[Answer]:
         },
         evidence=(Ref("host_activity", "growing_rows"), Ref("trace_viewer", found.op)),
         actions=(
-            "Keep keys and values of past tokens (a KV cache: use_cache=True, past_key_values) "
-            "and run the model on the new tokens only.",
-            "Without attention: keep the state, or the outputs, of what was run already.",
+            "Keep what past passes have computed, and run the new rows only: of attention, keys "
+            "and values (a KV cache: use_cache=True, past_key_values).",
+            "Without attention: keep the state, the codes, or the smallest distance so far.",
         ),
         code={"pytorch": _CODE},
     )
@@ -87,11 +87,11 @@ _CODE = (
 )
 
 RULE = Rule(
-    id="no-kv-cache",
-    check=no_kv_cache,
+    id="rows-again",
+    check=rows_again,
     needs=("host_activity", "step_account"),
     doc=__doc__ or "",
     change=REUSED,
-    title="Past tokens are computed again",
+    title="Rows of past passes are computed again",
     threshold="rows of products grow evenly from pass to pass; ≥ 20 % of them come again",
 )

@@ -1,0 +1,108 @@
+"""What a model's layers take, by the paths of their ops, gradients included.
+
+A layer's product, its bias, its activation and the gradients of all of them are ops of several
+families; what a person has written, and can change, is the layer. Compilers put words of their own
+into the paths, and a model's own name is in front of all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from stepscope.tables.ops.framework_totals import OpTotals
+
+# Words of compilers and of gradients, whoever has written the model.
+_OURS: Final = re.compile(
+    r"(?:Stateful)?PartitionedCall(?:_\d+)?|gradient_tape|gradients|while|body|cond|closed_call"
+    r"|ArithmeticOptimizer|(?:jit|pjit|pmap|vmap)\(.*\)|remat|checkpoint|rematted_computation"
+)
+# What JAX puts around a path that it differentiates: "transpose(jvp(Encoder))".
+_AROUND: Final = re.compile(r"(?:transpose|jvp|vmap)\((.*)\)")
+# Of PyTorch's ops the first word is the name space.
+_NAME_SPACES: Final = ("aten/", "autograd/", "prims/", "c10d/")
+# While one name has this share of the time, those below it are looked at.
+_ALONE_FRAC: Final = 0.8
+# A layer with this share of it is listed; without paths for so much of the time, none is.
+_SOME_FRAC, _KNOWN_FRAC = 0.02, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer, or whatever the program has named.
+
+    Attributes:
+        name: As the ops' paths have it.
+        self_ps: Of its ops, and of their gradients.
+        mostly: Type of op that has most of it.
+    """
+
+    name: str
+    self_ps: int
+    mostly: str
+
+
+def layers(totals: OpTotals) -> list[Layer]:
+    """Those between which the ops' time divides first, the largest first; empty if none is named.
+
+    Args:
+        totals: Ops of one side, by name.
+    """
+    if any(name.startswith(_NAME_SPACES) for name in totals.name):
+        return []
+    listed = [
+        (path_of(name), int(spent), kind)
+        for name, spent, kind in zip(totals.name, totals.self_ps, totals.type, strict=True)
+        if spent > 0
+    ]
+    whole = sum(spent for _path, spent, _kind in listed)
+    here = [one for one in listed if one[0]]
+    depth = 0
+    while here:
+        times = _times(here, depth)
+        known = sum(times.values())
+        if known < _KNOWN_FRAC * whole:
+            return []
+        most = max(times, key=lambda name: times[name])
+        inside = [one for one in here if one[0][depth : depth + 1] == (most,)]
+        deeper = sum(_times(inside, depth + 1).values())
+        if times[most] < _ALONE_FRAC * whole or deeper < _KNOWN_FRAC * whole:
+            return _layers(here, depth, times, whole)
+        here, depth = inside, depth + 1
+    return []
+
+
+_Ops = list[tuple[tuple[str, ...], int, str]]
+
+
+def _times(ops: _Ops, depth: int) -> dict[str, int]:
+    times: dict[str, int] = {}
+    for path, spent, _kind in ops:
+        if len(path) > depth:
+            times[path[depth]] = times.get(path[depth], 0) + spent
+    return times
+
+
+def _layers(ops: _Ops, depth: int, times: dict[str, int], whole: int) -> list[Layer]:
+    found = []
+    for name in sorted(times, key=lambda name: -times[name]):
+        if times[name] < _SOME_FRAC * whole:
+            break
+        kinds: dict[str, int] = {}
+        for path, spent, kind in ops:
+            if path[depth : depth + 1] == (name,):
+                kinds[kind] = kinds.get(kind, 0) + spent
+        found.append(Layer(name, times[name], max(kinds, key=lambda kind: kinds[kind])))
+    return found if sum(one.self_ps for one in found) >= _KNOWN_FRAC * whole else []
+
+
+def path_of(name: str) -> tuple[str, ...]:
+    """The names that the program gave to what an op is in, from the outermost."""
+    found = []
+    for part in name.split("/")[:-1]:
+        while (inner := _AROUND.fullmatch(part)) is not None:
+            part = inner[1]
+        if part and not _OURS.fullmatch(part):
+            found.append(part)
+    return tuple(found)

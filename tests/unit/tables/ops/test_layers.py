@@ -1,0 +1,68 @@
+"""What a model's layers take, by the paths of their ops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stepscope.tables.ops.framework_totals import OpTotals
+from stepscope.tables.ops.layers import Layer, layers, path_of
+
+
+def totals(**spent: int) -> OpTotals:
+    """Ops by path and type ("a|b:MatMul" for a/b), with their self times."""
+    names = [name.rpartition(":")[0].replace("|", "/") for name in spent]
+    count = len(names)
+    none, times = np.full(count, np.nan), np.asarray(list(spent.values()), dtype=np.int64)
+    ones = np.ones(count, dtype=np.int64)
+    types = [name.rpartition(":")[2] for name in spent]
+    return OpTotals(
+        names, types, ones, ones, times, times, np.zeros(count, dtype=bool), none, none,
+        np.zeros(count, dtype=np.int64), 0,
+    )  # fmt: skip
+
+
+def test_a_layer_is_its_ops_and_their_gradients_of_whatever_family() -> None:
+    found = layers(
+        totals(
+            **{
+                "StatefulPartitionedCall|model|scores|MatMul:MatMul": 20,
+                "StatefulPartitionedCall|gradient_tape|model|scores|MatMul|MatMul_1:MatMul": 20,
+                "StatefulPartitionedCall|model|scores|BiasAdd:BiasAdd": 10,
+                "model|conv1d|Conv1D:Conv2D": 30,
+                "gradient_tape|model|conv1d|Conv1D|Conv2DBackpropFilter:Conv2D": 15,
+                "adam|Mul:Mul": 4,
+                "model|norm|add:AddV2": 1,
+            }
+        )
+    )
+    assert found == [Layer("scores", 50, "MatMul"), Layer("conv1d", 45, "Conv2D")]
+
+
+def test_a_model_that_is_called_twice_is_two_names_if_its_paths_are() -> None:
+    spent = {
+        "driver_1|body_1|conv|Conv2D:Conv2D": 60,
+        "driver_1|body_1|dense|MatMul:MatMul": 10,
+        "driver_3|body_1|conv|Conv2D:Conv2D": 30,
+    }
+    assert [one.name for one in layers(totals(**spent))] == ["driver_1", "driver_3"]
+
+
+def test_jax_writes_what_it_differentiates_around_a_path() -> None:
+    path = "jit(train_step)/jit(main)/transpose(jvp(Encoder))/Dense_0/dot_general"
+    assert path_of(path) == ("Encoder", "Dense_0")
+    assert path_of("jit(f)/while/body/closed_call/jvp()/dot_general") == ()
+
+
+@pytest.mark.parametrize(
+    "spent",
+    [
+        {"aten|mm:mm": 10, "aten|add:add": 5},  # PyTorch has no paths
+        {"MatMul:MatMul": 60, "head|Softmax:Softmax": 40},  # most of it has none
+        {f"matmul_{at}|MatMul:MatMul": 1 for at in range(90)},  # each is small
+        {},
+    ],
+    ids=["PyTorch", "hardly any", "many small ones", "nothing"],
+)
+def test_where_no_name_tells_none_is_given(spent: dict[str, int]) -> None:
+    assert layers(totals(**spent)) == []
