@@ -312,6 +312,21 @@ def test_an_op_of_which_one_run_was_interrupted_does_not_come_first() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "severity"),
+    [
+        ({}, "info"),  # all steps do it, and two of eight were interrupted in it
+        ({"every": 3.0}, "high"),  # a rhythm is the program's
+        ({"typical_ms": 0.0}, "high"),  # other steps do nothing of it
+        ({"stretches": 2.0}, "high"),  # one call, which may be slow now and then
+    ],
+)
+def test_what_was_interrupted_is_no_alarm(changes: dict[str, float], severity: str) -> None:
+    torn = {"stretches": 50.0, "steps_frac": 0.25, "typical_ms": 0.4, "every": 0.0}
+    row = part(time_ms=2.0) | torn | changes
+    assert first(account(row)).severity == severity
+
+
+@pytest.mark.parametrize(
     ("row", "says"),
     [
         (op("Conv2D", 8.0), "dominant-op"),

@@ -39,6 +39,8 @@ _LEAST_FRAC = 0.01
 _MOST = 3
 # Where this share of the step is unrecorded, nothing of it was.
 _ALL_FRAC = 0.99
+# A part that fewer steps have is not in each; a typical step has less than this of its mean.
+_FEW_STEPS_FRAC = 0.5
 # What has this share of its time in the first step is not what each step costs.
 _MOSTLY_FRAC = 0.5
 # The recorder's own work is not the program's; what a runtime does around ops goes with them.
@@ -389,8 +391,23 @@ def _worth(part: PartRow, account: StepAccount) -> float:
     return worth * _BESIDE if account.is_window and part.kind == "unrecorded" else worth
 
 
+def _is_interrupted(part: PartRow) -> bool:
+    """Whether every step does it, often, and few steps, in no rhythm, spend most of its time.
+
+    So looks what another program takes the processor from: it hits whatever runs just then.
+    """
+    return (
+        part.stretches >= part_words.MANY_STRETCHES
+        and part.steps_frac < _FEW_STEPS_FRAC
+        and 0 < part.typical_ms < _FEW_STEPS_FRAC * part.alone_ms
+        and not part.every > 1
+    )
+
+
 def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -> Severity:
     if not hope.is_alarm or account.is_window or _is_once(part, account):
+        return "info"
+    if _is_interrupted(part):
         return "info"
     return severity_of(saving, account.step_time_ms)
 
