@@ -129,6 +129,7 @@ RESTS_ON: dict[str, set[str]] = {
     "late-shard": {"host"},
     "few-input-threads": {"host"},
     "host-input-limit": {"host"},
+    "input-takes-cores": {"host"},
     "launch-bound": {"device", "driver"},
     "tiny-kernels": {"device", "driver"},
     "slow-launches": {"device", "driver"},
@@ -154,6 +155,7 @@ RESTS_ON: dict[str, set[str]] = {
     "gradient-buckets": {"ops"},
     "graph-breaks": {"host"},
     "growing-steps": {"ops"},
+    "no-kv-cache": set(),  # it asks for the shapes themselves
     "loader-workers": {"input"},
     "unbalanced-devices": {"device"},
     "slow-link": {"ops"},

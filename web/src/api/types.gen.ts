@@ -298,6 +298,7 @@ export interface OpShares {
 /** What ran where. */
 export interface Environment {
   readonly host_count: number;
+  readonly host_cores: number;
   readonly task_count: number;
   readonly framework: string;
   readonly device_type: string;
@@ -522,6 +523,16 @@ export interface NeedlessGradients {
   readonly line: number | null;
   readonly caller: string;
   readonly updated: number | null;
+}
+
+/** Products with the same weights, whose rows grow from pass to pass of a model. */
+export interface GrowingRows {
+  readonly op: string;
+  readonly first_rows: number;
+  readonly last_rows: number;
+  readonly by_rows: number;
+  readonly passes: number | null;
+  readonly needless_frac: number | null;
 }
 
 /** The device the roofs belong to; None where a limit is unknown. */
@@ -3134,6 +3145,8 @@ export interface HostActivity extends ResultBody {
   readonly side_work: TableOf<SideRow>;
   readonly optimizers: TableOf<OptimizerRow>;
   readonly python: TableOf<PythonRow>;
+  readonly has_product_shapes: boolean;
+  readonly growing_rows: GrowingRows | null;
 }
 
 /** The modules of a PyTorch model as a tree, with their time on host and device. */
