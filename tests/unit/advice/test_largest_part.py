@@ -12,7 +12,8 @@ from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
 from stepscope.analysis.step_account import OwnerRow, PartRow, RivalRow, StepAccount
 from stepscope.registry import Answer, Rule, Silence, Unknown
-from stepscope.result import Advice, Finding, Ref, Severity, Table
+from stepscope.result import Advice, Diagnostic, Finding, Ref, Severity, Table
+from stepscope.tables.recording.traced_calls import TRACED_CALLS
 
 STEP_MS, ERROR_MS = 10.0, 0.5
 PART: dict[str, Any] = {
@@ -485,3 +486,9 @@ def test_the_models_own_function_ranks_as_its_ops_do() -> None:
     assert first(account(forward, part(time_ms=2.0))).title == "prepare takes 20% of the step"
     other = part(kind="function", name="validate", function="validate", time_ms=6.0)
     assert first(account(other, part(time_ms=2.0))).title == "validate takes 60% of the step"
+
+
+def test_what_recording_calls_costs_is_said_where_it_may_be_the_part() -> None:
+    said = (Diagnostic(TRACED_CALLS, "info", "Calls were recorded."),)
+    assert "Calls were" in first(replace(account(part()), diagnostics=said)).message
+    assert "Calls were" not in first(replace(account(op("relu", 4.0)), diagnostics=said)).message

@@ -29,6 +29,7 @@ from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.account.updates import is_update
+from stepscope.tables.recording.traced_calls import TRACED_CALLS
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
@@ -227,7 +228,8 @@ def _finding(
         + _beside(part)
         + _rival(part, account)
         + (makers.said(makers.maker(account)) if part.kind == "input" else "")
-        + _nowhere(part, account),
+        + _nowhere(part, account)
+        + _traced(part, account),
         place=_place(part),
         measured={
             "part_ms": part.time_ms,
@@ -340,6 +342,14 @@ def _nowhere(part: PartRow, account: StepAccount) -> str:
     if part.file or account.has_python or part.kind not in _HAS_LINE:
         return ""
     return " Which line of the program runs this was not recorded."
+
+
+def _traced(part: PartRow, account: StepAccount) -> str:
+    """What recording Python's calls added, where the part is Python's."""
+    if part.kind not in (*_LOCKED, "library"):
+        return ""
+    said = (one.message for one in account.diagnostics if one.slug == TRACED_CALLS)
+    return "".join(f" {text}" for text in said)
 
 
 def _rival(part: PartRow, account: StepAccount) -> str:
