@@ -43,6 +43,8 @@ _MOST = 3
 _ALL_FRAC = 0.99
 # A part that fewer steps have is not in each; a typical step has less than this of its mean.
 _FEW_STEPS_FRAC = 0.5
+# Another thread that is in the program's Python so much may be what a library's call waits for.
+_BUSY_FRAC = 0.1
 # What has this share of its time in the first step is not what each step costs.
 _MOSTLY_FRAC = 0.5
 # The recorder's own work is not the program's; what a runtime does around ops goes with them.
@@ -227,7 +229,7 @@ def _finding(
         + stage
         + _beside(part)
         + _rival(part, account)
-        + (makers.said(makers.maker(account)) if part.kind == "input" else "")
+        + _made_meanwhile(part, account)
         + _nowhere(part, account)
         + _traced(part, account),
         place=_place(part),
@@ -342,6 +344,15 @@ def _nowhere(part: PartRow, account: StepAccount) -> str:
     if part.file or account.has_python or part.kind not in _HAS_LINE:
         return ""
     return " Which line of the program runs this was not recorded."
+
+
+def _made_meanwhile(part: PartRow, account: StepAccount) -> str:
+    """What other threads make, where the loop waits for it, or may: a library's call may wait."""
+    other = makers.maker(account)
+    may = part.kind == "library" and other is not None and other.busy_frac >= _BUSY_FRAC
+    if not may and part.kind != "input":
+        return ""
+    return makers.said(other, "the recording" if account.is_window else "the steps")
 
 
 def _traced(part: PartRow, account: StepAccount) -> str:
