@@ -34,8 +34,8 @@ from stepscope.tables.account.unused_graph import UnusedGraph, unused_graph
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.host.cores import host_cores
+from stepscope.tables.recording.completeness import traced_calls
 from stepscope.tables.recording.environment import environment
-from stepscope.tables.recording.traced_calls import traced_calls
 from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part

@@ -13,7 +13,7 @@ from stepscope.advice.results import Results
 from stepscope.analysis.step_account import OwnerRow, PartRow, RivalRow, StepAccount
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Advice, Diagnostic, Finding, Ref, Severity, Table
-from stepscope.tables.recording.traced_calls import TRACED_CALLS
+from stepscope.tables.recording.completeness import TRACED_CALLS
 
 STEP_MS, ERROR_MS = 10.0, 0.5
 PART: dict[str, Any] = {

@@ -7,8 +7,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host
-from stepscope.tables.recording.completeness import completeness
-from stepscope.tables.recording.traced_calls import traced_calls
+from stepscope.tables.recording.completeness import completeness, traced_calls
 from tests.profiles.model import Event, host, line, plane, space
 
 

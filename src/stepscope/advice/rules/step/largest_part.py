@@ -29,7 +29,7 @@ from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.account.updates import is_update
-from stepscope.tables.recording.traced_calls import TRACED_CALLS
+from stepscope.tables.recording.completeness import TRACED_CALLS
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
