@@ -26,7 +26,7 @@ from stepscope.tables.steps.recorder_work import is_recorder_frame, is_recorder_
 _MOST_BYTES = 64 * 1024
 # So many of the newest runs are looked into.
 _MOST_RUNS = 8
-# What PyTorch's profiler says of a window itself: its reach, and the steps that it was told of.
+# What PyTorch's profiler says of a window itself: its reach, and the steps reported to it.
 _OF_WINDOW = (names.PYTORCH_STEP, "PyTorch Profiler (", "Record Window End", "Iteration Start: ")
 
 

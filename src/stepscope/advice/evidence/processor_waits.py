@@ -1,8 +1,8 @@
 """Who waits for whom in collectives that run on processors (gloo, MPI), step by step.
 
-Nothing matches such collectives one by one. But all workers leave one together, so whoever spends
-the least time in those of a step came last to them, and has at least the transfers in it: what the
-others spend more, they wait.
+Nothing matches such collectives one by one. But all workers leave one together, so the one that
+spends the least time in those of a step came last to them, and has at least the transfers in it:
+what the others spend more, they wait.
 """
 
 from __future__ import annotations

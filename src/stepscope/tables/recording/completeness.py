@@ -314,6 +314,6 @@ def traced_calls(host: Host) -> tuple[Diagnostic, ...]:
     text = (
         f"The Python calls of a step were recorded one by one, {calls:,.0f} of them. At some "
         f"{_CALL_PS / 1e6:.1f} µs each that is {calls * _CALL_PS / 1e9:.3g} of its "
-        f"{step_ps / 1e9:.3g} ms ({share:.0%}), so Python looks dearer than it is."
+        f"{step_ps / 1e9:.3g} ms ({share:.0%}), so Python looks slower than it is."
     )
     return (Diagnostic(TRACED_CALLS, "info", text, host.name),)

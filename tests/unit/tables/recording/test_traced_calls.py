@@ -1,4 +1,4 @@
-"""What recording Python's calls one by one costs is said where it is much."""
+"""Where recording Python's calls one by one costs much, a diagnostic says so."""
 
 from __future__ import annotations
 
