@@ -33,6 +33,7 @@ from stepscope.tables.account.unclaimed_gradients import UnclaimedGradients, unc
 from stepscope.tables.account.unused_graph import UnusedGraph, unused_graph
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.recording.completeness import traced_calls
 from stepscope.tables.recording.environment import environment, host_cores
 from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
@@ -304,6 +305,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     made = programs.compiled_parts(host, longest, listed)
     step_ps = _mean_ps(longest)
     return StepAccount(
+        diagnostics=traced_calls(host),
         headline=_headline(made, step_ps, steps),
         step_time_ms=ms(step_ps),
         step_error_ms=ms(standard_error_ps(steps.duration_ps[steps.kept])),
@@ -369,8 +371,7 @@ def _headline(made: list[Part], step_ps: float, steps: HostSteps) -> str:
     shown = [one for one in made if one.kind != "recorder"]
     if not shown or not step_ps > 0:
         return "All detected steps have zero duration."
-    first = shown[0]
-    share = first.total_ps / int(steps.kept.sum()) / step_ps
+    share = (first := shown[0]).total_ps / int(steps.kept.sum()) / step_ps
     length = f"{ms(step_ps):.3g} ms"
     whole = f"the {length} recorded" if steps.markers.is_window else f"each {length} step"
     takes = f"{part_words(first.kind, first.name)} take{'' if first.kind in MANY else 's'}"

@@ -11,17 +11,23 @@ from functools import lru_cache
 
 import numpy as np
 
+from stepscope.columns import rows_of, union_spans
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.result import Diagnostic
+from stepscope.schema import names
 from stepscope.session.decoded_run import DecodedRun
 from stepscope.store import Found, Run
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
-from stepscope.tables.steps.recorder_work import recorder_spans
+from stepscope.tables.host.events import host_names
+from stepscope.tables.steps.recorder_work import is_recorder_frame, is_recorder_work
 
 # Files of all hosts together: what is larger holds something, and is not read to find that out.
 _MOST_BYTES = 64 * 1024
 # So many of the newest runs are looked into.
 _MOST_RUNS = 8
+# What PyTorch's profiler says of a window itself: its reach, and the steps reported to it.
+_OF_WINDOW = (names.PYTORCH_STEP, "PyTorch Profiler (", "Record Window End", "Iteration Start: ")
 
 
 def pick_run(found: Found, name: str | None) -> Run:
@@ -109,10 +115,23 @@ def passed_over(found: Found, chosen: Run) -> tuple[Diagnostic, ...]:
 
 
 def _is_empty(host: Host) -> bool:
-    """Whether no event begins outside of what the recorder does."""
-    begins, ends = recorder_spans(host)
-    starts = host.space.events.start_ps
-    if not len(begins):
-        return not len(starts)
+    """Whether no event begins outside of what the recorder does.
+
+    PyTorch's schedule begins a window again when the loop is about to end: it holds the mark of a
+    step that never was, calls that were open all along, and at most the fetch of a batch.
+    """
+    space = host.space
+    idle = entries_named(host, lambda name: is_recorder_work(name) or is_recorder_frame(name))
+    idle[: len(host_names(host).is_input)] |= host_names(host).is_input
+    rows = rows_of(space.events.metadata, idle)
+    begin = space.events.start_ps[rows]
+    begins, ends = union_spans(begin, begin + space.length_ps[rows])
+    starts = space.events.start_ps
     at = np.searchsorted(begins, starts, side="right") - 1
-    return bool(np.all((at >= 0) & (starts <= ends[np.maximum(at, 0)])))
+    nothing = (at >= 0) & (starts <= np.append(ends, 0)[at])
+    of_window = entries_named(host, lambda name: name.startswith(_OF_WINDOW))
+    nothing |= of_window[space.events.metadata]
+    if len(begins):
+        until = starts + space.length_ps
+        nothing |= (starts <= begins[0]) & (until >= ends[-1])
+    return bool(nothing.all())

@@ -12,7 +12,8 @@ from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
 from stepscope.analysis.step_account import OwnerRow, PartRow, RivalRow, StepAccount
 from stepscope.registry import Answer, Rule, Silence, Unknown
-from stepscope.result import Advice, Finding, Ref, Severity, Table
+from stepscope.result import Advice, Diagnostic, Finding, Ref, Severity, Table
+from stepscope.tables.recording.completeness import TRACED_CALLS
 
 STEP_MS, ERROR_MS = 10.0, 0.5
 PART: dict[str, Any] = {
@@ -312,6 +313,21 @@ def test_an_op_of_which_one_run_was_interrupted_does_not_come_first() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "severity"),
+    [
+        ({}, "info"),  # all steps do it, and two of eight were interrupted in it
+        ({"every": 3.0}, "high"),  # a rhythm is the program's
+        ({"typical_ms": 0.0}, "high"),  # other steps do nothing of it
+        ({"stretches": 2.0}, "high"),  # one call, which may be slow now and then
+    ],
+)
+def test_what_was_interrupted_is_no_alarm(changes: dict[str, float], severity: str) -> None:
+    torn = {"stretches": 50.0, "steps_frac": 0.25, "typical_ms": 0.4, "every": 0.0}
+    row = part(time_ms=2.0) | torn | changes
+    assert first(account(row)).severity == severity
+
+
+@pytest.mark.parametrize(
     ("row", "says"),
     [
         (op("Conv2D", 8.0), "dominant-op"),
@@ -470,3 +486,9 @@ def test_the_models_own_function_ranks_as_its_ops_do() -> None:
     assert first(account(forward, part(time_ms=2.0))).title == "prepare takes 20% of the step"
     other = part(kind="function", name="validate", function="validate", time_ms=6.0)
     assert first(account(other, part(time_ms=2.0))).title == "validate takes 60% of the step"
+
+
+def test_what_recording_calls_costs_is_said_where_it_may_be_the_part() -> None:
+    said = (Diagnostic(TRACED_CALLS, "info", "Calls were recorded."),)
+    assert "Calls were" in first(replace(account(part()), diagnostics=said)).message
+    assert "Calls were" not in first(replace(account(op("relu", 4.0)), diagnostics=said)).message

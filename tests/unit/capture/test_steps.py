@@ -87,3 +87,15 @@ def test_a_loader_with_more_batches_than_it_says_gives_them_all() -> None:
 def test_wrong_steps_are_said_before_the_loop_begins(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(UsageError):
         stepscope.steps(range(3), tmp_path, wrong)
+
+
+def test_a_loop_that_ends_before_it_is_recorded_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in stepscope.steps(range(100), tmp_path):
+        if number == 3:
+            break
+    assert "nothing was recorded: the loop ended after 3 steps" in caplog.text
+    caplog.clear()
+    assert list(stepscope.steps(range(3))) == [0, 1, 2]  # marks alone were asked for
+    assert "nothing was recorded" not in caplog.text

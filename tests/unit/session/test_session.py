@@ -17,7 +17,15 @@ from stepscope.formats.xspace import decode
 from stepscope.registry import Tool, Unavailable
 from stepscope.session import decoded_run
 from stepscope.tables.core.profile import Profile
-from tests.profiles import no_events, only_a_recorder, worked_example
+from tests.profiles import (
+    environment,
+    host,
+    line,
+    no_events,
+    only_a_recorder,
+    space,
+    worked_example,
+)
 
 DATA = worked_example(gpu=True)
 
@@ -36,6 +44,15 @@ def logdir(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_a_window_with_work_of_the_program_is_no_remnant(logdir: Path) -> None:
+    younger = logdir / "plugins/profile/2024_01_03_00_00_00"
+    younger.mkdir()
+    work = window(OPEN, STEP, MARK, ("aten/mm:mm", 112, 30), STOP)
+    (younger / "host.xplane.pb").write_bytes(work)
+    with stepscope.open(logdir) as session:
+        assert session.name == younger.name
+
+
 def test_newest_run_is_opened_and_others_by_name(logdir: Path) -> None:
     with stepscope.open(logdir) as session:
         assert session.name == "2024_01_02_00_00_00"
@@ -44,7 +61,28 @@ def test_newest_run_is_opened_and_others_by_name(logdir: Path) -> None:
         assert session.hosts == ("good",)
 
 
-@pytest.mark.parametrize("nothing", [no_events(), only_a_recorder()])
+def window(*events: tuple[str, float, float]) -> bytes:
+    """What PyTorch's schedule began to record when the loop was about to end."""
+    return space(host(line("python", *events)), environment(profile_start_time=1))
+
+
+MARK = ("ProfilerStep#8", 90, 42)
+OPEN = ("$train.py:40 main", 0, 200)
+STEP = ("$torch/profiler/profiler.py:1227 step", 1, 100)
+STOP = ("$torch/profiler/profiler.py:1135 stop", 150, 45)
+FETCH = ("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 110, 30)
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        no_events(),
+        only_a_recorder(),
+        window(MARK),
+        window(OPEN, STEP, MARK, STOP),
+        window(OPEN, STEP, MARK, FETCH, ("aten/stack:stack", 115, 5), STOP),
+    ],
+)
 def test_younger_run_of_the_recorder_alone_hides_no_run_with_events(
     nothing: bytes, logdir: Path
 ) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stepscope.advice.evidence.processor_waits import processor_waits
+
 if TYPE_CHECKING:
     from stepscope.analysis.pod_viewer import PodViewer
 
@@ -26,6 +28,7 @@ class CollectiveTime:
         on_host: Whether the workers are processors, which nothing matches.
         is_matched: Whether the collectives of several workers are in the recording. Where not,
             waits for workers that were not recorded count as transfers.
+        is_least: Whether transfers are what the worker that waits least in a step spends in them.
     """
 
     exposed_ms: float
@@ -37,12 +40,15 @@ class CollectiveTime:
     longest: str
     on_host: bool
     is_matched: bool
+    is_least: bool = False
 
     @property
     def doubt(self) -> str:
         """What a message must add where waits and transfers cannot be separated."""
         if self.is_matched:
             return ""
+        if self.is_least:
+            return " (in each step, what the worker that waits least spends in them)"
         late = "late workers" if self.on_host else "workers that were not recorded"
         return f" (waits for {late} included)"
 
@@ -65,16 +71,18 @@ def collective_time(pod: PodViewer) -> CollectiveTime:
     steps = len(pod.step_nums)
     on_host = bool(len(workers)) and all(kind == "CPU" for kind in workers["device_type"])
     work = pod.pod["host_compute_ms"] if on_host else workers["device_work_ms"]
+    apart = processor_waits(pod) if on_host and not table else None
     return CollectiveTime(
-        exposed_ms=_mean(workers["transfer_ms"]),
+        exposed_ms=apart.transfer_ms if apart is not None else _mean(workers["transfer_ms"]),
         hidden_ms=_mean(workers["hidden_transfer_ms"]),
-        waited_ms=_mean(workers["waited_ms"]),
+        waited_ms=apart.waited_ms if apart is not None else _mean(workers["waited_ms"]),
         work_ms=_mean(work),
         per_step=count / steps if steps else 0.0,
         transfer_us=sum(time_ms.values()) * 1000 / count if count else float("nan"),
         longest=max(time_ms, key=lambda name: time_ms[name]) if time_ms else "",
         on_host=on_host,
         is_matched=bool(table),
+        is_least=apart is not None,
     )
 
 

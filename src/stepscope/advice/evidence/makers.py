@@ -20,13 +20,13 @@ def maker(account: StepAccount | None) -> RivalRow | None:
     return max(others, key=lambda one: one.busy_frac, default=None)
 
 
-def said(one: RivalRow | None) -> str:
-    """Where it is, as a sentence to go on with; "" of none."""
+def said(one: RivalRow | None, whole: str = "the steps") -> str:
+    """Where it is, for a share of ``whole``, as a sentence to go on with; "" of none."""
     if one is None:
         return ""
     at = f"{one.file}:{one.line}" if one.line else one.file
     who = "Another thread is" if one.count <= 1 else f"Meanwhile {one.count:.0f} threads are"
-    return f" {who} in {one.function} ({at}) for {one.busy_frac:.0%} of the steps."
+    return f" {who} in {one.function} ({at}) for {one.busy_frac:.0%} of {whole}."
 
 
 def place(one: RivalRow | None) -> Place | None:

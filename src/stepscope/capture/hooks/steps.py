@@ -116,6 +116,7 @@ class _Recorder:
     def _finish(self) -> None:
         recording, self._recording = self._recording, None
         if recording is None:
+            self._say_none()
             return
         try:
             capture = control.end(recording)
@@ -123,3 +124,12 @@ class _Recorder:
                 print_summary(capture)
         except Exception as error:  # as in _begin
             _log.warning("stepscope: this loop's recording failed: %s", error)
+
+    def _say_none(self) -> None:
+        """A loop that was too short, or never steady, leaves no file: say so, and what to do."""
+        if self._logdir is not None and not self._is_asked and self._verbose:
+            _log.warning(
+                "stepscope: nothing was recorded: the loop ended after %d steps, before their "
+                'times were steady; choose steps, as in profile_steps="5,14"',
+                self._window.done,
+            )

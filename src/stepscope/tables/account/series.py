@@ -96,9 +96,9 @@ def _apart(growth: float, time_ps: I64, step_ps: I64 | None) -> float:
 
 
 def _period(at: I64) -> float:
-    """Steps between bursts; 0 where they have no rhythm, or one alone was seen."""
+    """Steps between bursts; 0 where they have no rhythm, or only one or two were seen."""
     apart = np.diff(at)
-    if not len(apart):
+    if len(apart) < 2:
         return 0.0
     middle = median(apart)
     off = np.abs(apart - middle) > max(_OFF_FRAC * middle, 1)

@@ -20,6 +20,7 @@ from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite
 from stepscope.tables.account.unused_graph import longest_name, place_of
+from stepscope.tables.account.updates import after_model
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
@@ -123,8 +124,10 @@ def _updates(host: Host, start: I64, end: I64) -> _Updates | None:
     shapes: dict[str, int] = {}
     for optimizer in sorted({one for one in named if one}):
         rows = timed_rows(host, np.asarray([one == optimizer for one in named]))
+        rows = rows[np.argsort(space.events.start_ps[rows], kind="stable")]
         begin = space.events.start_ps[rows]
-        spans = union_spans(begin, begin + space.length_ps[rows])
+        until = begin + space.length_ps[rows]
+        spans = union_spans(np.minimum(after_model(host, begin, until), until), until)
         ran: dict[str, tuple[I64, I64]] = {}
         for kind in counted:
             ops = rows_of(space.events.metadata, np.asarray([*map(kind.__eq__, kinds), False]))

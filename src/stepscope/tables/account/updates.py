@@ -10,6 +10,7 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.steps.optimizer_updates import optimizer_scope, step_of_torch
+from stepscope.tables.torch.autograd import numbered_ops
 
 _UPDATE = " update"
 
@@ -28,9 +29,7 @@ def is_update(family: str) -> bool:
 def marked_updates(host: Host, rows: I64) -> tuple[I64, list[str]]:
     """The family of each event of a line that lies within a PyTorch optimizer's step.
 
-    A step may be given the model's work as a closure, as LBFGS and Lightning do: what runs up to
-    the end of the last backward pass in it is not its update. By time, not by nesting: the
-    profiler's own steps may begin in such a closure and end after it.
+    By time, not by nesting: the profiler's own steps may begin in a step's closure and end after.
 
     Args:
         host: Of the events.
@@ -51,7 +50,7 @@ def marked_updates(host: Host, rows: I64) -> tuple[I64, list[str]]:
     steps = steps[np.argsort(space.events.start_ps[rows[steps]], kind="stable")]
     begin = space.events.start_ps[rows[steps]]
     until = begin + space.length_ps[rows[steps]]
-    updates_from = _after_backward(host, begin, until)
+    updates_from = after_model(host, begin, until)
     start = space.events.start_ps[rows]
     last = np.searchsorted(begin, start, side="right") - 1
     within = (last >= 0) & (start < until[np.maximum(last, 0)])
@@ -61,12 +60,30 @@ def marked_updates(host: Host, rows: I64) -> tuple[I64, list[str]]:
     ]
 
 
-def _after_backward(host: Host, begin: I64, until: I64) -> I64:
-    """When the last backward pass within each step ends, on any thread; else when it begins."""
-    space = host.space
+def after_model(host: Host, begin: I64, until: I64) -> I64:
+    """When each step of an optimizer begins to update, after what it calls of the model.
+
+    A step may be given the model's work as a closure, as LBFGS and Lightning do: its forward ops,
+    which autograd numbers, and its backward pass, on any thread. A recording that ends between
+    the two, as Lightning's profiler does, has no update of that step: it begins at the end.
+
+    Args:
+        host: Of the steps.
+        begin: Of each step, ascending.
+        until: Its end.
+    """
+    space, numbered = host.space, numbered_ops(host)
     rows = rows_of(space.events.metadata, entries_named(host, is_of_backward))
     start = space.events.start_ps[rows]
-    end = start + space.length_ps[rows]
+    backward = _last_end(begin, until, start, start + space.length_ps[rows])
+    own = ~numbered.backward
+    forward = _last_end(begin, until, numbered.start_ps[own], numbered.end_ps[own])
+    has_update = (backward > begin) | (forward == begin)
+    return np.where(has_update, np.maximum(backward, forward), until)
+
+
+def _last_end(begin: I64, until: I64, start: I64, end: I64) -> I64:
+    """The last end of what starts within each span; the span's begin where nothing does."""
     found = begin.copy()
     step = np.searchsorted(begin, start, side="right") - 1
     inside = (step >= 0) & (start < until[np.maximum(step, 0)])

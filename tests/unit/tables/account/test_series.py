@@ -31,6 +31,12 @@ def test_a_burst_that_came_once_has_no_rhythm() -> None:
     assert (found.every, found.burst_ps) == (0.0, 60.0)
 
 
+def test_two_bursts_are_no_rhythm() -> None:
+    """Any two are so many steps apart."""
+    assert of(60, 0, 0, 0, 0, 60, 0).every == 0.0
+    assert of(60, 0, 0, 60, 0, 0, 60).every == 3.0
+
+
 def test_bursts_at_any_time_have_no_rhythm() -> None:
     assert of(*(60 if at in (1, 2, 9, 21) else 0 for at in range(30))).every == 0.0
     # One that another program makes between those of the loop's own takes it from none of them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.account.parts import parts
 from tests.profiles import event, nth
@@ -83,6 +84,25 @@ def test_a_step_with_a_closure_is_not_all_the_optimizers() -> None:
         """,
         M=event("aten/mm:mm"),
         U=event("Optimizer.step#LBFGS.step"),
+        E=event("autograd::engine::evaluate_function: MmBackward0"),
+        A=event("aten/mul:mul"),
+    )
+    found = account(one)
+    assert found is not None
+    assert {part.name for part in parts(found) if part.kind == "op"} == {"matmul", "mul"}
+
+
+def test_a_closure_that_the_recording_cuts_is_the_models() -> None:
+    """Only the forward pass of the last closure is recorded: it is not the optimizer's work."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .F-E-A-....U--------
+          "        ............F--F----
+        """,
+        F=event("aten/mm:mm", **{names.SEQUENCE_NUMBER: 1}, args='{"Fwd thread id": 0}'),
+        U=event("Optimizer.step#Adam.step"),
         E=event("autograd::engine::evaluate_function: MmBackward0"),
         A=event("aten/mul:mul"),
     )

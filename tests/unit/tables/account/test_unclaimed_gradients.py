@@ -120,3 +120,17 @@ def test_shapes_tell_whose_gradients_nobody_takes_and_the_line_that_runs_them() 
     assert some.op == "autograd::engine::evaluate_function: ConvBackward0"
     assert some.place is not None
     assert (some.place.function, some.place.line) == ("Teacher.forward", 30)
+
+
+def test_what_a_closure_runs_is_no_update() -> None:
+    """Lightning's optimizers call the model: its forward ops change things in place, too."""
+    # An in-place op of the forward pass, then as many updates as parameters.
+    whole = found("O---------O---------", ".ffwgwgaa..ffwgwgaa.", a=op("addcdiv_"))
+    assert whole is None
+    some = found("O---------O---------", "bffwgwgab.bffwgwgab.", a=op("lerp_"), b=op("relu_"))
+    assert some is not None and (some.parameters, some.updated) == (2, 1)
+
+
+def test_an_update_that_is_not_recorded_counts_nothing() -> None:
+    """A recording that ends in a closure has the forward ops of a step, and not its update."""
+    assert found("....wgwg..wgwgO-----", "..............bffff.", b=op("relu_")) is None

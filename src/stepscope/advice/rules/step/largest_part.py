@@ -30,6 +30,7 @@ from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.account.updates import is_update
+from stepscope.tables.recording.completeness import TRACED_CALLS
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
@@ -41,6 +42,10 @@ _LEAST_FRAC = 0.01
 _MOST = 3
 # Where this share of the step is unrecorded, nothing of it was.
 _ALL_FRAC = 0.99
+# A part that fewer steps have is not in each; a typical step has less than this of its mean.
+_FEW_STEPS_FRAC = 0.5
+# Another thread that is in the program's Python so much may be what a library's call waits for.
+_BUSY_FRAC = 0.1
 # What has this share of its time in the first step is not what each step costs.
 _MOSTLY_FRAC = 0.5
 # The recorder's own work is not the program's; what a runtime does around ops goes with them.
@@ -227,8 +232,9 @@ def _finding(
         + stage
         + _beside(part)
         + _rival(part, account)
-        + (makers.said(makers.maker(account)) if part.kind == "input" else "")
-        + _nowhere(part, account),
+        + _made_meanwhile(part, account)
+        + _nowhere(part, account)
+        + _traced(part, account),
         place=_place(part),
         measured={
             "part_ms": part.time_ms,
@@ -343,6 +349,23 @@ def _nowhere(part: PartRow, account: StepAccount) -> str:
     return " Which line of the program runs this was not recorded."
 
 
+def _made_meanwhile(part: PartRow, account: StepAccount) -> str:
+    """What other threads make, where the loop waits for it, or may: a library's call may wait."""
+    other = makers.maker(account)
+    may = part.kind == "library" and other is not None and other.busy_frac >= _BUSY_FRAC
+    if not may and part.kind != "input":
+        return ""
+    return makers.said(other, "the recording" if account.is_window else "the steps")
+
+
+def _traced(part: PartRow, account: StepAccount) -> str:
+    """What recording Python's calls added, where the part is Python's."""
+    if part.kind not in (*_LOCKED, "library"):
+        return ""
+    said = (one.message for one in account.diagnostics if one.slug == TRACED_CALLS)
+    return "".join(f" {text}" for text in said)
+
+
 def _rival(part: PartRow, account: StepAccount) -> str:
     """Who else wants the interpreter's lock, where the part may wait for it."""
     if part.kind not in _LOCKED:
@@ -397,8 +420,23 @@ def _worth(part: PartRow, account: StepAccount) -> float:
     return worth * _BESIDE if account.is_window and part.kind == "unrecorded" else worth
 
 
+def _is_interrupted(part: PartRow) -> bool:
+    """Whether every step does it, often, and few steps, in no rhythm, spend most of its time.
+
+    So looks what another program takes the processor from: it hits whatever runs just then.
+    """
+    return (
+        part.stretches >= part_words.MANY_STRETCHES
+        and part.steps_frac < _FEW_STEPS_FRAC
+        and 0 < part.typical_ms < _FEW_STEPS_FRAC * part.alone_ms
+        and not part.every > 1
+    )
+
+
 def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -> Severity:
     if not hope.is_alarm or account.is_window or _is_once(part, account):
+        return "info"
+    if _is_interrupted(part):
         return "info"
     return severity_of(saving, account.step_time_ms)
 

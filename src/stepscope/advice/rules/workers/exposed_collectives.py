@@ -67,12 +67,15 @@ def exposed_collectives(results: Results) -> Iterator[Answer]:
         actions=(
             "Send gradients as they are ready, in buckets, during the backward pass.",
             "Let the compiler run collectives beside compute (XLA: latency-hiding scheduler).",
+            "Adding up gradients of several backward passes, send their sum once, after the last.",
         ),
         code={
             "tensorflow": "options = tf.distribute.experimental.CommunicationOptions(\n"
             "    bytes_per_pack=32 << 20)",
             "jax": "os.environ['XLA_FLAGS'] = '--xla_gpu_enable_latency_hiding_scheduler=true'",
-            "pytorch": "DistributedDataParallel(model, bucket_cap_mb=25)  # sends during backward",
+            "pytorch": "DistributedDataParallel(model, bucket_cap_mb=25)  # sends during backward\n"
+            "with model.no_sync():  # all but the last pass of an accumulation\n"
+            "    loss.backward()",
         },
     )
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.collective_time import CollectiveTime, collective_time
+from stepscope.advice.evidence.processor_waits import ProcessorWaits, processor_waits
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.evidence.suspects import (
     LINK,
@@ -56,6 +57,15 @@ _BY_CAUSE = {
     "host": "Its program stands still: collect garbage at the same step everywhere "
     "(gc.disable(), gc.collect() every n steps), write checkpoints and logs beside the step.",
     UNEQUAL: "It has more to do: give it as many samples, tokens or layers as the others.",
+}
+# Share of the steps from which on it is always the same worker.
+_MOSTLY = 0.8
+_PARTS_IN_WORDS = {
+    "host_compute_ms": "compute",
+    "input_ms": "wait for input",
+    "output_ms": "output",
+    "compilation_ms": "compilation",
+    "other_ms": "time of no known part",
 }
 _IF_ALWAYS = (
     "If it is always the same machine, take it out; if it changes, look for what they share "
@@ -98,6 +108,9 @@ def _last(workers: PodViewer, results: Results) -> Iterator[Answer]:
     if len(workers.workers) < 2:
         yield _alone(collective_time(workers), results.optional.overview_page)
         return
+    if (apart := processor_waits(workers)) is not None:
+        yield _last_processor(apart, step)
+        return
     found = workers.straggler
     if found is None or found.caused_wait_ms < NEGLIGIBLE_FRAC * step:
         worst = found.step_frac if found is not None else 0.0
@@ -121,6 +134,43 @@ def _last(workers: PodViewer, results: Results) -> Iterator[Answer]:
         evidence=(Ref("pod_viewer", "workers.caused_wait_ms", rows=(found.device or found.host,)),),
         actions=(
             _ADVICE.get(found.cause, f"Compare the steps of {name} with another worker's."),
+            _IF_ALWAYS,
+        ),
+    )
+
+
+def _last_processor(found: ProcessorWaits, step: float) -> Finding | Silence:
+    """Who comes last to collectives of processors, of workers however few."""
+    if found.waited_ms < NEGLIGIBLE_FRAC * step:
+        return Silence(
+            f"The mean worker waits {found.waited_ms / step:.1%} of the step for others."
+        )
+    if found.last_frac < _MOSTLY or found.caused_ms < NEGLIGIBLE_FRAC * step:
+        return Silence(
+            f"The mean worker waits {found.waited_ms / step:.0%} of the step for others, and no "
+            "worker comes last in most steps."
+        )
+    part = _PARTS_IN_WORDS[found.part]
+    return Finding(
+        rule=RULE.id,
+        severity=severity_of(found.caused_ms, step),
+        saving_ms=found.caused_ms,
+        confidence=0.6,
+        message=f"{found.last} comes last to the collectives in {found.last_frac:.0%} of the "
+        f"steps: the others wait {found.caused_ms:.3g} ms of each {step:.3g} ms step for it. Its "
+        f"{part} takes {found.part_ms:.3g} ms longer than theirs.",
+        measured={
+            "caused_wait_ms": found.caused_ms,
+            "worker": found.last,
+            "cause": part,
+            "cause_ms": found.part_ms,
+            "last_frac": found.last_frac,
+        },
+        evidence=(Ref("pod_viewer", "pod.collective_transfer_ms"),),
+        actions=(
+            "Look for what runs on it alone: a validation, checkpoints or logging of rank 0, more "
+            "or longer samples. Share it out, or do it less often. Is there nothing, look for "
+            "other load on its host.",
             _IF_ALWAYS,
         ),
     )

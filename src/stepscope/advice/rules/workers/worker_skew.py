@@ -34,8 +34,8 @@ def worker_skew(results: Results) -> Iterator[Answer]:
     time = collective_time(pod)
     if time.on_host and time.transfer_ms > 0:
         yield Unknown(
-            "Collectives ran on processors (gloo, MPI), whose waits and transfers only stepscope "
-            "pod tells apart."
+            "Collectives ran on processors (gloo, MPI): only stepscope pod tells waits from "
+            "transfers one by one."
         )
         return
     if not time.is_matched:
