@@ -226,6 +226,7 @@ class NeedlessGradients:
         ops: How many of them, per step; or in how many parameters a backward pass ends.
         times: How often each is computed; 0 where none is.
         updated: Of parameters, how many are updated; else 0.
+        is_all: Whether nothing computes a gradient.
         longest: The op that most of their time is of.
         function, file, line, caller: Where most of their time is called from; "" and None where
             no line was recorded.
@@ -240,6 +241,7 @@ class NeedlessGradients:
     line: int | None
     caller: str
     updated: float = 0.0
+    is_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,8 +360,9 @@ def _needless(
     time = ms(found.time_ps) / count
     if isinstance(found, UnclaimedGradients):
         return NeedlessGradients(time, found.parameters, 0.0, found.op, *at, found.updated)
-    times = found.times if isinstance(found, RepeatedGradients) else 0.0
-    return NeedlessGradients(time, found.ops / count, times, found.op, *at)
+    if isinstance(found, RepeatedGradients):
+        return NeedlessGradients(time, found.ops / count, found.times, found.op, *at)
+    return NeedlessGradients(time, found.ops / count, 0.0, found.op, *at, is_all=found.is_all)
 
 
 def _mean_ps(found: Account) -> float:
