@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.registry import Silence
 from tests.profiles import space
 from tests.profiles.model import EventLike, host, line
 from tests.unit.advice.asking import Asked
@@ -44,3 +45,25 @@ def test_a_call_that_is_nearly_all_of_the_step_is_what_the_step_is_for() -> None
     """The model's own forward pass is not to be left out."""
     found = checked(dispatch_us=19.0, check_us=880.0).finding("eager-execution")
     assert found.message.startswith("The step runs op by op")
+
+
+def few(*names: str) -> Asked:
+    """Steps of 1 ms that hand over ten jitted functions of 80 µs, one after the other."""
+    events: list[EventLike] = []
+    for step in range(4):
+        begin = step * 1000.0
+        events.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
+        events += [
+            (f"PjitFunction({name})", begin + 90.0 * at, 80.0) for at, name in enumerate(names)
+        ]
+    return asked(space(host(line("python", *events))))
+
+
+def test_ten_programs_of_one_op_each_are_no_compiled_step() -> None:
+    ops = ("add", "multiply", "exp", "sum", "mean", "sqrt", "sin", "cos", "tanh", "subtract")
+    found = few(*ops).finding("eager-execution")
+    assert found.message.startswith("The step runs op by op: 10 jitted functions")
+
+
+def test_ten_functions_that_somebody_compiled_are_no_eager_step() -> None:
+    few(*(f"layer_{at}" for at in range(10))).reason("eager-execution", Silence)

@@ -16,7 +16,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence import changes, compiled_words, part_words
-from stepscope.advice.evidence.dispatches import MANY, dispatched
+from stepscope.advice.evidence.dispatches import dispatched, many
 from stepscope.advice.evidence.part_words import PartWords
 from stepscope.advice.evidence.replacements import instead_of, instead_within
 from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
@@ -171,7 +171,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
 def _is_compiled(results: Results) -> bool:
     """Whether a step is known to hand over few ops or compiled functions."""
     host = results.optional.host_activity
-    return host is not None and host.step_count > 0 and 0 < dispatched(host) < MANY
+    return host is not None and host.step_count > 0 and 0 < dispatched(host) < many(host)
 
 
 def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
