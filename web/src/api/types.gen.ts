@@ -298,6 +298,7 @@ export interface OpShares {
 /** What ran where. */
 export interface Environment {
   readonly host_count: number;
+  readonly host_cores: number;
   readonly task_count: number;
   readonly framework: string;
   readonly device_type: string;
@@ -522,6 +523,7 @@ export interface NeedlessGradients {
   readonly line: number | null;
   readonly caller: string;
   readonly updated: number | null;
+  readonly is_all: boolean;
 }
 
 /** The device the roofs belong to; None where a limit is unknown. */

@@ -98,7 +98,8 @@ def _by_steps(
     # PyTorch runs op by op by default: that alone is not an alarm.
     is_usual = framework == "PyTorch"
     outer = _outer(account) if _are_single_ops(rows) else None
-    message, high = _message(host, account, outer, saving), None
+    place = _site(account) if outer is None else outer.place
+    message, high = _message(host, account, outer, place, saving), None
     if outer is not None:  # with all else that the call does: it may not be needed
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
     yield Finding(
@@ -107,7 +108,7 @@ def _by_steps(
         saving_ms=saving,
         saving_high_ms=high,
         confidence=0.7,
-        place=None if outer is None else outer.place,
+        place=place,
         message=message,
         measured={
             "ops_per_step": ops,
@@ -210,21 +211,55 @@ def _outer(account: StepAccount | None) -> _Outer | None:
     return None if is_told else found
 
 
+# A line of the program hands most of it over where it has this share of the framework's time.
+_SITE_FRAC = 0.4
+
+
+def _site(account: StepAccount | None) -> Place | None:
+    """The function that hands most over, at the line with most of that.
+
+    None where none does, and where it is a loop of the program's: that is a part with a place.
+    """
+    if account is not None and any(part.kind == "eager" for part in account.parts.records()):
+        return None
+    lines: dict[tuple[str, str], dict[tuple[int, str], float]] = {}
+    whole = 0.0
+    for one in () if account is None else account.owners.records():
+        if one.kind in _HANDS_OVER:
+            whole += one.time_ms
+            if one.function and one.file and one.line:
+                of_line = lines.setdefault((one.file, one.function), {})
+                at = one.line, one.caller
+                of_line[at] = of_line.get(at, 0.0) + one.time_ms
+    most = max(lines, key=lambda name: sum(lines[name].values()), default=None)
+    if most is None or sum(lines[most].values()) < _SITE_FRAC * whole:
+        return None
+    line, caller = max(lines[most], key=lambda at: lines[most][at])
+    return Place(most[1], most[0], line, caller)
+
+
 # A tf.function that each step calls once is the step, whatever runs beside it.
 _ONCE = (0.9, 1.1)
 
 
 def _message(
-    host: HostActivity, account: StepAccount | None, outer: _Outer | None, idle_ms: float
+    host: HostActivity,
+    account: StepAccount | None,
+    outer: _Outer | None,
+    place: Place | None,
+    idle_ms: float,
 ) -> str:
     rows, step = list(host.calls.records()), host.step_time_ms
     is_eager = host.eager_ops >= sum(one.calls for one in rows)
     what = "ops" if is_eager else "jitted functions"
     again = ("" if account is None else _again(account)) or _often(rows)
+    if outer is not None:
+        again += f" {outer.said(step)}"
+    elif place is not None:
+        again += f" Most are handed over in {place.function} ({place.file}:{place.line})."
     return (
         f"{_where(rows, host, outer)}: {dispatched(host):.0f} {what} are dispatched from Python, "
         f"and for {idle_ms:.3g} of its {step:.3g} ms nothing is computed.{again}"
-        + ("" if outer is None else f" {outer.said(step)}")
     )
 
 
