@@ -84,7 +84,7 @@ class NativeLabels:
         labels: (name, type) of each.
         longest: Event row of the longest op of each, -1 none.
         are_ranges: Whether what has no other meaning are ranges that the program names.
-        has_ops: Whether there is more than calls of a device's runtime.
+        has_ops: Whether there is more than calls of a device's runtime or of the system.
     """
 
     labels: tuple[tuple[str, str], ...]
@@ -189,10 +189,12 @@ def _is_of_system(name: str) -> bool:
 
 
 def _has_ops(kind: U8, label: I64, labels: list[tuple[str, str]], *, are_ranges: bool) -> bool:
-    """Whether there is more than calls of a device's runtime, of whatever kind."""
+    """Whether there is more than calls of a device's runtime or of the operating system."""
     if are_ranges:
         return True
-    own = np.asarray([_DRIVER.match(name) is None for name, _ in labels] or [True])
+    own = np.asarray(
+        [_DRIVER.match(name) is None and not _is_of_system(name) for name, _ in labels] or [True]
+    )
     return bool((np.isin(kind, _OF_PROGRAM) & ((label < 0) | own[label])).any())
 
 
