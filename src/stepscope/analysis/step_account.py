@@ -225,11 +225,9 @@ class NeedlessGradients:
             first time that gradients were computed, or of the gradients that nothing uses.
         ops: How many of them, per step; or in how many parameters a backward pass ends.
         times: How often each is computed; 0 where none is.
-        updated: Of parameters, how many are updated; else 0.
-        is_all: Whether nothing computes a gradient.
-        longest: The op that most of their time is of.
-        function, file, line, caller: Where most of their time is called from; "" and None where
-            no line was recorded.
+        updated, is_all: Of parameters, how many are updated; whether nothing computes a gradient.
+        longest, function, file, line, caller: The op that most of their time is of, and where most
+            is called from; "" and None where no line was recorded.
     """
 
     time_ms: float
@@ -360,9 +358,9 @@ def _needless(
     time = ms(found.time_ps) / count
     if isinstance(found, UnclaimedGradients):
         return NeedlessGradients(time, found.parameters, 0.0, found.op, *at, found.updated)
-    if isinstance(found, RepeatedGradients):
-        return NeedlessGradients(time, found.ops / count, found.times, found.op, *at)
-    return NeedlessGradients(time, found.ops / count, 0.0, found.op, *at, is_all=found.is_all)
+    times = found.times if isinstance(found, RepeatedGradients) else 0.0
+    is_all = isinstance(found, UnusedGraph) and found.is_all
+    return NeedlessGradients(time, found.ops / count, times, found.op, *at, is_all=is_all)
 
 
 def _mean_ps(found: Account) -> float:
