@@ -120,6 +120,8 @@ def _meanwhile(results: Results, idle_ms: float) -> PartRow | None:
 def _in_words(part: PartRow) -> str:
     what = f"{part.name} ops on the host" if part.kind == "op" else part.name or part.function
     at = f" at {part.file}:{part.line}" if part.file and part.line else ""
+    if not at and part.kind == "wait" and part.between:
+        at = f" {part.between}"
     return f" Most of it is {what}{at}, {part.time_ms:.3g} ms."
 
 
