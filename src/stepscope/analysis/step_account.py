@@ -425,7 +425,7 @@ def _part_row(
         "line": place[2] or None,
         "caller": caller,
         "between": between_of(one),
-        "made_of": made_of(one) + known.said_inside(first.name) + sites_of(host, found, one),
+        "made_of": made_of(one, host) + known.said_inside(first.name) + sites_of(host, found, one),
         "shapes": shapes(host, one),
         "through": through(one),
         "launched": launched,

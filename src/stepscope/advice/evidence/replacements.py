@@ -91,6 +91,11 @@ LARGER: Final = (
     "Let one call run several steps: [tensorflow: steps_per_execution in Keras | "
     "jax: a scan over batches | pytorch: a CUDA graph of several].",
 )
+#: For what one run of many has most of.
+AGAIN: Final = (
+    "Record again after some steps: a run that takes so much longer than the others also starts "
+    "the device, loads what it needs or chooses a kernel."
+)
 #: For values that the host reads.
 READ_LATER: Final = (
     "Keep sums and metrics on the device and read them every n-th step: each read waits for all "
