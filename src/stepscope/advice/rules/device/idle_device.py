@@ -42,7 +42,7 @@ _ADVICE = {
     "process on the device, or work that began before the recording.",
     "python": "Move Python out of the loop, or to another thread or process: host_activity lists "
     "its functions.",
-    "other": "Nothing is recorded on the host: mostly Python between the ops. Record it "
+    "other": "Nothing is recorded on the host: Python, or other code, between the ops. Record it "
     "([tensorflow: python_tracer_level=1 | jax: python_tracer_level=1 | pytorch: with_stack=True]) "
     "or move it out of the loop.",
 }
