@@ -376,11 +376,9 @@ def _explaining(
 def _explains(cause: Finding, symptom: Finding) -> bool:
     """Whether a finding of a cause accounts for a symptom: large enough, and believed enough.
 
-    A doubtful cause may still come before a symptom that is believed no more than itself. What only
-    informs is none, unless it is a part of the step, which ranks by its size.
+    A doubtful cause may still come before a symptom that is believed no more than itself.
     """
-    only_informs = cause.severity == "info" and "worth_ms" not in cause.measured
-    if only_informs or cause.confidence < min(_SURE_CAUSE, symptom.confidence):
+    if cause.severity == "info" or cause.confidence < min(_SURE_CAUSE, symptom.confidence):
         return False
     most, cost = cause.saving_high_ms, symptom.saving_ms
     return most is None or cost is None or most >= _EXPLAINS_FRAC * cost
