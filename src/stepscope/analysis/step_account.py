@@ -225,10 +225,9 @@ class NeedlessGradients:
             first time that gradients were computed, or of the gradients that nothing uses.
         ops: How many of them, per step; or in how many parameters a backward pass ends.
         times: How often each is computed; 0 where none is.
-        updated: Of parameters, how many are updated; else 0.
-        longest: The op that most of their time is of.
-        function, file, line, caller: Where most of their time is called from; "" and None where
-            no line was recorded.
+        updated, is_all: Of parameters, how many are updated; whether nothing computes a gradient.
+        longest, function, file, line, caller: The op that most of their time is of, and where most
+            is called from; "" and None where no line was recorded.
     """
 
     time_ms: float
@@ -240,6 +239,7 @@ class NeedlessGradients:
     line: int | None
     caller: str
     updated: float = 0.0
+    is_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,7 +360,8 @@ def _needless(
     if isinstance(found, UnclaimedGradients):
         return NeedlessGradients(time, found.parameters, 0.0, found.op, *at, found.updated)
     times = found.times if isinstance(found, RepeatedGradients) else 0.0
-    return NeedlessGradients(time, found.ops / count, times, found.op, *at)
+    is_all = isinstance(found, UnusedGraph) and found.is_all
+    return NeedlessGradients(time, found.ops / count, times, found.op, *at, is_all=is_all)
 
 
 def _mean_ps(found: Account) -> float:
@@ -424,7 +425,7 @@ def _part_row(
         "line": place[2] or None,
         "caller": caller,
         "between": between_of(one),
-        "made_of": made_of(one) + known.said_inside(first.name) + sites_of(host, found, one),
+        "made_of": made_of(one, host) + known.said_inside(first.name) + sites_of(host, found, one),
         "shapes": shapes(host, one),
         "through": through(one),
         "launched": launched,

@@ -6,8 +6,11 @@ import pytest
 
 from stepscope.registry import Silence
 from tests.labelled.synthetic import GOOD, GOOD_TPU, WAIT, layers, tpu_ops
+from tests.profiles import space
 from tests.profiles.loops import Kernel, copy_to_device, copy_to_host
+from tests.profiles.model import EventLike, gpu, host, line, stream
 from tests.unit.advice.asking import ask
+from tests.unit.advice.test_host_side import asked
 
 PAGEABLE = copy_to_device(800, 8 << 20, memory="pageable", blocking=True)
 OFFLOAD = Kernel(
@@ -48,6 +51,26 @@ def test_results_fetched_each_step_are_copies_to_the_host() -> None:
     assert found.saving_ms == pytest.approx(0.6)
     assert "device to host most" in found.message
     assert "pageable" not in found.message
+
+
+def test_of_copies_both_ways_at_once_the_longer_is_named() -> None:
+    """30 ms to the device and 17 ms back, at the same time: the step has 30 ms of copies."""
+    steps: list[EventLike] = []
+    into: list[EventLike] = []
+    back: list[EventLike] = []
+    for step in range(6):
+        begin = 31_000.0 * step
+        steps.append(("train", begin, 31_000.0, {"step_num": step, "_r": 1}))
+        steps.append(("cuMemcpyHtoDAsync_v2", begin + 10, 5, {"correlation_id": 2 * step + 1}))
+        steps.append(("cuMemcpyDtoHAsync_v2", begin + 20, 5, {"correlation_id": 2 * step + 2}))
+        details = f"size:{1 << 28} dest:0 async:1"
+        to = {"correlation_id": 2 * step + 1, "memcpy_details": f"kind_src:pinned {details}"}
+        fro = {"correlation_id": 2 * step + 2, "memcpy_details": f"kind_src:device {details}"}
+        into.append(("MemcpyH2D", begin + 100, 30_000, to))
+        back.append(("MemcpyD2H", begin + 100, 17_000, fro))
+    device = gpu(0, stream(20, *into, content="MemcpyH2D"), stream(22, *back, content="MemcpyD2H"))
+    found = asked(space(host(line("python", *steps)), device)).finding("host-copies")
+    assert "host to device most (30 ms)" in found.message
 
 
 def test_compute_can_hide_no_more_than_it_lasts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.registry import Silence
 from tests.profiles import space
 from tests.profiles.model import EventLike, host, line
 from tests.unit.advice.asking import Asked
@@ -63,3 +64,25 @@ def test_the_function_that_hands_most_over_is_named_whatever_it_has_of_the_step(
     found = asked(space(host(line("python", *events)))).finding("eager-execution")
     assert found.message.endswith(" Most are handed over in words (text.py:12)."), found.message
     assert found.place is not None and found.place.function == "words"
+
+
+def few(*names: str) -> Asked:
+    """Steps of 1 ms that hand over ten jitted functions of 80 µs, one after the other."""
+    events: list[EventLike] = []
+    for step in range(4):
+        begin = step * 1000.0
+        events.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
+        events += [
+            (f"PjitFunction({name})", begin + 90.0 * at, 80.0) for at, name in enumerate(names)
+        ]
+    return asked(space(host(line("python", *events))))
+
+
+def test_ten_programs_of_one_op_each_are_no_compiled_step() -> None:
+    ops = ("add", "multiply", "exp", "sum", "mean", "sqrt", "sin", "cos", "tanh", "subtract")
+    found = few(*ops).finding("eager-execution")
+    assert found.message.startswith("The step runs op by op: 10 jitted functions")
+
+
+def test_ten_functions_that_somebody_compiled_are_no_eager_step() -> None:
+    few(*(f"layer_{at}" for at in range(10))).reason("eager-execution", Silence)

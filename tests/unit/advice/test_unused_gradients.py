@@ -50,6 +50,16 @@ def test_little_of_it_is_no_finding(found: NeedlessGradients | None) -> None:
     assert [one.outcome for one in advice.checked] == ["silent"]
 
 
+def test_where_nothing_is_trained_large_ops_lose_little() -> None:
+    """40 ops that take 6 ms note a gradient each; 4,000 ops of 1.5 µs do little besides."""
+    (found,) = told(replace(EVALUATE, is_all=True)).findings
+    assert found.saving_low_ms == pytest.approx(0.04)
+    assert found.saving_ms == pytest.approx(40 * 0.006 + 0.12)
+    assert found.saving_high_ms == pytest.approx(40 * 0.02 + 0.36)
+    (small,) = told(replace(EVALUATE, is_all=True, ops=4_000)).findings
+    assert (small.saving_ms, small.saving_high_ms) == pytest.approx((1.5, 3.6))
+
+
 def test_gradients_that_no_optimizer_takes_are_counted_and_placed() -> None:
     (found,) = told(None, TEACHER).findings
     assert "the gradients of 84 parameters, and the optimizers of the step update 42" in (

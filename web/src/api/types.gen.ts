@@ -523,6 +523,7 @@ export interface NeedlessGradients {
   readonly line: number | null;
   readonly caller: string;
   readonly updated: number | null;
+  readonly is_all: boolean;
 }
 
 /** Products with the same weights, whose rows grow from pass to pass of a model. */

@@ -428,7 +428,7 @@ def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
     elif account.has_events and not account.has_ops:
         message = (
             f"For {_share(part, account)} nothing was recorded{after}, and of the program nothing "
-            "but its calls of the device's runtime: no op, no range, no Python."
+            "but its calls of the device's runtime or the system: no op, no range, no Python."
         )
         actions = [*_RECORD_HOST, *actions]
     return PartWords(

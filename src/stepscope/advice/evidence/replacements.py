@@ -86,10 +86,15 @@ FEWER: Final = (
     "Make fewer, larger calls from Python: one op over all parameters or samples, not one each.",
 )
 LARGER: Final = (
-    "Double the batch and compare the time per sample: what the loop costs around the compiled "
-    "step is then paid half as often.",
+    "Double the batch and compare the time per sample: what the loop costs around the step's few "
+    "calls is then paid half as often.",
     "Let one call run several steps: [tensorflow: steps_per_execution in Keras | "
     "jax: a scan over batches | pytorch: a CUDA graph of several].",
+)
+#: For what one run of many has most of.
+AGAIN: Final = (
+    "Record again after some steps: a run that takes so much longer than the others also starts "
+    "the device, loads what it needs or chooses a kernel."
 )
 #: For values that the host reads.
 READ_LATER: Final = (

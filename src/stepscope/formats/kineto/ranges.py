@@ -25,6 +25,8 @@ _ASYNC_BEGINS, _ASYNC_ENDS = (ord("b"), ord("S")), (ord("e"), ord("F"))
 _ASYNC: Final = "async"
 #: The phases of begins and ends.
 RANGES: Final = (_BEGIN, _END, *_ASYNC_BEGINS, *_ASYNC_ENDS)
+#: Those of ranges that are on no thread.
+ASYNC: Final = (*_ASYNC_BEGINS, *_ASYNC_ENDS)
 
 
 class RangeEnds:

@@ -14,7 +14,7 @@ from stepscope.columns import coded, distinct_codes, one_of
 from stepscope.formats.kineto import categories
 from stepscope.formats.kineto.args import NONE, EventArgs
 from stepscope.formats.kineto.categories import KIND, OTHER
-from stepscope.formats.kineto.ranges import RANGES, SLICE, RangeEnds
+from stepscope.formats.kineto.ranges import ASYNC, RANGES, SLICE, RangeEnds
 from stepscope.formats.kineto.scan import HAS_DURATION, Scanned, scan
 from stepscope.formats.kineto.texts import whole
 from stepscope.formats.kineto.times import event_times
@@ -83,6 +83,7 @@ class _Reader:
         """All kinds of events."""
         columns, trace, has_start = self._scanned.columns, self._trace, self._times.has_start
         nameless = self._texts.find("")
+        self._name_numbers()
         RangeEnds(trace, columns, self._times, self._place_of, nameless).close()
         self._count_categories()
         phase = columns["phase"]
@@ -116,6 +117,19 @@ class _Reader:
         empty = (phase == 0) & (columns["flags"] == 0) & (columns["values"] == 0)
         empty &= (columns["name"] < 0) & (columns["pid"] < 0) & (columns["chain"] < 0)
         trace.lost += int((timed & ~good).sum() + ((phase == 0) & ~empty).sum()) - trace.untimed
+
+    def _name_numbers(self) -> None:
+        """Ranges on no thread whose name is only their number are called what they are of.
+
+        Servers write a range for each request: a thousand names say less than "resnet50".
+        """
+        columns = self._scanned.columns
+        name, category = columns["name"], columns["category"]
+        rows = np.flatnonzero(one_of(columns["phase"], ASYNC) & (name >= 0) & (category >= 0))
+        used = np.unique(name[rows]).tolist()
+        numbers = [number for number in used if self._texts.string(number).isdecimal()]
+        own = rows[np.isin(name[rows], numbers)]
+        name[own] = category[own]
 
     def _named(self) -> Bool:
         """Which events have a name: a string."""

@@ -329,6 +329,13 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
     if standard is not None:
         inside = (standard.group(1) or standard.group(2) or "").replace("\\", "/")
         return LIBRARY, inside.removesuffix(".py").removesuffix("/__init__").split("/")[0]
+    if path and not _ABSOLUTE.match(path) and "/" in path:
+        # Samplers' files are read from where Python looks for packages, as PyTorch writes them.
+        package = path.split("/")[0]
+        if _FRAMEWORKS.match(path):
+            return FRAMEWORK, package
+        if package in LIBRARY_PACKAGES or package in _PACKAGES.split("|"):
+            return LIBRARY, package
     if path:
         return OWN, ""
     file = file.replace("\\", "/")

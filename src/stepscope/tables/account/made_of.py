@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from stepscope.columns import pivot
 from stepscope.schema import names
@@ -10,9 +11,12 @@ from stepscope.tables.account.op_families import PRODUCTS, UNUSUAL
 from stepscope.tables.account.parts import Part
 from stepscope.tables.core.profile import Host
 
+#: What is said of a part of which one run has most.
+AT_ONCE: Final = "in one run"
 
-def made_of(one: Part) -> str:
-    """The largest owners of a part, with their shares of it."""
+
+def made_of(one: Part, host: Host | None = None) -> str:
+    """The largest owners of a part, with their shares of it, and whether one run has most of it."""
     total: dict[str, int] = {}
     for owner in one.owners:
         name = owner.said(brief(owner.name or owner.kind))
@@ -24,7 +28,24 @@ def made_of(one: Part) -> str:
     if one.kind == "line":
         return _calls_of_line(one)
     listed = sorted(total.items(), key=lambda item: -item[1])[:3]
-    return ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
+    said = ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
+    return said + ("" if host is None else _at_once(host, one))
+
+
+# One of so many runs or more has so much of the time of all: it does what the others need not.
+_RUNS, _MOST_FRAC = 5, 0.5
+
+
+def _at_once(host: Host, one: Part) -> str:
+    """How much of a part's largest op one run has, where several ran and that is most."""
+    event = one.first.event
+    if one.kind not in ("op", "framework") or event < 0 or not one.total_ps:
+        return ""
+    share = int(host.space.length_ps[event]) / one.total_ps
+    if not _MOST_FRAC <= share <= 1:
+        return ""
+    runs = int((host.space.events.metadata == host.space.events.metadata[event]).sum())
+    return f", {share:.0%} of it {AT_ONCE} of {runs:,}" if runs >= _RUNS else ""
 
 
 # Names of ops in models have the path of each layer; so much of the end tells them apart.

@@ -9,7 +9,7 @@ import numpy as np
 
 from stepscope.columns import among, distinct_keys, look_up, union_spans
 from stepscope.columns.nesting import Nesting
-from stepscope.columns.space import I32, I64, U8
+from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.account.moments import one_line
 from stepscope.tables.account.updates import marked_updates
@@ -36,6 +36,8 @@ KIND_NAMES = (
 )  # fmt: skip
 _OF_PROGRAM = (OP, INPUT, COMPILE, FRAME, DISPATCH, PART)
 
+# From so many ops on that lie in each other the outermost says little of what is waited for.
+_DEEP = 4
 _FRAME = re.compile(
     r"^(?:FunctionRun|EagerKernelExecute|KernelAndDeviceFunc::Run|TFE_Py_Execute\w*|EagerExecute|"
     r"EagerLocalExecute: __(?:inference|forward)|ExecutorState::Process|SessionRun|"
@@ -84,7 +86,7 @@ class NativeLabels:
         labels: (name, type) of each.
         longest: Event row of the longest op of each, -1 none.
         are_ranges: Whether what has no other meaning are ranges that the program names.
-        has_ops: Whether there is more than calls of a device's runtime.
+        has_ops: Whether there is more than calls of a device's runtime or of the system.
     """
 
     labels: tuple[tuple[str, str], ...]
@@ -189,10 +191,12 @@ def _is_of_system(name: str) -> bool:
 
 
 def _has_ops(kind: U8, label: I64, labels: list[tuple[str, str]], *, are_ranges: bool) -> bool:
-    """Whether there is more than calls of a device's runtime, of whatever kind."""
+    """Whether there is more than calls of a device's runtime or of the operating system."""
     if are_ranges:
         return True
-    own = np.asarray([_DRIVER.match(name) is None for name, _ in labels] or [True])
+    own = np.asarray(
+        [_DRIVER.match(name) is None and not _is_of_system(name) for name, _ in labels] or [True]
+    )
     return bool((np.isin(kind, _OF_PROGRAM) & ((label < 0) | own[label])).any())
 
 
@@ -231,8 +235,36 @@ def _within(nesting: Nesting, kind: U8, label: I64, labels: list[tuple[str, str]
         told = [(found[0][at], region_name(labels[found[1][at]][0])) for at in both[first].tolist()]
         found[0][both] = len(labels) + code
         labels += [(f"{labels[op][0]}, in {mark}" if op >= 0 else mark, "") for op, mark in told]
+    deep = _deep_op(nesting, named, kind, label, labels)
+    waits = np.flatnonzero((deep >= 0) & (found[0] >= 0))
+    if len(waits):
+        first, code = distinct_rows([found[0][waits], deep[waits]])
+        pairs = [(int(found[0][at]), int(deep[at])) for at in waits[first].tolist()]
+        found[0][waits] = len(labels) + code
+        labels += [(f"{labels[op][0]} (in {labels[inner][0]})", "") for op, inner in pairs]
     op_or_both: I32 = found[0].astype(np.int32)
     return op_or_both
+
+
+def _deep_op(
+    nesting: Nesting, named: Bool, kind: U8, label: I64, labels: list[tuple[str, str]]
+) -> I64:
+    """Label of the innermost op that people call around each wait, -1 none.
+
+    Only where ops lie deep in each other: what a product of a sparse matrix waits for is not the
+    product, but that its rows are put in order.
+    """
+    public = np.asarray(["/_" not in name for name, _ in labels] or [False])[label] & named
+    inner_op, count = np.where(public, label, -1), named.astype(np.int64)
+    around, depth = np.full(len(label), -1, dtype=np.int64), np.zeros(len(label), dtype=np.int64)
+    for level in range(1, int(nesting.depth.max(initial=0)) + 1):
+        inner = np.flatnonzero(nesting.depth == level)
+        parent = nesting.parent[inner].astype(np.int64)
+        around[inner], depth[inner] = inner_op[parent], count[parent]
+        inner_op[inner] = np.where(public[inner], label[inner], inner_op[parent])
+        count[inner] += count[parent]
+    deep: I64 = np.where((kind == WAIT) & (depth >= _DEEP), around, -1)
+    return deep
 
 
 def _in_updates(host: Host, rows: I64, kind: U8, label: I64, labels: list[tuple[str, str]]) -> I64:

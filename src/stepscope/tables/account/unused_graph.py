@@ -32,12 +32,14 @@ class UnusedGraph:
         ops: How many of them began in the steps, those within others included.
         op: Of which name most of their time is.
         place: The line of the program that most of their time is called from; None unknown.
+        is_all: Whether no gradient at all was computed: what was recorded only infers.
     """
 
     time_ps: int
     ops: int
     op: str
     place: CallSite | None
+    is_all: bool = False
 
 
 def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
@@ -58,7 +60,11 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
     if time == 0:
         return None
     return UnusedGraph(
-        time, len(begin), longest_name(host, rows, until - begin), place_of(found, *spans)
+        time,
+        len(begin),
+        longest_name(host, rows, until - begin),
+        place_of(found, *spans),
+        is_all=not numbered.backward.any(),
     )
 
 

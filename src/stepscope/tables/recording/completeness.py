@@ -17,7 +17,7 @@ from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.device.events import device_events
+from stepscope.tables.device.events import DeviceEvents, device_events
 from stepscope.tables.host.events import Work, timed_events
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.recording.damage import damage_of
@@ -153,11 +153,24 @@ def _starts_work(host: Host) -> Bool:
     return np.asarray(starts or [False], dtype=bool)
 
 
+def _runs_a_kernel(host: Host, found: DeviceEvents) -> Bool:
+    """Mask over ``Space.event_metadata``: calls that leave an event on a device, unless it is lost.
+
+    Copies and fills of no bytes, and copies from host to host, leave none; nor do the waits, notes
+    and ranges that recorders of other interfaces number. Old recordings name a launch after its
+    kernel.
+    """
+    names_ = host.space.event_metadata.name
+    kernels = {names_[one] for one in distinct(host.space.events.metadata[found.rows]).tolist()}
+    return entries_named(host, lambda name: "Launch" in name or name in kernels)
+
+
 def _launches(host: Host) -> list[Diagnostic]:
     """Kernels without a launch and launches without a kernel."""
     found = device_events(host)
     calls = launch_ids(host)
-    starts_work = _starts_work(host)[host.space.events.metadata[calls.rows]]
+    at = host.space.events.metadata[calls.rows]
+    starts_work = _starts_work(host)[at]
     launches = distinct(calls.values[starts_work])
     if not (found.work != Work.NOTHING).any():
         return _no_kernels(host, calls.rows)
@@ -165,6 +178,7 @@ def _launches(host: Host) -> list[Diagnostic]:
     if len(launches) == 0:
         return []
     orphans = int((~among(launches, kernels)).sum())
+    launches = distinct(calls.values[starts_work & _runs_a_kernel(host, found)[at]])
     lost = int((~among(kernels, launches)).sum())
     said = []
     if orphans > _MISSING_SHARE * len(kernels):

@@ -269,9 +269,14 @@ def _recorded_span(host: Host) -> tuple[int, int] | None:
         return None
     waits = waiting_names(host)[space.events.metadata[own[kept]]]
     first, last = _first_moment(host, waits, begin, end), int(end.max())
-    # An event that holds the recorder's start or stop (a frame of the program) ends with it.
-    edge = start[(start > first) & (finish >= last)]
-    last = min(last, int(edge[0])) if len(edge) else last
+    # An event that holds the recorder's start or stop (a frame of the program) begins or ends
+    # with it, as does what waits on another thread: nothing else ends before, or begins after.
+    on_device = np.isin(space.lines_of(own[kept]), device_lines(host))
+    held = finish[finish <= end.min()]
+    first = max(first, int(held[-1])) if len(held) else first
+    edge = start[(start > first) & ((finish >= last) | (start >= begin.max()))]
+    if len(edge):
+        last = min(last, max(int(edge[0]), int(end[on_device].max(initial=0))))
     return (first, last) if last > first else None
 
 

@@ -78,6 +78,26 @@ def test_ranges_on_no_thread_are_paired_by_category_and_id(tmp_path: Path) -> No
     assert any("Begins or ends" in one and one.endswith(": 1.") for one in space.warnings)
 
 
+def test_ranges_that_are_only_numbered_are_called_by_their_category(tmp_path: Path) -> None:
+    """A server that writes each request by its number; a thread's ranges keep their names."""
+    events = [
+        event("b", "1", 1, cat="resnet50", id="1"),
+        event("b", "2", 2, cat="resnet50", id="2"),
+        event("e", "1", 5, cat="resnet50", id="1"),
+        event("e", "2", 9, cat="resnet50", id="2"),
+        event("b", "3", 10, id="3"),
+        event("e", "3", 12, id="3"),
+        event("X", "7", 20, dur=5, cat="epoch"),
+    ]
+    space = opened(tmp_path, json.dumps(events))
+    assert [(one["name"], one["length"]) for one in shown(space)] == [
+        ("resnet50", 4_000),
+        ("resnet50", 7_000),
+        ("3", 2_000),
+        ("7", 5_000),
+    ]
+
+
 def test_begins_and_ends_nest_and_lone_ones_are_counted(tmp_path: Path) -> None:
     events = [
         event("B", "outer", 1),

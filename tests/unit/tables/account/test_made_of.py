@@ -115,3 +115,24 @@ def test_functions_that_jax_dispatches_say_more_than_their_instructions(
         one.said = lambda name: name
     part = SimpleNamespace(kind="eager", owners=(*named, *called), total_ps=1)
     assert made_of(part) == told  # type: ignore[arg-type]  # what is read of a part
+
+
+@pytest.mark.parametrize(
+    ("lengths", "told"),
+    [
+        # The first run chose a kernel; 900 of 940 µs.
+        ((900, 10, 10, 10, 10), "conv 100%, 96% of it in one run of 5"),
+        ((200, 200, 180, 220, 190), "conv 100%"),
+        # Of two runs one is always the longer.
+        ((900, 10), "conv 100%"),
+    ],
+)
+def test_where_one_run_of_several_has_most_it_is_said(lengths: tuple[int, ...], told: str) -> None:
+    runs = [Event("conv:Conv2D", 10 + 1000.0 * at, us) for at, us in enumerate(lengths)]
+    step = Event("train", 0, 1000.0 * len(lengths), {"step_num": 0, "_r": 1})
+    pool = line("tf_pool", *runs)
+    one = Host("h", decode(space(model_host(line("python", step), pool))))
+    found = account(one)
+    assert found is not None
+    (part,) = (part for part in parts(found) if part.kind == "op")
+    assert made_of(part, one) == told

@@ -201,3 +201,21 @@ def test_a_models_forward_is_the_programs_though_torch_calls_it() -> None:
         ("python", "train", ""): 4,
         ("unrecorded", "", ""): 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        ("torch/nn/modules/conv.py", FRAMEWORK),
+        ("numpy/linalg/_linalg.py", LIBRARY),
+        ("importlib/_bootstrap.py", LIBRARY),
+        ("my_model/torch/conv.py", OWN),
+        ("train.py", OWN),
+    ],
+)
+def test_sources_of_samplers_tell_by_their_first_folder_whose_they_are(
+    file: str, kind: int
+) -> None:
+    """py-spy's paths are read without what they say of the machine."""
+    named = _name(f"${file}:544 forward", f"{file}:544", frozenset(), False)
+    assert named.kind == kind

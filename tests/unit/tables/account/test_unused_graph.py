@@ -41,7 +41,7 @@ def test_a_number_that_no_gradient_carries_was_taken_for_nothing() -> None:
     graph = found("vvvff.bb..vvvff.bb..", v=(1, False), f=(2, False), b=(2, True), n=(3, False))
     assert graph is not None
     assert (graph.time_ps, graph.ops, graph.place) == (600_000_000, 6, None)
-    assert graph.op == "aten/v:v"
+    assert graph.op == "aten/v:v" and not graph.is_all
 
 
 def test_the_next_number_is_said_of_ops_that_take_none() -> None:
@@ -52,6 +52,7 @@ def test_the_next_number_is_said_of_ops_that_take_none() -> None:
 def test_inference_that_records_gradients_has_none_at_all() -> None:
     graph = found("vvww......vvww......", v=(1, False), w=(2, False))
     assert graph is not None and graph.time_ps == 400_000_000
+    assert graph.is_all
 
 
 def test_what_a_backward_pass_computes_again_is_used() -> None:

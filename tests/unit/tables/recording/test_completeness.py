@@ -61,6 +61,20 @@ def test_calls_that_start_nothing_are_no_launches_without_a_kernel() -> None:
     assert "launches-without-kernel" not in slugs
 
 
+def test_fills_of_nothing_and_calls_of_other_interfaces_lose_no_kernel() -> None:
+    """They are numbered as launches are, and leave nothing on a device."""
+    calls = ["cudaMemsetAsync", "cudaMemcpyAsync", "recordEvent", "gif_merge"]
+    none = [Event(calls[i % 4], 10 * i + 5, 2, {"correlation_id": 100 + i}) for i in range(40)]
+    launches = [Event("cudaLaunchKernel", 10 * i, 2, {"correlation_id": i}) for i in range(40)]
+    kernels = [Event("k", 10 * i + 3, 5, {"correlation_id": i}) for i in range(40)]
+    whole, slugs = check(space(host(line("python", *launches, *none)), gpu(0, stream(7, *kernels))))
+    assert whole.verdict == "complete" and "launches-without-kernel" not in slugs
+    _cut, slugs = check(
+        space(host(line("python", *launches, *none)), gpu(0, stream(7, *kernels[:30])))
+    )
+    assert "launches-without-kernel" in slugs
+
+
 def test_kernels_without_a_launch_do_not_spoil_the_verdict() -> None:
     launches = [Event("cuLaunchKernel", 10 * i, 2, {"correlation_id": i}) for i in range(20)]
     kernels = [Event("k", 10 * i + 5, 2, {"correlation_id": i}) for i in range(40)]

@@ -275,6 +275,21 @@ def test_lines_without_a_loop_give_the_window() -> None:
     assert found.markers.name == ["the recording"]
 
 
+def test_the_window_is_between_the_recorders_start_and_stop_that_frames_hold() -> None:
+    """A server's thread starts and stops the recorder itself, while another waits all the time."""
+    frames = [
+        Event("$core.py:9 handle", 0, 160),
+        Event("$profiler.py:10 start_trace", 5, 145),
+        Event("$core.py:20 get", 165, 800),
+        Event("$core.py:9 handle", 990, 1_010),
+        Event("$profiler.py:20 stop_trace", 1_000, 990),
+    ]
+    waits = line("other", Event("$queue.py:1 get", 0, 2_005), id=9)
+    found = steps_of(recorded(*frames, more=[waits]))
+    assert found.markers.is_window
+    assert found.duration_ps.tolist() == [850 * US]
+
+
 def test_the_window_leaves_out_what_was_not_recorded() -> None:
     events = [Event("load", 0, 2_000_000), Event("save", 9_000_000, 1_000_000)]
     found = steps_of(recorded(*events, planes=[gaps([(3_000_000, 8_500_000)])]))

@@ -42,7 +42,7 @@ _ADVICE = {
     "process on the device, or work that began before the recording.",
     "python": "Move Python out of the loop, or to another thread or process: host_activity lists "
     "its functions.",
-    "other": "Nothing is recorded on the host: mostly Python between the ops. Record it "
+    "other": "Nothing is recorded on the host: Python, or other code, between the ops. Record it "
     "([tensorflow: python_tracer_level=1 | jax: python_tracer_level=1 | pytorch: with_stack=True]) "
     "or move it out of the loop.",
 }
@@ -120,6 +120,8 @@ def _meanwhile(results: Results, idle_ms: float) -> PartRow | None:
 def _in_words(part: PartRow) -> str:
     what = f"{part.name} ops on the host" if part.kind == "op" else part.name or part.function
     at = f" at {part.file}:{part.line}" if part.file and part.line else ""
+    if not at and part.kind == "wait" and part.between:
+        at = f" {part.between}"
     return f" Most of it is {what}{at}, {part.time_ms:.3g} ms."
 
 

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import BATCHED
-from stepscope.advice.evidence.dispatches import MANY, dispatched
+from stepscope.advice.evidence.dispatches import MANY, dispatched, is_op, many
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, replayed_frac
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
-from stepscope.tables.steps.calls import is_single_op
 
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import CallRow, HostActivity
@@ -82,8 +81,9 @@ def _by_steps(
     framework = "" if overview is None else overview.environment.framework
     if framework in _MOST_MS:
         saving = min(saving, ops * _MOST_MS[framework])
-    if ops < MANY:
-        yield Silence(f"A step dispatches {ops:.0f} ops or compiled functions, below {MANY}.")
+    enough = many(host)
+    if ops < enough:
+        yield Silence(f"A step dispatches {ops:.0f} ops or compiled functions, below {enough}.")
         return
     if saving < EAGER_FRAC * step:
         yield Silence(
@@ -271,14 +271,12 @@ def _message(
 
 # A function of the program that each step calls so often is a loop of its own.
 _AGAIN = 1.5
-# Ops by the names that JAX itself has for them, which people give to functions as well.
-_OPS_OF_JAX = ("div", "mul", "neg", "sub")
 
 
 def _are_single_ops(calls: list[CallRow]) -> bool:
     """Whether ops are dispatched again and again, and no function that the program compiled."""
     often = [one.function for one in calls if one.calls >= _AGAIN]
-    return all(name in _OPS_OF_JAX or is_single_op(name) for name in often)
+    return all(map(is_op, often))
 
 
 def _where(calls: list[CallRow], host: HostActivity, outer: _Outer | None) -> str:

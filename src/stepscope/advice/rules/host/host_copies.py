@@ -27,7 +27,7 @@ from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_
 from stepscope.result import Finding, Ref
 
 if TYPE_CHECKING:
-    from stepscope.analysis.device_idle import CopyRow
+    from stepscope.analysis.device_idle import CopyRow, DeviceIdle
     from stepscope.analysis.memory_profile import MemoryProfile
 
 _WAYS = {"host_to_device": "host to device", "output": "device to host"}
@@ -49,7 +49,8 @@ def host_copies(results: Results) -> Iterator[Answer]:
     if total < NEGLIGIBLE_FRAC * step:
         yield Silence(f"Copies that nothing hides cost {total / step:.1%} of the step.")
         return
-    way = max(exposed, key=lambda name: exposed[name])
+    most = _most(idle, exposed)
+    way = max(most, key=lambda name: most[name])
     copies = [row for row in idle.copies.records() if row.direction == _WAYS[way]]
     place, line = place_of(results.optional.step_account, "copy")
     offloaded, ops = host_memory_ops(results.optional.hlo_stats)
@@ -66,7 +67,7 @@ def host_copies(results: Results) -> Iterator[Answer]:
         saving_high_ms=total,
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"Copies between host and device take {total:.3g} ms of each {step:.3g} ms step "
-        f"with nothing beside them, {_WAYS[way]} most ({exposed[way]:.3g} ms)"
+        f"with nothing beside them, {_WAYS[way]} most ({most[way]:.3g} ms)"
         + "".join(f"; {fact}" for fact in _facts(copies, offloaded, room))
         + (f"; most below {line}" if line else "")
         + ".",
@@ -86,6 +87,21 @@ def host_copies(results: Results) -> Iterator[Answer]:
         actions=OFFLOAD_ACTIONS if offloaded else _ACTIONS[told],
         code=OFFLOAD_CODE if offloaded else _CODE[told],
     )
+
+
+def _most(idle: DeviceIdle, exposed: dict[str, float]) -> dict[str, float]:
+    """What each direction has of the time that nothing hides, in ms.
+
+    Where both are copied at once the breakdown gives that time to one of them, and how long each
+    takes by itself tells.
+    """
+    alone = dict.fromkeys(_WAYS, 0.0)
+    for row in idle.copies.records():
+        for way, name in _WAYS.items():
+            alone[way] += row.time_ms if row.direction == name else 0.0
+    total = sum(exposed.values())
+    is_both = sum(alone.values()) > (1 + NEGLIGIBLE_FRAC) * total and all(exposed.values())
+    return {way: min(time, total) for way, time in alone.items()} if is_both else exposed
 
 
 def _free_bytes(profile: MemoryProfile | None) -> int | None:

@@ -16,11 +16,11 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence import changes, compiled_words, layers, makers, part_words
-from stepscope.advice.evidence.dispatches import MANY, dispatched
+from stepscope.advice.evidence.dispatches import dispatched, many
 from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.evidence.input_stage import main_ops, said_ops
 from stepscope.advice.evidence.part_words import PartWords
-from stepscope.advice.evidence.replacements import instead_of, instead_within
+from stepscope.advice.evidence.replacements import AGAIN, instead_of, instead_within
 from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.evidence.waits_for_others import waits_for_others
@@ -28,6 +28,7 @@ from stepscope.advice.results import Results
 from stepscope.registry import Answer, ChangeClass, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
+from stepscope.tables.account.made_of import AT_ONCE
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.account.updates import is_update
 from stepscope.tables.recording.completeness import TRACED_CALLS
@@ -163,6 +164,8 @@ def largest_part(results: Results) -> Iterator[Answer]:
     for at, part in enumerate(ranked):
         if at < _MOST or part is largest:
             words = part_words.words(part, account, _compiled(part, results), is_compiled)
+            if AT_ONCE in part.made_of:
+                words = replace(words, actions=(AGAIN, *words.actions))
             if part.kind == "op" and more > 1:  # what it is called for is the smaller share
                 title = (
                     f"{part.name} and the runtime around it take {part.step_frac:.0%} of the step"
@@ -180,7 +183,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
 def _is_compiled(results: Results) -> bool:
     """Whether a step is known to hand over few ops or compiled functions."""
     host = results.optional.host_activity
-    return host is not None and host.step_count > 0 and 0 < dispatched(host) < MANY
+    return host is not None and host.step_count > 0 and 0 < dispatched(host) < many(host)
 
 
 def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
