@@ -414,6 +414,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
     parameters = environment(host).settings.get(names.PARAMETERS, "")
     owner = located(one, is_launched=bool(launched := launched_from(one)))
     place, caller = place_of(one, owner, known, lines := programs.lines_of(host, one))
+    sites, most = sites_of(host, one)
     return {
         "kind": one.kind,
         "name": one.name,
@@ -422,7 +423,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
         "line": place[2] or None,
         "caller": caller,
         "between": between_of(one),
-        "made_of": made_of(one) + known.said_inside(first.name) + sites_of(host, one),
+        "made_of": made_of(one) + known.said_inside(first.name) + sites,
         "shapes": shapes(host, one),
         "through": through(one),
         "launched": launched,
@@ -444,7 +445,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
         and (bool(known.line or lines) or (first.is_inline and bool(first.line))),
         "is_program": programs.is_program(one),
         "estimated": programs.said_lines(lines),
-        "mostly": programs.said_most(lines),
+        "mostly": programs.said_most(lines) or most,
         "is_apart": one.is_apart,
     }
 

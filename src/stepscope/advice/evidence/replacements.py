@@ -22,8 +22,14 @@ _ONE_HOT: Final = (
     "losses the indices."
 )
 _JOINED: Final = (
-    "Collect the pieces in a list and join them once, at the end, or write into an array of the "
-    "final size: joining in every step copies all that was joined before."
+    "If it appends to what was joined before (a history, a cache, results), collect the pieces in "
+    "a list and join them once, at the end: each time it copies all that is there. If not, have "
+    "the pieces written into one array from the start."
+)
+_JOINED_IN_LOOP: Final = (
+    "Write what each iteration makes into an array of the final size ([tensorflow: tf.TensorArray "
+    "| jax: what jax.lax.scan stacks | pytorch: a tensor made before the loop]): "
+    "joining in each iteration copies all that was joined before."
 )
 _LOOP: Final = (
     "Compute all iterations at once ([tensorflow: batched ops, tf.vectorized_map | jax: jax.vmap | "
@@ -145,6 +151,19 @@ _FAMILIES: Final = {
     _ON_HOST: "item",
 }
 _OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.split()}
+
+
+_LOOPS: Final = frozenset(_FAMILIES[_LOOP].split())
+
+
+def is_loop(family: str) -> bool:
+    """Whether ops of this family are loops in compiled programs."""
+    return family in _LOOPS
+
+
+def instead_in_loop(family: str) -> str:
+    """What to run instead of an op of this family in each iteration of a loop; "" unknown."""
+    return _JOINED_IN_LOOP if _OF.get(family) == _JOINED else ""
 
 
 def instead_of(family: str) -> str:

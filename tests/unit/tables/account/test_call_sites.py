@@ -19,7 +19,7 @@ FIRST: Frame = ("/home/me/hmc.py", 31, "leapfrog")
 SECOND: Frame = ("/home/me/hmc.py", 36, "leapfrog")
 
 
-def sites(first: list[Frame], second: list[Frame], thread: str) -> str:
+def sites(first: list[Frame], second: list[Frame], thread: str) -> tuple[str, str]:
     """Of the products of two steps of 1 ms: ``A`` comes from the first stack, ``B`` the other."""
     name = "jit(draw)/dot_general"
     entry = [
@@ -55,25 +55,27 @@ HALVES = "AAAABBBB..AAAABBBB.."
 
 
 def test_one_line_that_is_called_twice_has_two_callers() -> None:
-    told = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
+    told, most = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
+    assert most == "in energy (hmc.py:20)"
     assert told == "; called from hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
 
 
 def test_two_lines_are_named_themselves() -> None:
-    told = sites([FIRST], [SECOND], HALVES)
+    told, most = sites([FIRST], [SECOND], HALVES)
+    assert most == ""  # half of it each
     assert told == "; at hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "thread"),
+    ("first", "second", "thread", "most"),
     [
-        ([ENERGY, FIRST], [ENERGY, FIRST], HALVES),
-        ([FIRST], [SECOND], "AAAAAAAB..AAAAAAAB.."),
-        ([], [], HALVES),
+        ([ENERGY, FIRST], [ENERGY, FIRST], HALVES, "in energy (hmc.py:20)"),
+        ([FIRST], [SECOND], "AAAAAAAB..AAAAAAAB..", "88% of it in leapfrog (hmc.py:31)"),
+        ([], [], HALVES, ""),
     ],
     ids=["one place", "one has nearly all", "nothing known"],
 )
 def test_where_one_place_says_it_all_no_more_is_said(
-    first: list[Frame], second: list[Frame], thread: str
+    first: list[Frame], second: list[Frame], thread: str, most: str
 ) -> None:
-    assert sites(first, second, thread) == ""
+    assert sites(first, second, thread) == ("", most)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.advice.evidence.changes import REMOVED
-from stepscope.advice.evidence.part_words import at
+from stepscope.advice.evidence.part_facts import at
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
