@@ -33,7 +33,12 @@ def test_a_sentence_has_no_folders_the_place_does() -> None:
 
 
 def test_places_that_are_listed_are_not_said_again() -> None:
-    where = {"file": FILE, "line": 44, "is_source": True, "caller": "train.py:9 main"}
+    where: dict[str, Any] = {
+        "file": FILE,
+        "line": 44,
+        "is_source": True,
+        "caller": "train.py:9 main",
+    }
     listed = said(made_of="mm 100%; at model.py:44 forward 70%, model.py:50 forward 30%", **where)
     assert "comes from" not in listed.message
     called = said(made_of="mm 100%; called from train.py:9 main 70%, train.py:12 main 30%", **where)
