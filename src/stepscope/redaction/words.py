@@ -67,28 +67,28 @@ futures fw fwd fwdbwd fx gammabeta garbage gather gathers gb gbit gbs gc ge geck
 gemv general generat generate generated generation generator generic genexpr geqrf gesdd gesvd get
 getitem getlimits getrf gets gfx gh gi gigabytes git given global gloo glow glu gmma gone gpu grad
 gradient gradientdescent gradients grain graph graphlaunch graphs grd greater green grew grid
-group grouped groupnorm groups grows gru gt gtcx gz gzip had half hand handle handler hardsigmoid
-hardswish hardtanh hardware has hash hashable have hbm hbmc header heap heevd held helper helpers
-hgemm hi hidden high hijax hip histogram histograms history hl hlo hmma hn hnr hold holder holds
-hopper host hostname hosts hot hpu hroni hsa hsh hss hto htod hub hz ias ib ici icr id ident
-identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image imageio images immutable
-imperative impl implicit impls import imported importer imread in included index indexed indexing
-indices inductor inf infeed inference inferred infinity info ing init initializers inner inplace
-input inputs insertion inside inspect inspector instance instant instinct instruction instructions
-instrumentation int integer integrate intel interface interleave intermediate internal
-interpolation interpreter interrupt interval into introspect inv invalid inverse inverting io
-ioctl iota iotools ipl ipython ir is isa isinf isnan issue it item iter iteration iterator its
-itself jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kbit kd kepler kept keras
-kern kernel kernels key keys keyword kfd ki kind kineto known kv kwargs label labels lacks lamb
-lambda lane lapack large larger late launch launched launches launching lax layer layers layout
-lazy ldidt lds ldsb le leading leaky leave left legacy length lerp less level levels lfs lgamma
-lhs lib library librosa lifetimes lift lightning like likely limit linalg line linear linearize
-lines links lion list listen listener lists lite literal literals little lj ll lmr load loader
-loading loads loat local locals location lock log logger loggers logging logical logistic logit
-logsumexp long longer longest looks lookup loop loss lossy lost lovelace low lower lowering lru
-lstm lt lu main major make makes making malloc managed manager mangled manip many map mark marked
-marker markers marks masked mat matched math matmul matpush matrix max maximum maxwell mb mbit
-mean means measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh
+group grouped groupnorm groups grows gru gt gtcx gz gzip had half hand handle handler hard
+hardsigmoid hardswish hardtanh hardware has hash hashable have hbm hbmc header heap heevd held
+helper helpers hgemm hi hidden high hijax hip histogram histograms history hl hlo hmma hn hnr hold
+holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss hto htod hub hz ias ib ici icr
+id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image imageio images
+immutable imperative impl implicit impls import imported importer imread in included index indexed
+indexing indices inductor inf infeed inference inferred infinity info ing init initializers inner
+inplace input inputs insertion inside inspect inspector instance instant instinct instruction
+instructions instrumentation int integer integrate intel interface interleave intermediate
+internal interpolation interpreter interrupt interval into introspect inv invalid inverse
+inverting io ioctl iota iotools ipl ipython ir is isa isinf isnan issue it item iter iteration
+iterator its itself jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kbit kd kepler
+kept keras kern kernel kernels key keys keyword kfd ki kind kineto known kv kwargs label labels
+lacks lamb lambda lane lapack large larger late launch launched launches launching lax layer
+layers layout lazy ldidt lds ldsb le leading leaky leave left legacy length lerp less level levels
+lfs lgamma lhs lib library librosa lifetimes lift lightning like likely limit linalg line linear
+linearize lines links lion list listen listener lists lite literal literals little lj ll lmr load
+loader loading loads loat local locals location lock log logger loggers logging logical logistic
+logit logsumexp long longer longest looks lookup loop loss lossy lost lovelace low lower lowering
+lru lstm lt lu main major make makes making malloc managed manager mangled manip many map mark
+marked marker markers marks masked mat matched math matmul matpush matrix max maximum maxwell mb
+mbit mean means measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh
 memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta metadata
 method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
 milliseconds min minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla
