@@ -37,12 +37,12 @@ concatenate concrete concurrent cond condition conditional config configuration 
 connect connection const constant constants constructors consume context contextlib contiguous
 contracting contractions control controls conv conversion convert convolution convolutions
 coordinate coordinates copies copy copydeviceto copying core corr correlation cos cosh cosine cost
-costs count counted counter counters cpp cpu cpy create created creation criterion critical crop
-cross cshuffle csv ct ctc ctx ctypes cu cub cublas cublaslt cuda cudnn cum cumlogsumexp cumprod
-cumsum cumulative cupti curand cusolver custom cut cutlass cv cversions cwise cycle cycles da
-damage damaged data database dataloader dataset datasets datasource db dcn dcudnn dd ddp
+costs count counted counter counters covers cpp cpu cpy create created creation criterion critical
+crop cross cshuffle csv ct ctc ctx ctypes cu cub cublas cublaslt cuda cudnn cum cumlogsumexp
+cumprod cumsum cumulative cupti curand cusolver custom cut cutlass cv cversions cwise cycle cycles
+da damage damaged data database dataloader dataset datasets datasource db dcn dcudnn dd ddp
 deallocation debug decode decoder decomposition decorate decorator deduplicated deep deeper def
-default defchararray defined delta deltas demanded demangled dense dependency deprecated
+default defchararray deferring defined delta deltas demanded demangled dense dependency deprecated
 deprecation deprecations deps depthwise dequeue derivatives derived desc descend description dest
 destination destroy destruction detach detail details dev device devices devicescan df dgrad
 diagnostic diagonal dict die differs diffusers digits dilate dilated dim dimension dimensions dims
@@ -58,39 +58,39 @@ exclusive exec executable execute executed execution executions executor exist e
 experimental expert expm exponential export exported expressions ext extdata extend extension
 external fadd false family fast faster fastparquet fault fb fbar fcompute fd fdw feature fecs
 fermi fetch fetches fewer ff ffi fft field fifo file filename files filesystem fill fillbuffer
-fillfunctor filter finding finished finite firefox first fit fixed flags flash flat flatten flax
-flexible flight flip float floor flops flow flush fmac fmha fmod fmul fn fnu fnuz folded fopen for
-foreach fork form format formats formatted formatting forward forwardprop found fourier fp fprop
-fr frac fragmentation frame frames framework free freq fresh from fromnumeric front frozen fsdp
-fsync ftrl full fullest fully fun func function functional functions functor fused fusion futex
-futures fw fwd fwdbwd fx gammabeta garbage gather gathers gb gbit gbs gc ge gecko geev gelu gemm
-gemv general generat generate generated generation generator generic genexpr geqrf gesdd gesvd get
-getitem getlimits getrf gets gfx gh gi gigabytes git given global gloo glow glu gmma gone gpu grad
-gradient gradientdescent gradients grain graph graphlaunch graphs grd greater green grew grid
-group grouped groupnorm groups grows gru gt gtcx gz gzip had half hand handle handler hard
-hardsigmoid hardswish hardtanh hardware has hash hashable have hbm hbmc header heap heevd held
-helper helpers hgemm hi hidden high hijax hip histogram histograms history hl hlo hmma hn hnr hold
-holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss hto htod hub hz ias ib ici icr
-id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image imageio images
-immutable imperative impl implicit impls import imported importer imread in included index indexed
-indexing indices inductor inf infeed inference inferred infinity info ing init initializers inner
-inplace input inputs insertion inside inspect inspector instance instant instinct instruction
-instructions instrumentation int integer integrate intel interface interleave intermediate
-internal interpolation interpreter interrupt interval into introspect inv invalid inverse
-inverting io ioctl iota iotools ipl ipython ir is isa isinf isnan issue it item iter iteration
-iterator its itself jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kbit kd kepler
-kept keras kern kernel kernels key keys keyword kfd ki kind kineto known kv kwargs label labels
-lacks lamb lambda lane lapack large larger late launch launched launches launching lax layer
-layers layout lazy ldidt lds ldsb le leading leaky leave left legacy length lerp less level levels
-lfs lgamma lhs lib library librosa lifetimes lift lightning like likely limit linalg line linear
-linearize lines links lion list listen listener lists lite literal literals little lj ll lmr load
-loader loading loads loat local locals location lock log logger loggers logging logical logistic
-logit logsumexp long longer longest looks lookup loop loss lossy lost lovelace low lower lowering
-lru lstm lt lu main major make makes making malloc managed manager mangled manip many map mark
-marked marker markers marks masked mat matched math matmul matpush matrix max maximum maxwell mb
-mbit mean means measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh
-memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta metadata
-method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
+fillfunctor filter filtered finding finished finite firefox first fit fixed flags flash flat
+flatten flax flexible flight flip float floor flops flow flush fmac fmha fmod fmul fn fnu fnuz
+folded fopen for foreach fork form format formats formatted formatting forward forwardprop found
+fourier fp fprop fr frac fragmentation frame frames framework free freq fresh from fromnumeric
+front frozen fsdp fsync ftrl full fullest fully fun func function functional functions functor
+fused fusion futex futures fw fwd fwdbwd fx gammabeta garbage gather gathers gb gbit gbs gc ge
+gecko geev gelu gemm gemv general generat generate generated generation generator generic genexpr
+geqrf gesdd gesvd get getitem getlimits getrf gets gfx gh gi gigabytes git given global gloo glow
+glu gmma gone gpu grad gradient gradientdescent gradients grain graph graphlaunch graphs grd
+greater green grew grid group grouped groupnorm groups grows gru gt gtcx gz gzip had half hand
+handle handler hard hardsigmoid hardswish hardtanh hardware has hash hashable have hbm hbmc header
+heap heevd held helper helpers hgemm hi hidden high hijax hip histogram histograms history hl hlo
+hmma hn hnr hold holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss hto htod hub hz
+ias ib ici icr id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image
+imageio images immutable imperative impl implicit impls import imported importer imread in
+included index indexed indexing indices inductor inf infeed inference inferred infinity info ing
+init initializers inner inplace input inputs insertion inside inspect inspector instance instant
+instinct instruction instructions instrumentation int integer integrate intel interface interleave
+intermediate internal interpolation interpreter interrupt interval into introspect inv invalid
+inverse inverting io ioctl iota iotools ipl ipython ir is isa isinf isnan issue it item iter
+iteration iterator its itself jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kbit
+kd kepler kept keras kern kernel kernels key keys keyword kfd ki kind kineto known kv kwargs label
+labels lacks lamb lambda lane lapack large larger late launch launched launches launching lax
+layer layers layout lazy ldidt lds ldsb le leading leaky leave left legacy length lerp less level
+levels lfs lgamma lhs lib library librosa lifetimes lift lightning like likely limit linalg line
+linear linearize lines links lion list listen listener lists lite literal literals little lj ll
+lmr load loader loading loads loat local locals location lock log logger loggers logging logical
+logistic logit logsumexp long longer longest looks lookup loop loss lossy lost lovelace low lower
+lowering lru lstm lt lu main major make makes making malloc managed manager mangled manip many map
+mark marked marker markers marks masked mat matched math matmul matpush matrix max maximum maxwell
+mb mbit mean means measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh
+memcpyh memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta
+metadata method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
 milliseconds min minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla
 mlir mm mma mmap mode model module modules moe momentum more most mostly movedim mpi mps ms msccl
 mse msg mt mtia mul multi multiarray multiblock multihead multiply multiprocessing multiprocessor
@@ -121,14 +121,14 @@ read reader readers reading ready real rearranging reason rebatch receive recfun
 record recorded recorder recording recordings records recur recurrent recurs recv red redispatch
 reduce reduction reductions ref reference regex region registers registry regs regular relative
 release relu rem remainder remat rematted remote removed rendezvous repeat replace replayed
-replica replicated repr req requested reserved reshape resolve resource resources resp rest
-restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc
-rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx roll root rope
-rotary rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime same
-sample sampler samples sampling save saved saving say says sc scalar scalars scale scaled
-scalepackedtensor scan scankernel scanner scatter sched schema scimath scope scr scratch script
-scs sct sctc sctd scudnn sdca sdcz sdk sdpa second seconds section seed seek segment segmented
-segments select selector selectors self selu sem send sentence seq sequence sequencer
+replica replicated repr req requested reraise reserved reshape resolve resource resources resp
+rest restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv
+ro roc rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx roll
+root rope rotary rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs
+runtime same sample sampler samples sampling save saved saving say says sc scalar scalars scale
+scaled scalepackedtensor scan scankernel scanner scatter sched schema scimath scope scr scratch
+script scs sct sctc sctd scudnn sdca sdcz sdk sdpa second seconds section seed seek segment
+segmented segments select selector selectors self selu sem send sentence seq sequence sequencer
 serialization serve service serving session set setlimit setops sets setting sgd sgemm sgpr shape
 shapes shard sharded sharding shardings share shared sheet shift shm shmem short shot should shown
 shuffle side sig sigmoid sign signed significant silu simd simds sin since sine single singular

@@ -252,7 +252,9 @@ def test_a_rule_that_only_informs_does_not_claim_a_part(severity: Severity, says
 
 def test_compiling_names_the_function_and_alarms_where_it_happens_again() -> None:
     calls = {"update": 0.5, "train_step": 4.0}
-    rows = [SimpleNamespace(function=one, built=0.9, build_ms=ms) for one, ms in calls.items()]
+    rows = [
+        SimpleNamespace(function=one, built=0.9, build_ms=ms, traces=0) for one, ms in calls.items()
+    ]
     host = SimpleNamespace(calls=SimpleNamespace(records=lambda: rows), step_count=0)
     row = part(kind="compile", name="Compile", function="", time_ms=5.0)
     # One step that compiles warms up if it is the first; a later one has done so already.
@@ -426,7 +428,7 @@ def test_of_a_compiled_function_without_its_ops_it_is_told_that_they_are_missing
 def test_a_step_that_is_compiled_already_is_not_told_to_be_compiled(
     calls: float, says: str
 ) -> None:
-    row = SimpleNamespace(function="step", calls=calls, built=0.0, build_ms=0.0)
+    row = SimpleNamespace(function="step", calls=calls, built=0.0, build_ms=0.0, traces=0)
     host = SimpleNamespace(
         calls=SimpleNamespace(records=lambda: [row]), step_count=8, eager_ops=0.0
     )

@@ -120,6 +120,7 @@ def stage_finding(
     saving_ms: float,
     message: str,
     *,
+    title: str = "",
     confidence: float,
     actions: tuple[str, ...],
     code: str,
@@ -136,6 +137,7 @@ def stage_finding(
         saving_ms=saving_ms,
         saving_high_ms=max(found.wait_ms, saving_ms),
         confidence=confidence,
+        title=title,
         message=message + (f" Its function mostly runs {found.op}." if found.op else ""),
         measured={
             "iterator": stage.long_name,

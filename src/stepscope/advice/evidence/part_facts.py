@@ -33,6 +33,30 @@ class PartWords:
     find: str = ""
 
 
+_NOT_THE_LOOP = "the recording covers a phase that is not the loop"
+_NEEDED = f"It is what the loop is for, or {_NOT_THE_LOOP}."
+_OPS_NEEDED = f"The ops are what the program is for (a model's products), or {_NOT_THE_LOOP}."
+_TRACED = (
+    "It is what the loop is for, or a tracer of Python's calls slows it down (a sampler does not)."
+)
+_WRONG = {
+    "op": _OPS_NEEDED,
+    "program": _OPS_NEEDED,
+    "python": _TRACED,
+    "library": _TRACED,
+    "input": "The recording covers only the start, while a buffer of the pipeline fills.",
+    "compile": "The recording covers the first steps, in which everything is compiled once.",
+    "wait": "What is waited for is needed in each step, and takes as long as it must.",
+    "framework": "The recording covers set-up or evaluation that the loop does not repeat.",
+    "unrecorded": "The program waits there on purpose: a pause, a server that nobody asks.",
+}
+
+
+def wrong_when(part: PartRow) -> str:
+    """When not to believe that a change to a part would help."""
+    return _WRONG.get(part.kind, _NEEDED)
+
+
 def share(part: PartRow, account: StepAccount) -> str:
     """Its time and what it is a share of: "3.2 of each 8.1 ms step (40%)"."""
     if account.is_window:

@@ -40,6 +40,12 @@ if TYPE_CHECKING:
 
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
+# Calls of a library's functions by Python, outside of what is compiled.
+_OF_PYTHON = re.compile(r"^jax\.(?:numpy|lax|Array)\b")
+_OUTSIDE = (
+    "{} and its like are called outside of the compiled function, each by itself: move them into "
+    "it, or make what they make once, before the loop."
+)
 # Calls that make tensors of what Python has.
 _CONVERTS = re.compile(r"(?:^|\.)(?:constant|convert_to_tensor|(?:as)?array|(?:as_)?tensor)$")
 # Calls that give the program a value of the device's, and wait until it is computed.
@@ -254,6 +260,8 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = F
         )
     if reads := instead_of_reads(part.made_of):
         actions = (reads, *actions[1:])
+    elif actions is LARGER and _OF_PYTHON.search(part.first):
+        actions = (_OUTSIDE.format(part.first),)
     return PartWords(
         f"Handing work over to the runtime takes {part.step_frac:.0%} of the step",
         message,

@@ -94,7 +94,8 @@ FEWER: Final = (
 LARGER: Final = (
     "Double the batch and compare the time per sample: what the loop costs around the compiled "
     "step is then paid half as often.",
-    "Let one call run several steps: [tensorflow: steps_per_execution in Keras | "
+    "Let one call run several steps: [tensorflow: steps_per_execution of Keras' "
+    "compile, or a loop over batches within the tf.function | "
     "jax: a scan over batches | pytorch: a CUDA graph of several].",
 )
 #: For values that the host reads.

@@ -201,3 +201,19 @@ def test_a_models_forward_is_the_programs_though_torch_calls_it() -> None:
         ("python", "train", ""): 4,
         ("unrecorded", "", ""): 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("said", "public"),
+    [
+        ("$fromnumeric.py:2250 sum", "numpy.sum"),
+        ("$arrayprint.py:600 array2string", "numpy.array2string"),
+        ("$lax_numpy.py:5000 eye", "jax.numpy.eye"),
+        ("$array_methods.py:585 deferring_binary_op", "jax.Array's arithmetic"),
+        ("$fromnumeric.py:66 _wrapreduction", "fromnumeric._wrapreduction"),
+        ("$queue.py:154 get", "queue.get"),
+    ],
+)
+def test_a_librarys_call_is_named_as_people_import_it(said: str, public: str) -> None:
+    """Tracers write the file alone, whose name nobody knows."""
+    assert _name(said, "", frozenset(), has_folders=False).public == public

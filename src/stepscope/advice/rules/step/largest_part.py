@@ -19,7 +19,7 @@ from stepscope.advice.evidence import changes, part_words
 from stepscope.advice.evidence.compiled_words import most_of_it
 from stepscope.advice.evidence.dispatches import MANY, dispatched
 from stepscope.advice.evidence.op_words import instead_for
-from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords
+from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wrong_when
 from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.evidence.waits_for_others import waits_for_others
@@ -60,6 +60,8 @@ _OF_CALLS = ("op", "framework", "program")
 _COMPILED = re.compile(r"(?:jit|pjit)\((\w+)\)/")
 # What the runtime takes around ops is worth a sentence from this share of the step on.
 _WORD_FRAC = 0.05
+# A graph that TensorFlow has made of a function: each trace has a number of its own.
+_GRAPH = re.compile(r"__inference_(\w+)_(\d+)\b")
 # Where the runtime takes longer than the ops that it runs.
 _MOSTLY_RUNTIME = ": waiting for a free core, or starting many small ops"
 # What needs the interpreter's lock.
@@ -149,6 +151,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         and part.name not in _UNKNOWN_OPS
         and part.step_frac >= known * (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
         and part.step_frac >= _LEAST_FRAC
+        and not _is_of_traces(part, results)
     ]
     if not shown:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
@@ -170,6 +173,19 @@ def largest_part(results: Results) -> Iterator[Answer]:
             found = _finding(part, account, words, stage, _hope(part, more))
             several = _functions(part, account, results, more)
             yield _of_several(found, several, account.step_time_ms) if several else found
+
+
+def _is_of_traces(part: PartRow, results: Results) -> bool:
+    """Whether it is the first runs of graphs that a function is traced to again and again.
+
+    What tracing costs has them in it: they end with it, and with nothing else.
+    """
+    host = results.optional.host_activity
+    if part.kind != "framework" or host is None:
+        return False
+    again = {one.function for one in host.calls.records() if one.traces and one.built > 0}
+    graphs = {(name, number) for name, number in _GRAPH.findall(part.made_of) if name in again}
+    return len(graphs) > 1
 
 
 def _is_compiled(results: Results) -> bool:
@@ -250,6 +266,7 @@ def _finding(
         },
         evidence=_evidence(part, words),
         actions=words.actions,
+        wrong_when=wrong_when(part),
     )
     if not _is_all_there_is(part, account):
         return found
