@@ -1,4 +1,4 @@
-"""What is said of ops: where they come from, once, and only what would help."""
+"""Ops: where they come from, once, and only what would help."""
 
 from __future__ import annotations
 

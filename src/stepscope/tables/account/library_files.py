@@ -134,7 +134,7 @@ def public_name(stem: str, function: str) -> str:
     """
     own = ".".join(filter(None, (stem, function)))
     module = _MODULES.get(stem, stem)
-    # What a module keeps for itself is no name of its.
+    # What a module keeps for itself nobody imports.
     module = stem if function.startswith("_") else module
     return _SAID.get(own, ".".join(filter(None, (module, function))))
 

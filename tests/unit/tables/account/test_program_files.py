@@ -215,5 +215,5 @@ def test_a_models_forward_is_the_programs_though_torch_calls_it() -> None:
     ],
 )
 def test_a_librarys_call_is_named_as_people_import_it(said: str, public: str) -> None:
-    """Tracers write the file alone, whose name nobody knows."""
+    """Tracers write the file alone, which is an internal one."""
     assert _name(said, "", frozenset(), has_folders=False).public == public

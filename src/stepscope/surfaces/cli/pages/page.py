@@ -81,7 +81,7 @@ class Page:
         """Add words, wrapped to the page; ``lead`` comes before the first line, ``tail`` last."""
         room = max((self.width or 10_000) - indent - width(lead), 20)
         lines = _wrapped(f"{text} {tail[0]}", room)
-        # The tail is one word: it stands at the end of the last line.
+        # The tail is one word, and ends the last line.
         lines[-1] = lines[-1][: len(lines[-1]) - len(tail[0])]
         for at, words in enumerate(lines):
             before = lead if at == 0 else " " * width(lead)
