@@ -70,7 +70,7 @@ def test_a_function_stands_for_its_ops_with_their_lines() -> None:
         made_of=made_of,
     )  # fmt: skip
     found = first(account(whole, op("matmul", 3.0)))
-    assert found.title == "chamfer takes 60% of the step"
+    assert found.title == "chamfer (train.py:20) takes 60% of the step"
     assert "that chamfer (train.py:20), called from train.py:40 main runs" in found.message
     assert made_of in found.message
     assert found.place is not None and found.place.op == "aten/mul"

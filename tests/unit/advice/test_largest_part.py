@@ -356,7 +356,7 @@ def test_a_librarys_call_that_runs_the_ops_is_told_by_its_name() -> None:
         through="copy.deepcopy",
     )  # fmt: skip
     found = first(account(row))
-    assert found.title == "copy.deepcopy in update takes 50% of the step"
+    assert found.title == "copy.deepcopy in update (train.py:12) takes 50% of the step"
     assert "calls copy.deepcopy, whose ops run one by one" in found.message
 
 
@@ -469,6 +469,9 @@ def test_a_rule_that_only_informs_leaves_the_largest_part_first() -> None:
 
 def test_the_models_own_function_ranks_as_its_ops_do() -> None:
     forward = part(kind="function", name="Net.forward", function="Net.forward", time_ms=6.0)
-    assert first(account(forward, part(time_ms=2.0))).title == "prepare takes 20% of the step"
+    assert (
+        first(account(forward, part(time_ms=2.0))).title
+        == "prepare (train.py:12) takes 20% of the step"
+    )
     other = part(kind="function", name="validate", function="validate", time_ms=6.0)
     assert first(account(other, part(time_ms=2.0))).title == "validate takes 60% of the step"

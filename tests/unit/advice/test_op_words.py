@@ -84,3 +84,17 @@ def test_nothing_is_said_of_ops_that_were_not_recorded() -> None:
 def test_short_steps_are_told_in_microseconds() -> None:
     short = replace(account(op("matmul", 0.3, step_frac=0.6)), step_time_ms=0.5)
     assert "take 300 of each 500 µs step (60%)" in first(short).message
+
+
+@pytest.mark.parametrize(
+    ("family", "says"),
+    [
+        ("log_softmax_backward_data", "log_softmax's gradient (log_softmax_backward_data) takes"),
+        ("native_layer_norm_backward", "layer_norm's gradient (native_layer_norm_backward) takes"),
+        ("weight_norm_interface", "weight_norm (weight_norm_interface) takes"),
+        ("clamp_min", "clamp_min (as in relu) takes"),
+        ("matmul", "matmul takes"),
+    ],
+)
+def test_a_title_has_the_name_that_programs_call_an_op_by(family: str, says: str) -> None:
+    assert said(family).title.startswith(says)

@@ -154,4 +154,20 @@ def _ops_take(part: PartRow) -> str:
         return f"{inner} in a loop of the compiled program takes"
     if is_loop(part.name):
         return f"A loop of the compiled program ({part.name}) takes"
-    return f"{part.name} without gradients takes" if part.is_apart else f"{part.name} takes"
+    name = people_say(part.name)
+    return f"{name} without gradients takes" if part.is_apart else f"{name} takes"
+
+
+# What a framework calls an op within itself: another op's gradient, the inside of a public one.
+_GRADIENT_OF = re.compile(r"^(?:native_)?(\w+?)_backward(?:_data)?$")
+_INSIDE = re.compile(r"^native_|_interface$|_impl$")
+_PUBLIC = {"clamp_min": "clamp_min (as in relu)"}
+
+
+def people_say(family: str) -> str:
+    """A family of ops by the name that programs call it by: "layer_norm" of native_layer_norm."""
+    if found := _GRADIENT_OF.match(family):
+        inside = found[1]
+        return f"{_INSIDE.sub('', inside)}'s gradient ({family})"
+    plain = _INSIDE.sub("", family)
+    return _PUBLIC.get(family, plain if plain == family else f"{plain} ({family})")

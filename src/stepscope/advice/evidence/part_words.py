@@ -102,7 +102,7 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
         + "."
     )
     return PartWords(
-        f"{what} takes {part.step_frac:.0%} of the step",
+        f"{what}{at(part)} takes {part.step_frac:.0%} of the step",
         message,
         (
             settle,
@@ -150,7 +150,7 @@ def _eager(part: PartRow, account: StepAccount) -> PartWords:
         runs = f"calls {part.through}, whose ops run one by one and take"
     message = f"{where} {runs} {share(part, account)}: {part.made_of}. {facts}".strip()
     what = f"{name}{at(part)}" if name else "that loop"
-    title = f"{part.through} in {name}" if part.through else name
+    title = (f"{part.through} in {name}" if part.through else name) + at(part) * bool(name)
     return PartWords(
         f"{title or 'A loop around ops'} takes {part.step_frac:.0%} of the step",
         message,
@@ -186,7 +186,7 @@ def _function(part: PartRow, account: StepAccount) -> PartWords:
         f"{share(part, account)}: {part.made_of}. {' '.join(unusual(part))}"
     ).strip()
     return PartWords(
-        f"{part.function} takes {part.step_frac:.0%} of the step",
+        f"{part.function}{at(part)} takes {part.step_frac:.0%} of the step",
         message,
         (
             _SMALLER
@@ -208,7 +208,7 @@ def _line(part: PartRow, account: StepAccount) -> PartWords:
         f"{share(part, account)}: {part.made_of}. {' '.join(unusual(part))}"
     ).strip()
     return PartWords(
-        f"One line of {part.function} takes {part.step_frac:.0%} of the step",
+        f"One line of {part.function}{at(part)} takes {part.step_frac:.0%} of the step",
         message,
         (instead_of_line(part.made_of), KEEP_NEEDED),
         part.op,

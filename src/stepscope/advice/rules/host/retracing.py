@@ -117,7 +117,7 @@ def _told(worst: CallRow) -> _Told:
             "its calls, each time for the first time.",
             (_ONCE_ONLY,),
             _CODE_ONCE,
-            f"{name} is made again and traced in {_often(share)}",
+            f"{name} is made and traced again in {_often(share)}",
         )
     return _Told(
         f"tf.function {name!r} is retraced in {share:.0%} of its calls ({worst.traces} traces so "
