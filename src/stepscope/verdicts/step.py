@@ -115,10 +115,12 @@ def _headline(verdict: StepVerdict) -> str:
         compute, rest = breakdown["host_compute"] / step, breakdown["other"] / step
         if rest > compute:
             return (
-                f"Nothing that was recorded ran in {rest:.0%} {each}: Python, waiting, or work no "
-                f"recorder saw. Ops on the CPU take {compute:.0%}."
+                f"No op ran in {rest:.0%} {each}: Python, waiting, or work no recorder saw. "
+                f"Ops and the framework take {compute:.0%}."
             )
-        return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _second(verdict)
+        return f"Bound by the CPU: ops and the framework take {compute:.0%} {each}." + _second(
+            verdict
+        )
     if bound_by == "host" and not verdict.has_host:
         return (
             f"The device runs nothing for {share:.0%} {each}; the host was not recorded, so the "

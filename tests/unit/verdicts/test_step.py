@@ -53,7 +53,8 @@ def test_input_that_is_not_the_limit_is_noted_when_it_costs_enough() -> None:
     parts = dict.fromkeys(PARTS, 0.0) | {"host_compute": 18.0, "input": 2.0}
     on_cpu = replace(INPUT, bound_by="host", share_frac=0.9, breakdown_ms=parts)
     assert headline(on_cpu) == (
-        "Bound by compute on the CPU: ops take 90% of each 20 ms step. Input costs 10% as well."
+        "Bound by the CPU: ops and the framework take 90% of each 20 ms step. "
+        "Input costs 10% as well."
     )
 
 
