@@ -247,6 +247,12 @@ def next_steps(verdict: StepVerdict, framework: str = "") -> tuple[str, ...]:
     if verdict.bound_by == "host" and not verdict.has_host:
         advice = ["Record the host, too: what launches work shows why the device waits."]
     elif verdict.bound_by == "host" and not verdict.has_device:
+        parts = verdict.breakdown_ms
+        if parts["other"] > parts["host_compute"]:
+            advice[0] = (
+                "Open step_account: what ran, or was waited for, while no op did, as far as it "
+                "was recorded."
+            )
         advice[1] = "This run used no accelerator: the CPU's ops are the device work."
     if verdict.steps and not verdict.is_marked:
         advice.append("Steps were not marked; mark them for exact step times.")

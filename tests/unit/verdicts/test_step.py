@@ -165,3 +165,12 @@ def test_each_framework_reads_its_own_calls(
     assert own in said and not any(other in said for other in others)
     # Where it is unknown, each is named.
     assert all(one in " ".join(next_steps(launching)) for one in (own, *others))
+
+
+def test_where_mostly_no_op_ran_the_ops_are_not_where_to_look() -> None:
+    parts = dict.fromkeys(PARTS, 0.0) | {"host_compute": 5.0, "other": 15.0}
+    python = replace(INPUT, bound_by="host", share_frac=1.0, breakdown_ms=parts)
+    assert headline(python).startswith("No op ran in 75% of each 20 ms step: Python, waiting")
+    assert "step_account" in next_steps(python)[0]
+    computing = replace(python, breakdown_ms=parts | {"host_compute": 15.0, "other": 5.0})
+    assert "framework_op_stats" in next_steps(computing)[0]
