@@ -80,7 +80,7 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
     typed = f" in {part.data_type}" if part.data_type in DOUBLE else ""
     # A device's work falls into as many pieces as the host's thread moves on: no count of runs.
     many = part.stretches >= MANY_STRETCHES and not part.launched
-    stretches = f" in {part.stretches:.0f} stretches" if many else ""
+    stretches = f" in {part.stretches:,.0f} stretches" if many else ""
     largest = f"; most in {part.made_of}" if part.made_of and part.made_of != part.name else ""
     largest += f"; its longest run works on {part.shapes}" if part.shapes else ""
     source = _source(part)

@@ -82,7 +82,7 @@ def _by_steps(
     if framework in _MOST_MS:
         saving = min(saving, ops * _MOST_MS[framework])
     if ops < MANY:
-        yield Silence(f"A step dispatches {ops:.0f} ops or compiled functions, below {MANY}.")
+        yield Silence(f"A step dispatches fewer than {MANY} ops or compiled functions: {ops:.0f}.")
         return
     if saving < EAGER_FRAC * step:
         yield Silence(

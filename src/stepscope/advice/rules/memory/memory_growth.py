@@ -52,7 +52,7 @@ def memory_growth(results: Results) -> Iterator[Answer]:
         most = max(map(len, series.values()), default=0)
         yield Unknown(
             f"No allocator reported its events in as many as {_FEWEST_STEPS} steps: "
-            + (f"they are in {most}; record more of them." if most else "there is none in any.")
+            + (f"they are in {most}; record more of them." if most else "they are in none.")
         )
         return
     rates = {memory: _rate(use) for memory, use in long.items()}

@@ -30,7 +30,7 @@ def growing_steps(results: Results) -> Iterator[Answer]:
         yield Unknown(f"Fewer than {_FEWEST_STEPS} steps with ops were recorded.")
         return
     if grows is None:
-        yield Silence("Some steps run no more ops than the one before.")
+        yield Silence("Not every step runs more ops than the one before.")
         return
     step = account.step_time_ms
     each = (grows.last_ops - grows.first_ops) / (account.step_count - 1)
