@@ -73,7 +73,7 @@ FACTS = (
         "python-in-pipeline",
         title="Python makes the elements",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
-        optional=("host_activity",),
+        optional=("host_activity", "step_account"),
         cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
@@ -111,6 +111,13 @@ FACTS = (
         needs=("overview_page", "tf_data_bottleneck_analysis"),
         cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
+    ),
+    RuleFacts(
+        "input-takes-cores",
+        title="Input takes cores from the step",
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        optional=("step_account",),
+        cause_of=("input-bound", "uneven-steps"),
     ),
     RuleFacts(
         "launch-bound",

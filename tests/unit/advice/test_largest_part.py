@@ -474,4 +474,7 @@ def test_the_models_own_function_ranks_as_its_ops_do() -> None:
         == "prepare (train.py:12) takes 20% of the step"
     )
     other = part(kind="function", name="validate", function="validate", time_ms=6.0)
-    assert first(account(other, part(time_ms=2.0))).title == "validate (train.py:12) takes 60% of the step"
+    assert (
+        first(account(other, part(time_ms=2.0))).title
+        == "validate (train.py:12) takes 60% of the step"
+    )

@@ -46,6 +46,7 @@ REPLACED: Final = ChangeClass(
     "another op, or a run of it outside the loop, does the same for next to nothing; at most "
     "its neighbours go with it",
 )
+FREED: Final = ChangeClass(0.5, "the step's ops get the cores that make batches now")
 UNSEEN: Final = ChangeClass(
     0.95, "most of what runs there is not needed; at best most of what surrounds it goes too", 0.7
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
-from stepscope.result import Finding, Ref
+from stepscope.result import Finding, Place, Ref
 
 if TYPE_CHECKING:
     from stepscope.analysis.tf_data_bottleneck_analysis import (
@@ -26,8 +26,9 @@ STARVED = ("input-bound", "uneven-steps")
 # Up to this time a call is mostly overhead of tf.data; this many of them make a batch expensive.
 CHEAP_US = 200.0
 MANY_CALLS = 16
-# An op is named where it has this share of what the functions run.
-_MAIN_FRAC = 0.5
+# So many ops are named, each with this share of what the functions run; fewer, where they have less
+# than half of it.
+_OPS, _OP_FRAC, _MAIN_FRAC = 3, 0.1, 0.5
 # Iterators that run a function of the program over elements.
 _HAS_FUNCTION = re.compile(r"Map|Filter|Interleave|Scan|Window")
 
@@ -42,8 +43,8 @@ class InputStage:
         stage: The bottleneck, as tf_data_bottleneck_analysis describes it.
         knobs: The changes that apply, by name; values are ms per step they are predicted to gain.
         path: Iterators from the program down to the bottleneck, without "Iterator::Root".
-        op: Type of the op that has most of the time of the functions that ran for pipelines; ""
-            where there is none, or no such function is the bottleneck.
+        ops: Types of the ops that have most of the time of the bottleneck's function, with their
+            shares of it; empty where none have, or whose ops were recorded is not known.
     """
 
     step_ms: float
@@ -51,7 +52,7 @@ class InputStage:
     stage: Bottleneck
     knobs: dict[str, float]
     path: tuple[str, ...]
-    op: str = ""
+    ops: tuple[tuple[str, float], ...] = ()
 
     @property
     def makes_cheap_calls(self) -> bool:
@@ -88,23 +89,31 @@ def input_stage(results: Results) -> InputStage | Silence | Unknown:
         if one.applies
     }
     path = tuple(part for part in stage.long_name.split("::")[1:] if part != "Root")
-    return InputStage(step, wait, stage, knobs, path, _main_op(found))
+    return InputStage(step, wait, stage, knobs, path, main_ops(found))
 
 
-def _main_op(found: TfDataBottleneckAnalysis) -> str:
-    """The type of op that the bottleneck's function mostly runs.
+def main_ops(found: TfDataBottleneckAnalysis) -> tuple[tuple[str, float], ...]:
+    """The types of ops that the bottleneck's function mostly runs, with their shares.
 
     Where other stages have functions as well, whose ops they are is not recorded.
     """
     stage = found.bottleneck
     if stage is None or stage.kind != "map" or _has_other_functions(found, stage):
-        return ""
+        return ()
     times: dict[str, float] = {}
     for one in found.function_ops.records():
         if one.host == stage.host and not one.type.endswith("Dataset"):
             times[one.type] = times.get(one.type, 0.0) + one.self_time_ms
-    op = max(times, key=lambda name: times[name], default="")
-    return op if op and times[op] >= _MAIN_FRAC * sum(times.values()) else ""
+    whole = sum(times.values())
+    longest = sorted(times, key=lambda name: -times[name])[:_OPS]
+    shown = tuple((op, times[op] / whole) for op in longest if times[op] >= _OP_FRAC * whole > 0)
+    return shown if sum(share for _op, share in shown) >= _MAIN_FRAC else ()
+
+
+def said_ops(ops: tuple[tuple[str, float], ...]) -> str:
+    """What a pipeline's function runs, as a sentence to go on with; "" unknown."""
+    listed = " and ".join(", ".join(f"{op} ({share:.0%})" for op, share in ops).rsplit(", ", 1))
+    return f" Its function mostly runs {listed}." if ops else ""
 
 
 def _has_other_functions(found: TfDataBottleneckAnalysis, stage: Bottleneck) -> bool:
@@ -125,6 +134,7 @@ def stage_finding(
     actions: tuple[str, ...],
     code: str,
     measured: Mapping[str, float | str] | None = None,
+    place: Place | None = None,
 ) -> Iterator[Answer]:
     """The finding about a stage; silence where it would save nothing."""
     if not saving_ms > 0:
@@ -138,7 +148,8 @@ def stage_finding(
         saving_high_ms=max(found.wait_ms, saving_ms),
         confidence=confidence,
         title=title,
-        message=message + (f" Its function mostly runs {found.op}." if found.op else ""),
+        place=place,
+        message=message + said_ops(found.ops),
         measured={
             "iterator": stage.long_name,
             "input_wait_ms": found.wait_ms,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence import makers
 from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
@@ -38,17 +39,19 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
     what = "A Python generator makes" if is_source else "A Python function in map makes"
     is_whole = is_source and stage.elements <= 1
     made = "whole batches" if is_whole else "the elements one at a time"
+    maker = makers.maker(results.optional.step_account)
     yield from stage_finding(
         RULE,
         found,
         found.knobs.get("native_function", 0.0),
         f"{what} {made}, and the step waits {found.wait_ms:.3g} of "
-        f"{found.step_ms:.3g} ms for them.",
+        f"{found.step_ms:.3g} ms for them.{makers.said(maker)}",
         title=f"{what} {made}",
         confidence=0.6,
         actions=_OF_BATCHES if is_whole else _ACTIONS,
         code=_OF_KERAS if is_whole else _CODE,
         measured={"python_frac": 1.0 if is_source else stage.python_frac},
+        place=makers.place(maker),
     )
 
 
@@ -104,7 +107,7 @@ RULE = Rule(
     id="python-in-pipeline",
     check=python_in_pipeline,
     needs=("overview_page", "tf_data_bottleneck_analysis"),
-    optional=("host_activity",),
+    optional=("host_activity", "step_account"),
     parts=("input",),
     doc=__doc__ or "",
     change=SUPPLIED,

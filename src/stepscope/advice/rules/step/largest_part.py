@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence import changes, part_words
+from stepscope.advice.evidence import changes, makers, part_words
 from stepscope.advice.evidence.compiled_words import most_of_it
 from stepscope.advice.evidence.dispatches import MANY, dispatched
+from stepscope.advice.evidence.input_stage import main_ops, said_ops
 from stepscope.advice.evidence.op_words import instead_for
 from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wrong_when
 from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
@@ -252,6 +253,7 @@ def _finding(
         + stage
         + _beside(part)
         + _rival(part, account)
+        + (makers.said(makers.maker(account)) if part.kind == "input" else "")
         + _nowhere(part, account),
         place=_place(part),
         measured={
@@ -283,7 +285,8 @@ def _stage(part: PartRow, results: Results) -> str:
     pipelines = results.optional.tf_data_bottleneck_analysis
     if part.kind != "input" or pipelines is None or pipelines.bottleneck is None:
         return ""
-    return f" The stage of tf.data that is waited for is {pipelines.bottleneck.long_name}."
+    stage = pipelines.bottleneck.long_name
+    return f" The stage of tf.data that is waited for is {stage}.{said_ops(main_ops(pipelines))}"
 
 
 def _compiled(part: PartRow, results: Results) -> str:
