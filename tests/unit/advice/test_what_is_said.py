@@ -49,6 +49,13 @@ def test_what_runs_outside_of_the_compiled_function_is_told_to_move_into_it() ->
     assert any(one.actions[0].startswith("Double the batch") for one in usual)
 
 
+def test_a_few_reads_are_not_what_a_hand_over_is_about() -> None:
+    few = parts_said("train_step 93%, tensorflow.Tensor.__float__ 5%", traces=0)
+    assert not any("one by one" in one.actions[0] for one in few)
+    many = parts_said("array.__float__ 29%, train_step 19%", traces=0)
+    assert any("asks for values one by one" in one.actions[0] for one in many)
+
+
 @pytest.mark.parametrize(
     ("row", "says"),
     [

@@ -218,6 +218,8 @@ def instead_of_rows(made_of: str) -> str:
 
 # What Python asks for one value with; a compiler stops at each.
 _READ: Final = re.compile(r"\bitem\b|_local_scalar_dense|\btolist\b|__float__|__bool__")
+# Fewer per cent of a part are not what it is about.
+_MANY_READS: Final = 10
 _ALL_AT_ONCE: Final = (
     "Python asks for values one by one: take them all at once, as one array ([tensorflow: numpy "
     "| jax: np.asarray | pytorch: tolist or numpy]), and loop over that, or compare and "
@@ -226,5 +228,8 @@ _ALL_AT_ONCE: Final = (
 
 
 def instead_of_reads(made_of: str) -> str:
-    """What to do where values are read one by one, by what a part is made of; "" where none is."""
-    return _ALL_AT_ONCE if _READ.search(made_of) else ""
+    """What to do where values are read one by one, by what a part is made of; "" where few are."""
+    listed = (one.rpartition(" ") for one in made_of.split(", "))
+    shares = [share.rstrip("%") for name, _, share in listed if _READ.search(name)]
+    much = sum(int(share) for share in shares if share.isdigit())
+    return _ALL_AT_ONCE if much >= _MANY_READS else ""
