@@ -96,6 +96,7 @@ RULES = Rules(
         "recording.incomplete_profile",
         "recording.start_up",
         "step.growing_steps",
+        "step.no_kv_cache",
         "step.largest_part",
     ),
     {facts.id: facts for facts in FACTS},

@@ -491,6 +491,11 @@ FACTS = (
         cause_of=("eager-execution", "memory-growth", "python-bound"),
     ),
     RuleFacts(
+        "no-kv-cache",
+        title="Past tokens are computed again",
+        needs=("host_activity", "step_account"),
+    ),
+    RuleFacts(
         "largest-part",
         title="The largest part of the step",
         needs=("step_account",),

@@ -155,6 +155,7 @@ RESTS_ON: dict[str, set[str]] = {
     "gradient-buckets": {"ops"},
     "graph-breaks": {"host"},
     "growing-steps": {"ops"},
+    "no-kv-cache": set(),  # it asks for the shapes themselves
     "loader-workers": {"input"},
     "unbalanced-devices": {"device"},
     "slow-link": {"ops"},

@@ -46,6 +46,9 @@ REPLACED: Final = ChangeClass(
     "another op, or a run of it outside the loop, does the same for next to nothing; at most "
     "its neighbours go with it",
 )
+REUSED: Final = ChangeClass(
+    0.6, "what past passes have computed is kept, at the cost of looking it up"
+)
 FREED: Final = ChangeClass(0.5, "the step's ops get the cores that make batches now")
 UNSEEN: Final = ChangeClass(
     0.95, "most of what runs there is not needed; at best most of what surrounds it goes too", 0.7
