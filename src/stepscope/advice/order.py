@@ -43,6 +43,8 @@ _WORTH = {"info": 0.0, "low": 0.05, "medium": 0.5, "high": 1.0}
 # A cause goes before a symptom if it can save this share of what the symptom costs: a wait of
 # 0.2 ms does not explain launches of 2 ms, although it may be one of their causes.
 _EXPLAINS_FRAC = 0.25
+# What to do about such a wait is what its cause says; it has but a list of what may cause it.
+_ONLY_SYMPTOM = ("input-bound",)
 # A cause that is hardly believed explains nothing.
 _SURE_CAUSE = 0.4
 # A cause that accounts for this share of a symptom goes before it whatever else there is.
@@ -238,7 +240,6 @@ def _with_place(one: Finding, part: Finding) -> Finding:
             rule=one.rule,
             code=one.code,
             threshold=one.threshold,
-            wrong_when=one.wrong_when,
         )
     measured = dict(one.measured)
     if part.measured["kind"] == "copy" or one.saving_per == "recording":
@@ -350,11 +351,21 @@ def ordered(
                 place(other)
         named = {ranked[other].rule for other in explaining[at]}
         explained_by = tuple(cause for cause in causes.get(one.rule, ()) if cause in named)
-        placed.append(replace(one, explained_by=explained_by))
+        told = replace(one, explained_by=explained_by)
+        placed.append(_of_cause(told, ranked) if one.rule in _ONLY_SYMPTOM else told)
 
     for at in range(len(ranked)):
         place(at)
     return tuple(placed)
+
+
+def _of_cause(one: Finding, ranked: Sequence[Finding]) -> Finding:
+    """A symptom that says what to do about its causes, in place of what may cause such a one."""
+    titles = [cause.title for cause in ranked if cause.rule in one.explained_by]
+    if not titles:
+        return one
+    listed = " and ".join(f"“{title}”" for title in titles)
+    return replace(one, actions=(f"Do what {listed} says: this goes with it.",), code={})
 
 
 def _explaining(

@@ -51,5 +51,5 @@ def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Findi
     step = nan if account is None else account.step_time_ms
     if not high - low > _MOST_FRAC * step:
         return complete
-    within = f"{low / step:.0%} to {min(high / step, 1.0):.0%} of the {finding.saving_per}"
-    return without_saving(complete, f"it may be anything from {within}")
+    within = f"{low / step:.0%} and {min(high / step, 1.0):.0%} of the {finding.saving_per}"
+    return without_saving(complete, f"between {within}")

@@ -417,6 +417,7 @@ def _part_row(
     parameters = environment(host).settings.get(names.PARAMETERS, "")
     owner = located(one, is_launched=bool(launched := launched_from(one)))
     place, caller = place_of(one, owner, known, lines := programs.lines_of(host, one))
+    sites, most = sites_of(host, found, one)
     return {
         "kind": one.kind,
         "name": one.name,
@@ -425,7 +426,7 @@ def _part_row(
         "line": place[2] or None,
         "caller": caller,
         "between": between_of(one),
-        "made_of": made_of(one, host) + known.said_inside(first.name) + sites_of(host, found, one),
+        "made_of": made_of(one, host) + known.said_inside(first.name) + sites,
         "shapes": shapes(host, one),
         "through": through(one),
         "launched": launched,
@@ -447,7 +448,7 @@ def _part_row(
         and (bool(known.line or lines) or (first.is_inline and bool(first.line))),
         "is_program": programs.is_program(one),
         "estimated": programs.said_lines(lines),
-        "mostly": programs.said_most(lines),
+        "mostly": programs.said_most(lines) or most,
         "is_apart": one.is_apart,
     }
 

@@ -493,7 +493,7 @@ TOOL = Tool(
     needs=(
         Need(
             met=lambda profile: any(map(has_iterator_calls, profile.hosts)),
-            missing="No tf.data activity was recorded: no event is named after an Iterator::….",
+            missing="No tf.data activity was recorded: no event is named Iterator:: and a stage.",
             record=how_to_record.TF_DATA,
         ),
     ),

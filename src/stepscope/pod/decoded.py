@@ -23,7 +23,7 @@ def pod_of_hosts(profile: Profile) -> Pod:
 def pod_of_profile(profile: Profile) -> Pod | str:
     """The same, or why there is none, as a sentence."""
     if len(profile.hosts) < 2 and not _several_devices(profile):
-        return "Only one device was recorded, so nobody waits for anybody."
+        return "No two devices were recorded that could wait for each other."
     try:
         return pod_of_hosts(profile)
     except NothingToShow as error:

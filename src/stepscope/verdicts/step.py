@@ -115,10 +115,12 @@ def _headline(verdict: StepVerdict) -> str:
         compute, rest = breakdown["host_compute"] / step, breakdown["other"] / step
         if rest > compute:
             return (
-                f"Nothing that was recorded ran in {rest:.0%} {each}: Python, waiting, or work no "
-                f"recorder saw. Ops on the CPU take {compute:.0%}."
+                f"No op ran in {rest:.0%} {each}: Python, waiting, or work no recorder saw. "
+                f"Ops and the framework take {compute:.0%}."
             )
-        return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _second(verdict)
+        return f"Bound by the CPU: ops and the framework take {compute:.0%} {each}." + _second(
+            verdict
+        )
     if bound_by == "host" and not verdict.has_host:
         return (
             f"The device runs nothing for {share:.0%} {each}; the host was not recorded, so the "
@@ -245,6 +247,12 @@ def next_steps(verdict: StepVerdict, framework: str = "") -> tuple[str, ...]:
     if verdict.bound_by == "host" and not verdict.has_host:
         advice = ["Record the host, too: what launches work shows why the device waits."]
     elif verdict.bound_by == "host" and not verdict.has_device:
+        parts = verdict.breakdown_ms
+        if parts["other"] > parts["host_compute"]:
+            advice[0] = (
+                "Open step_account: what ran, or was waited for, while no op did, as far as it "
+                "was recorded."
+            )
         advice[1] = "This run used no accelerator: the CPU's ops are the device work."
     if verdict.steps and not verdict.is_marked:
         advice.append("Steps were not marked; mark them for exact step times.")

@@ -18,8 +18,11 @@ def test_what_the_runtime_takes_around_ops_is_told_beside_what_they_take_alone()
     around = op("runtime", 1) | {"kind": "runtime"}
     found = first(account(op("Conv2D", 6), op("Relu", 2), around))
     assert "(68%)" in found.message  # of 10 ms: 6 and three quarters of 1
-    assert "By themselves they take 60%; the rest is the runtime's around them." in found.message
-    assert "By themselves" not in first(account(op("Conv2D", 6), op("Relu", 2))).message
+    assert (
+        "Of this the ops themselves are 60% of the step, and 7% the runtime's work around them."
+        in found.message
+    )
+    assert "the ops themselves" not in first(account(op("Conv2D", 6), op("Relu", 2))).message
 
 
 def test_an_op_is_not_said_to_take_what_is_mostly_the_runtimes() -> None:
@@ -27,8 +30,8 @@ def test_an_op_is_not_said_to_take_what_is_mostly_the_runtimes() -> None:
     around = part(kind="runtime", name="runtime", function="", time_ms=7.0)
     found = first(account(op("dot_general", 2.0), around))
     assert found.title.startswith("dot_general and the runtime around it take 90%")
-    assert "By themselves they take 20%" in found.message
-    assert "which waits for a free core, or runs many small ops." in found.message
+    assert "the ops themselves are 20% of the step" in found.message
+    assert "around them: waiting for a free core, or starting many small ops." in found.message
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,7 @@ def test_a_function_stands_for_its_ops_with_their_lines() -> None:
         made_of=made_of,
     )  # fmt: skip
     found = first(account(whole, op("matmul", 3.0)))
-    assert found.title == "chamfer takes 60% of the step"
+    assert found.title == "chamfer (train.py:20) takes 60% of the step"
     assert "that chamfer (train.py:20), called from train.py:40 main runs" in found.message
     assert made_of in found.message
     assert found.place is not None and found.place.op == "aten/mul"

@@ -125,7 +125,9 @@ def driver_calls(us: float, only: int | None = None) -> Asked:
     return Asked(Profile("s", (Host("h", decode(data)),)))
 
 
-def growing(bytes_per_step: int, *, start: int = GIB, limit: int = 16 * GIB) -> Asked:
+def growing(
+    bytes_per_step: int, *, start: int = GIB, limit: int = 16 * GIB, allocator: str = "GPU_0_bfc"
+) -> Asked:
     """Twelve steps; an allocator that holds so much more after each, beside a buffer of a step."""
     events: list[EventLike] = []
     for step in range(12):
@@ -134,7 +136,7 @@ def growing(bytes_per_step: int, *, start: int = GIB, limit: int = 16 * GIB) -> 
         for at, use in ((100, start + (300 << 20)), (800, start)):
             use += step * bytes_per_step
             stats = {
-                "allocator_name": "GPU_0_bfc",
+                "allocator_name": allocator,
                 "bytes_reserved": 0,
                 "bytes_allocated": use,
                 "bytes_available": limit - use,
@@ -165,3 +167,19 @@ def test_memory_nobody_reported_in_steps_may_grow_or_not() -> None:
     nothing = ask(replace(GOOD, heap=(10 * GIB, 16 * GIB, 0.05), steps=3))
     said = nothing.reason("memory-growth", Unknown)
     assert "as many as 8 steps: they are in 3; record more of them" in said
+
+
+@pytest.mark.parametrize(
+    ("allocator", "is_gpu"), [("GPU_0_bfc", True), ("mklcpu", False), ("gpu_host_bfc", False)]
+)
+def test_growth_of_a_hosts_memory_is_not_answered_with_settings_of_gpus(
+    allocator: str, is_gpu: bool
+) -> None:
+    found = growing(64 << 20, allocator=allocator).finding("memory-growth")
+    said = " ".join([*found.actions, *found.code.values()])
+    assert ("set_memory_growth" in said) == is_gpu
+
+
+def test_the_steps_that_are_left_are_an_estimate_of_three_digits() -> None:
+    found = growing(1 << 20, limit=200 * GIB, start=GIB >> 4).finding("memory-growth")
+    assert "full after 204,000 more steps" in found.message

@@ -53,7 +53,8 @@ def test_input_that_is_not_the_limit_is_noted_when_it_costs_enough() -> None:
     parts = dict.fromkeys(PARTS, 0.0) | {"host_compute": 18.0, "input": 2.0}
     on_cpu = replace(INPUT, bound_by="host", share_frac=0.9, breakdown_ms=parts)
     assert headline(on_cpu) == (
-        "Bound by compute on the CPU: ops take 90% of each 20 ms step. Input costs 10% as well."
+        "Bound by the CPU: ops and the framework take 90% of each 20 ms step. "
+        "Input costs 10% as well."
     )
 
 
@@ -164,3 +165,12 @@ def test_each_framework_reads_its_own_calls(
     assert own in said and not any(other in said for other in others)
     # Where it is unknown, each is named.
     assert all(one in " ".join(next_steps(launching)) for one in (own, *others))
+
+
+def test_where_mostly_no_op_ran_the_ops_are_not_where_to_look() -> None:
+    parts = dict.fromkeys(PARTS, 0.0) | {"host_compute": 5.0, "other": 15.0}
+    python = replace(INPUT, bound_by="host", share_frac=1.0, breakdown_ms=parts)
+    assert headline(python).startswith("No op ran in 75% of each 20 ms step: Python, waiting")
+    assert "step_account" in next_steps(python)[0]
+    computing = replace(python, breakdown_ms=parts | {"host_compute": 15.0, "other": 5.0})
+    assert "framework_op_stats" in next_steps(computing)[0]

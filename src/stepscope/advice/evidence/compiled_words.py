@@ -12,6 +12,10 @@ SPLIT = (
     "To see inside it, record with a newer version of the framework, which may name the ops, or "
     "compile its parts as functions of their own for one recording."
 )
+SMALLER = (
+    "Give it half the batch, or a smaller model, and time it: the steps of what it computes "
+    "shorten accordingly, what it does once does not."
+)
 
 
 def estimate(part: PartRow) -> str:
@@ -22,8 +26,10 @@ def estimate(part: PartRow) -> str:
 
 
 def most_of_it(part: PartRow) -> str:
-    """The end of a title that says what has most of the estimated work; "" where nothing has."""
-    return f", of it an estimated {part.mostly}" if part.mostly else ""
+    """The end of a title that says what, or which line, has most of it; "" where nothing has."""
+    if not part.mostly:
+        return ""
+    return f", of it an estimated {part.mostly}" if part.estimated else f", {part.mostly}"
 
 
 def at_largest(part: PartRow) -> str:

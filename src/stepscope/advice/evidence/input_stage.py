@@ -129,6 +129,7 @@ def stage_finding(
     saving_ms: float,
     message: str,
     *,
+    title: str = "",
     confidence: float,
     actions: tuple[str, ...],
     code: str,
@@ -146,6 +147,7 @@ def stage_finding(
         saving_ms=saving_ms,
         saving_high_ms=max(found.wait_ms, saving_ms),
         confidence=confidence,
+        title=title,
         place=place,
         message=message + said_ops(found.ops),
         measured={

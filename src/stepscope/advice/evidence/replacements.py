@@ -22,8 +22,14 @@ _ONE_HOT: Final = (
     "losses the indices."
 )
 _JOINED: Final = (
-    "Collect the pieces in a list and join them once, at the end, or write into an array of the "
-    "final size: joining in every step copies all that was joined before."
+    "If it appends to what was joined before (a history, a cache, results), collect the pieces in "
+    "a list and join them once, at the end: each time it copies all that is there. If not, have "
+    "the pieces written into one array from the start."
+)
+_JOINED_IN_LOOP: Final = (
+    "Write what each iteration makes into an array of the final size ([tensorflow: tf.TensorArray "
+    "| jax: what jax.lax.scan stacks | pytorch: a tensor made before the loop]): "
+    "joining in each iteration copies all that was joined before."
 )
 _LOOP: Final = (
     "Compute all iterations at once ([tensorflow: batched ops, tf.vectorized_map | jax: jax.vmap | "
@@ -88,7 +94,8 @@ FEWER: Final = (
 LARGER: Final = (
     "Double the batch and compare the time per sample: what the loop costs around the step's few "
     "calls is then paid half as often.",
-    "Let one call run several steps: [tensorflow: steps_per_execution in Keras | "
+    "Let one call run several steps: [tensorflow: steps_per_execution of Keras' "
+    "compile, or a loop over batches within the tf.function | "
     "jax: a scan over batches | pytorch: a CUDA graph of several].",
 )
 #: For what one run of many has most of.
@@ -152,6 +159,19 @@ _FAMILIES: Final = {
 _OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.split()}
 
 
+_LOOPS: Final = frozenset(_FAMILIES[_LOOP].split())
+
+
+def is_loop(family: str) -> bool:
+    """Whether ops of this family are loops in compiled programs."""
+    return family in _LOOPS
+
+
+def instead_in_loop(family: str) -> str:
+    """What to run instead of an op of this family in each iteration of a loop; "" unknown."""
+    return _JOINED_IN_LOOP if _OF.get(family) == _JOINED else ""
+
+
 def instead_of(family: str) -> str:
     """What to run instead of an op of this family; "" where none is known."""
     return _OF.get(family, "")
@@ -203,6 +223,8 @@ def instead_of_rows(made_of: str) -> str:
 
 # What Python asks for one value with; a compiler stops at each.
 _READ: Final = re.compile(r"\bitem\b|_local_scalar_dense|\btolist\b|__float__|__bool__")
+# Fewer per cent of a part are not what it is about.
+_MANY_READS: Final = 10
 _ALL_AT_ONCE: Final = (
     "Python asks for values one by one: take them all at once, as one array ([tensorflow: numpy "
     "| jax: np.asarray | pytorch: tolist or numpy]), and loop over that, or compare and "
@@ -211,5 +233,8 @@ _ALL_AT_ONCE: Final = (
 
 
 def instead_of_reads(made_of: str) -> str:
-    """What to do where values are read one by one, by what a part is made of; "" where none is."""
-    return _ALL_AT_ONCE if _READ.search(made_of) else ""
+    """What to do where values are read one by one, by what a part is made of; "" where few are."""
+    listed = (one.rpartition(" ") for one in made_of.split(", "))
+    shares = [share.rstrip("%") for name, _, share in listed if _READ.search(name)]
+    much = sum(int(share) for share in shares if share.isdigit())
+    return _ALL_AT_ONCE if much >= _MANY_READS else ""

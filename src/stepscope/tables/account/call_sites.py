@@ -33,6 +33,8 @@ _SITES: Final = 3
 # A site is worth naming beside others from this share on, if together they have this much.
 _SITE_FRAC: Final = 0.2
 _KNOWN_FRAC: Final = 0.6
+# A line has most of a part with more than the one, nearly all with the other.
+_MOST_FRAC, _ALL_FRAC = 0.5, 0.9
 # Owners with less of a part change none of that.
 _LEAST_FRAC: Final = 0.005
 # Stacks are followed so far.
@@ -41,16 +43,20 @@ _DEEPEST: Final = 256
 _OF_OPS: Final = ("op", "line", "function", "eager")
 
 
-def sites_of(host: Host, found: Account, one: Part) -> str:
-    """The lines that a part's ops come from, or the calls of the one line, with their shares.
+def sites_of(host: Host, found: Account, one: Part) -> tuple[str, str]:
+    """The lines that a part's ops come from, and the one that most of it comes from.
 
-    "" where one has nearly all, or too little is known: then the part's own place says it.
+    The first lists several lines, or the calls of the one line, with their shares; "" where one has
+    nearly all, or too little is known: then the part's own place says it. The second is such as
+    "64% of it in forward (model.py:44)"; "" where no line has most of it.
     """
     if one.kind not in _OF_OPS:
-        return ""
-    lines = _lines_of(host, one) if one.kind == "op" else ""
+        return "", ""
+    lines, most = _lines_of(host, one) if one.kind == "op" else ("", "")
     divided = branches(_chains(host, found, one), one.total_ps)
-    return lines if divided is None or _is_said(divided, lines) else f"{lines}; {divided.said()}"
+    if divided is None or _is_said(divided, lines):
+        return lines, most
+    return f"{lines}; {divided.said()}", most
 
 
 def _is_said(divided: Branches, lines: str) -> bool:
@@ -99,14 +105,25 @@ def _calls(calls: Frames, place: int) -> Chain:
     return chain_of(inwards)
 
 
-def _lines_of(host: Host, one: Part) -> str:
+def _lines_of(host: Host, one: Part) -> tuple[str, str]:
     lines: dict[str, float] = {}
     callers: dict[str, float] = {}
     for owner in _longest(one):
         for line, caller, share in _of_owner(host, one, owner):
             lines[line] = lines.get(line, 0.0) + share * owner.total_ps
             callers[caller] = callers.get(caller, 0.0) + share * owner.total_ps
-    return _said("at", lines, one.total_ps) or _said("called from", callers, one.total_ps)
+    said = _said("at", lines, one.total_ps) or _said("called from", callers, one.total_ps)
+    return said, _most_at(lines, one.total_ps)
+
+
+def _most_at(times: dict[str, float], total_ps: int) -> str:
+    line = max(times, key=lambda name: times[name], default="")
+    share = times[line] / total_ps if line else 0.0
+    if share <= _MOST_FRAC:
+        return ""
+    place, _, function = line.partition(" ")
+    where = f"in {function} ({place})" if function else f"at {place}"
+    return where if share >= _ALL_FRAC else f"{share:.0%} of it {where}"
 
 
 def _said(how: str, times: dict[str, float], total_ps: int) -> str:

@@ -20,6 +20,7 @@ from stepscope.tables.account.library_files import (
     FRAMEWORK_FILES,
     LIBRARY_FILES,
     LIBRARY_PACKAGES,
+    public_name,
 )
 from stepscope.tables.account.moments import Moments, innermost, one_line
 from stepscope.tables.core.profile import Host, derived
@@ -277,7 +278,7 @@ def _name(text: str, path: str, own: frozenset[str], has_folders: bool) -> Name:
         kind, module = RECORDER, ""
     if not path and kind != RECORDER and file in own and not _is_api(file, function):
         kind, module = OWN, ""
-    public = ".".join(part for part in (module, function.rpartition(".<locals>.")[2]) if part)
+    public = public_name(module, function.rpartition(".<locals>.")[2])
     waits = _waits(function) if kind != OWN else (False, False, False)
     return Name(function, file, int(line), kind, public, *waits)
 

@@ -13,8 +13,9 @@ from stepscope.columns.space import I64, Bool
 
 # From this many gaps between dispatched ops in a step on, there is a usual one.
 _MANY = 20
-# A pair of ops is torn apart by chance if it follows closely as often as this in a step.
-_AGAIN = 8
+# A pair of ops is torn apart by chance if it follows closely as often as this in a step, and seldom
+# does not: two ops between which the program computes every other time are no such pair.
+_AGAIN, _TORN_FRAC = 8, 0.4
 # A gap of this many times the usual one is more than a hand-over.
 _CLOSE = 10
 
@@ -35,8 +36,7 @@ def between_ops(start_ps: I64, end_ps: I64, before: I64, after: I64, steps: int)
     most = _CLOSE * float(np.median(length))
     pair = before * (int(after.max()) + 1) + after
     _pairs, code, count = np.unique(pair, return_inverse=True, return_counts=True)
-    order = np.lexsort((length, code))
-    middle = length[order[np.cumsum(count) - count + count // 2]]
-    is_usual = (count >= _AGAIN * steps) & (middle <= most)
+    torn = np.bincount(code.ravel(), weights=length > most, minlength=len(count))
+    is_usual = (count >= _AGAIN * steps) & (torn <= _TORN_FRAC * count)
     found: Bool = (length <= most) | is_usual[code.ravel()]
     return found

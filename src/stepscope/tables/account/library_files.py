@@ -106,6 +106,39 @@ _MORE = (
     "rolling roperator selectn series sessions string_arrow timedeltas tokenization_utils "
     "tokenization_utils_base tokenization_utils_fast"
 )
+# Which module people import what these files hold from.
+_IMPORTED = {
+    "numpy": "arrayprint fromnumeric function_base _function_base_impl numeric multiarray umath "
+    "shape_base _shape_base_impl _arraypad_impl _arraysetops_impl einsumfunc npyio _npyio_impl "
+    "_nanfunctions_impl _twodim_base_impl _index_tricks_impl _histograms_impl "
+    "_stride_tricks_impl _ufunclike_impl _type_check_impl",
+    "numpy.linalg": "_linalg",
+    "jax.numpy": "lax_numpy array_creation reductions ufuncs tensor_contractions sorting setops "
+    "window_functions",
+    "jax.lax": "lax slicing windowed_reductions",
+}
+_MODULES: Final = {stem: module for module, stems in _IMPORTED.items() for stem in stems.split()}
+# Functions that nobody calls by their name: what they are for.
+_SAID: Final = {
+    "array_methods.deferring_binary_op": "jax.Array's arithmetic",
+    "traceback_util.reraise_with_filtered_traceback": "a call of JAX's",
+}
+
+
+def public_name(stem: str, function: str) -> str:
+    """What people know a library's function by: "numpy.sum" of "sum" in ``fromnumeric.py``.
+
+    Args:
+        stem: Of the file's name, or of the package where that is recorded; "" none.
+        function: Without the functions around it.
+    """
+    own = ".".join(filter(None, (stem, function)))
+    module = _MODULES.get(stem, stem)
+    # What a module keeps for itself nobody imports.
+    module = stem if function.startswith("_") else module
+    return _SAID.get(own, ".".join(filter(None, (module, function))))
+
+
 # Of JAX, in files whose names programs use as well: the names of both are hardly anybody's own.
 _API = (
     "_device_get block_until_ready copy_to_host_async device_get device_put device_put_replicated "

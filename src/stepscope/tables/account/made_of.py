@@ -27,9 +27,7 @@ def made_of(one: Part, host: Host | None = None) -> str:
         return _places_of_ops(one)
     if one.kind == "line":
         return _calls_of_line(one)
-    listed = sorted(total.items(), key=lambda item: -item[1])[:3]
-    said = ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
-    return said + ("" if host is None else _at_once(host, one))
+    return _listed(total, one, 3) + ("" if host is None else _at_once(host, one))
 
 
 # One of so many runs or more has so much of the time of all: it does what the others need not.
@@ -48,6 +46,16 @@ def _at_once(host: Host, one: Part) -> str:
     return f", {share:.0%} of it {AT_ONCE} of {runs:,}" if runs >= _RUNS else ""
 
 
+def _listed(times: dict[str, int], one: Part, most: int) -> str:
+    """The largest of these with their shares of a part; what has next to nothing is left out."""
+    longest = sorted(times.items(), key=lambda item: -item[1])[:most]
+    shares = [(name, time / max(one.total_ps, 1)) for name, time in longest]
+    shown = [each for each in shares if each[1] >= _SHOWN_FRAC] or shares[:1]
+    return ", ".join(f"{name} {share:.0%}" for name, share in shown)
+
+
+# What rounds to less is nobody's question.
+_SHOWN_FRAC = 0.005
 # Names of ops in models have the path of each layer; so much of the end tells them apart.
 _LONG, _KEPT = 60, 3
 # What compilers put into each path, of any program.
@@ -123,8 +131,7 @@ def _calls_of_line(one: Part) -> str:
         calls = [found[-1] for at in path[1:] if (found := _COMPILED.findall(at))]
         said = f"{owner.family} in {calls[-1]}" if calls else owner.family
         total[said] = total.get(said, 0) + owner.total_ps
-    listed = sorted(total.items(), key=lambda item: -item[1])[:_FAMILIES]
-    return ", ".join(f"{said} {time / max(one.total_ps, 1):.0%}" for said, time in listed)
+    return _listed(total, one, _FAMILIES)
 
 
 def launched_from(one: Part) -> str:

@@ -115,7 +115,8 @@ class Owner:
 
     def said(self, name: str = "") -> str:
         """Its name, or a shorter one, with how many ops it stands for besides."""
-        return (name or self.name) + (f" and {self.others} other ops" if self.others else "")
+        others = f" and {self.others} other op{'s' * (self.others > 1)}" if self.others else ""
+        return (name or self.name) + others
 
     @property
     def family(self) -> str:

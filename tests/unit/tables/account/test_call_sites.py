@@ -53,7 +53,7 @@ def products(first: list[Frame], second: list[Frame], thread: str) -> tuple[Host
     return one, found, largest
 
 
-def sites(first: list[Frame], second: list[Frame], thread: str) -> str:
+def sites(first: list[Frame], second: list[Frame], thread: str) -> tuple[str, str]:
     """What the account says of the lines of these products."""
     return sites_of(*products(first, second, thread))
 
@@ -70,18 +70,20 @@ STEP_LINE: Frame = ("/home/me/hmc.py", 50, "transition")
 
 
 def test_one_line_that_is_called_twice_has_two_callers() -> None:
-    told = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
+    told, most = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
+    assert most == "in energy (hmc.py:20)"
     assert told == "; called from hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
 
 
 def test_two_lines_are_named_themselves() -> None:
-    told = sites([FIRST], [SECOND], HALVES)
+    told, most = sites([FIRST], [SECOND], HALVES)
+    assert most == ""  # half of it each
     assert told == "; at hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
 
 
 def test_calls_of_one_function_are_found_however_far_out_they_are() -> None:
     inner = [NET, ENERGY]
-    told = sites([*inner, FIRST, STEP_LINE], [*inner, SECOND, STEP_LINE], HALVES)
+    told, _most = sites([*inner, FIRST, STEP_LINE], [*inner, SECOND, STEP_LINE], HALVES)
     assert told == "; leapfrog calls energy at hmc.py:31 50%, hmc.py:36 50%"
 
 
@@ -91,15 +93,15 @@ def test_a_part_is_placed_where_most_of_it_is_whichever_op_is_the_longest() -> N
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "thread"),
+    ("first", "second", "thread", "most"),
     [
-        ([ENERGY, FIRST], [ENERGY, FIRST], HALVES),
-        ([FIRST], [SECOND], "AAAAAAAB..AAAAAAAB.."),
-        ([], [], HALVES),
+        ([ENERGY, FIRST], [ENERGY, FIRST], HALVES, "in energy (hmc.py:20)"),
+        ([FIRST], [SECOND], "AAAAAAAB..AAAAAAAB..", "88% of it in leapfrog (hmc.py:31)"),
+        ([], [], HALVES, ""),
     ],
     ids=["one place", "one has nearly all", "nothing known"],
 )
 def test_where_one_place_says_it_all_no_more_is_said(
-    first: list[Frame], second: list[Frame], thread: str
+    first: list[Frame], second: list[Frame], thread: str, most: str
 ) -> None:
-    assert sites(first, second, thread) == ""
+    assert sites(first, second, thread) == ("", most)

@@ -35,3 +35,9 @@ def test_what_counts_is_the_scale_of_the_machine() -> None:
 def test_few_ops_in_a_step_have_no_usual_gap() -> None:
     assert not any(found([4] * 30, [0] * 30, steps=2))
     assert found([], []) == []
+
+
+def test_a_pair_that_python_works_between_every_other_time_is_not_a_hand_over() -> None:
+    """``errors += distance(…); total += len(…)``: two ops of a name, Python before one."""
+    pair = [4] + [4, 500] * 12
+    assert found([4] * 30 + pair, [*range(1, 31), *[0] * 25])[30:] == [one < 500 for one in pair]

@@ -219,3 +219,19 @@ def test_sources_of_samplers_tell_by_their_first_folder_whose_they_are(
     """py-spy's paths are read without what they say of the machine."""
     named = _name(f"${file}:544 forward", f"{file}:544", frozenset(), False)
     assert named.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("said", "public"),
+    [
+        ("$fromnumeric.py:2250 sum", "numpy.sum"),
+        ("$arrayprint.py:600 array2string", "numpy.array2string"),
+        ("$lax_numpy.py:5000 eye", "jax.numpy.eye"),
+        ("$array_methods.py:585 deferring_binary_op", "jax.Array's arithmetic"),
+        ("$fromnumeric.py:66 _wrapreduction", "fromnumeric._wrapreduction"),
+        ("$queue.py:154 get", "queue.get"),
+    ],
+)
+def test_a_librarys_call_is_named_as_people_import_it(said: str, public: str) -> None:
+    """Tracers write the file alone, which is an internal one."""
+    assert _name(said, "", frozenset(), has_folders=False).public == public

@@ -26,14 +26,27 @@ export function OtherRules({ advice }: { advice: AdviceInfo }) {
 function Rules({ rules }: { rules: readonly Checked[] }) {
   return (
     <dl>
-      {rules.map((one) => (
-        <div key={one.rule}>
+      {byReason(rules).map(([first, ...more]) => (
+        <div key={first.rule}>
           <dt>
-            {one.title || one.rule} <span class="quiet">{one.said}</span>
+            {[first, ...more].map((one) => one.title || one.rule).join(" · ")}{" "}
+            <span class="quiet">{first.said}</span>
           </dt>
-          <dd class="quiet">{one.reason}</dd>
+          <dd class="quiet">{first.reason}</dd>
         </div>
       ))}
     </dl>
   );
+}
+
+/** Rules with one outcome for one reason together: what lacks in a recording silences many. */
+function byReason(rules: readonly Checked[]): [Checked, ...Checked[]][] {
+  const found = new Map<string, [Checked, ...Checked[]]>();
+  for (const one of rules) {
+    const key = `${one.said} ${one.reason}`;
+    const same = found.get(key);
+    if (same) same.push(one);
+    else found.set(key, [one]);
+  }
+  return [...found.values()];
 }

@@ -15,11 +15,15 @@ export function savingText({ saving_text: text, likelihood }: Finding): string {
   return [text, likelihood].filter(Boolean).join(" · ");
 }
 
-/** Where in the program it is: a function with its line, a call, an op; "" where not known. */
-export function placeText({ place }: Finding): string {
+/**
+ * Where in the program it is: a function with its line, a call, an op; "" where it is not known, or
+ * the title has it.
+ */
+export function placeText({ place, title }: Finding): string {
   if (!place) return "";
   const { function: name, file, line, call, op } = place;
   const source = file ? `${file}${line > 0 ? `:${line}` : ""}` : "";
+  if (line > 0 && title.includes(`(${source})`)) return "";
   const where = [name, source && (name ? `(${source})` : source)].filter(Boolean).join(" ");
   return [where, call, op].filter(Boolean).join(", ");
 }

@@ -89,6 +89,7 @@ def debug_mode(results: Results) -> Iterator[Answer]:
         saving_high_ms=max(high, low),
         assumption="at most all but the products of matrices is done, or waited for, by the checks",
         confidence=0.85,
+        title=f"A check for debugging is on: {switches[0]}" if switches else "",
         message=f"Checks for debugging are on: {what}.{seen} They keep stacks and wait "
         f"for the result of each op: up to {max(high, low):.3g} of each {step:.3g} ms step.",
         measured={

@@ -83,7 +83,9 @@ def _by_steps(
         saving = min(saving, ops * _MOST_MS[framework])
     enough = many(host)
     if ops < enough:
-        yield Silence(f"A step dispatches {ops:.0f} ops or compiled functions, below {enough}.")
+        yield Silence(
+            f"A step dispatches fewer than {enough} ops or compiled functions: {ops:.0f}."
+        )
         return
     if saving < EAGER_FRAC * step:
         yield Silence(

@@ -72,6 +72,7 @@ def gil_contention(results: Results) -> Iterator[Answer]:
         assumption="the loop's Python is as fast as without the other thread",
         confidence=0.8 if worst.loop_waits else 0.6,
         place=Place(function=worst.function, file=worst.file, line=worst.line or 0),
+        title=f"Thread {worst.thread} holds Python's lock in {worst.function}",
         message=_message(worst, step),
         measured={
             "thread": worst.thread,

@@ -30,6 +30,14 @@ _WORDS = {
     "callback": "Calling Python from the compiled step",
 }
 
+# Where every step does it.
+_TITLES = {
+    "printing": "Every step prints",
+    "summaries": "Every step writes summaries",
+    "checkpoint": "Every step saves a checkpoint",
+    "callback": "The compiled step calls Python every time",
+}
+
 
 def print_every_step(results: Results) -> Iterator[Answer]:
     """Fires when such work takes 3 % of the step and is in at least half of the steps."""
@@ -74,7 +82,7 @@ def print_every_step(results: Results) -> Iterator[Answer]:
             Ref("host_activity", "side_work", rows=tuple(one.kind for one in kinds)),
             Ref("trace_viewer", worst.calls.partition(",")[0]),
         ),
-        title=f"{_WORDS[worst.kind]} in every step" if worst.steps_frac == 1 else "",
+        title=_TITLES[worst.kind] if worst.steps_frac == 1 else "",
         actions=(
             "Do it every n-th step, or once per epoch.",
             _INSTEAD[worst.kind],

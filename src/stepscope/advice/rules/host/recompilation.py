@@ -55,6 +55,7 @@ def recompilation(results: Results) -> Iterator[Answer]:
         severity="info" if is_guess else severity_of(saving, step),
         saving_ms=min(saving, step),
         confidence=0.9 * min(overview.steps.confidence / _GUESS, 1.0),
+        title="" if worst is None else f"{worst.function} is compiled again{share}",
         message=f"The program{named} is compiled again{share}: {saving:.3g} ms of each "
         f"{step:.3g} ms step.{usual}",
         measured={

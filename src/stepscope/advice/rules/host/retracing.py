@@ -117,6 +117,7 @@ def _told(worst: CallRow) -> _Told:
             "its calls, each time for the first time.",
             (_ONCE_ONLY,),
             _CODE_ONCE,
+            f"{name} is made and traced again in {_often(share)}",
         )
     return _Told(
         f"tf.function {name!r} is retraced in {share:.0%} of its calls ({worst.traces} traces so "
@@ -127,7 +128,12 @@ def _told(worst: CallRow) -> _Told:
             "Decorate once, outside of the loop; not inside of a function that runs every step.",
         ),
         _CODE,
+        f"{name} is traced again in {_often(share)}",
     )
+
+
+def _often(share: float) -> str:
+    return "each of its calls" if share >= _NEW_FRAC else f"{share:.0%} of its calls"
 
 
 RULE = Rule(

@@ -69,6 +69,7 @@ def input_bound(results: Results) -> Iterator[Answer]:
         severity="info" if is_once else "high" if share >= HIGH_FRAC else "medium",
         saving_ms=waiting,
         confidence=round((0.4 if is_once else 0.95) * overview.steps.confidence, 2),
+        title="" if is_once else f"The step waits for input for {share:.0%} of its time",
         message=f"The input pipeline costs {waiting:.3g} ms of each {step:.3g} ms step "
         f"({share:.0%}){', nearly all of it in one step' if is_once else ''}.",
         measured={"input_wait_ms": waiting, "input_wait_frac": share, "step_time_ms": step},

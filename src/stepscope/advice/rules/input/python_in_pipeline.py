@@ -46,6 +46,7 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
         found.knobs.get("native_function", 0.0),
         f"{what} {made}, and the step waits {found.wait_ms:.3g} of "
         f"{found.step_ms:.3g} ms for them.{makers.said(maker)}",
+        title=f"{what} {made}",
         confidence=0.6,
         actions=_OF_BATCHES if is_whole else _ACTIONS,
         code=_OF_KERAS if is_whole else _CODE,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.evidence.device_memory import gib
 from stepscope.advice.results import Results
-from stepscope.registry import Answer, Rule, Silence, Unknown
+from stepscope.registry import Answer, Rule, Unknown
 from stepscope.result import Finding, Place, Ref
 from stepscope.schema import names
 
@@ -47,7 +47,7 @@ def memory_at_peak(results: Results) -> Iterator[Answer]:
     """Fires for the fullest memory of a device in a recording that has nothing that ran."""
     account = results.optional.step_account
     if account is not None and account.step_count:
-        yield Silence("What ran was recorded too: the parts of the step say what it costs.")
+        yield Unknown("It is asked where nothing but memory was recorded; here the step was.")
         return
     memories = [one for one in results.memory_profile.memories if one.allocations]
     if not memories:

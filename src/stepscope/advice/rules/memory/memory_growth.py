@@ -10,6 +10,7 @@ When it is wrong: the recording covers the first steps, in which buffers and cac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -20,6 +21,7 @@ from stepscope.advice.evidence.device_memory import gib
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
+from stepscope.verdicts.sentences import written_out
 
 _FEWEST_STEPS: Final = 8
 # Growth that counts: this many bytes, this share of what is in use, and this steady.
@@ -28,6 +30,17 @@ _SOME_FRAC: Final = 0.02
 _STEADY: Final = 0.9
 # A run of this many steps is common: growth that fills the memory within them ends it.
 _LONG_RUN: Final = 10_000
+# What allocators of GPUs are called: "GPU_0_bfc"; that of the host for them is "gpu_host_bfc".
+_OF_GPU: Final = re.compile(r"gpu(?!_host)|cuda|hip|xpu", re.IGNORECASE)
+_AS_NEEDED: Final = (
+    "[tensorflow: To take memory as it is needed instead of all of it, set memory growth; to see "
+    "what lives when it runs out, report_tensor_allocations_upon_oom.]"
+)
+_GROWTH: Final = (
+    "for gpu in tf.config.list_physical_devices('GPU'):\n"
+    "    tf.config.experimental.set_memory_growth(gpu, True)\n"
+    "tf.compat.v1.RunOptions(report_tensor_allocations_upon_oom=True)"
+)
 
 
 def memory_growth(results: Results) -> Iterator[Answer]:
@@ -39,7 +52,7 @@ def memory_growth(results: Results) -> Iterator[Answer]:
         most = max(map(len, series.values()), default=0)
         yield Unknown(
             f"No allocator reported its events in as many as {_FEWEST_STEPS} steps: "
-            + (f"they are in {most}; record more of them." if most else "there is none in any.")
+            + (f"they are in {most}; record more of them." if most else "they are in none.")
         )
         return
     rates = {memory: _rate(use) for memory, use in long.items()}
@@ -51,7 +64,12 @@ def memory_growth(results: Results) -> Iterator[Answer]:
         return
     free = next((one.free_bytes for one in profile.memories if one.id == memory), None)
     left = free / rate if free else None
-    until = "" if left is None else f"; at this rate it is full after {left:,.0f} more steps"
+    until = (
+        ""
+        if left is None
+        else f"; at this rate it is full after {written_out(f'{left:.3g}')} more steps"
+    )
+    on_gpu = bool(_OF_GPU.search(memory))
     yield Finding(
         rule=RULE.id,
         severity="medium" if left is not None and left < _LONG_RUN else "low",
@@ -69,13 +87,10 @@ def memory_growth(results: Results) -> Iterator[Answer]:
         actions=(
             "Keep numbers, not tensors: float(loss), or loss.detach(), before it goes into a list.",
             "Reset metrics and caches each epoch; look in memory_profile for what is never freed.",
-            "TensorFlow: to take memory as it is needed instead of all of it, set memory growth; "
-            "to see what lives when it runs out, report_tensor_allocations_upon_oom.",
+            *((_AS_NEEDED,) if on_gpu else ()),
         ),
         code={
-            "tensorflow": "for gpu in tf.config.list_physical_devices('GPU'):\n"
-            "    tf.config.experimental.set_memory_growth(gpu, True)\n"
-            "tf.compat.v1.RunOptions(report_tensor_allocations_upon_oom=True)",
+            "tensorflow": _GROWTH if on_gpu else "total += float(loss)",
             "jax": "jax.profiler.save_device_memory_profile('memory.prof')  # twice, and compare",
             "pytorch": "total += loss.detach()\ntorch.cuda.memory._record_memory_history()",
         },

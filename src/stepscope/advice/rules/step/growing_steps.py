@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.advice.evidence.changes import REMOVED
-from stepscope.advice.evidence.part_words import at
+from stepscope.advice.evidence.part_facts import at
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
@@ -30,7 +30,7 @@ def growing_steps(results: Results) -> Iterator[Answer]:
         yield Unknown(f"Fewer than {_FEWEST_STEPS} steps with ops were recorded.")
         return
     if grows is None:
-        yield Silence("Some steps run no more ops than the one before.")
+        yield Silence("Not every step runs more ops than the one before.")
         return
     step = account.step_time_ms
     each = (grows.last_ops - grows.first_ops) / (account.step_count - 1)

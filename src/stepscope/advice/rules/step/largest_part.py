@@ -12,15 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import isnan
+from math import isnan, nan
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence import changes, compiled_words, layers, makers, part_words
+from stepscope.advice.evidence import changes, layers, makers, part_words
+from stepscope.advice.evidence.compiled_words import most_of_it
 from stepscope.advice.evidence.dispatches import dispatched, many
 from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.evidence.input_stage import main_ops, said_ops
-from stepscope.advice.evidence.part_words import PartWords
-from stepscope.advice.evidence.replacements import AGAIN, instead_of, instead_within
+from stepscope.advice.evidence.op_words import instead_for
+from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wrong_when
+from stepscope.advice.evidence.replacements import AGAIN
 from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.evidence.waits_for_others import waits_for_others
@@ -32,6 +34,7 @@ from stepscope.tables.account.made_of import AT_ONCE
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.account.updates import is_update
 from stepscope.tables.recording.completeness import TRACED_CALLS
+from stepscope.verdicts.sentences import time_words
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
@@ -64,8 +67,12 @@ _RUN = ("op", "line")
 _OF_CALLS = ("op", "framework", "program")
 # An op of a compiled function of JAX's, which its path begins with.
 _COMPILED = re.compile(r"(?:jit|pjit)\((\w+)\)/")
+# What the runtime takes around ops is worth a sentence from this share of the step on.
+_WORD_FRAC = 0.05
+# A graph that TensorFlow has made of a function: each trace has a number of its own.
+_GRAPH = re.compile(r"__inference_(\w+)_(\d+)\b")
 # Where the runtime takes longer than the ops that it runs.
-_MOSTLY_RUNTIME = ", which waits for a free core, or runs many small ops"
+_MOSTLY_RUNTIME = ": waiting for a free core, or starting many small ops"
 # What needs the interpreter's lock.
 _LOCKED = ("python", "framework", "eager", "unrecorded", "region")
 
@@ -153,6 +160,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         and part.name not in _UNKNOWN_OPS
         and part.step_frac >= known * (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
         and part.step_frac >= _LEAST_FRAC
+        and not _is_of_traces(part, results)
     ]
     if not shown:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
@@ -166,10 +174,10 @@ def largest_part(results: Results) -> Iterator[Answer]:
             words = part_words.words(part, account, _compiled(part, results), is_compiled)
             if AT_ONCE in part.made_of:
                 words = replace(words, actions=(AGAIN, *words.actions))
-            if part.kind == "op" and more > 1:  # what it is called for is the smaller share
+            if _is_mostly_runtime(part, more):  # what it is called for is the smaller share
                 title = (
                     f"{part.name} and the runtime around it take {part.step_frac:.0%} of the step"
-                    f"{compiled_words.most_of_it(part)}"
+                    f"{most_of_it(part)}"
                 )
                 words = replace(words, title=title)
             stage = _around(part, more) + _stage(part, results)
@@ -178,6 +186,19 @@ def largest_part(results: Results) -> Iterator[Answer]:
             found = _finding(part, account, words, stage, _hope(part, more, account))
             several = _functions(part, account, results, more)
             yield _of_several(found, several, account.step_time_ms) if several else found
+
+
+def _is_of_traces(part: PartRow, results: Results) -> bool:
+    """Whether it is the first runs of graphs that a function is traced to again and again.
+
+    What tracing costs has them in it: they end with it, and with nothing else.
+    """
+    host = results.optional.host_activity
+    if part.kind != "framework" or host is None:
+        return False
+    again = {one.function for one in host.calls.records() if one.traces and one.built > 0}
+    graphs = {(name, number) for name, number in _GRAPH.findall(part.made_of) if name in again}
+    return len(graphs) > 1
 
 
 def _is_compiled(results: Results) -> bool:
@@ -196,6 +217,8 @@ def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
     around = sum(part.time_ms for part in parts if part.kind == "runtime")
     whole = sum(part.time_ms for part in ops)
     for part in ops if whole else ():
+        if around > whole:  # bursts and trends of the smaller share say nothing of all of it
+            part.every = part.burst_ms = part.growth = nan
         part.time_ms += around * part.time_ms / whole
         part.step_frac = part.time_ms / step_ms
         if isnan(part.alone_ms):
@@ -204,13 +227,20 @@ def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
     return around / whole if whole else 0.0
 
 
+def _is_mostly_runtime(part: PartRow, more: float) -> bool:
+    """Whether the runtime takes longer around ops than they do; unknown of ops not recorded."""
+    return part.kind == "op" and more > 1 and not part.is_program
+
+
 def _around(part: PartRow, more: float) -> str:
     """What of the time is the runtime's, which the account lists by itself."""
     by_itself = part.step_frac / (1 + more)
-    if part.kind not in _RUN or f"{by_itself:.0%}" == f"{part.step_frac:.0%}":
+    is_little = part.step_frac - by_itself < _WORD_FRAC
+    if part.kind not in _RUN or part.is_program or is_little:
         return ""
     why = _MOSTLY_RUNTIME if more > 1 else ""
-    return f" By themselves they take {by_itself:.0%}; the rest is the runtime's around them{why}."
+    rest = f"{part.step_frac - by_itself:.0%} the runtime's work around them{why}"
+    return f" Of this the ops themselves are {by_itself:.0%} of the step, and {rest}."
 
 
 def _finding(
@@ -251,6 +281,7 @@ def _finding(
         },
         evidence=_evidence(part, words),
         actions=words.actions,
+        wrong_when=wrong_when(part),
     )
     if not _is_all_there_is(part, account):
         return found
@@ -340,8 +371,8 @@ def _beside(part: PartRow) -> str:
     if isnan(part.alone_ms) or not is_hidden(part):
         return ""
     return (
-        f" Only {part.alone_ms:.3g} ms of it delay the step: beside the rest runs what it would "
-        "wait for without it."
+        f" Without it the step would be only {time_words(part.alone_ms)} shorter: other work runs "
+        "at the same time."
     )
 
 
@@ -387,7 +418,7 @@ def _rival(part: PartRow, account: StepAccount) -> str:
 def _hope(part: PartRow, more: float, account: StepAccount) -> _Hope:
     """What a change does to a part, where the runtime takes so much more than the ops do."""
     hope = _hope_of_kind(part, account)
-    is_number = part.kind == "op" and more > 1 and hope.change is changes.SHRUNK
+    is_number = _is_mostly_runtime(part, more) and hope.change is changes.SHRUNK
     return replace(hope, change=changes.FEWER) if is_number else hope
 
 
@@ -404,7 +435,7 @@ def _hope_of_kind(part: PartRow, account: StepAccount) -> _Hope:
         return _UPDATE
     if part.kind == "op" and part.name in PRODUCTS:
         return _APART if part.is_apart else _PRODUCT
-    if part.kind == "op" and (instead_within(part.between) or instead_of(part.name)):
+    if part.kind == "op" and instead_for(part):
         return _REPLACEABLE
     if part.kind == "function" and part_words.calls_model(part.name):
         return _HOPES["op"]
@@ -414,7 +445,7 @@ def _hope_of_kind(part: PartRow, account: StepAccount) -> _Hope:
 def _worth(part: PartRow, account: StepAccount) -> float:
     """The share of a part that it is ranked by."""
     worth = _hope_of_kind(part, account).worth
-    if part.kind == "op" and part.stretches >= part_words.MANY_STRETCHES and part.typical_ms >= 0:
+    if part.kind == "op" and part.stretches >= MANY_STRETCHES and part.typical_ms >= 0:
         # An op that every step runs often, and that few steps spend time in, was interrupted.
         worth *= min(part.typical_ms / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
     if _is_once(part, account):
@@ -429,7 +460,7 @@ def _is_interrupted(part: PartRow) -> bool:
     So looks what another program takes the processor from: it hits whatever runs just then.
     """
     return (
-        part.stretches >= part_words.MANY_STRETCHES
+        part.stretches >= MANY_STRETCHES
         and part.steps_frac < _FEW_STEPS_FRAC
         and 0 < part.typical_ms < _FEW_STEPS_FRAC * part.alone_ms
         and not part.every > 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from stepscope.result import SCHEMA_VERSION, Advice
+from collections.abc import Iterable
+
+from stepscope.result import SCHEMA_VERSION, Advice, Checked
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import findings as findings_section
 from stepscope.surfaces.export.tables import markdown_escape
@@ -38,12 +40,23 @@ def _others(page: Page, advice: Advice) -> None:
         if not rest:
             continue
         page.heading(f"{heading} · {len(rest)}")
-        for one in rest:
+        for reason, titles in by_reason(rest):
+            said = " · ".join(map(clean, titles))
             page.text(
-                f"{clean(one.title or one.rule)}: {clean(one.reason) or 'no sign of it.'}",
+                clean(reason) if len(titles) > 1 else f"{said}: {clean(reason)}",
                 lead="  · ",
                 style="dim",
             )
+            if len(titles) > 1:
+                page.text(said, indent=6, style="dim")
+
+
+def by_reason(checked: Iterable[Checked]) -> list[tuple[str, list[str]]]:
+    """Titles of rules with one reason together: what lacks in a recording silences many."""
+    found: dict[str, list[str]] = {}
+    for one in checked:
+        found.setdefault(one.reason or "no sign of it.", []).append(one.title or one.rule)
+    return list(found.items())
 
 
 def advice_json(
@@ -75,7 +88,7 @@ def advice_markdown(session: str, advice: Advice) -> str:
         if rest:
             lines += ["", f"## {heading}", ""]
             lines += [
-                f"- {markdown_escape(one.title or one.rule)}: {markdown_escape(one.reason)}"
-                for one in rest
+                f"- {markdown_escape('; '.join(titles))}: {markdown_escape(reason)}"
+                for reason, titles in by_reason(rest)
             ]
     return "\n".join(lines)

@@ -75,12 +75,18 @@ class Page:
         self.blank()
         self.line((text, "bold"))
 
-    def text(self, text: str, *, indent: int = 0, style: str = "", lead: str = "") -> None:
-        """Add words, wrapped to the page; ``lead`` comes before the first line."""
+    def text(
+        self, text: str, *, indent: int = 0, style: str = "", lead: str = "", tail: Piece = ("", "")
+    ) -> None:
+        """Add words, wrapped to the page; ``lead`` comes before the first line, ``tail`` last."""
         room = max((self.width or 10_000) - indent - width(lead), 20)
-        for at, words in enumerate(_wrapped(text, room)):
+        lines = _wrapped(f"{text} {tail[0]}", room)
+        # The tail is one word, and ends the last line.
+        lines[-1] = lines[-1][: len(lines[-1]) - len(tail[0])]
+        for at, words in enumerate(lines):
             before = lead if at == 0 else " " * width(lead)
-            self.line(" " * indent + before, (words, style))
+            last = (tail,) if tail[0] and at == len(lines) - 1 else ()
+            self.line(" " * indent + before, (words, style), *last)
 
     def table(self, table: Table[Any], top: int | None, *, skip: tuple[str, ...] = ()) -> None:
         """Add a table: aligned, headings with units, long names shortened, never wrapped.

@@ -47,24 +47,24 @@ def findings(
             indent=2,
         )
     for at, finding in enumerate(found, 1):
-        page.line(
-            f"  {at}. ",
-            (clean(finding.title), "bold"),
-            ("  ", ""),
-            (finding.severity, _SEVERITY[finding.severity]),
+        page.text(
+            clean(finding.title),
+            lead=f"  {at}. ",
+            style="bold",
+            tail=(f"[{finding.severity}]", _SEVERITY[finding.severity]),
         )
         page.text(f"{saving_text(finding)} · {finding.rule}", indent=5, style="dim")
         page.text(clean(finding.message), indent=5)
         for action in finding.actions:
             page.text(clean(action), indent=5, lead="→ ")
         if in_full:
-            _in_full(page, finding)
-        for ref in finding.evidence:
-            where = ": ".join(filter(None, (ref.tool, clean(ref.words))))
-            page.text(f"see {where}", indent=5, style="dim")
+            _in_full(page, finding, found)
+        seen = [": ".join(filter(None, (ref.tool, clean(ref.words)))) for ref in finding.evidence]
+        if seen:
+            page.text(f"see {' · '.join(seen)}", indent=5, style="dim")
 
 
-def _in_full(page: Page, finding: Finding) -> None:
+def _in_full(page: Page, finding: Finding, among: tuple[Finding, ...]) -> None:
     for framework, code in finding.code.items():
         for nth, line in enumerate(code.splitlines()):
             label = f"{framework}: " if nth == 0 else " " * (len(framework) + 2)
@@ -72,7 +72,12 @@ def _in_full(page: Page, finding: Finding) -> None:
     if finding.assumption:
         page.text(f"assuming that {clean(finding.assumption)}", indent=5, style="dim")
     if finding.explained_by:
-        page.text(f"caused by {', '.join(finding.explained_by)}", indent=5, style="dim")
+        causes = [
+            f"{at}. {clean(one.title)}"
+            for at, one in enumerate(among, 1)
+            if one.rule in finding.explained_by
+        ]
+        page.text(f"caused by {', '.join(causes)}", indent=5, style="dim")
     if finding.wrong_when:
         page.text(f"wrong when {_uncapitalised(clean(finding.wrong_when))}", indent=5, style="dim")
 
