@@ -189,9 +189,41 @@ def test_a_stage_names_the_op_that_its_function_mostly_runs() -> None:
     tf_data = found["tf_data_bottleneck_analysis"]
     tf_data.graph = SimpleNamespace(nodes=SimpleNamespace(records=lambda: nodes))
     one = answer("python-in-pipeline", found)
-    assert isinstance(one, Finding) and "mostly runs" not in one.message, "whose ops are they?"
+    assert isinstance(one, Finding) and "Its function" not in one.message, "whose ops are they?"
     nodes.clear()
     rows.append(SimpleNamespace(host="h", type="Cast", self_time_ms=20.0))
     rows.append(SimpleNamespace(host="h", type="Mul", self_time_ms=20.0))
     one = answer("python-in-pipeline", found)
     assert isinstance(one, Finding) and "mostly runs" not in one.message
+
+
+def test_elements_that_later_stages_reduce_are_told_with_their_sizes() -> None:
+    large = replace(
+        SERIAL, element="[129,64] double", element_bytes=66048.0, from_bytes=512.0, into_bytes=32.0
+    )
+    one = answer("serial-map", results(large, {"num_parallel_calls": 0.4}))
+    assert isinstance(one, Finding)
+    assert one.message.endswith(
+        " Each element of Map is [129,64] double, 66 kB, made of 512 bytes; later stages leave "
+        "32 bytes of it."
+    )
+    assert one.actions[0].startswith("Scale, crop or cast the elements before")
+
+
+def test_bytes_that_become_floats_and_stay_are_no_news() -> None:
+    cast = replace(SERIAL, element="[8] float", element_bytes=32, from_bytes=8, into_bytes=32)
+    one = answer("serial-map", results(cast, {"num_parallel_calls": 0.4}))
+    assert isinstance(one, Finding)
+    assert "Each element" not in one.message and "Scale" not in one.actions[0]
+
+
+def test_of_several_functions_the_op_that_most_of_them_run_is_named_as_theirs() -> None:
+    found = results(SERIAL, {"num_parallel_calls": 0.4})
+    rows = [SimpleNamespace(host="h", type="DecodeJpeg", self_time_ms=40.0)]
+    nodes = [SimpleNamespace(iterator="MapAndBatch", long_name="Iterator::Root::MapAndBatch")]
+    tf_data = found["tf_data_bottleneck_analysis"]
+    tf_data.function_ops.records = lambda: rows
+    tf_data.graph = SimpleNamespace(nodes=SimpleNamespace(records=lambda: nodes))
+    one = answer("serial-map", found)
+    assert isinstance(one, Finding)
+    assert one.message.endswith("The pipeline's functions mostly run DecodeJpeg.")

@@ -28,6 +28,10 @@ CHEAP_US = 200.0
 MANY_CALLS = 16
 # An op is named where it has this share of what the functions run.
 _MAIN_FRAC = 0.5
+# An element of more than this many times the size of what it is made of, or what is left of it, is
+# large: numbers of one byte become floats of four.
+_MUCH = 4.0
+_SHRINK = "Scale, crop or cast the elements before the stage that makes them that large, not after."
 # Iterators that run a function of the program over elements.
 _HAS_FUNCTION = re.compile(r"Map|Filter|Interleave|Scan|Window")
 
@@ -43,7 +47,8 @@ class InputStage:
         knobs: The changes that apply, by name; values are ms per step they are predicted to gain.
         path: Iterators from the program down to the bottleneck, without "Iterator::Root".
         op: Type of the op that has most of the time of the functions that ran for pipelines; ""
-            where there is none, or no such function is the bottleneck.
+            where there is none, or the bottleneck runs no function.
+        is_its_op: Whether no other stage has a function, so that the op is of the bottleneck's.
     """
 
     step_ms: float
@@ -52,6 +57,7 @@ class InputStage:
     knobs: dict[str, float]
     path: tuple[str, ...]
     op: str = ""
+    is_its_op: bool = True
 
     @property
     def makes_cheap_calls(self) -> bool:
@@ -88,16 +94,14 @@ def input_stage(results: Results) -> InputStage | Silence | Unknown:
         if one.applies
     }
     path = tuple(part for part in stage.long_name.split("::")[1:] if part != "Root")
-    return InputStage(step, wait, stage, knobs, path, _main_op(found))
+    is_its_op = not _has_other_functions(found, stage)
+    return InputStage(step, wait, stage, knobs, path, _main_op(found), is_its_op)
 
 
 def _main_op(found: TfDataBottleneckAnalysis) -> str:
-    """The type of op that the bottleneck's function mostly runs.
-
-    Where other stages have functions as well, whose ops they are is not recorded.
-    """
+    """The type of op that the functions of the pipeline mostly run."""
     stage = found.bottleneck
-    if stage is None or stage.kind != "map" or _has_other_functions(found, stage):
+    if stage is None or stage.kind != "map":
         return ""
     times: dict[str, float] = {}
     for one in found.function_ops.records():
@@ -136,7 +140,7 @@ def stage_finding(
         saving_ms=saving_ms,
         saving_high_ms=max(found.wait_ms, saving_ms),
         confidence=confidence,
-        message=message + (f" Its function mostly runs {found.op}." if found.op else ""),
+        message=message + _op_words(found) + _size_words(found.leaf, stage),
         measured={
             "iterator": stage.long_name,
             "input_wait_ms": found.wait_ms,
@@ -149,6 +153,37 @@ def stage_finding(
             Ref("tf_data_bottleneck_analysis", found.leaf, rows=(stage.long_name,)),
             Ref("input_pipeline_analyzer"),
         ),
-        actions=actions,
+        actions=(*([_SHRINK] if shrinks(stage) else []), *actions),
         code={"tensorflow": code},
     )
+
+
+def _op_words(found: InputStage) -> str:
+    if not found.op:
+        return ""
+    whose = "Its function mostly runs" if found.is_its_op else "The pipeline's functions mostly run"
+    return f" {whose} {found.op}."
+
+
+def shrinks(stage: Bottleneck) -> bool:
+    """Whether later stages leave little of the elements that a stage makes."""
+    return stage.element_bytes > _MUCH * stage.into_bytes
+
+
+def _size_words(leaf: str, stage: Bottleneck) -> str:
+    """What a stage makes much of, and what becomes of it; "" where neither is unusual."""
+    grows = stage.element_bytes > _MUCH * stage.from_bytes
+    if not grows and not shrinks(stage):
+        return ""
+    made = f", made of {_size(stage.from_bytes)}" if grows else ""
+    left = f"; later stages leave {_size(stage.into_bytes)} of it" if shrinks(stage) else ""
+    size = _size(stage.element_bytes)
+    return f" Each element of {leaf} is {stage.element}, {size}{made}{left}."
+
+
+def _size(count: float) -> str:
+    """Bytes as a person reads them."""
+    for unit, scale in (("MB", 1e6), ("kB", 1e3)):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count:.0f} bytes"
