@@ -95,6 +95,7 @@ RULES = Rules(
         "recording.incomplete_profile",
         "recording.start_up",
         "step.growing_steps",
+        "step.recomputed_activations",
         "step.largest_part",
     ),
     {facts.id: facts for facts in FACTS},

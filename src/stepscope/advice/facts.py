@@ -73,7 +73,7 @@ FACTS = (
         "python-in-pipeline",
         title="Python makes the elements",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
-        optional=("host_activity",),
+        optional=("host_activity", "step_account"),
         cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
@@ -482,6 +482,12 @@ FACTS = (
         title="Each step does more than the one before",
         needs=("step_account",),
         cause_of=("eager-execution", "memory-growth", "python-bound"),
+    ),
+    RuleFacts(
+        "recomputed-activations",
+        title="Activations are computed again",
+        needs=("step_account",),
+        parts=("op", "line", "function", "layer"),
     ),
     RuleFacts(
         "largest-part",

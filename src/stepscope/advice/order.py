@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import CHEAPER
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
 from stepscope.result import Finding, Likelihood, Ref, Result, Severity
@@ -199,7 +200,8 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
         return False
     if one.rule in _LOCATORS:
         is_most = one.rule in _ONLY_LOCATE or time >= _SAME_FRAC * (one.saving_ms or 0.0)
-        return kind in _LOCATORS[one.rule] and is_most and (kind != "op" or _is_layer(part))
+        is_located = kind in _LOCATORS[one.rule] or (kind == "eager" and _is_the_program(part))
+        return is_located and is_most and (kind != "op" or _is_layer(part))
     return (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
 
 
@@ -211,6 +213,11 @@ def _names_op(one: Finding, part: Finding) -> bool:
     """Whether a rule that lists the ops it is about lists the part's; true where it lists none."""
     listed = [row for ref in one.evidence if ref.tool == _OPS for row in ref.rows]
     return not listed or part.place is None or part.place.op in listed
+
+
+def _is_the_program(part: Finding) -> bool:
+    """Whether ops run one by one for the top of a file: a trainer called there is no loop."""
+    return part.place is not None and part.place.function.startswith("<")
 
 
 def _is_layer(part: Finding) -> bool:
@@ -229,7 +236,7 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     # A rule that accounts for more than the part, such as the gaps around it, says more.
     time = float(part.measured["part_ms"])
     says_more = one.rule not in _ONLY_LOCATE and (one.saving_ms or 0.0) > _MORE * time
-    if one.rule in _LOCATORS and not says_more:
+    if one.rule in _LOCATORS and not says_more and not _is_the_program(part):
         whole = replace(part, evidence=_both(part.evidence, one.evidence))
         if one.rule not in _ONLY_LOCATE and one.severity == "info":
             return whole  # what only informs of a cause does not claim that it is this part's
@@ -264,14 +271,8 @@ def _of_input(one: Finding, part: Finding) -> Finding:
     return replace(
         one,
         message=f"{one.message} Most of it runs in {call}{place.function} ({at}).",
-        actions=(*one.actions, f"Do less for each element in {place.function}: {_CHEAPER}"),
+        actions=(*one.actions, f"Do less for each element in {place.function}: {CHEAPER}"),
     )
-
-
-_CHEAPER = (
-    "what is the same in each pass once, before the loop; tables and files as arrays in memory; "
-    "whole batches instead of single rows."
-)
 
 
 def _both(first: tuple[Ref, ...], second: tuple[Ref, ...]) -> tuple[Ref, ...]:

@@ -162,7 +162,7 @@ class Bottleneck:
         is_repeated: Whether its elements are made again in every pass over the data.
         has_cache: Whether its elements are cached downstream.
         datasets: Datasets made per batch, by it or by the flat_map or interleave around it.
-        element, element_bytes: What one of its elements mostly is, and the size of all of it.
+        shape, size_bytes: What one of its elements mostly is, and the size of all of it.
         from_bytes, into_bytes: What one is made of, and the least that later stages make of it.
     """
 
@@ -190,8 +190,8 @@ class Bottleneck:
     is_repeated: bool = False
     has_cache: bool = False
     datasets: float = 0.0
-    element: str = ""
-    element_bytes: float = nan
+    shape: str = ""
+    size_bytes: float = nan
     from_bytes: float = nan
     into_bytes: float = nan
 

@@ -86,9 +86,9 @@ lhs lib library librosa lifetimes lift lightning like likely limit linalg line l
 lines links lion list listen listener lists lite literal literals little lj ll lmr load loader
 loading loads loat local locals location lock log logger loggers logging logical logistic logit
 logsumexp long longer longest looks lookup loop loss lossy lost lovelace low lower lowering lru
-lstm lt lu main major make makes making malloc managed manager mangled manip many map mark marked
-marker markers marks masked mat matched math matmul matpush matrix max maximum maxwell mb mbit
-mean means measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh
+lstm lt lu made main major make makes making malloc managed manager mangled manip many map mark
+marked marker markers marks masked mat matched math matmul matpush matrix max maximum maxwell mb
+mbit mean means measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh
 memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta metadata
 method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
 milliseconds min minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla

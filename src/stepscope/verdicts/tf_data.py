@@ -250,8 +250,8 @@ def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | Non
         has_cache=any("Cache" in part for part in downstream),
         batches=leaf(path).startswith("MapAndBatch") or "Batch" in "".join(downstream[-1:]),
         datasets=_datasets(path, long_names, facts) / count,
-        element=size.element,
-        element_bytes=size.element_bytes,
+        shape=size.shape,
+        size_bytes=size.size_bytes,
         from_bytes=size.from_bytes,
         into_bytes=size.into_bytes,
     )

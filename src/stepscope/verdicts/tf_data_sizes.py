@@ -26,14 +26,14 @@ class Sizes:
     """Of one element of a stage; NaN where it was not recorded.
 
     Attributes:
-        element: Shape and type of what it mostly is.
-        element_bytes: Its size.
+        shape: Shape and type of what it mostly is.
+        size_bytes: Its size.
         from_bytes: Of those that it is made of.
         into_bytes: The least that later stages make of it.
     """
 
-    element: str = ""
-    element_bytes: float = nan
+    shape: str = ""
+    size_bytes: float = nan
     from_bytes: float = nan
     into_bytes: float = nan
 

@@ -199,7 +199,7 @@ def test_a_stage_names_the_op_that_its_function_mostly_runs() -> None:
 
 def test_elements_that_later_stages_reduce_are_told_with_their_sizes() -> None:
     large = replace(
-        SERIAL, element="[129,64] double", element_bytes=66048.0, from_bytes=512.0, into_bytes=32.0
+        SERIAL, shape="[129,64] double", size_bytes=66048.0, from_bytes=512.0, into_bytes=32.0
     )
     one = answer("serial-map", results(large, {"num_parallel_calls": 0.4}))
     assert isinstance(one, Finding)
@@ -211,7 +211,7 @@ def test_elements_that_later_stages_reduce_are_told_with_their_sizes() -> None:
 
 
 def test_bytes_that_become_floats_and_stay_are_no_news() -> None:
-    cast = replace(SERIAL, element="[8] float", element_bytes=32, from_bytes=8, into_bytes=32)
+    cast = replace(SERIAL, shape="[8] float", size_bytes=32, from_bytes=8, into_bytes=32)
     one = answer("serial-map", results(cast, {"num_parallel_calls": 0.4}))
     assert isinstance(one, Finding)
     assert "Each element" not in one.message and "Scale" not in one.actions[0]

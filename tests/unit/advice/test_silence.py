@@ -154,6 +154,7 @@ RESTS_ON: dict[str, set[str]] = {
     "gradient-buckets": {"ops"},
     "graph-breaks": {"host"},
     "growing-steps": {"ops"},
+    "recomputed-activations": {"ops"},
     "loader-workers": {"input"},
     "unbalanced-devices": {"device"},
     "slow-link": {"ops"},

@@ -336,7 +336,7 @@ def frames(largest: str, types: str = "double", *, calls: int = 4) -> bytes:
 def test_a_stage_says_how_large_its_elements_are_and_what_becomes_of_them() -> None:
     one = analyze(frames("[129,64]")).bottleneck
     assert one is not None and one.long_name == f"{ROOT}::BatchV2::Map"
-    assert (one.element, one.element_bytes) == ("[129,64] double", 129 * 64 * 8)
+    assert (one.shape, one.size_bytes) == ("[129,64] double", 129 * 64 * 8)
     assert one.from_bytes == 256 * 2
     assert one.into_bytes == 4 * 8 * 4 / 4, "the batch keeps eight floats of each element"
 
@@ -346,4 +346,4 @@ def test_a_stage_says_how_large_its_elements_are_and_what_becomes_of_them() -> N
 )
 def test_elements_of_an_unknown_size_say_nothing(shapes: str, types: str) -> None:
     one = analyze(frames(shapes, types)).bottleneck
-    assert one is not None and one.element == "" and one.element_bytes != one.element_bytes
+    assert one is not None and one.shape == "" and one.size_bytes != one.size_bytes

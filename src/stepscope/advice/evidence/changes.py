@@ -38,7 +38,7 @@ FEWER: Final = ChangeClass(
 )
 TRIMMED: Final = ChangeClass(
     0.5,
-    "half of what the function runs, or all, is not needed; what surrounds it mostly stays",
+    "half of what it runs, or all, is not needed; what surrounds it mostly stays",
     0.4,
 )
 REPLACED: Final = ChangeClass(
@@ -46,9 +46,17 @@ REPLACED: Final = ChangeClass(
     "another op, or a run of it outside the loop, does the same for next to nothing; at most "
     "its neighbours go with it",
 )
+RECOMPUTED: Final = ChangeClass(
+    0.3, "what it computes is kept instead, which takes memory and its traffic", 0.15
+)
 UNSEEN: Final = ChangeClass(
     0.95, "most of what runs there is not needed; at best most of what surrounds it goes too", 0.7
 )
 TUNED: Final = ChangeClass(0.5, "the ops come near to what the device can do")
 READ_LATER: Final = ChangeClass(0.3, "the host need not wait in every step")
 EVEN: Final = ChangeClass(0.5, "all steps, or workers, are as fast as most are")
+# What makes the elements of an input cheaper.
+CHEAPER: Final = (
+    "what is the same in each pass once, before the loop; tables and files as arrays in memory; "
+    "whole batches instead of single rows."
+)

@@ -167,18 +167,18 @@ def _op_words(found: InputStage) -> str:
 
 def shrinks(stage: Bottleneck) -> bool:
     """Whether later stages leave little of the elements that a stage makes."""
-    return stage.element_bytes > _MUCH * stage.into_bytes
+    return stage.size_bytes > _MUCH * stage.into_bytes
 
 
 def _size_words(leaf: str, stage: Bottleneck) -> str:
     """What a stage makes much of, and what becomes of it; "" where neither is unusual."""
-    grows = stage.element_bytes > _MUCH * stage.from_bytes
+    grows = stage.size_bytes > _MUCH * stage.from_bytes
     if not grows and not shrinks(stage):
         return ""
     made = f", made of {_size(stage.from_bytes)}" if grows else ""
     left = f"; later stages leave {_size(stage.into_bytes)} of it" if shrinks(stage) else ""
-    size = _size(stage.element_bytes)
-    return f" Each element of {leaf} is {stage.element}, {size}{made}{left}."
+    size = _size(stage.size_bytes)
+    return f" Each element of {leaf} is {stage.shape}, {size}{made}{left}."
 
 
 def _size(count: float) -> str:

@@ -14,6 +14,7 @@ from stepscope.advice.evidence.kind_words import (
     SYSTEM_CALLS,
     SYSTEM_WAITS,
 )
+from stepscope.advice.evidence.layer_words import of_layer, of_line
 from stepscope.advice.evidence.replacements import (
     FEWER,
     FOREACH,
@@ -26,7 +27,6 @@ from stepscope.advice.evidence.replacements import (
     ROWS_ALONE,
     UNTRAINED,
     instead_of,
-    instead_of_line,
     instead_of_reads,
     instead_of_rows,
     instead_within,
@@ -332,17 +332,13 @@ def _function(part: PartRow, account: StepAccount) -> PartWords:
 
 def _line(part: PartRow, account: StepAccount) -> PartWords:
     """The ops of several families that compiled programs have from one line."""
-    called = f", called from {part.caller}" if part.caller else ""
-    message = (
-        f"What is compiled from one line of {part.function}{at(part)}{called} takes "
-        f"{_share(part, account)}: {part.made_of}. {' '.join(_unusual(part))}"
-    ).strip()
-    return PartWords(
-        f"One line of {part.function} takes {part.step_frac:.0%} of the step",
-        message,
-        (instead_of_line(part.made_of), KEEP_NEEDED),
-        part.op,
-    )
+    where = at(part) + (f", called from {part.caller}" if part.caller else "")
+    facts = " ".join(_unusual(part))
+    return PartWords(*of_line(part, where, _share(part, account), facts), part.op)
+
+
+def _layer(part: PartRow, account: StepAccount) -> PartWords:
+    return PartWords(*of_layer(part, _share(part, account), " ".join(_unusual(part))), part.op)
 
 
 def _program(part: PartRow, account: StepAccount) -> PartWords:
@@ -490,6 +486,7 @@ _TELLS = {
     "op": _ops,
     "eager": _eager,
     "function": _function,
+    "layer": _layer,
     "line": _line,
     "program": _program,
     "framework": _framework,

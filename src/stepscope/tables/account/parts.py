@@ -15,6 +15,7 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.functions import loop_functions
+from stepscope.tables.account.layers import named_layers
 from stepscope.tables.account.op_families import ELEMENTWISE, UNUSUAL, is_elementwise
 from stepscope.tables.account.op_loops import (
     graph_scopes,
@@ -46,8 +47,9 @@ class Part:
 
     Attributes:
         kind: "python", "library", "framework", "op" or another kind of owner; "function": the ops
-            of one of the program's functions; "line": those that a compiled program has from one
-            line; "program": compiled functions without their ops.
+            of one of the program's functions; "layer": those that are named after one layer, loss
+            or metric; "line": those that a compiled program has from one line; "program": compiled
+            functions without their ops.
         name: Of the function, the library's call, the family of ops, or the kind.
         owners: The largest first.
         is_apart: Whether it is products that no gradient goes through, of a step that has some.
@@ -88,7 +90,7 @@ def parts(
     groups: dict[tuple[str, ...], list[Owner]] = {}
     calls = found.frames
     loops = frozenset[tuple[str, str]]() if calls is None else loop_functions(calls, found.found)
-    whole = _of_functions(listed, sum(one.total_ps for one in listed))
+    whole = _of_functions(listed, sum(one.total_ps for one in listed)) or named_layers(listed)
     in_graph = graph_scopes(listed)
     nameless = frozenset(one.name for one in listed if is_dispatched(one) and "/" not in one.name)
     places = [(one, place) for one in listed if (place := _loop_place(found, one, loops, nameless))]
@@ -206,8 +208,8 @@ def _part(key: tuple[str, ...], group: list[Owner], is_eager: bool) -> Part:
         return Part("eager", key[2] if key[0] == "host" else "", tuple(group), time)
     if key[0] == "function":
         return Part("function", key[2], tuple(group), time)
-    if key[0] == "line":
-        return Part("line", key[1], tuple(group), time)
+    if key[0] in ("layer", "line"):
+        return Part(key[0], key[1], tuple(group), time)
     if key[0] != "host":
         name = key[1] or _kind_name(key[0], group)
         return Part(key[0], name, tuple(group), time, key[-1] == _APART)

@@ -51,7 +51,7 @@ _CODE = ("python", "library")
 # What a line of the program runs, where lines were recorded.
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
 # What a runtime has work around, whose time is listed by itself.
-_RUN = ("op", "line")
+_RUN = ("op", "layer", "line")
 # What a compiled function runs.
 _OF_CALLS = ("op", "framework", "program")
 # An op of a compiled function of JAX's, which its path begins with.
@@ -98,6 +98,7 @@ _HOPES = {
     "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
     "program": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
     "function": _Hope(changes.TRIMMED, 0.7, 0.5, 0.5, False),
+    "layer": _Hope(changes.TRIMMED, 0.7, 0.3, 0.5, False),
     "line": _Hope(changes.REPLACED, 0.85, 0.6, 0.6, False),
 }
 # Ops that seldom are what a model is for can go for the most part.
@@ -396,7 +397,7 @@ def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -
 
 
 def _place(part: PartRow) -> Place:
-    is_op = part.kind in ("op", "eager", "function", "line")
+    is_op = part.kind in ("op", "eager", "function", "layer", "line")
     call = part.first if part.first_kind in ("library", "framework") and not is_op else ""
     return Place(
         function=part.function,
