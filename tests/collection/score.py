@@ -39,7 +39,7 @@ _CLAIMED: Final = """
     allocation-stalls batch-after-map collective-bound debug-mode device-copies eager-execution
     exposed-collectives few-input-threads file-reads full-precision
     growing-steps host-copies host-input-limit host-waits hung-collective idle-device
-    incomplete-profile input-bound late-shard launch-bound layout-transposes
+    incomplete-profile input-bound input-takes-cores late-shard launch-bound layout-transposes
     memory-fragmentation memory-near-limit missing-prefetch nested-datasets no-cache
     no-interleave no-xla print-every-step python-in-pipeline recompilation repeated-gradients
     restarted-pipeline retracing roofline-gap

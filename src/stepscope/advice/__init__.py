@@ -48,6 +48,7 @@ RULES = Rules(
         "input.late_shard",
         "input.few_input_threads",
         "input.host_input_limit",
+        "input.input_takes_cores",
         "host.launch_bound",
         "device.tiny_kernels",
         "device.unfused_ops",

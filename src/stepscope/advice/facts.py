@@ -113,6 +113,13 @@ FACTS = (
         parts=("input",),
     ),
     RuleFacts(
+        "input-takes-cores",
+        title="Input takes cores from the step",
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        optional=("step_account",),
+        cause_of=("input-bound", "uneven-steps"),
+    ),
+    RuleFacts(
         "launch-bound",
         title="The device waits for launches",
         needs=("overview_page",),

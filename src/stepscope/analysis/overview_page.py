@@ -17,6 +17,7 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile, build_together
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible
 from stepscope.tables.device.usage import DeviceUsage, device_usage
+from stepscope.tables.host.cores import cores_seen
 from stepscope.tables.ops.framework_totals import (
     device_busy,
     device_op_totals,
@@ -135,9 +136,13 @@ class Completeness:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What ran where."""
+    """What ran where.
+
+    ``host_cores``: of the host with the fewest, as far as the recording tells; 0 unknown.
+    """
 
     host_count: int
+    host_cores: int
     task_count: int
     framework: str
     device_type: str
@@ -311,6 +316,7 @@ def _environment(profile: Profile) -> Environment:
     found = session_environment(profile)
     return Environment(
         host_count=len(profile.hosts),
+        host_cores=min((seen for one in profile.hosts if (seen := cores_seen(one))), default=0),
         task_count=len(profile.hosts),
         framework=found.framework,
         device_type=found.device_type,

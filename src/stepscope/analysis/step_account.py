@@ -16,7 +16,7 @@ from stepscope.schema import names
 from stepscope.tables.account import programs
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.below_input import below_input, input_frac
-from stepscope.tables.account.call_sites import sites_of
+from stepscope.tables.account.call_sites import leading, sites_of
 from stepscope.tables.account.climbs import climb_of
 from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.launch_sites import at_launches
@@ -385,11 +385,11 @@ _NOT_PLAYED = WhatIf(nan, nan, nan)
 def _part_table(
     host: Host, found: Account, made: list[Part], played: list[WhatIf]
 ) -> Table[PartRow]:
-    step_ps, count = _mean_ps(found), int(found.found.kept.sum())
+    step_ps = _mean_ps(found)
     whole_ps = np.sum([one.time_ps for one in made], axis=0) if made else None
     of_owner = below_input(host, found)
     rows = [
-        _part_row(host, one, count, step_ps, series(one.time_ps, whole_ps))
+        _part_row(host, found, one, step_ps, series(one.time_ps, whole_ps))
         | {"input_frac": input_frac(one, of_owner)}
         | _played(found, one, without)
         for one, without in zip(made, chain(played, repeat(_NOT_PLAYED)), strict=False)
@@ -409,9 +409,11 @@ def _played(found: Account, one: Part, without: WhatIf) -> dict[str, object]:
     }
 
 
-def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -> dict[str, object]:
-    first = one.first
-    known = compiled_from(host, first.event)
+def _part_row(
+    host: Host, found: Account, one: Part, step_ps: float, told: Series
+) -> dict[str, object]:
+    first, count = one.first, int(found.found.kept.sum())
+    known = compiled_from(host, leading(host, one))
     parameters = environment(host).settings.get(names.PARAMETERS, "")
     owner = located(one, is_launched=bool(launched := launched_from(one)))
     place, caller = place_of(one, owner, known, lines := programs.lines_of(host, one))
@@ -423,7 +425,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float, told: Series) -
         "line": place[2] or None,
         "caller": caller,
         "between": between_of(one),
-        "made_of": made_of(one) + known.said_inside(first.name) + sites_of(host, one),
+        "made_of": made_of(one) + known.said_inside(first.name) + sites_of(host, found, one),
         "shapes": shapes(host, one),
         "through": through(one),
         "launched": launched,

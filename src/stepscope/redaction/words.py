@@ -88,9 +88,9 @@ loading loads loat local locals location lock log logger loggers logging logical
 logsumexp long longer longest looks lookup loop loss lossy lost lovelace low lower lowering lru
 lstm lt lu made main major make makes making malloc managed manager mangled manip many map mark
 marked marker markers marks masked mat matched math matmul matpush matrix max maximum maxwell mb
-mbit mean means measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh
-memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta metadata
-method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
+mbit mean means meanwhile measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh
+memcpyh memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta
+metadata method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
 milliseconds min minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla
 mlir mm mma mmap mode model module modules moe momentum more most mostly movedim mpi mps ms msccl
 mse msg mt mtia mul multi multiarray multiblock multihead multiply multiprocessing multiprocessor
@@ -98,16 +98,16 @@ multiprocessors munmap must mv mxfp mxu na nadam name named names namespace nami
 nanfunctions nanosecond nanoseconds narrow native nccl nchw nchwto ndimage ndjson ne near nearest
 need neg negate negative neither nelems neon nest nested net network never new newdocs next nhwc
 nhwcto nibabel nic nll nn no node noise non none nonzero nor norm normal normalisation
-normalization not note nothing np npyio ns nsight nsys null num number numbers numeric numerical
-numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx obj object objects occ occupancy
-occurrences oci of off offset offsets ogs on once one oneccl onesweep only oom op opaque open oper
-operation operations operator ops opt optax optimizer option optional options or orbax orch order
-ordinal orgqr origin osrt other others out outfeed output outside over overhead override
-overrideable overrides own owner pack package packages packed packet packets pad padded padding
-page pageable paged pandas panic parallel param parameter parameters parent parquet parse parser
-parsing part partial partition partitioned partitioning parts pascal path pattern pause pauses
-payload pb pc pcie pct peak peer peers peft pending per percent perf perfetto performance period
-permute persist persistent pfor pftrace pg ph phase philox pickle pid pil pinned pinv pipe
+normalization not note nothing np npyio ns nsight nsys null num numa number numbers numeric
+numerical numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx obj object objects occ
+occupancy occurrences oci of off offset offsets ogs on once one oneccl onesweep only oom op opaque
+open oper operation operations operator ops opt optax optimizer option optional options or orbax
+orch order ordinal orgqr origin osrt other others out outfeed output outside over overhead
+override overrideable overrides own owner pack package packages packed packet packets pad padded
+padding page pageable paged pandas panic parallel param parameter parameters parent parquet parse
+parser parsing part partial partition partitioned partitioning parts pascal path pattern pause
+pauses payload pb pc pcie pct peak peer peers peft pending per percent perf perfetto performance
+period permute persist persistent pfor pftrace pg ph phase philox pickle pid pil pinned pinv pipe
 pipeline pitch pj pjit pkl pl place places plain plane planes plus pmap pmc png pocketfft pod poi
 pointwise policy poll polymorphic polynomial pool pooling popcnt popen posix post potrf pow power
 pp pprof pragma pre precision pred predict prefetch prefill prefix prelu preprocessing pretty

@@ -44,3 +44,22 @@ def test_a_call_that_is_nearly_all_of_the_step_is_what_the_step_is_for() -> None
     """The model's own forward pass is not to be left out."""
     found = checked(dispatch_us=19.0, check_us=880.0).finding("eager-execution")
     assert found.message.startswith("The step runs op by op")
+
+
+def test_the_function_that_hands_most_over_is_named_whatever_it_has_of_the_step() -> None:
+    events: list[EventLike] = []
+    for step in range(4):
+        begin = step * 1000.0
+        events.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
+        events.append(("$text.py:12 words", begin + 10, 880.0))
+        for row in range(20):
+            at = begin + 10 + 44 * row
+            jax = f"$/venv/lib/python3.12/site-packages/jax/_src/op_{row}.py:{row + 5} call_{row}"
+            events.append((jax, at, 44.0))
+            events.append(("PjitFunction(not_equal)", at + 1, 18.0))
+            events.append(("PjitFunction(less)", at + 22, 18.0))
+        events.append(("$train.py:5 report", begin + 900, 80.0))
+        events.append(("PjitFunction(add)", begin + 910, 30.0))
+    found = asked(space(host(line("python", *events)))).finding("eager-execution")
+    assert found.message.endswith(" Most are handed over in words (text.py:12)."), found.message
+    assert found.place is not None and found.place.function == "words"

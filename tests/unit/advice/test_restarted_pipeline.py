@@ -110,3 +110,22 @@ def test_a_dataset_in_every_step_is_found_and_inner_ones_are_not_counted() -> No
     most = sum(part.time_ms for part in around if part.kind != "op")
     assert one.saving_ms == pytest.approx((0.4 + most) / 2, abs=0.01)
     assert "predict" in one.actions[0] and "model.predict" in one.code["tensorflow"]
+
+
+def test_what_the_loop_makes_a_pipeline_of_is_named() -> None:
+    data = draw(
+        """
+        /host:CPU
+          python      S---------S---------S---------S---------S---------S---------
+          "           K-TR--..M-K-TR--..M-K-TR--..M-K-TR--..M-K-TR--..M-K-TR--..M-
+        """,
+        unit_us=100,
+        S=event("train", step_num=nth, _r=1),
+        K=event("SkipDataset:SkipDataset"),
+        T=event("TakeDataset:TakeDataset"),
+        R=event("MakeIterator::RootDataset"),
+        M=event("model/dense/MatMul:MatMul"),
+    )
+    found = Asked(Profile("s", (Host("host", decode(space(*data))),)))
+    message = found.finding("restarted-pipeline").message
+    assert message.endswith(" Stages that the loop makes in each step: Skip, Take.")

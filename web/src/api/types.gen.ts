@@ -298,6 +298,7 @@ export interface OpShares {
 /** What ran where. */
 export interface Environment {
   readonly host_count: number;
+  readonly host_cores: number;
   readonly task_count: number;
   readonly framework: string;
   readonly device_type: string;

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
-from stepscope.result import Finding, Ref
+from stepscope.result import Finding, Place, Ref
 
 if TYPE_CHECKING:
     from stepscope.analysis.tf_data_bottleneck_analysis import (
@@ -26,8 +26,9 @@ STARVED = ("input-bound", "uneven-steps")
 # Up to this time a call is mostly overhead of tf.data; this many of them make a batch expensive.
 CHEAP_US = 200.0
 MANY_CALLS = 16
-# An op is named where it has this share of what the functions run.
-_MAIN_FRAC = 0.5
+# So many ops are named, each with this share of what the functions run; fewer, where they have less
+# than half of it.
+_OPS, _OP_FRAC, _MAIN_FRAC = 3, 0.1, 0.5
 # An element of more than this many times the size of what it is made of, or what is left of it, is
 # large: numbers of one byte become floats of four.
 _MUCH = 4.0
@@ -46,9 +47,9 @@ class InputStage:
         stage: The bottleneck, as tf_data_bottleneck_analysis describes it.
         knobs: The changes that apply, by name; values are ms per step they are predicted to gain.
         path: Iterators from the program down to the bottleneck, without "Iterator::Root".
-        op: Type of the op that has most of the time of the functions that ran for pipelines; ""
-            where there is none, or the bottleneck runs no function.
-        is_its_op: Whether no other stage has a function, so that the op is of the bottleneck's.
+        ops: Types of the ops that have most of the time of the pipelines' functions, with their
+            shares of it; empty where none have, or the bottleneck runs none.
+        is_alone: Whether no other stage has a function, so that these are the bottleneck's.
     """
 
     step_ms: float
@@ -56,8 +57,8 @@ class InputStage:
     stage: Bottleneck
     knobs: dict[str, float]
     path: tuple[str, ...]
-    op: str = ""
-    is_its_op: bool = True
+    ops: tuple[tuple[str, float], ...] = ()
+    is_alone: bool = True
 
     @property
     def makes_cheap_calls(self) -> bool:
@@ -94,21 +95,61 @@ def input_stage(results: Results) -> InputStage | Silence | Unknown:
         if one.applies
     }
     path = tuple(part for part in stage.long_name.split("::")[1:] if part != "Root")
-    is_its_op = not _has_other_functions(found, stage)
-    return InputStage(step, wait, stage, knobs, path, _main_op(found), is_its_op)
+    is_alone = not _has_other_functions(found, stage)
+    return InputStage(step, wait, stage, knobs, path, main_ops(found), is_alone)
 
 
-def _main_op(found: TfDataBottleneckAnalysis) -> str:
-    """The type of op that the functions of the pipeline mostly run."""
+def main_ops(found: TfDataBottleneckAnalysis) -> tuple[tuple[str, float], ...]:
+    """The types of ops that the pipelines' functions mostly run, with their shares."""
     stage = found.bottleneck
     if stage is None or stage.kind != "map":
-        return ""
+        return ()
     times: dict[str, float] = {}
     for one in found.function_ops.records():
         if one.host == stage.host and not one.type.endswith("Dataset"):
             times[one.type] = times.get(one.type, 0.0) + one.self_time_ms
-    op = max(times, key=lambda name: times[name], default="")
-    return op if op and times[op] >= _MAIN_FRAC * sum(times.values()) else ""
+    whole = sum(times.values())
+    longest = sorted(times, key=lambda name: -times[name])[:_OPS]
+    shown = tuple((op, times[op] / whole) for op in longest if times[op] >= _OP_FRAC * whole > 0)
+    return shown if sum(share for _op, share in shown) >= _MAIN_FRAC else ()
+
+
+def said_main_ops(found: TfDataBottleneckAnalysis) -> str:
+    """What a pipeline's functions run, as a sentence to go on with; "" unknown."""
+    stage = found.bottleneck
+    is_alone = stage is None or not _has_other_functions(found, stage)
+    return _said_ops(main_ops(found), is_alone=is_alone)
+
+
+def _said_ops(ops: tuple[tuple[str, float], ...], *, is_alone: bool) -> str:
+    """The same of these ops; where several stages have functions, whose they are is unknown."""
+    whose = "Its function mostly runs" if is_alone else "The pipeline's functions mostly run"
+    listed = " and ".join(", ".join(f"{op} ({share:.0%})" for op, share in ops).rsplit(", ", 1))
+    return f" {whose} {listed}." if ops else ""
+
+
+def shrinks(stage: Bottleneck) -> bool:
+    """Whether later stages leave little of the elements that a stage makes."""
+    return stage.size_bytes > _MUCH * stage.into_bytes
+
+
+def _said_sizes(leaf: str, stage: Bottleneck) -> str:
+    """What a stage makes much of, and what becomes of it; "" where neither is unusual."""
+    grows = stage.size_bytes > _MUCH * stage.from_bytes
+    if not grows and not shrinks(stage):
+        return ""
+    made = f", made of {_size(stage.from_bytes)}" if grows else ""
+    left = f"; later stages leave {_size(stage.into_bytes)} of it" if shrinks(stage) else ""
+    size = _size(stage.size_bytes)
+    return f" Each element of {leaf} is {stage.shape}, {size}{made}{left}."
+
+
+def _size(count: float) -> str:
+    """Bytes as a person reads them."""
+    for unit, scale in (("MB", 1e6), ("kB", 1e3)):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count:.0f} bytes"
 
 
 def _has_other_functions(found: TfDataBottleneckAnalysis, stage: Bottleneck) -> bool:
@@ -128,6 +169,7 @@ def stage_finding(
     actions: tuple[str, ...],
     code: str,
     measured: Mapping[str, float | str] | None = None,
+    place: Place | None = None,
 ) -> Iterator[Answer]:
     """The finding about a stage; silence where it would save nothing."""
     if not saving_ms > 0:
@@ -140,7 +182,10 @@ def stage_finding(
         saving_ms=saving_ms,
         saving_high_ms=max(found.wait_ms, saving_ms),
         confidence=confidence,
-        message=message + _op_words(found) + _size_words(found.leaf, stage),
+        place=place,
+        message=message
+        + _said_ops(found.ops, is_alone=found.is_alone)
+        + _said_sizes(found.leaf, stage),
         measured={
             "iterator": stage.long_name,
             "input_wait_ms": found.wait_ms,
@@ -156,34 +201,3 @@ def stage_finding(
         actions=(*([_SHRINK] if shrinks(stage) else []), *actions),
         code={"tensorflow": code},
     )
-
-
-def _op_words(found: InputStage) -> str:
-    if not found.op:
-        return ""
-    whose = "Its function mostly runs" if found.is_its_op else "The pipeline's functions mostly run"
-    return f" {whose} {found.op}."
-
-
-def shrinks(stage: Bottleneck) -> bool:
-    """Whether later stages leave little of the elements that a stage makes."""
-    return stage.size_bytes > _MUCH * stage.into_bytes
-
-
-def _size_words(leaf: str, stage: Bottleneck) -> str:
-    """What a stage makes much of, and what becomes of it; "" where neither is unusual."""
-    grows = stage.size_bytes > _MUCH * stage.from_bytes
-    if not grows and not shrinks(stage):
-        return ""
-    made = f", made of {_size(stage.from_bytes)}" if grows else ""
-    left = f"; later stages leave {_size(stage.into_bytes)} of it" if shrinks(stage) else ""
-    size = _size(stage.size_bytes)
-    return f" Each element of {leaf} is {stage.shape}, {size}{made}{left}."
-
-
-def _size(count: float) -> str:
-    """Bytes as a person reads them."""
-    for unit, scale in (("MB", 1e6), ("kB", 1e3)):
-        if count >= scale:
-            return f"{count / scale:.3g} {unit}"
-    return f"{count:.0f} bytes"

@@ -10,11 +10,15 @@ import numpy as np
 
 from stepscope.columns import pivot
 from stepscope.schema import names
+from stepscope.tables.account.branches import Chain, Frame, chain_of
+from stepscope.tables.account.frames import is_installed
 from stepscope.tables.account.inside import inside, place_of_instruction
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.shape import PRIMITIVES
+from stepscope.tables.hlo.source import source_frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,18 @@ def compiled_from(host: Host, event: int) -> CompiledOp:
     return _of_program(host, event) or CompiledOp(data_type=_argument_type(host, event))
 
 
-def _of_program(host: Host, event: int) -> CompiledOp | None:
+def stack_of(host: Host, event: int) -> Chain:
+    """The program's own lines that an op was made at, from the loop inwards; () unknown."""
+    found = None if event < 0 else _instruction(host, event)
+    if found is None:
+        return ()
+    module, instruction = found
+    most = inside(module, instruction)  # a fusion's own stack is that of what it ends in
+    frames = source_frames(module, instruction) if most is None else most.stack
+    return chain_of(Frame(*one) for one in frames if not is_installed(one.file))
+
+
+def _instruction(host: Host, event: int) -> tuple[HloModule, Instruction] | None:
     stats, row = event_stats(host), np.asarray([event])
     texts = stats.texts(names.HLO_OP)
     code = int(texts.at(row)[0])
@@ -75,8 +90,14 @@ def _of_program(host: Host, event: int) -> CompiledOp | None:
     program = int(stats.ints(names.PROGRAM_ID).at(row, 0)[0])
     module = hlo_modules(host).get(program)
     instruction = module.instructions.get(hlo) if module is not None else None
-    if module is None or instruction is None:
+    return None if module is None or instruction is None else (module, instruction)
+
+
+def _of_program(host: Host, event: int) -> CompiledOp | None:
+    found = _instruction(host, event)
+    if found is None:
         return None
+    module, instruction = found
     most = inside(module, instruction)
     at, caller = place_of_instruction(module, instruction)
     if most is not None:

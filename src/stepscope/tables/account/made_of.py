@@ -39,12 +39,21 @@ def _layer_of(one: Part, said: str) -> str:
 
 # Names of ops in models have the path of each layer; so much of the end tells them apart.
 _LONG, _KEPT = 60, 3
+# What compilers put into each path, of any program.
+_SAYS_NOTHING = re.compile(
+    r"(?:Stateful)?PartitionedCall|while|body|cond|closed_call|core_call|jvp\(\)|transpose\(jvp\(\)\)"
+    r"|vmap\(\)|branch_\d+_fun|remat|checkpoint|rematted_computation|custom_[jv][jv]p_call\w*"
+)
 
 
 def brief(name: str) -> str:
-    """A name in a sentence: of a long path, its end."""
+    """A name in a sentence: of a long path, its end, without what says nothing."""
     parts = name.split("/")
-    return name if len(name) <= _LONG or len(parts) <= _KEPT else "…/" + "/".join(parts[-_KEPT:])
+    if len(name) <= _LONG or len(parts) <= _KEPT:
+        return name
+    telling = [one for one in parts[:-1] if not _SAYS_NOTHING.fullmatch(one)] + parts[-1:]
+    short = "/".join(telling)
+    return short if len(short) <= _LONG else "…/" + "/".join(telling[-_KEPT:])
 
 
 # The lists of numbers in a list of lists; so many operands tell what an op works on.

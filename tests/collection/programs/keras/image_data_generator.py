@@ -11,8 +11,8 @@ from clock import run
 LABEL = {
     "planted": "ImageDataGenerator turns and shifts each image alone, by SciPy in Python",
     "cause": "input pipeline too slow",
-    "accept": ["largest-part", "input-bound", "python-in-pipeline", "host-input-limit", "python-bound", "gil-contention", "missing-prefetch"],
-    "rules": ["input-bound", "python-in-pipeline", "python-bound", "host-input-limit", "largest-part"],
+    "accept": ["largest-part", "input-bound", "python-in-pipeline", "host-input-limit", "python-bound", "gil-contention", "missing-prefetch", "input-takes-cores"],
+    "rules": ["input-bound", "python-in-pipeline", "python-bound", "host-input-limit", "largest-part", "input-takes-cores"],
     "words": ["ImageDataGenerator", "apply_affine_transform", "affine_transform", "NumpyArrayIterator", "random_transform"],
     "part": "develop",
 }

@@ -12,8 +12,8 @@ from clock import run
 LABEL = {
     "planted": "each batch asks scipy's gaussian_kde over all labels for its weights, though the labels and their weights never change",
     "cause": "constant data computed again in each step",
-    "accept": ["largest-part", "python-bound", "input-bound", "python-in-pipeline", "no-cache", "host-input-limit", "missing-prefetch"],
-    "rules": ["python-bound", "input-bound", "python-in-pipeline", "no-cache", "host-input-limit", "missing-prefetch"],
+    "accept": ["largest-part", "python-bound", "input-bound", "python-in-pipeline", "no-cache", "host-input-limit", "missing-prefetch", "input-takes-cores"],
+    "rules": ["python-bound", "input-bound", "python-in-pipeline", "no-cache", "host-input-limit", "missing-prefetch", "input-takes-cores"],
     "words": ["gaussian_kde", "rarity", "Faces", "scipy"],
     "part": "develop",
 }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.tables.account.account import account
-from stepscope.tables.account.call_sites import sites_of
-from stepscope.tables.account.parts import parts
+from stepscope.tables.account.account import Account, account
+from stepscope.tables.account.call_sites import leading, sites_of
+from stepscope.tables.account.instructions import compiled_from
+from stepscope.tables.account.parts import Part, parts
+from stepscope.tables.core.profile import Host
 from tests.profiles import draw, event
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
 from tests.profiles.model import u
@@ -19,8 +21,8 @@ FIRST: Frame = ("/home/me/hmc.py", 31, "leapfrog")
 SECOND: Frame = ("/home/me/hmc.py", 36, "leapfrog")
 
 
-def sites(first: list[Frame], second: list[Frame], thread: str) -> str:
-    """Of the products of two steps of 1 ms: ``A`` comes from the first stack, ``B`` the other."""
+def products(first: list[Frame], second: list[Frame], thread: str) -> tuple[Host, Account, Part]:
+    """Those of two steps of 1 ms: ``A`` comes from the first stack, ``B`` from the other."""
     name = "jit(draw)/dot_general"
     entry = [
         instruction("x", "parameter", f32(64, 64), parameter_number=0),
@@ -48,10 +50,23 @@ def sites(first: list[Frame], second: list[Frame], thread: str) -> str:
     found = account(one)
     assert found is not None
     largest = max(parts(found), key=lambda part: part.total_ps * (part.kind == "op"))
-    return sites_of(one, largest)
+    return one, found, largest
+
+
+def sites(first: list[Frame], second: list[Frame], thread: str) -> str:
+    """What the account says of the lines of these products."""
+    return sites_of(*products(first, second, thread))
+
+
+def leading_line(first: list[Frame], second: list[Frame], thread: str) -> int:
+    """The line that these products are placed at."""
+    host, _found, part = products(first, second, thread)
+    return compiled_from(host, leading(host, part)).line
 
 
 HALVES = "AAAABBBB..AAAABBBB.."
+NET: Frame = ("/home/me/hmc.py", 12, "net")
+STEP_LINE: Frame = ("/home/me/hmc.py", 50, "transition")
 
 
 def test_one_line_that_is_called_twice_has_two_callers() -> None:
@@ -62,6 +77,17 @@ def test_one_line_that_is_called_twice_has_two_callers() -> None:
 def test_two_lines_are_named_themselves() -> None:
     told = sites([FIRST], [SECOND], HALVES)
     assert told == "; at hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
+
+
+def test_calls_of_one_function_are_found_however_far_out_they_are() -> None:
+    inner = [NET, ENERGY]
+    told = sites([*inner, FIRST, STEP_LINE], [*inner, SECOND, STEP_LINE], HALVES)
+    assert told == "; leapfrog calls energy at hmc.py:31 50%, hmc.py:36 50%"
+
+
+def test_a_part_is_placed_where_most_of_it_is_whichever_op_is_the_longest() -> None:
+    assert leading_line([FIRST], [SECOND], "AABBBBBB..AABBBBBB..") == 36
+    assert leading_line([FIRST], [SECOND], "AAAAAABB..AAAAAABB..") == 31
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ When it is wrong: the recording covers set-up or evaluation code that is eager o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -100,7 +101,8 @@ def _by_steps(
     # PyTorch runs op by op by default: that alone is not an alarm.
     is_usual = framework == "PyTorch"
     outer = _outer(account) if _are_single_ops(rows) else None
-    message, high = _message(host, account, outer, saving), None
+    where, place = _site(account, framework) if outer is None else outer.where(step)
+    message, high = _message(host, account, outer, saving) + where, None
     if outer is not None:  # with all else that the call does: it may not be needed
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
     yield Finding(
@@ -109,7 +111,7 @@ def _by_steps(
         saving_ms=saving,
         saving_high_ms=high,
         confidence=0.7,
-        place=None if outer is None else outer.place,
+        place=place,
         message=message,
         measured={
             "ops_per_step": ops,
@@ -149,12 +151,13 @@ class _Outer:
     name: str
     time_ms: float
 
-    def said(self, step: float) -> str:
-        """It in a sentence."""
+    def where(self, step: float) -> tuple[str, Place]:
+        """It in a sentence to go on with, and its place."""
         share = self.time_ms / step
         return (
-            f"Most of that is below {self.name}, which takes {self.time_ms:.3g} ms of a step "
-            f"({share:.0%}) with all that it calls."
+            f" Most of that is below {self.name}, which takes {self.time_ms:.3g} ms of a step "
+            f"({share:.0%}) with all that it calls.",
+            self.place,
         )
 
     @property
@@ -212,6 +215,45 @@ def _outer(account: StepAccount | None) -> _Outer | None:
     return None if is_told else found
 
 
+# A function of the program hands most over where it has this share of what is handed over.
+_SITE_FRAC = 0.4
+
+
+# What runs a backward pass: one call of the program's, whatever it hands over.
+_BACKWARD = re.compile(r"(?:^|\.)backward$|^autograd::engine")
+
+
+def _site(account: StepAccount | None, framework: str) -> tuple[str, Place | None]:
+    """The function that hands most over, at the line with most of that; and a sentence about it.
+
+    PyTorch's ops are counted where they run, but for those of backward passes. None where no
+    function hands most over, and where a loop of the program's does: that is a part with a place.
+    """
+    if account is None or any(part.kind == "eager" for part in account.parts.records()):
+        return "", None
+    listed = list(account.owners.records())
+    back = {(one.file, one.line) for one in listed if one.line and _BACKWARD.search(one.name)}
+    is_torch = framework == "PyTorch"
+    lines: dict[tuple[str, str], dict[tuple[int, str], float]] = {}
+    whole = 0.0
+    for one in listed:
+        if one.kind not in (("op",) if is_torch else _HANDS_OVER) or (one.file, one.line) in back:
+            continue
+        much = one.stretches if is_torch else one.time_ms
+        whole += much
+        if one.function and one.file and one.line:
+            of_line = lines.setdefault((one.file, one.function), {})
+            at = one.line, one.caller
+            of_line[at] = of_line.get(at, 0.0) + much
+    most = max(lines, key=lambda name: sum(lines[name].values()), default=None)
+    if most is None or sum(lines[most].values()) < _SITE_FRAC * whole:
+        return "", None
+    line, caller = max(lines[most], key=lambda at: lines[most][at])
+    start = "Outside of the backward pass most" if back else "Most"
+    place = Place(most[1], most[0], line, caller)
+    return f" {start} are handed over in {place.function} ({place.file}:{line}).", place
+
+
 # A tf.function that each step calls once is the step, whatever runs beside it.
 _ONCE = (0.9, 1.1)
 
@@ -226,7 +268,6 @@ def _message(
     return (
         f"{_where(rows, host, outer)}: {dispatched(host):.0f} {what} are dispatched from Python, "
         f"and for {idle_ms:.3g} of its {step:.3g} ms nothing is computed.{again}"
-        + ("" if outer is None else f" {outer.said(step)}")
     )
 
 

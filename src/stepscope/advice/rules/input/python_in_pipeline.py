@@ -10,17 +10,13 @@ When it is wrong: the Python function only waits (network, disk): then more para
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import CHEAPER, SUPPLIED
+from stepscope.advice.evidence import makers
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
-from stepscope.result import Finding, Place, Ref
-
-if TYPE_CHECKING:
-    from stepscope.analysis.step_account import RivalRow
+from stepscope.result import Finding, Ref
 
 _PYTHON_FRAC = 0.5
 # Elements per batch from which a generator does not make whole batches; calls at the edges of a
@@ -36,7 +32,7 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
     found = input_stage(results)
     if not isinstance(found, InputStage):
         held = _lock_held(results)
-        yield found if held is None else _with_place(held, results)
+        yield found if held is None else held
         return
     stage = found.stage
     is_source = stage.kind == "python source"
@@ -46,36 +42,18 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
     what = "A Python generator makes" if is_source else "A Python function in map makes"
     is_whole = is_source and stage.elements < _SEVERAL
     made = "whole batches" if is_whole else "the elements one at a time"
-    for one in stage_finding(
+    maker = makers.maker(results.optional.step_account)
+    yield from stage_finding(
         RULE,
         found,
         found.knobs.get("native_function", 0.0),
         f"{what} {made}, and the step waits {found.wait_ms:.3g} of "
-        f"{found.step_ms:.3g} ms for them.",
+        f"{found.step_ms:.3g} ms for them.{makers.said(maker)}",
         confidence=0.6,
         actions=_OF_BATCHES if is_whole else _ACTIONS,
         code=_OF_KERAS if is_whole else _CODE,
         measured={"python_frac": 1.0 if is_source else stage.python_frac},
-    ):
-        yield _with_place(one, results)
-
-
-def _with_place(one: Answer, results: Results) -> Answer:
-    """A finding with the function that runs on tf.data's threads, where it was sampled there."""
-    account = results.optional.step_account
-    rows: list[RivalRow] = [] if account is None else list(account.rivals.records())
-    maker = max(
-        (row for row in rows if row.makes_input), key=lambda row: row.busy_frac, default=None
-    )
-    if not isinstance(one, Finding) or maker is None or not maker.function:
-        return one
-    place = Place(function=maker.function, file=maker.file, line=maker.line or 0)
-    at = f"{maker.file}:{maker.line}" if maker.line else maker.file
-    return replace(
-        one,
-        place=place,
-        message=f"{one.message} Most of it runs in {maker.function} ({at}).",
-        actions=(f"Do less in {maker.function} for each of them: {CHEAPER}", *one.actions),
+        place=makers.place(maker),
     )
 
 

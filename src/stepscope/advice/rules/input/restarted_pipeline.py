@@ -11,14 +11,18 @@ When it is wrong: a pass over the data is a single batch, and the order has to b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.evidence.changes import ONCE
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import StepAccount
 
 # What hands a dataset's ops over goes with them.
 _WITH_DATASETS: Final = ("input", "compile", "framework", "unrecorded")
@@ -63,7 +67,7 @@ def restarted_pipeline(results: Results) -> Iterator[Answer]:
         confidence=0.9,
         message=f"Each step makes {_times(found.per_step)} of a {_WHOSE[found.kind]}. That takes "
         f"{found.time_ms:.3g} ms of each {step:.3g} ms step ({found.time_ms / step:.0%}): "
-        + (_OF_LOADER if is_loader else _OF_DATASET),
+        + (_OF_LOADER if is_loader else _OF_DATASET + _made(account)),
         measured={
             "restarts_per_step": found.per_step,
             "restart_ms": found.time_ms,
@@ -77,6 +81,24 @@ def restarted_pipeline(results: Results) -> Iterator[Answer]:
         actions=_FOR_LOADER if is_loader else _FOR_DATASET,
         code=_CODE,
     )
+
+
+# Ops that make a stage of a pipeline.
+_A_DATASET: Final = re.compile(r"(?:^|/)(\w+?)DatasetV?\d*$")
+# So many of them are named.
+_NAMED: Final = 4
+
+
+def _made(account: StepAccount | None) -> str:
+    """The stages that each step makes again, as a sentence to go on with; "" unknown."""
+    listed = [] if account is None else list(account.owners.records())
+    found = [
+        told[1]
+        for one in listed
+        if one.kind in ("op", "framework") and (told := _A_DATASET.search(one.name))
+    ]
+    stages = list(dict.fromkeys(found))[:_NAMED]
+    return f" Stages that the loop makes in each step: {', '.join(stages)}." if stages else ""
 
 
 def _loads(results: Results) -> bool:

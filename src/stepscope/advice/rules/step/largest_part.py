@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence import changes, compiled_words, part_words
+from stepscope.advice.evidence import changes, compiled_words, makers, part_words
 from stepscope.advice.evidence.dispatches import MANY, dispatched
+from stepscope.advice.evidence.input_stage import said_main_ops
 from stepscope.advice.evidence.part_words import PartWords
 from stepscope.advice.evidence.replacements import instead_of, instead_within
 from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
@@ -224,6 +225,7 @@ def _finding(
         + stage
         + _beside(part)
         + _rival(part, account)
+        + (makers.said(makers.maker(account)) if part.kind == "input" else "")
         + _nowhere(part, account),
         place=_place(part),
         measured={
@@ -254,7 +256,8 @@ def _stage(part: PartRow, results: Results) -> str:
     pipelines = results.optional.tf_data_bottleneck_analysis
     if part.kind != "input" or pipelines is None or pipelines.bottleneck is None:
         return ""
-    return f" The stage of tf.data that is waited for is {pipelines.bottleneck.long_name}."
+    stage = pipelines.bottleneck.long_name
+    return f" The stage of tf.data that is waited for is {stage}.{said_main_ops(pipelines)}"
 
 
 def _compiled(part: PartRow, results: Results) -> str:

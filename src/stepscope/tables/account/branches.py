@@ -1,0 +1,112 @@
+"""Below which function a part's time divides, and between which of its calls.
+
+One line of a layer may have all of a part's ops; what a person can leave out is one of the calls
+that lead there: the second of two passes, or one term of a loss. From the loop inwards, the first
+function with several of them is where to look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+# A call is worth naming beside others from this share on, if together they have this much; while
+# one has more than that, its own calls are looked at.
+_CALL_FRAC: Final = 0.2
+_KNOWN_FRAC: Final = 0.6
+_ALONE_FRAC: Final = 0.8
+_NAMED: Final = 3
+
+
+class Frame(NamedTuple):
+    """One line of the program in a stack."""
+
+    file: str
+    line: int
+    function: str
+
+
+Chain = tuple[Frame, ...]
+
+
+def chain_of(innermost_first: Iterable[Frame]) -> Chain:
+    """A stack from the loop inwards; what a compiler has written into it several times, once."""
+    return tuple(dict.fromkeys(reversed(list(innermost_first))))
+
+
+class Branches(NamedTuple):
+    """Where the time divides.
+
+    Attributes:
+        function: The function whose lines they are.
+        calls: Of each line with much of it: the line, what it calls (its own function: nothing),
+            and its share.
+    """
+
+    function: str
+    calls: tuple[tuple[Frame, str, float], ...]
+
+    def said(self) -> str:
+        """It as the end of a sentence."""
+        called = {_plain(name) for _frame, name, _share in self.calls}
+        again = called.pop() if len(called) == 1 else ""
+        who = _plain(self.function) or "one function"
+        start = f"{who} calls {again} at" if again else f"{who} has its time at"
+        listed = []
+        for frame, name, share in self.calls:
+            calls = f" ({_plain(name)})" if name and not again else ""
+            file = frame.file.replace("\\", "/").rpartition("/")[2]
+            listed.append(f"{file}:{frame.line}{calls} {share:.0%}")
+        return f"{start} {', '.join(listed)}"
+
+
+def _plain(function: str) -> str:
+    """A function's name without those that it is defined in."""
+    return function.rpartition("<locals>.")[2]
+
+
+def branches(chains: Iterable[tuple[Chain, float]], whole: float) -> Branches | None:
+    """Where time divides first, from the loop inwards; None where one line has nearly all of it.
+
+    Args:
+        chains: Stacks from the loop inwards, and the time of each.
+        whole: What shares are of: the time of these and of whatever has no stack.
+    """
+    here = [(chain, time) for chain, time in chains if chain]
+    depth = 0
+    while here:
+        times: dict[Frame, float] = {}
+        for chain, time in here:
+            if len(chain) > depth:
+                times[chain[depth]] = times.get(chain[depth], 0.0) + time
+        if not times:
+            return None
+        most = max(times, key=lambda frame: times[frame])
+        if times[most] < _ALONE_FRAC * whole:
+            return _between(here, depth, times, whole)
+        here = [(chain, time) for chain, time in here if chain[depth : depth + 1] == (most,)]
+        depth += 1
+    return None
+
+
+def _between(
+    here: list[tuple[Chain, float]], depth: int, times: dict[Frame, float], whole: float
+) -> Branches | None:
+    longest = sorted(times, key=lambda frame: -times[frame])[:_NAMED]
+    shown = [frame for frame in longest if times[frame] >= _CALL_FRAC * whole]
+    functions = {(frame.file, frame.function) for frame in shown}
+    enough = sum(times[frame] for frame in shown) >= _KNOWN_FRAC * whole
+    if len(shown) < 2 or len(functions) > 1 or not enough:
+        return None
+    calls = tuple((frame, _called(here, depth, frame), times[frame] / whole) for frame in shown)
+    return Branches(shown[0].function, calls)
+
+
+def _called(here: list[tuple[Chain, float]], depth: int, frame: Frame) -> str:
+    """The function that a line calls, of those that most of its time is below; "" of none."""
+    below: dict[str, float] = {}
+    for chain, time in here:
+        if chain[depth : depth + 1] == (frame,):
+            name = chain[depth + 1].function if len(chain) > depth + 1 else ""
+            below[name] = below.get(name, 0.0) + time
+    return max(below, key=lambda name: below[name])
