@@ -48,6 +48,7 @@ RULES = Rules(
         "input.late_shard",
         "input.few_input_threads",
         "input.host_input_limit",
+        "input.late_hand_over",
         "input.input_takes_cores",
         "host.launch_bound",
         "device.tiny_kernels",

@@ -113,6 +113,12 @@ FACTS = (
         parts=("input",),
     ),
     RuleFacts(
+        "late-hand-over",
+        title="Batches are handed over late",
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        parts=("input",),
+    ),
+    RuleFacts(
         "input-takes-cores",
         title="Input takes cores from the step",
         needs=("overview_page", "tf_data_bottleneck_analysis"),

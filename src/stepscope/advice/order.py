@@ -32,6 +32,8 @@ _INPUT = "input"
 _RESTARTED = "restarted-pipeline"
 # From this share within calls for the next batch on, a part is the input's.
 _MOSTLY_INPUT = 0.5
+# What tells that a wait is not the fault of what is waited for takes the place of what says it is.
+_ACQUITS = {"late-hand-over": "input-bound"}
 _ONLY_LOCATE = ("python-bound", "dominant-op")
 # The tool whose rows are ops.
 _OPS = "framework_op_stats"
@@ -163,7 +165,8 @@ def likelihood(confidence: float) -> Likelihood:
 def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[Finding]:
     """Replace each part that a rule explains by the rule's finding, with the part's place."""
     located = [one for one in findings if one.rule == LOCATED]
-    others = [one for one in findings if one.rule != LOCATED]
+    acquitted = {_ACQUITS[one.rule] for one in findings if one.rule in _ACQUITS}
+    others = [one for one in findings if one.rule not in (LOCATED, *acquitted)]
     kept: list[Finding] = []
     for part in located:
         same = [at for at, one in enumerate(others) if _explains_part(one, part, rules)]

@@ -129,6 +129,7 @@ RESTS_ON: dict[str, set[str]] = {
     "late-shard": {"host"},
     "few-input-threads": {"host"},
     "host-input-limit": {"host"},
+    "late-hand-over": {"host"},
     "input-takes-cores": {"host"},
     "launch-bound": {"device", "driver"},
     "tiny-kernels": {"device", "driver"},
