@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import CHEAPER
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
 from stepscope.result import Finding, Likelihood, Ref, Result, Severity
@@ -274,8 +273,14 @@ def _of_input(one: Finding, part: Finding) -> Finding:
     return replace(
         one,
         message=f"{one.message} Most of it runs in {call}{place.function} ({at}).",
-        actions=(*one.actions, f"Do less for each element in {place.function}: {CHEAPER}"),
+        actions=(*one.actions, f"Do less for each element in {place.function}: {_CHEAPER}"),
     )
+
+
+_CHEAPER = (
+    "what is the same in each pass once, before the loop; tables and files as arrays in memory; "
+    "whole batches instead of single rows."
+)
 
 
 def _both(first: tuple[Ref, ...], second: tuple[Ref, ...]) -> tuple[Ref, ...]:

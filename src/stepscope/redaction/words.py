@@ -86,9 +86,9 @@ lhs lib library librosa lifetimes lift lightning like likely limit linalg line l
 lines links lion list listen listener lists lite literal literals little lj ll lmr load loader
 loading loads loat local locals location lock log logger loggers logging logical logistic logit
 logsumexp long longer longest looks lookup loop loss lossy lost lovelace low lower lowering lru
-lstm lt lu made main major make makes making malloc managed manager mangled manip many map mark
-marked marker markers marks masked mat matched math matmul matpush matrix max maximum maxwell mb
-mbit mean means meanwhile measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh
+lstm lt lu made main major make makes malloc managed manager mangled manip many map mark marked
+marker markers marks masked mat matched math matmul matpush matrix max maximum maxwell mb mbit
+mean means meanwhile measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh
 memcpyh memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta
 metadata method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
 milliseconds min minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla
@@ -155,9 +155,9 @@ ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind uncertain
 unequal uneven unflatten ungqr unified uniform unique unit units unknown unmap unpickler
 unprivileged unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze unstack until
 unweighted up update updates us usage use user utc utf util utils val validate validation valu
-value values var variable variables variant varlen vdot vec vector vectorize vectorized vectors
-vendor version versions vex vf vfork vgpr view viewer virtual visualization viztracer vjp vld vllm
-vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal wall warm
+value values var variable variables variant varlen vdot vec vector vectorize vectorized vendor
+version versions vex vf vfork vgpr view viewer virtual visualization viztracer vjp vld vllm vmap
+vmem void volta voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal wall warm
 warning warp warps was wave weak weight weights were wgmma wgr wgrad what when where while who
 whole why width window windowed winogra winograd wire with within without wmma work worker workers
 workgroup would wr wrap wrapp wrapped wrapper write writer writers writing written xdl xdlops xent

@@ -195,7 +195,7 @@ def test_what_makes_elements_in_python_is_placed_where_other_threads_are() -> No
     one = answer("python-in-pipeline", found)
     assert isinstance(one, Finding)
     assert one.place is None
-    # What tf.data calls is it, however busy another thread is, and whoever holds the lock.
+    # What tf.data calls is it, however busy another thread is, and if it holds the lock.
     made = rival(function="pad", line=3, busy_frac=0.1, loop_waits=True, makes_input=True)
     found["step_account"] = account_of(busy, made)
     one = answer("python-in-pipeline", found)

@@ -1,4 +1,4 @@
-"""late-hand-over: batches are ready, and the step waits all the same."""
+"""late-hand-over: batches are ready, and the step waits anyway."""
 
 from __future__ import annotations
 

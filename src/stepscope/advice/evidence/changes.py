@@ -56,8 +56,3 @@ UNSEEN: Final = ChangeClass(
 TUNED: Final = ChangeClass(0.5, "the ops come near to what the device can do")
 READ_LATER: Final = ChangeClass(0.3, "the host need not wait in every step")
 EVEN: Final = ChangeClass(0.5, "all steps, or workers, are as fast as most are")
-# What makes the elements of an input cheaper.
-CHEAPER: Final = (
-    "what is the same in each pass once, before the loop; tables and files as arrays in memory; "
-    "whole batches instead of single rows."
-)

@@ -77,6 +77,7 @@ def parts(
     listed: list[Owner] | None = None,
     lines: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
     apart: Collection[int] = (),
+    joined: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
 ) -> list[Part]:
     """What makes up the steps, the largest first.
 
@@ -85,12 +86,14 @@ def parts(
         listed: Its owners, where they are already known, or placed more exactly.
         lines: Function, file and line that stand for ops, by the owners' ids (``compiled_lines``).
         apart: Ids of products that no gradient goes through (``without_gradients``).
+        joined: Keys of ops that go with those of another family (``one_hot_products``).
     """
     listed = owners(found) if listed is None else listed
     groups: dict[tuple[str, ...], list[Owner]] = {}
     calls = found.frames
     loops = frozenset[tuple[str, str]]() if calls is None else loop_functions(calls, found.found)
     whole = _of_functions(listed, sum(one.total_ps for one in listed)) or named_layers(listed)
+    whole |= joined
     in_graph = graph_scopes(listed)
     nameless = frozenset(one.name for one in listed if is_dispatched(one) and "/" not in one.name)
     places = [(one, place) for one in listed if (place := _loop_place(found, one, loops, nameless))]
@@ -104,7 +107,7 @@ def parts(
     together = _elementwise(outside) if calls is None else {}
     for one in listed:
         key = whole.get(id(one), _key(one, loops))
-        if id(one) in apart and key[0] == "op":
+        if id(one) in apart and key[0] == "op" and id(one) not in joined:
             key = (*key, _APART)
         if id(one) in lines and id(one) not in in_graph:
             key = ("line", *lines[id(one)])

@@ -48,7 +48,7 @@ def test_a_layer_of_several_families_is_one_part_with_its_gradients() -> None:
 
 
 def test_a_layer_with_all_of_the_time_stands_beside_others_of_the_model() -> None:
-    """Its siblings have none of the time that counts, and differ from it all the same."""
+    """Its siblings have none of the time that counts, and differ from it anyway."""
     short = {"D": f"{NET}/head/Relu:Relu", "E": f"{NET}/norm/Rsqrt:Rsqrt"}
     one = made("AABBCCABDE", **{**MIXED, **short})[0]
     assert (one.kind, one.name) == ("layer", "net/mixer")

@@ -19,7 +19,7 @@ from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Place, Ref
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import StepAccount
+    from stepscope.analysis.step_account import OwnerRow, StepAccount
 
 # What JAX puts into the names of what it computes again.
 _AGAIN = "rematted_computation"
@@ -50,13 +50,10 @@ def recomputed_activations(results: Results) -> Iterator[Answer]:
         yield Silence(f"Ops that are computed again take {spent / step:.0%} of the step.")
         return
     high = spent * (1 + around / whole)
-    families: dict[str, float] = {}
-    for one in again:
-        families[one.family] = families.get(one.family, 0.0) + one.time_ms
-    listed = sorted(families, key=lambda name: -families[name])[:3]
-    made_of = ", ".join(f"{name} {families[name] / spent:.0%}" for name in listed)
+    families = _families(again)
+    made_of = ", ".join(f"{name} {time / spent:.0%}" for name, time in families[:3])
     first = max(again, key=lambda one: one.time_ms)
-    place = _place(account, listed[0])
+    place = _place(account, families[0][0])
     at = "" if place is None else f" Its largest part comes from {place.file}:{place.line}."
     saving = _EXPECTED_FRAC * spent
     yield Finding(
@@ -93,6 +90,14 @@ def recomputed_activations(results: Results) -> Iterator[Answer]:
             "jax": "jax.checkpoint(block, policy=jax.checkpoint_policies.dots_saveable)",
         },
     )
+
+
+def _families(ops: list[OwnerRow]) -> list[tuple[str, float]]:
+    """Families of ops with their times in ms, the largest first."""
+    found: dict[str, float] = {}
+    for one in ops:
+        found[one.family] = found.get(one.family, 0.0) + one.time_ms
+    return sorted(found.items(), key=lambda item: -item[1])
 
 
 def _place(account: StepAccount, family: str) -> Place | None:
