@@ -41,7 +41,7 @@ _CLAIMED: Final = """
     growing-steps host-copies host-input-limit host-waits hung-collective idle-device
     incomplete-profile input-bound input-takes-cores late-hand-over late-shard launch-bound
     layout-transposes memory-fragmentation memory-near-limit missing-prefetch nested-datasets
-    no-cache no-interleave no-xla print-every-step python-in-pipeline recompilation
+    no-cache no-kv-cache no-interleave no-xla print-every-step python-in-pipeline recompilation
     recomputed-activations repeated-gradients
     restarted-pipeline retracing roofline-gap
     serial-map slow-launches slow-steps small-batch straggler tensor-cores-unused tiny-kernels

@@ -98,6 +98,7 @@ RULES = Rules(
         "recording.start_up",
         "step.growing_steps",
         "step.recomputed_activations",
+        "step.no_kv_cache",
         "step.largest_part",
     ),
     {facts.id: facts for facts in FACTS},

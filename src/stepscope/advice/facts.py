@@ -503,6 +503,11 @@ FACTS = (
         parts=("op", "line", "function", "layer"),
     ),
     RuleFacts(
+        "no-kv-cache",
+        title="Past tokens are computed again",
+        needs=("host_activity", "step_account"),
+    ),
+    RuleFacts(
         "largest-part",
         title="The largest part of the step",
         needs=("step_account",),

@@ -27,6 +27,7 @@ from stepscope.tables.steps.host_activity import (
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.optimizer_updates import OptimizerUpdates, optimizer_updates
 from stepscope.tables.steps.python_calls import PythonFunction, python_functions
+from stepscope.tables.torch.growing_products import growing_products, has_products
 from stepscope.verdicts.sentences import time_words
 
 
@@ -179,6 +180,26 @@ class PythonRow(Row):
 
 
 @dataclass(frozen=True, slots=True)
+class GrowingRows:
+    """Products with the same weights, whose rows grow from pass to pass of a model.
+
+    Attributes:
+        op: Their name.
+        first_rows, last_rows: Of the longest run of passes.
+        by_rows: How many more each pass has.
+        passes: How many passes such a run has; a mean.
+        needless_frac: Share of all rows that a pass before had computed already.
+    """
+
+    op: str
+    first_rows: int
+    last_rows: int
+    by_rows: int
+    passes: float
+    needless_frac: float
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """Host activity has no options."""
 
@@ -201,6 +222,8 @@ class HostActivity(Result):
         side_work: Printing, summaries, checkpoints and callbacks.
         optimizers: What updates the variables; empty where no optimizer is named.
         python: Python functions; empty where no Python was recorded.
+        has_product_shapes: Whether PyTorch noted the shapes of what its products multiply.
+        growing_rows: What they compute again from pass to pass; None where nothing grows.
     """
 
     tool = "host_activity"
@@ -216,6 +239,8 @@ class HostActivity(Result):
     side_work: Table[SideRow]
     optimizers: Table[OptimizerRow]
     python: Table[PythonRow]
+    has_product_shapes: bool
+    growing_rows: GrowingRows | None
 
 
 def host_activity(profile: Profile, options: Options = Options()) -> HostActivity:
@@ -255,6 +280,18 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
             PythonRow,
             (_python(host, time, one) for host, time in found for one in python_functions(host)),
         ),
+        has_product_shapes=any(has_products(host) for host, _time in found),
+        growing_rows=_growing_rows([host for host, _time in found]),
+    )
+
+
+def _growing_rows(hosts: list[Host]) -> GrowingRows | None:
+    told = [one for host in hosts if (one := growing_products(host)) is not None]
+    if not told:
+        return None
+    most = max(told, key=lambda one: one.needless_frac)
+    return GrowingRows(
+        most.op, most.first_rows, most.last_rows, most.by_rows, most.passes, most.needless_frac
     )
 
 

@@ -157,6 +157,7 @@ RESTS_ON: dict[str, set[str]] = {
     "graph-breaks": {"host"},
     "growing-steps": {"ops"},
     "recomputed-activations": {"ops"},
+    "no-kv-cache": set(),  # it asks for the shapes themselves
     "loader-workers": {"input"},
     "unbalanced-devices": {"device"},
     "slow-link": {"ops"},

@@ -529,6 +529,16 @@ export interface NeedlessGradients {
   readonly updated: number | null;
 }
 
+/** Products with the same weights, whose rows grow from pass to pass of a model. */
+export interface GrowingRows {
+  readonly op: string;
+  readonly first_rows: number;
+  readonly last_rows: number;
+  readonly by_rows: number;
+  readonly passes: number | null;
+  readonly needless_frac: number | null;
+}
+
 /** The device the roofs belong to; None where a limit is unknown. */
 export interface RooflineDevice {
   readonly device_type: string;
@@ -3141,6 +3151,8 @@ export interface HostActivity extends ResultBody {
   readonly side_work: TableOf<SideRow>;
   readonly optimizers: TableOf<OptimizerRow>;
   readonly python: TableOf<PythonRow>;
+  readonly has_product_shapes: boolean;
+  readonly growing_rows: GrowingRows | null;
 }
 
 /** The modules of a PyTorch model as a tree, with their time on host and device. */

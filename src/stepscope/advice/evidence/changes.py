@@ -49,6 +49,9 @@ REPLACED: Final = ChangeClass(
 RECOMPUTED: Final = ChangeClass(
     0.3, "what it computes is kept instead, which takes memory and its traffic", 0.15
 )
+REUSED: Final = ChangeClass(
+    0.6, "what past passes have computed is kept, at the cost of looking it up"
+)
 FREED: Final = ChangeClass(0.5, "the step's ops get the cores that make batches now")
 UNSEEN: Final = ChangeClass(
     0.95, "most of what runs there is not needed; at best most of what surrounds it goes too", 0.7

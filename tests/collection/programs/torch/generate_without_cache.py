@@ -10,8 +10,8 @@ from clock import run
 LABEL = {
     "planted": "use_cache=False: every token runs the model on the whole text so far",
     "cause": "work that is done again",
-    "accept": [],
-    "rules": [],
+    "accept": ["no-kv-cache"],
+    "rules": ["no-kv-cache"],
     "words": ["addmm", "matmul", "generate"],
     "repeats": 3,
     "part": "develop",

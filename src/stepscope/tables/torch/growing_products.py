@@ -1,0 +1,124 @@
+"""Products that compute all rows of the call before again, and a few new ones.
+
+A model that writes a text word by word, and runs on the whole text for each word, multiplies its
+weights with n, n + 1, n + 2 rows. With the keys and values of the past kept it would take the new
+rows alone. Shapes of operands tell: PyTorch notes them with ``record_shapes``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns.space import I64
+from stepscope.schema import names
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import event_stats
+
+# Ops whose last two matrices are the rows and the weights.
+_PRODUCTS: Final = re.compile(r"aten(?:::|/)(?:addmm|mm|_addmm_activation)\b")
+_MATRIX: Final = re.compile(r"\[\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\]")
+# Rows that grow by the same number are no chance from this many times on; nearly all must.
+_GROWTHS, _ALIKE_FRAC = 3, 0.9
+# Between two falls rows grow twice at least: two sizes that take turns are two kinds of input.
+_GROWTHS_A_FALL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class GrowingProducts:
+    """Products with the same weights, whose rows grow from pass to pass.
+
+    Attributes:
+        op: Their name.
+        first_rows, last_rows: Of the longest run of passes.
+        by_rows: How many more each pass has.
+        passes: How many passes such a run has; a mean.
+        needless_frac: Share of all rows that a pass before had computed already.
+    """
+
+    op: str
+    first_rows: int
+    last_rows: int
+    by_rows: int
+    passes: float
+    needless_frac: float
+
+
+def _products(host: Host) -> I64:
+    """Places among the recorded shapes of those of products."""
+    space, shapes = host.space, event_stats(host).texts(names.SHAPE)
+    named = np.asarray(
+        [_PRODUCTS.match(name) is not None for name in space.event_metadata.name] or [False]
+    )
+    return np.flatnonzero(named[space.events.metadata[shapes.rows]])
+
+
+def has_products(host: Host) -> bool:
+    """Whether products were recorded with the shapes of their operands."""
+    return len(_products(host)) > 0
+
+
+@derived
+def growing_products(host: Host) -> GrowingProducts | None:
+    """Those with the most rows; None where none grow, or no shapes were recorded."""
+    space, shapes, own = host.space, event_stats(host).texts(names.SHAPE), _products(host)
+    if len(own) == 0:
+        return None
+    rows, code = shapes.rows[own], shapes.codes[own]
+    order = np.argsort(space.events.start_ps[rows], kind="stable")
+    rows, code = rows[order], code[order]
+    used = np.unique(code)
+    told = [_extents(shapes.texts[int(one)]) for one in used.tolist()]
+    which = np.searchsorted(used, code)
+    count = np.asarray([one[0] for one in told], dtype=np.int64)[which]
+    weights: dict[tuple[int, int], int] = {}
+    same = [weights.setdefault(one[1:], len(weights)) for one in told]
+    kind = np.asarray(same, dtype=np.int64)[which]
+    best: GrowingProducts | None = None
+    most = 0
+    for one in range(len(weights)):
+        mine = np.flatnonzero((kind == one) & (count > 0))
+        if len(mine) and (total := int(count[mine].sum())) > most:
+            op = space.event_metadata.name[int(space.events.metadata[rows[mine[0]]])]
+            if (found := _growing(op.partition(":")[0], count[mine])) is not None:
+                best, most = found, total
+    return best
+
+
+def _extents(shape: str) -> tuple[int, int, int]:
+    """Rows, and both extents of the weights; 0 where the operands are no two matrices."""
+    matrices = _MATRIX.findall(shape)
+    if len(matrices) < 2 or matrices[-2][1] != matrices[-1][0]:
+        return 0, 0, 0
+    return int(matrices[-2][0]), int(matrices[-1][0]), int(matrices[-1][1])
+
+
+def _growing(op: str, rows: I64) -> GrowingProducts | None:
+    """What the rows of products with one weight's shape do, in order."""
+    change = np.diff(rows)
+    turns = np.flatnonzero(change)
+    grown, falls = change[change > 0], int((change < 0).sum())
+    if len(grown) < _GROWTHS or len(grown) < _GROWTHS_A_FALL * falls:
+        return None
+    sizes, often = np.unique(grown, return_counts=True)
+    by = int(sizes[often.argmax()])
+    if often.max() < _ALIKE_FRAC * len(grown):
+        return None
+    begins = np.concatenate([[0], turns + 1])
+    length = np.diff(np.append(begins, len(rows)))  # layers with one weight's shape
+    passes = rows[begins]
+    is_first = np.concatenate([[True], np.diff(passes) < 0])
+    needed = np.where(is_first, passes, np.minimum(by, passes))
+    run = np.cumsum(is_first) - 1
+    longest = np.flatnonzero(run == np.bincount(run).argmax())
+    return GrowingProducts(
+        op,
+        int(passes[longest[0]]),
+        int(passes[longest[-1]]),
+        by,
+        len(passes) / int(is_first.sum()),
+        1.0 - float((needed * length).sum() / (passes * length).sum()),
+    )

@@ -1,0 +1,46 @@
+"""no-kv-cache: what it promises and where, and when it is silent or cannot tell."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stepscope.advice import RULES
+from stepscope.advice.results import Results
+from stepscope.analysis.host_activity import GrowingRows
+from stepscope.registry import Answer, Silence, Unknown
+from stepscope.result import Finding, Place
+from tests.unit.advice.test_largest_part import account, op, part
+
+GROWS = GrowingRows("aten/addmm", 40, 56, 4, 5.0, 0.75)
+
+
+def answer(grows: GrowingRows | None = GROWS, *, has_shapes: bool = True) -> Answer:
+    """Of steps of 10 ms, 8 of which run ops, in ``write``."""
+    place = {"function": "write", "file": "story.py", "line": 9, "caller": ""}
+    ops = op("matmul", 8.0) | place
+    found = account(ops, part(kind="wait", name="wait", time_ms=2.0))
+    host: Any = SimpleNamespace(growing_rows=grows, has_product_shapes=has_shapes)
+    (one,) = next(rule for rule in RULES if rule.id == "no-kv-cache").check(
+        Results({"host_activity": host, "step_account": found})
+    )
+    return one
+
+
+def test_what_was_computed_before_is_what_a_cache_saves() -> None:
+    """75 % of the rows of 8 ms: 6 of 10 ms."""
+    found = answer()
+    assert isinstance(found, Finding)
+    assert found.saving_ms == pytest.approx(6.0)
+    assert "(aten/addmm) take 40 rows, then 44, up to 56: about 5 passes" in found.message
+    assert "and 4 new rows. 75% of these rows" in found.message
+    assert found.place == Place("write", "story.py", 9, "")
+    assert "past_key_values" in found.code["pytorch"]
+
+
+def test_it_tells_nothing_where_nothing_grows_or_nothing_was_noted() -> None:
+    assert isinstance(answer(None), Silence)
+    assert isinstance(answer(GrowingRows("aten/mm", 96, 100, 1, 4.0, 0.1)), Silence)
+    assert isinstance(answer(None, has_shapes=False), Unknown)
