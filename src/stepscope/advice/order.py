@@ -202,7 +202,7 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
         return False
     if one.rule in _LOCATORS:
         is_most = one.rule in _ONLY_LOCATE or time >= _SAME_FRAC * (one.saving_ms or 0.0)
-        is_located = kind in _LOCATORS[one.rule] or (kind == "eager" and _is_the_program(part))
+        is_located = kind in _LOCATORS[one.rule] or _is_the_program(part)
         return is_located and is_most and (kind != "op" or _is_layer(part))
     return (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
 
@@ -219,7 +219,8 @@ def _names_op(one: Finding, part: Finding) -> bool:
 
 def _is_the_program(part: Finding) -> bool:
     """Whether ops run one by one for the top of a file: a trainer called there is no loop."""
-    return part.place is not None and part.place.function.startswith("<")
+    at = part.place
+    return part.measured["kind"] == "eager" and at is not None and at.function.startswith("<")
 
 
 def _is_layer(part: Finding) -> bool:

@@ -245,6 +245,10 @@ def test_ops_of_a_trainer_that_the_top_of_a_file_calls_are_no_loop_of_its() -> N
     assert [one.rule for one in found] == ["eager-execution"]
     assert "<module>" not in found[0].message
     assert found[0].place is not None and found[0].place.file == "fit.py"
+    # Of an op the part says more, wherever the thread is meanwhile.
+    product = op("MatMul", 6.0) | {"function": "<module>", "file": "fit.py", "line": 9}
+    found = told(account(product), saying("dominant-op", 5.0, "op")).findings
+    assert found[0].title == "MatMul takes 60% of the step"
 
 
 @pytest.mark.parametrize(
