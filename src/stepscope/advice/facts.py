@@ -113,6 +113,12 @@ FACTS = (
         parts=("input",),
     ),
     RuleFacts(
+        "late-hand-over",
+        title="Batches are handed over late",
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        parts=("input",),
+    ),
+    RuleFacts(
         "input-takes-cores",
         title="Input takes cores from the step",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
@@ -489,6 +495,12 @@ FACTS = (
         title="Each step does more than the one before",
         needs=("step_account",),
         cause_of=("eager-execution", "memory-growth", "python-bound"),
+    ),
+    RuleFacts(
+        "recomputed-activations",
+        title="Activations are computed again",
+        needs=("step_account",),
+        parts=("op", "line", "function", "layer"),
     ),
     RuleFacts(
         "rows-again",

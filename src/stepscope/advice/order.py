@@ -31,6 +31,8 @@ _INPUT = "input"
 _RESTARTED = "restarted-pipeline"
 # From this share within calls for the next batch on, a part is the input's.
 _MOSTLY_INPUT = 0.5
+# What tells that a wait is not the fault of what is waited for takes the place of what says it is.
+_ACQUITS = {"late-hand-over": "input-bound"}
 _ONLY_LOCATE = ("python-bound", "dominant-op")
 # The tool whose rows are ops.
 _OPS = "framework_op_stats"
@@ -164,7 +166,8 @@ def likelihood(confidence: float) -> Likelihood:
 def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[Finding]:
     """Replace each part that a rule explains by the rule's finding, with the part's place."""
     located = [one for one in findings if one.rule == LOCATED]
-    others = [one for one in findings if one.rule != LOCATED]
+    acquitted = {_ACQUITS[one.rule] for one in findings if one.rule in _ACQUITS}
+    others = [one for one in findings if one.rule not in (LOCATED, *acquitted)]
     kept: list[Finding] = []
     for part in located:
         same = [at for at, one in enumerate(others) if _explains_part(one, part, rules)]
@@ -201,7 +204,8 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
         return False
     if one.rule in _LOCATORS:
         is_most = one.rule in _ONLY_LOCATE or time >= _SAME_FRAC * (one.saving_ms or 0.0)
-        return kind in _LOCATORS[one.rule] and is_most and (kind != "op" or _is_layer(part))
+        is_located = kind in _LOCATORS[one.rule] or _is_the_program(part)
+        return is_located and is_most and (kind != "op" or _is_layer(part))
     return (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
 
 
@@ -213,6 +217,12 @@ def _names_op(one: Finding, part: Finding) -> bool:
     """Whether a rule that lists the ops it is about lists the part's; true where it lists none."""
     listed = [row for ref in one.evidence if ref.tool == _OPS for row in ref.rows]
     return not listed or part.place is None or part.place.op in listed
+
+
+def _is_the_program(part: Finding) -> bool:
+    """Whether ops run one by one for the top of a file: a trainer called there is no loop."""
+    at = part.place
+    return part.measured["kind"] == "eager" and at is not None and at.function.startswith("<")
 
 
 def _is_layer(part: Finding) -> bool:
@@ -231,7 +241,7 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     # A rule that accounts for more than the part, such as the gaps around it, says more.
     time = float(part.measured["part_ms"])
     says_more = one.rule not in _ONLY_LOCATE and (one.saving_ms or 0.0) > _MORE * time
-    if one.rule in _LOCATORS and not says_more:
+    if one.rule in _LOCATORS and not says_more and not _is_the_program(part):
         whole = replace(part, evidence=_both(part.evidence, one.evidence))
         if one.rule not in _ONLY_LOCATE and one.severity == "info":
             return whole  # what only informs of a cause does not claim that it is this part's

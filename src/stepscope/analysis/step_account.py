@@ -199,6 +199,7 @@ class RivalRow(Row):
     loop_waits: Annotated[bool, Column("Delays the loop", kind="flag")]
     count: Annotated[int, Column("Threads", kind="number", help="That do the same.")]
     takes_turns: Annotated[bool, Column("Takes turns", kind="flag")]
+    makes_input: Annotated[bool, Column("For tf.data", kind="flag", hidden=True)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from stepscope.verdicts.tf_data import (
     stage_of,
     waiting,
 )
-from stepscope.verdicts.tf_data_changes import Change, changes, stage_kind, suggestion
+from stepscope.verdicts.tf_data_changes import SAID, Change, changes, stage_kind, suggestion
 
 PipelineVerdict = Literal["input_bound", "healthy", "no_activity"]
 
@@ -162,6 +162,8 @@ class Bottleneck:
         is_repeated: Whether its elements are made again in every pass over the data.
         has_cache: Whether its elements are cached downstream.
         datasets: Datasets made per batch, by it or by the flat_map or interleave around it.
+        shape, size_bytes: What one of its elements mostly is, and the size of all of it.
+        from_bytes, into_bytes: What one is made of, and the least that later stages make of it.
     """
 
     host: str
@@ -188,6 +190,10 @@ class Bottleneck:
     is_repeated: bool = False
     has_cache: bool = False
     datasets: float = 0.0
+    shape: str = ""
+    size_bytes: float = nan
+    from_bytes: float = nan
+    into_bytes: float = nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,13 +292,6 @@ def tf_data_bottleneck_analysis(
     )
 
 
-# What a person sees of the bottleneck is what the model of gains knows of it.
-_SAID = (
-    "parallelism", "cores", "threads", "elements", "overhead_frac", "python_frac", "read_frac",
-    "is_random", "is_repeated", "has_cache", "datasets",
-)  # fmt: skip
-
-
 def _explain(worst: _Found | None) -> tuple[Bottleneck | None, tuple[Knob, ...]]:
     if worst is None or worst.waiting.bottleneck < 0:
         return None, ()
@@ -320,7 +319,7 @@ def _explain(worst: _Found | None) -> tuple[Bottleneck | None, tuple[Knob, ...]]
             bottleneck,
             wait_us=us(stage.wait),
             element_us=us(stage.own_frac * stage.produce * stage.parallelism / stage.elements),
-            **{name: getattr(stage, name) for name in _SAID},
+            **{name: getattr(stage, name) for name in SAID},
         )
     period = judged.period_ps
     return bottleneck, tuple(

@@ -107,6 +107,9 @@ HLO_PROTO: Final = "Hlo Proto"
 # The HLO metadata's op_name, as ROCm captures attach it to kernels.
 XLA_OP_NAME: Final = "name"
 SHAPE: Final = "shape"
+# Of an iterator of tf.data: shapes and types of the components of its elements.
+ELEMENT_SHAPES: Final = "shapes"
+ELEMENT_TYPES: Final = "types"
 KERNEL_DETAILS: Final = "kernel_details"
 MEMCPY_DETAILS: Final = "memcpy_details"
 # Of a device event of a PyTorch recording that no op launched: why, in words.

@@ -50,6 +50,7 @@ _WORDS = {
     "op": "The ops of the family {name}",
     "eager": "What the program runs op by op in a loop",
     "function": "The ops that {name} runs",
+    "layer": "The ops named after {name}",
     "line": "The ops of one line of {name}",
     "program": "Running the compiled function {name}",
     "framework": "The framework's own work on the loop's thread ({name})",
@@ -64,7 +65,7 @@ _WORDS = {
     "allocation": "Allocating memory",
 }
 #: Parts that are several things.
-MANY = ("op", "function", "line")
+MANY = ("op", "function", "layer", "line")
 
 
 def part_words(kind: str, name: str) -> str:

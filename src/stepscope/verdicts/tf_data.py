@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stepscope.columns import event_stats as stats_of_event
 from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64, Bool
+from stepscope.schema import names as stat_names
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.op_name import OpCategory
 from stepscope.tables.core.profile import Host, derived
@@ -23,6 +24,7 @@ from stepscope.tables.steps.attribution import steps
 from stepscope.tables.tf_data.calls import Pipeline, traced_calls
 from stepscope.tables.tf_data.events import WRAPPERS, is_asynchronous, iterator_calls, leaf
 from stepscope.verdicts.tf_data_changes import Stage, StageKind, stage_kind
+from stepscope.verdicts.tf_data_sizes import sizes
 
 F64 = NDArray[np.float64]
 # A call that takes longer is slow (reference §8.8).
@@ -195,7 +197,7 @@ def settings(host: Host, sample: int) -> dict[str, str]:
     """What an iterator's event says of its settings, such as parallelism and batch_size."""
     if sample < 0:
         return {}
-    skipped = ("id", "parent_id", "shapes", "types", "group_id")
+    skipped = ("id", "parent_id", stat_names.ELEMENT_SHAPES, stat_names.ELEMENT_TYPES, "group_id")
     return {
         name: str(value)
         for name, value in stats_of_event(host.space, sample)
@@ -226,6 +228,8 @@ def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | Non
     if parallelism is None:  # not recorded yet, or the stage has no such setting
         parallelism = (cores or 1) if "Parallel" in leaf(path) + own.get("name", "") else 1
     parallelism = max(parallelism, 1)
+    long_names = [names[node] for node in pipeline.nodes.tolist()]
+    size = sizes(host, facts, long_names, found.bottleneck)
     return Stage(
         long_name=path,
         wait=found.wait_ps,
@@ -245,7 +249,11 @@ def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | Non
         runs_ahead=any(is_asynchronous(part) for part in path.split("::")[1:]),
         has_cache=any("Cache" in part for part in downstream),
         batches=leaf(path).startswith("MapAndBatch") or "Batch" in "".join(downstream[-1:]),
-        datasets=_datasets(path, [names[node] for node in pipeline.nodes.tolist()], facts) / count,
+        datasets=_datasets(path, long_names, facts) / count,
+        shape=size.shape,
+        size_bytes=size.size_bytes,
+        from_bytes=size.from_bytes,
+        into_bytes=size.into_bytes,
     )
 
 

@@ -12,8 +12,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from math import nan
 
 _VERSION = re.compile(r"(V\d+)?(Dataset)?(V\d+)?$")
+# What a person sees of a bottleneck: fields of ``Stage``.
+SAID = (
+    "parallelism", "cores", "threads", "elements", "overhead_frac", "python_frac", "read_frac",
+    "is_random", "is_repeated", "has_cache", "datasets", "shape", "size_bytes", "from_bytes",
+    "into_bytes",
+)  # fmt: skip
 # Cores assumed where the recording does not say how many tf.data may use.
 _CORES = 2
 
@@ -133,6 +140,10 @@ class Stage:
         batches: Whether a batch is made from its elements right after it.
         datasets: Datasets that are made per batch, by it or by the flat_map or interleave around
             it; 0 where none is.
+        shape: Shape and type of what one of its elements mostly is; "" where not recorded.
+        size_bytes: Size of one of its elements; NaN where not recorded.
+        from_bytes: Of those that it is made of, its share of all that the stage asks for.
+        into_bytes: What the next stage makes of one.
     """
 
     long_name: str
@@ -154,6 +165,10 @@ class Stage:
     has_cache: bool
     batches: bool
     datasets: float
+    shape: str = ""
+    size_bytes: float = nan
+    from_bytes: float = nan
+    into_bytes: float = nan
 
     @property
     def runs_python(self) -> bool:

@@ -195,11 +195,18 @@ def test_what_makes_elements_in_python_is_placed_where_other_threads_are() -> No
     one = answer("python-in-pipeline", found)
     assert isinstance(one, Finding)
     assert one.place is None
+    # What tf.data calls is it, however busy another thread is, and if it holds the lock.
+    made = rival(function="pad", line=3, busy_frac=0.1, loop_waits=True, makes_input=True)
+    found["step_account"] = account_of(busy, made)
+    one = answer("python-in-pipeline", found)
+    assert isinstance(one, Finding)
+    assert one.place == Place("pad", "train.py", 3)
 
 
 def rival(**known: Any) -> SimpleNamespace:
     """A thread beside the loop."""
     plain = {"file": "train.py", "line": 1, "busy_frac": 0.5, "count": 1, "loop_waits": False}
+    plain = plain | {"makes_input": False}
     return SimpleNamespace(**{**plain, **known})
 
 
@@ -237,6 +244,26 @@ def test_a_stage_names_the_op_that_its_function_mostly_runs() -> None:
     nodes = [SimpleNamespace(iterator="ParallelMapV2", long_name="Iterator::Root::ParallelMapV2")]
     tf_data = found["tf_data_bottleneck_analysis"]
     tf_data.graph = SimpleNamespace(nodes=SimpleNamespace(records=lambda: nodes))
-    assert "mostly" not in said_of(found)
+    assert "The pipeline's functions mostly run EagerPyFunc (100%)." in said_of(found)
     nodes.clear()
     assert "mostly runs EagerPyFunc (100%)." in said_of(found)
+
+
+def test_elements_that_later_stages_reduce_are_told_with_their_sizes() -> None:
+    large = replace(
+        SERIAL, shape="[129,64] double", size_bytes=66048.0, from_bytes=512.0, into_bytes=32.0
+    )
+    one = answer("serial-map", results(large, {"num_parallel_calls": 0.4}))
+    assert isinstance(one, Finding)
+    assert one.message.endswith(
+        " Each element of Map is [129,64] double, 66 kB, made of 512 bytes; later stages leave "
+        "32 bytes of it."
+    )
+    assert one.actions[0].startswith("Scale, crop or cast the elements before")
+
+
+def test_bytes_that_become_floats_and_stay_are_no_news() -> None:
+    cast = replace(SERIAL, shape="[8] float", size_bytes=32, from_bytes=8, into_bytes=32)
+    one = answer("serial-map", results(cast, {"num_parallel_calls": 0.4}))
+    assert isinstance(one, Finding)
+    assert "Each element" not in one.message and "Scale" not in one.actions[0]

@@ -95,7 +95,10 @@ def account(*parts: dict[str, Any], rivals: list[dict[str, Any]] | None = None) 
         rivals=Table(
             RivalRow,
             {
-                name: [({"count": 1, "takes_turns": False} | row)[name] for row in rivals or []]
+                name: [
+                    ({"count": 1, "takes_turns": False, "makes_input": False} | row)[name]
+                    for row in rivals or []
+                ]
                 for name in RivalRow.__annotations__
             },
         ),
@@ -234,6 +237,19 @@ def test_a_part_with_its_place_comes_before_the_same_without_one() -> None:
         account(loop | {"time_ms": 2.0}, part(kind="framework", time_ms=5.0)), locating(7.0)
     )
     assert small.findings[0].place is not None
+
+
+def test_ops_of_a_trainer_that_the_top_of_a_file_calls_are_no_loop_of_its() -> None:
+    """Nobody can leave out the script: what compiles the step says more, and takes its place."""
+    row = part(kind="eager", name="<module>", function="<module>", file="fit.py", line=9)
+    found = told(account(row | {"time_ms": 5.0, "op": "Sum"}), locating(4.0)).findings
+    assert [one.rule for one in found] == ["eager-execution"]
+    assert "<module>" not in found[0].message
+    assert found[0].place is not None and found[0].place.file == "fit.py"
+    # Of an op the part says more, wherever the thread is meanwhile.
+    product = op("MatMul", 6.0) | {"function": "<module>", "file": "fit.py", "line": 9}
+    found = told(account(product), saying("dominant-op", 5.0, "op")).findings
+    assert found[0].title == "MatMul takes 60% of the step"
 
 
 @pytest.mark.parametrize(

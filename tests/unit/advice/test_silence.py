@@ -129,6 +129,7 @@ RESTS_ON: dict[str, set[str]] = {
     "late-shard": {"host"},
     "few-input-threads": {"host"},
     "host-input-limit": {"host"},
+    "late-hand-over": {"host"},
     "input-takes-cores": {"host"},
     "launch-bound": {"device", "driver"},
     "tiny-kernels": {"device", "driver"},
@@ -156,6 +157,7 @@ RESTS_ON: dict[str, set[str]] = {
     "graph-breaks": {"host"},
     "growing-steps": {"ops"},
     "rows-again": set(),  # it asks for the shapes themselves
+    "recomputed-activations": {"ops"},
     "loader-workers": {"input"},
     "unbalanced-devices": {"device"},
     "slow-link": {"ops"},

@@ -309,3 +309,41 @@ def test_unknown_choices_say_what_is_known() -> None:
         analyze(prefetched(), graph_host="h9")
     with pytest.raises(UsageError, match=r"0 \(slowest\) to 3"):
         analyze(prefetched(), rank=9)
+
+
+def frames(largest: str, types: str = "double", *, calls: int = 4) -> bytes:
+    """A map makes spectra of 256 numbers of two bytes each, and a batch of 4 keeps their means."""
+    main: list[EventLike] = []
+    for call in range(calls):
+        base = 1000.0 * call
+        kept = {"shapes": "[4,8]", "types": "float"}
+        main += [
+            ("IteratorGetNext", base, 400.0),
+            (ROOT, base, 400.0, {"id": 1, **kept}),
+            (f"{ROOT}::BatchV2", base + 1, 398.0, {"id": 2, "parent_id": 1, **kept}),
+        ]
+        for part in range(4):
+            at = base + 5 + 90.0 * part
+            made = {"shapes": largest, "types": types}
+            read = {"shapes": "[256]", "types": "int16"}
+            main += [
+                (f"{ROOT}::BatchV2::Map", at, 85.0, {"id": 3, "parent_id": 2, **made}),
+                (f"{ROOT}::BatchV2::Map::TensorSlice", at, 1.0, {"id": 4, "parent_id": 3, **read}),
+            ]
+    return space(host_plane(line("python", *main)))
+
+
+def test_a_stage_says_how_large_its_elements_are_and_what_becomes_of_them() -> None:
+    one = analyze(frames("[129,64]")).bottleneck
+    assert one is not None and one.long_name == f"{ROOT}::BatchV2::Map"
+    assert (one.shape, one.size_bytes) == ("[129,64] double", 129 * 64 * 8)
+    assert one.from_bytes == 256 * 2
+    assert one.into_bytes == 4 * 8 * 4 / 4, "the batch keeps eight floats of each element"
+
+
+@pytest.mark.parametrize(
+    ("shapes", "types"), [("[129,?]", "double"), ("[]", "tstring"), ("[3] []", "float")]
+)
+def test_elements_of_an_unknown_size_say_nothing(shapes: str, types: str) -> None:
+    one = analyze(frames(shapes, types)).bottleneck
+    assert one is not None and one.shape == "" and one.size_bytes != one.size_bytes

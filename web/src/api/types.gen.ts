@@ -442,6 +442,10 @@ export interface Bottleneck {
   readonly is_repeated: boolean;
   readonly has_cache: boolean;
   readonly datasets: number | null;
+  readonly shape: string;
+  readonly size_bytes: number | null;
+  readonly from_bytes: number | null;
+  readonly into_bytes: number | null;
 }
 
 /** One change to the pipeline and what it is predicted to gain. */
@@ -1354,6 +1358,8 @@ export interface RivalRow {
   readonly count: readonly (number | null)[];
   /** Takes turns. */
   readonly takes_turns: readonly (boolean | null)[];
+  /** For tf.data. */
+  readonly makes_input: readonly (boolean | null)[];
 }
 
 /** Columns: One function that the framework compiles: a tf.function, or a jit of JAX. */

@@ -38,13 +38,16 @@ FEWER: Final = ChangeClass(
 )
 TRIMMED: Final = ChangeClass(
     0.5,
-    "half of what the function runs, or all, is not needed; what surrounds it mostly stays",
+    "half of what it runs, or all, is not needed; what surrounds it mostly stays",
     0.4,
 )
 REPLACED: Final = ChangeClass(
     0.8,
     "another op, or a run of it outside the loop, does the same for next to nothing; at most "
     "its neighbours go with it",
+)
+RECOMPUTED: Final = ChangeClass(
+    0.3, "what it computes is kept instead, which takes memory and its traffic", 0.15
 )
 REUSED: Final = ChangeClass(
     0.6, "what past passes have computed is kept, at the cost of looking it up"

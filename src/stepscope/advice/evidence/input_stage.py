@@ -29,6 +29,10 @@ MANY_CALLS = 16
 # So many ops are named, each with this share of what the functions run; fewer, where they have less
 # than half of it.
 _OPS, _OP_FRAC, _MAIN_FRAC = 3, 0.1, 0.5
+# An element of more than this many times the size of what it is made of, or what is left of it, is
+# large: numbers of one byte become floats of four.
+_MUCH = 4.0
+_SHRINK = "Scale, crop or cast the elements before the stage that makes them that large, not after."
 # Iterators that run a function of the program over elements.
 _HAS_FUNCTION = re.compile(r"Map|Filter|Interleave|Scan|Window")
 
@@ -43,8 +47,9 @@ class InputStage:
         stage: The bottleneck, as tf_data_bottleneck_analysis describes it.
         knobs: The changes that apply, by name; values are ms per step they are predicted to gain.
         path: Iterators from the program down to the bottleneck, without "Iterator::Root".
-        ops: Types of the ops that have most of the time of the bottleneck's function, with their
-            shares of it; empty where none have, or whose ops were recorded is not known.
+        ops: Types of the ops that have most of the time of the pipelines' functions, with their
+            shares of it; empty where none have, or the bottleneck runs none.
+        is_alone: Whether no other stage has a function, so that these are the bottleneck's.
     """
 
     step_ms: float
@@ -53,6 +58,7 @@ class InputStage:
     knobs: dict[str, float]
     path: tuple[str, ...]
     ops: tuple[tuple[str, float], ...] = ()
+    is_alone: bool = True
 
     @property
     def makes_cheap_calls(self) -> bool:
@@ -89,16 +95,14 @@ def input_stage(results: Results) -> InputStage | Silence | Unknown:
         if one.applies
     }
     path = tuple(part for part in stage.long_name.split("::")[1:] if part != "Root")
-    return InputStage(step, wait, stage, knobs, path, main_ops(found))
+    is_alone = not _has_other_functions(found, stage)
+    return InputStage(step, wait, stage, knobs, path, main_ops(found), is_alone)
 
 
 def main_ops(found: TfDataBottleneckAnalysis) -> tuple[tuple[str, float], ...]:
-    """The types of ops that the bottleneck's function mostly runs, with their shares.
-
-    Where other stages have functions as well, whose ops they are is not recorded.
-    """
+    """The types of ops that the pipelines' functions mostly run, with their shares."""
     stage = found.bottleneck
-    if stage is None or stage.kind != "map" or _has_other_functions(found, stage):
+    if stage is None or stage.kind != "map":
         return ()
     times: dict[str, float] = {}
     for one in found.function_ops.records():
@@ -110,10 +114,42 @@ def main_ops(found: TfDataBottleneckAnalysis) -> tuple[tuple[str, float], ...]:
     return shown if sum(share for _op, share in shown) >= _MAIN_FRAC else ()
 
 
-def said_ops(ops: tuple[tuple[str, float], ...]) -> str:
-    """What a pipeline's function runs, as a sentence to go on with; "" unknown."""
+def said_main_ops(found: TfDataBottleneckAnalysis) -> str:
+    """What a pipeline's functions run, as a sentence to go on with; "" unknown."""
+    stage = found.bottleneck
+    is_alone = stage is None or not _has_other_functions(found, stage)
+    return _said_ops(main_ops(found), is_alone=is_alone)
+
+
+def _said_ops(ops: tuple[tuple[str, float], ...], *, is_alone: bool) -> str:
+    """The same of these ops; where several stages have functions, whose they are is unknown."""
+    whose = "Its function mostly runs" if is_alone else "The pipeline's functions mostly run"
     listed = " and ".join(", ".join(f"{op} ({share:.0%})" for op, share in ops).rsplit(", ", 1))
-    return f" Its function mostly runs {listed}." if ops else ""
+    return f" {whose} {listed}." if ops else ""
+
+
+def shrinks(stage: Bottleneck) -> bool:
+    """Whether later stages leave little of the elements that a stage makes."""
+    return stage.size_bytes > _MUCH * stage.into_bytes
+
+
+def _said_sizes(leaf: str, stage: Bottleneck) -> str:
+    """What a stage makes much of, and what becomes of it; "" where neither is unusual."""
+    grows = stage.size_bytes > _MUCH * stage.from_bytes
+    if not grows and not shrinks(stage):
+        return ""
+    made = f", made of {_size(stage.from_bytes)}" if grows else ""
+    left = f"; later stages leave {_size(stage.into_bytes)} of it" if shrinks(stage) else ""
+    size = _size(stage.size_bytes)
+    return f" Each element of {leaf} is {stage.shape}, {size}{made}{left}."
+
+
+def _size(count: float) -> str:
+    """Bytes as a person reads them."""
+    for unit, scale in (("MB", 1e6), ("kB", 1e3)):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count:.0f} bytes"
 
 
 def _has_other_functions(found: TfDataBottleneckAnalysis, stage: Bottleneck) -> bool:
@@ -149,7 +185,9 @@ def stage_finding(
         confidence=confidence,
         title=title,
         place=place,
-        message=message + said_ops(found.ops),
+        message=message
+        + _said_ops(found.ops, is_alone=found.is_alone)
+        + _said_sizes(found.leaf, stage),
         measured={
             "iterator": stage.long_name,
             "input_wait_ms": found.wait_ms,
@@ -162,6 +200,6 @@ def stage_finding(
             Ref("tf_data_bottleneck_analysis", found.leaf, rows=(stage.long_name,)),
             Ref("input_pipeline_analyzer"),
         ),
-        actions=actions,
+        actions=(*([_SHRINK] if shrinks(stage) else []), *actions),
         code={"tensorflow": code},
     )

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 def maker(account: StepAccount | None) -> RivalRow | None:
     """The thread that is in the program's Python most while the loop runs; None where none is.
 
-    One that holds the lock all the time is another matter (``gil-contention``).
+    What tf.data calls goes first. Else one that holds the lock all the time is another matter
+    (``gil-contention``).
     """
     listed = () if account is None else account.rivals.records()
-    others = (one for one in listed if one.function and not one.loop_waits)
-    return max(others, key=lambda one: one.busy_frac, default=None)
+    others = (one for one in listed if one.function and (one.makes_input or not one.loop_waits))
+    return max(others, key=lambda one: (one.makes_input, one.busy_frac), default=None)
 
 
 def said(one: RivalRow | None, whole: str = "the steps") -> str:

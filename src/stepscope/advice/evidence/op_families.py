@@ -128,24 +128,3 @@ def no_layer(operation: str, op_type: str) -> str:
     """What an op is that belongs to no layer of a model; "" where it may."""
     text = f"{operation} {op_type}"
     return next((what for what, pattern in _NO_LAYER if pattern.search(text)), "")
-
-
-# Scopes that a framework adds, not a person: control flow, transformations, name spaces of ops.
-_NO_SCOPE: Final = re.compile(
-    r"(gradient_tape|gradients\w*|Stateful\w*Call|PartitionedCall|aten|autograd|torch|prims|c10d|"
-    r"cond|while|body|then|else|branch|case|scan|loop|main|pjit|closed_call|checkpoint|remat|"
-    r"rematted_computation|core_call|shard_map|custom_[jv]{2}p_call|adam\w*|sgd|rmsprop|nadam|"
-    r"adagrad|adadelta|ftrl|lion|lamb|adafactor|momentum)?(_?\d+)?|"
-    r"(jit|pjit|vmap|xmap|shard_map|checkpoint|remat|custom_\w+)\(.*\)",
-    re.IGNORECASE | re.DOTALL,
-)
-_GRADIENT: Final = re.compile(r"^(?:transpose\()?(?:jvp\()?([^()]*)\)*$")
-
-
-def scopes_of(operation: str) -> tuple[str, ...]:
-    """The modules an op lies in, as a person named them; its gradient lies in the same ones.
-
-    TensorFlow puts "gradient_tape" before the module's name, JAX writes transpose(jvp(module)).
-    """
-    parts = (_GRADIENT.sub(r"\1", part) for part in operation.split("/")[:-1])
-    return tuple(part for part in parts if not _NO_SCOPE.fullmatch(part))

@@ -215,6 +215,26 @@ def _line(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+def _layer(part: PartRow, account: StepAccount) -> PartWords:
+    """What is named after one layer, loss or metric."""
+    message = (
+        f"The ops named after {part.name}, with their gradients, if any, take "
+        f"{share(part, account)}: {part.made_of}. Which line of the program runs this was not "
+        f"recorded. {' '.join(unusual(part))}"
+    ).strip()
+    return PartWords(
+        f"{part.name} takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            "Look for the layer, loss or metric of that name, and at its settings: widths that "
+            "multiply (units per head, filters times channels), a resolution or length that "
+            "nothing needs. Halve one of them and time the loop.",
+            "If it is not the model's own work: every n-th step, on less data, or otherwise.",
+        ),
+        part.op,
+    )
+
+
 def _program(part: PartRow, account: StepAccount) -> PartWords:
     """Compiled functions of whose ops none was recorded."""
     what = "functions" if ", " in part.name else "function"
@@ -361,6 +381,7 @@ _TELLS = {
     "op": op_words,
     "eager": _eager,
     "function": _function,
+    "layer": _layer,
     "line": _line,
     "program": _program,
     "framework": _framework,

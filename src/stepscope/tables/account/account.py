@@ -15,7 +15,7 @@ from stepscope.tables.account.carriers import below_carriers
 from stepscope.tables.account.compute import Compute, compute, only_exchanges, spent_in
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.account.functions import standing_for
-from stepscope.tables.account.gap_names import gap_names
+from stepscope.tables.account.gap_names import between_marks, gap_names
 from stepscope.tables.account.gaps import between_ops
 from stepscope.tables.account.growth import Growth, growth
 from stepscope.tables.account.looks import place_by_looks
@@ -26,6 +26,7 @@ from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.steps.attribution import HostSteps, steps
+from stepscope.tables.steps.found import Markers
 from stepscope.tables.torch.autograd import numbered_ops
 
 # Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
@@ -137,7 +138,7 @@ def account(host: Host) -> Account | None:
     _make_room(host, _VERY_MANY)
     work = compute(host, line, begin_ps, end_ps, with_rows=calls is not None)
     _make_room(host)
-    moments = _moments(start, end, said, calls, work)
+    moments = _moments((start, end), found.markers, said, calls, work)
     under = np.full(len(moments.kind), -1, dtype=np.int32)
     if calls is not None:
         _at_forward(moments, calls, host, line)
@@ -204,8 +205,10 @@ class _Moments:
 
 
 def _moments(
-    start: I64, end: I64, said: Native | None, calls: Frames | None, work: Compute
-) -> _Moments:
+    steps: tuple[I64, I64], markers: Markers, said: Native | None, calls: Frames | None,
+    work: Compute,
+) -> _Moments:  # fmt: skip
+    start, end = steps
     events = None if said is None else innermost(said.start_ps, said.length_ps)
     parted = events, None if calls is None else calls.moments
     begin, until, of_step = _cut(start, end, work, parted)
@@ -237,6 +240,7 @@ def _moments(
     if said is not None:
         _hand_over(kind, item, begin, until, event, said, len(start))
     gap, gaps = gap_names(kind == GAP, kind, event, said)
+    gap, gaps = between_marks(markers, begin, gap, gaps)
     np.copyto(item, gap, casting="same_kind", where=kind == GAP)
     return _Moments(begin, until, kind, item, place, waits, of_step, gaps)
 

@@ -9,6 +9,7 @@ import numpy as np
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.tables.account.native import COMPILE, INPUT, OP, Native, is_view
 from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.steps.found import Markers
 
 # What every program does around everything.
 _USUAL = re.compile(
@@ -50,6 +51,26 @@ def gap_names(is_gap: Bool, kind: U8, event: I32, said: Native | None) -> tuple[
     names = ["", *(name for name, _type in said.named.labels)]
     listed = zip(first[rows].tolist(), last[rows].tolist(), strict=True)
     return code, [_words(names[one + 1], names[other + 1]) for one, other in listed]
+
+
+def between_marks(
+    markers: Markers, start_ps: I64, code: I32, names: list[str]
+) -> tuple[I32, list[str]]:
+    """The same, where it is known what runs between the marks of steps: of all gaps there.
+
+    Args:
+        markers: Of the steps.
+        start_ps: Of each moment.
+        code: Of each moment, and ``names``: what ``gap_names`` found.
+        names: The words.
+    """
+    if not markers.between:
+        return code, names
+    at = np.searchsorted(markers.start_ps, start_ps, side="right") - 1
+    outside = (code >= 0) & (at >= 0) & (start_ps >= markers.mark_end_ps[np.maximum(at, 0)])
+    if not outside.any():
+        return code, names
+    return np.where(outside, np.int32(len(names)), code), [*names, markers.between]
 
 
 def _is_usual(name: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 from stepscope.columns import pivot
 from stepscope.schema import names
+from stepscope.tables.account.layers import scope_with_most
 from stepscope.tables.account.op_families import PRODUCTS, UNUSUAL
 from stepscope.tables.account.parts import Part
 from stepscope.tables.core.profile import Host
@@ -27,7 +28,16 @@ def made_of(one: Part, host: Host | None = None) -> str:
         return _places_of_ops(one)
     if one.kind == "line":
         return _calls_of_line(one)
-    return _listed(total, one, 3) + ("" if host is None else _at_once(host, one))
+    if one.kind == "layer":
+        return _ops_of_layer(one)
+    said = _listed(total, one, 3)
+    return said + _layer_of(one, said) + ("" if host is None else _at_once(host, one))
+
+
+def _layer_of(one: Part, said: str) -> str:
+    """The layer that a family's ops are in, where their names, which may be cut, do not say it."""
+    scope, share = scope_with_most(one.owners) if one.kind == "op" else ("", 0.0)
+    return f"; {share:.0%} in {scope}" if scope and scope not in said else ""
 
 
 # One of so many runs or more has so much of the time of all: it does what the others need not.
@@ -116,6 +126,20 @@ def _places_of_ops(one: Part) -> str:
         f"{family} {sum(lines.values()) / max(one.total_ps, 1):.0%}"
         f"{max(lines, key=lambda at: lines[at])}"
         for family, lines in listed
+    )
+
+
+def _ops_of_layer(one: Part) -> str:
+    """Families of a layer's ops, each with the op that has most of it."""
+    total: dict[str, dict[str, int]] = {}
+    for owner in one.owners:
+        ops = total.setdefault(owner.family, {})
+        ops[owner.name] = ops.get(owner.name, 0) + owner.total_ps
+    listed = sorted(total.items(), key=lambda item: -sum(item[1].values()))[:_FAMILIES]
+    return ", ".join(
+        f"{family} {sum(ops.values()) / max(one.total_ps, 1):.0%} "
+        f"({brief(max(ops, key=lambda name: ops[name]))})"
+        for family, ops in listed
     )
 
 

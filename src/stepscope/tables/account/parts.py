@@ -15,6 +15,7 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.functions import loop_functions
+from stepscope.tables.account.layers import named_layers
 from stepscope.tables.account.op_families import ELEMENTWISE, UNUSUAL, is_elementwise
 from stepscope.tables.account.op_loops import (
     graph_scopes,
@@ -46,8 +47,9 @@ class Part:
 
     Attributes:
         kind: "python", "library", "framework", "op" or another kind of owner; "function": the ops
-            of one of the program's functions; "line": those that a compiled program has from one
-            line; "program": compiled functions without their ops.
+            of one of the program's functions; "layer": those that are named after one layer, loss
+            or metric; "line": those that a compiled program has from one line; "program": compiled
+            functions without their ops.
         name: Of the function, the library's call, the family of ops, or the kind.
         owners: The largest first.
         is_apart: Whether it is products that no gradient goes through, of a step that has some.
@@ -75,6 +77,7 @@ def parts(
     listed: list[Owner] | None = None,
     lines: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
     apart: Collection[int] = (),
+    joined: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
 ) -> list[Part]:
     """What makes up the steps, the largest first.
 
@@ -83,12 +86,14 @@ def parts(
         listed: Its owners, where they are already known, or placed more exactly.
         lines: Function, file and line that stand for ops, by the owners' ids (``compiled_lines``).
         apart: Ids of products that no gradient goes through (``without_gradients``).
+        joined: Keys of ops that go with those of another family (``one_hot_products``).
     """
     listed = owners(found) if listed is None else listed
     groups: dict[tuple[str, ...], list[Owner]] = {}
     calls = found.frames
     loops = frozenset[tuple[str, str]]() if calls is None else loop_functions(calls, found.found)
-    whole = _of_functions(listed, sum(one.total_ps for one in listed))
+    whole = _of_functions(listed, sum(one.total_ps for one in listed)) or named_layers(listed)
+    whole |= joined
     in_graph = graph_scopes(listed)
     nameless = frozenset(one.name for one in listed if is_dispatched(one) and "/" not in one.name)
     places = [(one, place) for one in listed if (place := _loop_place(found, one, loops, nameless))]
@@ -102,7 +107,7 @@ def parts(
     together = _elementwise(outside) if calls is None else {}
     for one in listed:
         key = whole.get(id(one), _key(one, loops))
-        if id(one) in apart and key[0] == "op":
+        if id(one) in apart and key[0] == "op" and id(one) not in joined:
             key = (*key, _APART)
         if id(one) in lines and id(one) not in in_graph:
             key = ("line", *lines[id(one)])
@@ -206,8 +211,8 @@ def _part(key: tuple[str, ...], group: list[Owner], is_eager: bool) -> Part:
         return Part("eager", key[2] if key[0] == "host" else "", tuple(group), time)
     if key[0] == "function":
         return Part("function", key[2], tuple(group), time)
-    if key[0] == "line":
-        return Part("line", key[1], tuple(group), time)
+    if key[0] in ("layer", "line"):
+        return Part(key[0], key[1], tuple(group), time)
     if key[0] != "host":
         name = key[1] or _kind_name(key[0], group)
         return Part(key[0], name, tuple(group), time, key[-1] == _APART)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.compiled_lines import compiled_lines
 from stepscope.tables.account.inside import LineWork, lines_of_program
+from stepscope.tables.account.one_hot_products import one_hot_products
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.account.without_gradients import without_gradients
@@ -25,7 +26,8 @@ _PROGRAMS = 3
 def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part]:
     """The parts of an account, with what the recording knows of compiled programs."""
     lines, apart = compiled_lines(host, listed), without_gradients(host, listed)
-    return with_programs(host, parts(found, listed, lines, apart))
+    joined = one_hot_products(host, listed)
+    return with_programs(host, parts(found, listed, lines, apart, joined))
 
 
 def with_programs(host: Host, made: list[Part]) -> list[Part]:

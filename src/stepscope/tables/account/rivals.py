@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +11,17 @@ from stepscope.columns import stats_by_name, union_spans
 from stepscope.columns.space import I64, Line
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.frames import OWN, RECORDER, Frames, linked
+from stepscope.tables.account.frames import RECORDER, Frames, linked
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 
 # Threads that are seen at work in less of the time take little of the lock.
 _SOME_FRAC = 0.2
+# Those that make the input may keep the step waiting from less on.
+_LESS_FRAC = 0.05
+# The module of TensorFlow's that its graphs call Python through.
+_CALLS_PYTHON = re.compile(r"tensorflow[/\\]python[/\\]ops[/\\]script_ops\.py$")
 # Where no sample shows which thread ran, even the promptest tenth of the samples is this late.
 _LATE_MS = 0.3
 # A thread with this much processor time in Python code holds the lock for that long.
@@ -39,6 +44,7 @@ class Rival:
             without it that all samples came late.
         takes_turns: Whether it computes in calls from Python while samples come late, so that it
             holds the lock for a part of the time that nobody can tell.
+        makes_input: Whether it runs Python for tf.data: a generator, or a function in a map.
     """
 
     thread: str
@@ -49,6 +55,7 @@ class Rival:
     busy_frac: float
     loop_waits: bool
     takes_turns: bool
+    makes_input: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,7 @@ class _Seen:
     spans: tuple[I64, I64]
     held_frac: float | None
     computed_frac: float
+    makes_input: bool
 
 
 def rivals(host: Host, found: Account) -> list[Rival]:
@@ -87,7 +95,8 @@ def rivals(host: Host, found: Account) -> list[Rival]:
             seen.setdefault(one.root, []).append(one)
     listed = [_rival(alike, start, end, first, quarter) for alike in seen.values()]
     return sorted(
-        (one for one in listed if one.busy_frac >= _SOME_FRAC), key=lambda one: -one.busy_frac
+        (one for one in listed if one.busy_frac >= (_LESS_FRAC if one.makes_input else _SOME_FRAC)),
+        key=lambda one: -one.busy_frac,
     )
 
 
@@ -101,13 +110,15 @@ def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, quarter_ms
     computed = sum(one.computed_frac for one in alike)
     turns = not holds and computed >= _COMPUTES_FRAC and quarter_ms >= _TURNS_MS
     most = max(alike, key=lambda one: int((one.spans[1] - one.spans[0]).sum()))
-    return Rival(most.thread, len(alike), *most.place, share, loop_waits=holds, takes_turns=turns)
+    makes_input = most.makes_input
+    return Rival(most.thread, len(alike), *most.place, share, holds, turns, makes_input)
 
 
 def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen | None:
     owner = calls.moments.owner
     works = (calls.kind[owner] != RECORDER) & ~calls.is_passive[owner]
-    if not works.any() or not (calls.kind[owner[works]] == OWN).any():
+    # What only libraries run there is not the program's; what it calls in them is.
+    if not works.any() or not (calls.own[owner[works]] >= 0).any():
         return None
     begin, until = calls.moments.start_ps[works], calls.moments.end_ps[works]
     chosen = owner[works]
@@ -123,9 +134,9 @@ def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen 
     outer = np.flatnonzero((calls.own == np.arange(len(calls.rows))) & (calls.caller < 0))
     begun = calls.names[int(calls.name[outer[int(calls.length_ps[outer].argmax())]])]
     held, computed = _processor_time(host, line.id, start, end)
-    return _Seen(
-        line.label, (begun.file, begun.function), where, union_spans(begin, until), held, computed
-    )
+    root = begun.file, begun.function
+    makes_input = any(_CALLS_PYTHON.search(one.file) for one in calls.names.values())
+    return _Seen(line.label, root, where, union_spans(begin, until), held, computed, makes_input)
 
 
 def _lateness_ms(host: Host, begin_ps: int, end_ps: int) -> tuple[float, float]:

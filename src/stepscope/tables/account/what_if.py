@@ -81,11 +81,12 @@ _CONSEQUENCES = {
     "launch": _BATCH,
     "op": _SHRINK,
     "function": _SHRINK,
+    "layer": _SHRINK,
     "line": _LINE,
     "program": _SHRINK,
 }
 # Parts that are made of ops.
-_OF_OPS = ("op", "function", "line", "program")
+_OF_OPS = ("op", "function", "layer", "line", "program")
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ class Markers:
         is_last_cut: Whether the recording ended within the last step.
         thread: Row of the line of the thread that runs the loop, -1 unknown; equal to ``line``
             where the markers are on it.
+        between: What runs between two marks, as words to follow "most of it"; "" unknown.
         others_ps: When steps of another kind began, which are not these: an evaluation's between
             those of the training. Ascending.
     """
@@ -57,6 +58,7 @@ class Markers:
     is_last_open: bool = False
     is_last_cut: bool = False
     thread: int = -1
+    between: str = ""
     others_ps: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __len__(self) -> int:

@@ -136,10 +136,12 @@ def keras(host: Host) -> Markers | None:
         return None
     nums = np.arange(len(rows), dtype=np.int64)
     what = "1 batch" if len(rows) == 1 else f"{len(rows)} batches"
-    return _markers(
+    found = _markers(
         host, rows, nums, "framework", 0.95, f"{what} marked by Keras.",
         [f"batch {num}" for num in nums.tolist()],
     )  # fmt: skip
+    # Between its callback's end of a batch and its begin of the next, fit calls other callbacks.
+    return replace(found, between="between the batches that Keras marks, where callbacks run")
 
 
 def device_steps(host: Host) -> Markers | None:

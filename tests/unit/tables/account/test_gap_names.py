@@ -56,3 +56,18 @@ def test_a_view_of_a_tensor_computes_nothing() -> None:
         V=event("aten/t:t"),
     )
     assert told(one)["framework", "aten/t"] == 0.4
+
+
+def test_between_the_batches_that_keras_marks_its_callbacks_run() -> None:
+    """Each batch is marked for four moments of ten, in all of which its op runs."""
+    one: Host = host(
+        """
+        /host:CPU
+          python   K---......K---......K---......
+          "        A---......A---......A---......
+        """,
+        K=event("Profiled batch"),
+        A=event("StatefulPartitionedCall/net/MatMul:MatMul"),
+    )
+    times = {name: time for (kind, name), time in told(one).items() if kind == "unrecorded"}
+    assert list(times) == ["between the batches that Keras marks, where callbacks run"]

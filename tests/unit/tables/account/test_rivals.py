@@ -89,3 +89,30 @@ def test_what_computes_in_calls_while_samples_are_late_takes_turns(
     (one,) = found(late_ms, cpu_ms, 0.0, ("run", "run"))
     assert not one.loop_waits
     assert one.takes_turns is turns
+
+
+def test_what_tf_data_calls_makes_the_input_though_a_library_runs_all_of_it() -> None:
+    """Four moments of ten, in a library's function that the program's generator calls."""
+    stack = (
+        "$/lib/python3.11/site-packages/tensorflow/python/ops/script_ops.py:239 FuncRegistry.call",
+        "$/home/me/read.py:7 Names.__getitem__",
+        "$/lib/python3.11/site-packages/keras/src/utils/sequence_utils.py:6 pad_sequences",
+    )
+    steps = line("main", *(("train", 5000 * at, 5000, {"step_num": at, "_r": 1}) for at in (0, 1)))
+    one = Host(
+        "h",
+        decode(
+            space(
+                plane(names.HOST_PLANE, steps),
+                plane(
+                    names.PYTHON_SAMPLES_PLANE,
+                    line("MainThread", ("$/home/me/read.py:30 main", 0, 10_000), id=steps.id),
+                    line("pool", *((name, 1000, 4000) for name in stack), id=9),
+                ),
+            )
+        ),
+    )
+    made = account(one)
+    assert made is not None
+    (maker,) = rivals(one, made)
+    assert (maker.function, maker.makes_input) == ("Names.__getitem__", True)

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.evidence.changes import SHRUNK
 from stepscope.advice.evidence.device_time import compute_ms, said_name
-from stepscope.advice.evidence.op_families import FUSE, Family, family_of, no_layer, scopes_of
+from stepscope.advice.evidence.op_families import FUSE, Family, family_of, no_layer
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
+from stepscope.tables.account.layers import scopes_of
 
 if TYPE_CHECKING:
     from stepscope.analysis.framework_op_stats import FrameworkOpStats, OpRow

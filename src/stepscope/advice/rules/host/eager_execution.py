@@ -49,6 +49,8 @@ _SERVED = _CODE | {
 _ACTIONS = (
     "Compile the whole step as one function: "
     "[tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile].",
+    "[tensorflow: In Keras: leave run_eagerly=True out.] "
+    "[jax: In Keras: compile with jit_compile=True, and leave run_eagerly=True out.]",
     "[tensorflow: Add jit_compile=True where XLA supports its ops.]",
     "Keep Python side effects (prints, metrics to NumPy) out of the step.",
 )

@@ -19,7 +19,7 @@ from stepscope.advice.evidence import changes, layers, makers, part_words
 from stepscope.advice.evidence.compiled_words import most_of_it
 from stepscope.advice.evidence.dispatches import dispatched, many
 from stepscope.advice.evidence.hand_over import hands_over
-from stepscope.advice.evidence.input_stage import main_ops, said_ops
+from stepscope.advice.evidence.input_stage import said_main_ops
 from stepscope.advice.evidence.op_words import instead_for
 from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wrong_when
 from stepscope.advice.evidence.replacements import AGAIN
@@ -62,7 +62,7 @@ _CODE = ("python", "library")
 # What a line of the program runs, where lines were recorded.
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
 # What a runtime has work around, whose time is listed by itself.
-_RUN = ("op", "line")
+_RUN = ("op", "layer", "line")
 # What a compiled function runs.
 _OF_CALLS = ("op", "framework", "program")
 # An op of a compiled function of JAX's, which its path begins with.
@@ -113,6 +113,7 @@ _HOPES = {
     "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
     "program": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
     "function": _Hope(changes.TRIMMED, 0.7, 0.5, 0.5, False),
+    "layer": _Hope(changes.TRIMMED, 0.7, 0.3, 0.5, False),
     "line": _Hope(changes.REPLACED, 0.85, 0.6, 0.6, False),
 }
 # Ops that seldom are what a model is for can go for the most part.
@@ -299,7 +300,7 @@ def _stage(part: PartRow, results: Results) -> str:
     if part.kind != "input" or pipelines is None or pipelines.bottleneck is None:
         return ""
     stage = pipelines.bottleneck.long_name
-    return f" The stage of tf.data that is waited for is {stage}.{said_ops(main_ops(pipelines))}"
+    return f" The stage of tf.data that is waited for is {stage}.{said_main_ops(pipelines)}"
 
 
 def _compiled(part: PartRow, results: Results) -> str:
@@ -476,7 +477,7 @@ def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -
 
 
 def _place(part: PartRow) -> Place:
-    is_op = part.kind in ("op", "eager", "function", "line")
+    is_op = part.kind in ("op", "eager", "function", "layer", "line")
     call = part.first if part.first_kind in ("library", "framework") and not is_op else ""
     return Place(
         function=part.function,

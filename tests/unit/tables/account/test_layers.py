@@ -1,0 +1,81 @@
+"""Layers that stand for the ops of several families, by the scopes in the ops' names."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.tables.account.account import account
+from stepscope.tables.account.layers import layer_of, scope_with_most
+from stepscope.tables.account.owners import owners
+from stepscope.tables.account.parts import Part, parts
+from tests.profiles import event
+from tests.unit.tables.account.test_account import host
+
+NET = "StatefulPartitionedCall/net"
+BACK = "StatefulPartitionedCall/gradient_tape/net"
+
+
+def made(pool: str, **names: str) -> list[Part]:
+    """Parts of two steps of ten moments each, in which a pool runs the named ops."""
+    one = host(
+        f"""
+        /host:CPU
+          python   S---------S---------
+          "        W--------.W--------.
+          tf_pool  {pool * 2}
+        """,
+        W=event("BlockHostUntilReady"),
+        **{letter: event(name) for letter, name in names.items()},
+    )
+    found = account(one)
+    assert found is not None
+    return [part for part in parts(found, owners(found)) if part.kind in ("op", "layer")]
+
+
+MIXED = {
+    "A": f"{NET}/mixer/fold/MatMul:MatMul",
+    "B": f"{BACK}/mixer/gather/Sum:Sum",
+    "C": f"{BACK}/mixer/einsum/Einsum_1:Einsum",
+    "D": f"{NET}/head/MatMul:MatMul",
+    "E": f"{NET}/norm/Rsqrt:Rsqrt",
+}
+
+
+def test_a_layer_of_several_families_is_one_part_with_its_gradients() -> None:
+    first = made("AABBCCD...", **MIXED)[0]
+    assert (first.kind, first.name) == ("layer", "net/mixer")
+    assert first.total_ps == pytest.approx(2 * 6e8)
+
+
+def test_a_layer_with_all_of_the_time_stands_beside_others_of_the_model() -> None:
+    """Its siblings have none of the time that counts, and differ from it anyway."""
+    short = {"D": f"{NET}/head/Relu:Relu", "E": f"{NET}/norm/Rsqrt:Rsqrt"}
+    one = made("AABBCCABDE", **{**MIXED, **short})[0]
+    assert (one.kind, one.name) == ("layer", "net/mixer")
+
+
+@pytest.mark.parametrize(
+    ("pool", "why"),
+    [
+        ("AAAAABD...", "one family has most of it, and says more"),
+        ("ABCDDDD...", "half of the time is elsewhere"),
+    ],
+)
+def test_else_families_stay_parts(pool: str, why: str) -> None:
+    assert all(part.kind == "op" for part in made(pool, **MIXED)), why
+
+
+def test_the_model_itself_is_no_layer() -> None:
+    names = {letter: name.replace("/mixer", "") for letter, name in MIXED.items()}
+    assert all(part.kind == "op" for part in made("AABBCC....", **names))
+
+
+def test_a_loop_repeats_the_scopes_around_it() -> None:
+    inside = "net/reader/while/net/reader/while_grad/body/_9/gradient_tape/net/reader/cell/MatMul"
+    assert layer_of(f"StatefulPartitionedCall/{inside}") == ("net", "reader")
+    assert layer_of("MatMul") == ()
+
+
+def test_the_scope_of_a_family_is_the_innermost_with_nearly_all_of_it() -> None:
+    (product,) = [part for part in made("AAAAABC...", **MIXED) if part.name == "MatMul"]
+    assert scope_with_most(product.owners) == ("net/mixer/fold", 1.0)
