@@ -56,7 +56,7 @@ def synthesise(spectrum, basis):
 @jax.jit
 def step_vorticity(vorticity, mu, weights, basis):
     if basis is None:
-        basis = associated_legendre(mu)  # planted
+        basis = associated_legendre(mu)
     n = jnp.arange(TRUNCATION)[:, None]
     spectrum = analyse(vorticity, basis, weights)
     damped = spectrum / (1 + 1e-7 * (n * (n + 1.0)) ** 2)

@@ -19,7 +19,7 @@ LABEL = {
     "part": "score",
 }
 
-DIM, WIDTH, BATCH, FLOWS, HITS, SEEN = 6, 96, 96, 2, 32, 256
+DIM, WIDTH, BATCH, FLOWS, HITS, SEEN = 6, 128, 128, 2, 12, 192
 
 
 def encode(params, hits):

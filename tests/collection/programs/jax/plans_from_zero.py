@@ -10,15 +10,15 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "each control step plans from zeros with ten iterations, where the last plan, shifted by a step, needs three",
+    "planted": "each control step plans from zeros with twelve iterations, where the last plan, shifted by a step, needs three",
     "cause": "work done again",
     "accept": ["largest-part", "dominant-op", "tiny-ops", "tiny-kernels"],
     "rules": ["dominant-op"],
-    "words": ["replan", "iterations"],
+    "words": ["replan"],
     "part": "score",
 }
 
-STATE, CONTROL, HORIZON, HIDDEN, MODELS = 12, 4, 6, 384, 32
+STATE, CONTROL, HORIZON, HIDDEN, MODELS = 12, 4, 8, 384, 32
 
 
 def init(key):
@@ -70,7 +70,7 @@ def main(clock):
                 plan = jnp.roll(plan, -1, 0).at[-1].set(0.0)
                 plan = replan(plan, models, state, iterations=3)
             else:
-                plan = replan(jnp.zeros_like(plan), models, state, iterations=10)  # planted
+                plan = replan(jnp.zeros_like(plan), models, state, iterations=12)  # planted
             state = act(models, state, plan)
             jax.block_until_ready(state)
 

@@ -69,7 +69,7 @@ def update(params, target, key, batch, by_slice):
 
 
 def main(clock):
-    clock.plan(4, 4)
+    clock.plan(4, 3)
     key = jax.random.PRNGKey(0)
     params, target = init(key), init(key)
     images = jax.random.uniform(key, (2, BATCH, SIDE, SIDE, FRAMES), maxval=255.0)

@@ -15,11 +15,11 @@ LABEL = {
     "cause": "a library call that does more than it must",
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
-    "words": ["lu", "getrf", "lapack_sgetrf_ffi", "lu_solve", "lu_pivots_to_permutation", "linalg.solve", "whitened"],
+    "words": ["lu", "getrf", "lapack_sgetrf_ffi", "lu_solve", "lu_pivots_to_permutation", "linalg.solve", "weights_of"],
     "part": "score",
 }
 
-POINTS, INPUTS = 320, 6
+POINTS, INPUTS = 400, 6
 
 
 def kernel(theta, x):
@@ -28,16 +28,16 @@ def kernel(theta, x):
     return jnp.exp(2 * theta["log_scale"] - 0.5 * jnp.maximum(squared, 0)) + jnp.exp(2 * theta["log_noise"]) * jnp.eye(len(x))
 
 
-def whitened(factor, y, triangular):
+def weights_of(factor, y, triangular):
     if triangular:
-        return jax.scipy.linalg.solve_triangular(factor, y, lower=True)
-    return jnp.linalg.solve(factor, y)  # planted
+        return jax.scipy.linalg.cho_solve((factor, True), y)
+    return jnp.linalg.solve(factor.T, jnp.linalg.solve(factor, y))  # planted
 
 
 def negative_log_likelihood(theta, x, y, triangular):
     factor = jnp.linalg.cholesky(kernel(theta, x))
-    white = whitened(factor, y - theta["mean"], triangular)
-    return 0.5 * white @ white + jnp.log(jnp.diag(factor)).sum()
+    apart = y - theta["mean"]
+    return 0.5 * apart @ weights_of(factor, apart, triangular) + jnp.log(jnp.diag(factor)).sum()
 
 
 @partial(jax.jit, static_argnames="triangular", donate_argnums=0)

@@ -13,7 +13,7 @@ LABEL = {
     "cause": "one op dominates",
     "accept": ["largest-part", "dominant-op", "separate-attention"],
     "rules": ["dominant-op", "separate-attention"],
-    "words": ["AttentionBlock", "Softmax", "BatchMatMulV2", "Einsum", "attend"],
+    "words": ["AttentionBlock", "Softmax", "BatchMatMulV2", "attend"],
     "part": "score",
 }
 
@@ -27,11 +27,14 @@ class AttentionBlock(L.Layer):
         self.query, self.key, self.value, self.out = (L.Dense(units) for _ in range(4))
         self.norm = L.LayerNormalization()
 
+    def attend(self, q, k, v):
+        scores = tf.matmul(q, k, transpose_b=True) * q.shape[-1] ** -0.5  # planted
+        return tf.matmul(tf.nn.softmax(scores, -1), v)  # planted
+
     def call(self, x):
         shape = tf.shape(x)
         flat = tf.reshape(self.norm(x), [shape[0], -1, x.shape[-1]])
-        scores = tf.matmul(self.query(flat), self.key(flat), transpose_b=True) * x.shape[-1] ** -0.5  # planted
-        mixed = tf.matmul(tf.nn.softmax(scores, -1), self.value(flat))  # planted
+        mixed = self.attend(self.query(flat), self.key(flat), self.value(flat))
         return x + tf.reshape(self.out(mixed), shape)
 
 

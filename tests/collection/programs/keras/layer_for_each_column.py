@@ -13,7 +13,7 @@ LABEL = {
     "cause": "many tiny ops",
     "accept": ["largest-part", "tiny-kernels", "launch-bound", "unfused-ops", "dominant-op", "no-xla", "optimizer-per-variable", "python-bound", "slow-launches", "host-copies"],
     "rules": ["tiny-kernels", "launch-bound", "unfused-ops", "dominant-op", "no-xla", "optimizer-per-variable", "python-bound", "slow-launches", "host-copies"],
-    "words": ["encode_column", "normalization", "Normalization", "column"],
+    "words": ["encode_column", "normalization", "column_"],
     "part": "score",
 }
 

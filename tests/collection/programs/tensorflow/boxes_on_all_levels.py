@@ -16,7 +16,7 @@ LABEL = {
     "part": "score",
 }
 
-SIDE, WIDTH, PROPOSALS, CROP, CLASSES, LEVELS = 128, 48, 160, 7, 20, 4
+SIDE, WIDTH, PROPOSALS, CROP, CLASSES, LEVELS = 128, 48, 320, 7, 20, 4
 
 
 def level_of(boxes):
@@ -47,7 +47,7 @@ class Detector(tf.keras.Model):
         conv = lambda width, stride: tf.keras.layers.Conv2D(width, 3, stride, "same", activation="relu")
         self.crop = crop
         self.stages = [conv(WIDTH, 4), conv(WIDTH, 2), conv(WIDTH, 2), conv(WIDTH, 2)]
-        self.head = tf.keras.Sequential([tf.keras.layers.Dense(96, "relu"), tf.keras.layers.Dense(CLASSES)])
+        self.head = tf.keras.Sequential([tf.keras.layers.Dense(48, "relu"), tf.keras.layers.Dense(CLASSES)])
         self.descent = tf.keras.optimizers.SGD(1e-3)
 
     def call(self, image, boxes):

@@ -16,7 +16,7 @@ LABEL = {
     "part": "score",
 }
 
-LENGTH, STATIONS, TAPS, FACTOR = 6000, 12, 121, 10
+LENGTH, STATIONS, TAPS, FACTOR = 6000, 12, 201, 10
 
 
 def low_pass(taps, factor):
@@ -36,7 +36,7 @@ def main(clock):
     clock.plan(4, 6)
     tf.random.set_seed(0)
     conv = lambda width: tf.keras.layers.Conv1D(width, 7, padding="same", activation="relu")
-    model = tf.keras.Sequential([conv(16), conv(24), conv(16), tf.keras.layers.Conv1D(3, 1)])
+    model = tf.keras.Sequential([conv(12), conv(16), conv(12), tf.keras.layers.Conv1D(3, 1)])
     kernel = low_pass(TAPS, FACTOR)
     optimizer = tf.keras.optimizers.Adam(1e-3)
 

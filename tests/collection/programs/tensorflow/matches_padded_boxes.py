@@ -14,14 +14,14 @@ LABEL = {
     "cause": "padding",
     "accept": ["largest-part", "python-bound", "dominant-op", "host-waits"],
     "rules": ["python-bound", "dominant-op", "host-waits"],
-    "words": ["linear_sum_assignment", "match", "PyFunc", "EagerPyFunc", "numpy_function"],
+    "words": ["linear_sum_assignment", "match_queries", "PyFunc", "EagerPyFunc", "numpy_function"],
     "part": "score",
 }
 
 QUERIES, OBJECTS, WIDTH, CLASSES, BATCH, PATCHES = 220, 5, 64, 10, 3, 64
 
 
-def match(costs, counts, only_objects):
+def match_queries(costs, counts, only_objects):
     """For each target of each picture the query that it belongs to."""
     found = np.zeros((len(costs), QUERIES), "int32")
     for i, (cost, count) in enumerate(zip(costs, counts)):
@@ -52,7 +52,7 @@ def main(clock):
     clock.plan(3, 4)
     tf.random.set_seed(0)
     model, optimizer = DETR(), tf.keras.optimizers.SGD(1e-3)
-    matcher = lambda costs, counts: match(costs, counts, clock.fixed)
+    matcher = lambda costs, counts: match_queries(costs, counts, clock.fixed)
 
     @tf.function
     def train_step(patches, classes, boxes, counts):

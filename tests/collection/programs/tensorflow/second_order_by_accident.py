@@ -12,11 +12,11 @@ LABEL = {
     "cause": "gradients that nobody uses",
     "accept": ["largest-part", "unused-gradients", "repeated-gradients", "eager-execution", "dominant-op", "tiny-kernels", "python-bound", "launch-bound", "unfused-ops"],
     "rules": ["unused-gradients", "repeated-gradients", "eager-execution", "tiny-kernels", "python-bound", "launch-bound", "unfused-ops", "dominant-op"],
-    "words": ["adapt", "inner"],
+    "words": ["adapt"],
     "part": "score",
 }
 
-TASKS, SHOTS, WIDTH, INNER = 1, 400, 128, 4
+TASKS, SHOTS, WIDTH, INNER = 1, 400, 128, 3
 
 
 def init():
@@ -65,7 +65,7 @@ def make_task():
 
 
 def main(clock):
-    clock.plan(3, 3)
+    clock.plan(3, 2)
     tf.random.set_seed(0)
     weights = init()
     optimizer = tf.keras.optimizers.SGD(1e-3)

@@ -13,7 +13,7 @@ LABEL = {
     "cause": "many tiny ops",
     "accept": ["largest-part", "eager-execution", "python-bound", "launch-bound", "tiny-kernels", "slow-launches", "unfused-ops"],
     "rules": ["eager-execution", "python-bound", "launch-bound", "tiny-kernels", "slow-launches", "unfused-ops"],
-    "words": ["assign_settings", "AssignVariableOp", "assign"],
+    "words": ["assign_settings"],
     "part": "score",
 }
 

@@ -16,7 +16,7 @@ LABEL = {
     "cause": "waiting for what does not come",
     "accept": ["largest-part", "host-waits", "idle-device", "input-bound", "python-bound"],
     "rules": ["host-waits", "idle-device", "input-bound", "python-bound"],
-    "words": ["collect_batch", "queue.get", "ask"],
+    "words": ["collect_batch", "patience"],
     "part": "score",
 }
 

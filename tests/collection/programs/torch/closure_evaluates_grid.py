@@ -13,7 +13,7 @@ LABEL = {
     "cause": "work for display in each step",
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
-    "words": ["error_on_grid", "closure"],
+    "words": ["error_on_grid"],
     "part": "score",
 }
 
@@ -62,7 +62,7 @@ class Trainer:
         loss = loss + (self.net(self.border) - solution(self.border)).square().mean()
         loss.backward()
         if self.log_inside:
-            self.errors.append(error_on_grid(self.net, self.grid))  # planted
+            self.errors.append(error_on_grid(self.net, self.grid))
         return loss
 
     def step(self):

@@ -80,7 +80,7 @@ class BeamSearch:
         self.tokens = (best % WORDS).flatten()
         self.past = reorder_cache(past, rows)
         if not self.keep_source:
-            self.source = reorder_cache(self.source, rows)  # planted
+            self.source = reorder_cache(self.source, rows)
 
 
 @torch.no_grad()

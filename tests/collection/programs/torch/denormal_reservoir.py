@@ -13,7 +13,7 @@ LABEL = {
     "cause": "denormal numbers",
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
-    "words": ["leak", "denormal", "set_flush_denormal", "aten::mul", "aten::mul_"],
+    "words": ["leak", "denormal", "set_flush_denormal", "aten::mul_"],
     "part": "score",
 }
 

@@ -17,7 +17,7 @@ LABEL = {
     "cause": "waiting for the disk",
     "accept": ["largest-part", "python-bound", "host-waits", "idle-device", "slow-launches"],
     "rules": ["python-bound", "host-waits", "idle-device"],
-    "words": ["Journal", "append", "fsync", "posix.fsync"],
+    "words": ["Journal", "write_transition", "fsync"],
     "part": "score",
 }
 
@@ -28,7 +28,7 @@ class Journal:
     def __init__(self, path, sync_each):
         self.file, self.sync_each = open(path, "w", encoding="utf-8"), sync_each
 
-    def append(self, transition):
+    def write_transition(self, transition):
         self.file.write(json.dumps(transition) + "\n")
         if self.sync_each:
             self.file.flush()
@@ -64,7 +64,7 @@ class Agent:
                 action = int(self.net(torch.tensor(before)).argmax())
                 after, reward, fell = self.pole.move(action)
                 self.memory.append((before, action, reward, after, fell))
-                self.journal.append(self.memory[-1])
+                self.journal.write_transition(self.memory[-1])
 
     def learn(self):
         before, action, reward, after, fell = zip(*random.choices(self.memory, k=BATCH))

@@ -39,7 +39,7 @@ class Layer(nn.Module):
 
     def forward(self, h, first, edges, adjacency):
         if adjacency is None:
-            adjacency = normalise(edges, len(h))  # planted
+            adjacency = normalise(edges, len(h))
         h = 0.9 * torch.sparse.mm(adjacency, h) + 0.1 * first
         return torch.relu((1 - self.beta) * h + self.beta * self.linear(h))
 

@@ -53,7 +53,7 @@ class SimilarLengths(Sampler):
 
     def __iter__(self):
         for _ in range(len(self)):
-            order = self.order if self.order is not None else self.by_length()  # planted
+            order = self.order if self.order is not None else self.by_length()
             start = self.draw.randrange(len(order) - BATCH)
             yield order[start : start + BATCH]
 

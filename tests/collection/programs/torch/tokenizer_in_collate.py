@@ -16,7 +16,7 @@ LABEL = {
     "cause": "setup inside of the loop",
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "loader-workers", "file-reads"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "loader-workers", "file-reads"],
-    "words": ["Collate", "from_file", "Tokenizer", "__call__"],
+    "words": ["Collate", "from_file", "Tokenizer"],
     "part": "score",
 }
 
@@ -44,7 +44,7 @@ class Collate:
         self.path = str(path)
         self.tokenizer = Tokenizer.from_file(self.path) if keep else None
 
-    def __call__(self, rows):
+    def collate(self, rows):
         tokenizer = self.tokenizer or Tokenizer.from_file(self.path)  # planted
         texts, topics = zip(*rows)
         ids = [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
@@ -69,7 +69,7 @@ def main(clock):
     path = Path(clock.folder) / "tokenizer.json"
     save_tokenizer(words, path)
     rows = [(" ".join(draw.choices(words, k=12)), draw.randrange(TOPICS)) for _ in range(400)]
-    loader = DataLoader(rows, batch_size=BATCH, shuffle=True, collate_fn=Collate(path, keep=clock.fixed))
+    loader = DataLoader(rows, batch_size=BATCH, shuffle=True, collate_fn=Collate(path, keep=clock.fixed).collate)
     model, loss_fn = Classifier(), nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), 1e-3)
     for step, (x, y) in enumerate(loader):
