@@ -60,7 +60,7 @@ def batches(text):
 
 
 def main(clock):
-    clock.plan(5, 3)
+    clock.plan(5, 2)
     text = np.random.default_rng(0).integers(1, WORDS, (500, LENGTH), dtype="int32")
     params = init(jax.random.PRNGKey(0))
     momentum = jax.tree_util.tree_map(jnp.zeros_like, params)

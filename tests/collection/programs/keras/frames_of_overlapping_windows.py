@@ -47,7 +47,7 @@ def model_of(see_once):
 
 
 def main(clock):
-    clock.plan(3, 3)
+    clock.plan(3, 2)
     rng = np.random.default_rng(0)
     streams = rng.random((24, MOMENTS + WINDOW - 1, SIDE, SIDE, 1), dtype="float32")
     gestures = rng.integers(0, GESTURES, (24, MOMENTS))

@@ -10,7 +10,7 @@ from clock import run
 
 LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "score"}
 
-SIDE, BATCH, WIDTH, DEPTH, DISEASES = 64, 8, 64, 3, 14
+SIDE, BATCH, WIDTH, DEPTH, DISEASES = 64, 8, 64, 2, 14
 L = tf.keras.layers
 
 
@@ -24,7 +24,7 @@ def conv_mixer():
 
 
 def main(clock):
-    clock.plan(4, 5)
+    clock.plan(4, 3)
     rng = np.random.default_rng(0)
     leaves = rng.integers(0, 255, (128, SIDE, SIDE, 3), dtype="uint8")
     diseases = rng.integers(0, DISEASES, len(leaves))

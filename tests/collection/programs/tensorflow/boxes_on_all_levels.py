@@ -29,7 +29,7 @@ def crops_of_all(pyramid, boxes, levels):
     for i, features in enumerate(pyramid):
         crops = tf.image.crop_and_resize(features, boxes, tf.zeros(PROPOSALS, tf.int32), [2 * CROP, 2 * CROP])  # planted
         total += crops * tf.cast(levels == i, tf.float32)[:, None, None, None]  # planted
-    return total
+    return total, tf.range(PROPOSALS)
 
 
 def crops_by_level(pyramid, boxes, levels):
@@ -38,7 +38,7 @@ def crops_by_level(pyramid, boxes, levels):
         here = tf.where(levels == i)[:, 0]
         crops.append(tf.image.crop_and_resize(features, tf.gather(boxes, here), tf.zeros_like(here, tf.int32), [2 * CROP, 2 * CROP]))
         places.append(here)
-    return tf.gather(tf.concat(crops, 0), tf.argsort(tf.concat(places, 0)))
+    return tf.concat(crops, 0), tf.argsort(tf.concat(places, 0))
 
 
 class Detector(tf.keras.Model):
@@ -55,8 +55,9 @@ class Detector(tf.keras.Model):
         for stage in self.stages:
             x = stage(x)
             pyramid.append(x)
-        crops = self.crop(pyramid, boxes, level_of(boxes))
-        return self.head(tf.reshape(tf.nn.max_pool2d(crops, 2, 2, "VALID"), [PROPOSALS, CROP * CROP * WIDTH]))
+        crops, order = self.crop(pyramid, boxes, level_of(boxes))
+        pooled = tf.reshape(tf.nn.max_pool2d(crops, 2, 2, "VALID"), [PROPOSALS, CROP * CROP * WIDTH])
+        return tf.gather(self.head(pooled), order)
 
     @tf.function
     def train_step(self, image, boxes, classes):
