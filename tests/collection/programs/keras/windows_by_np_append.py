@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-SENSORS, WINDOW, BATCH, CYCLES = 24, 30, 128, 5000
+SENSORS, WINDOW, BATCH, CYCLES = 24, 30, 72, 5000
 
 
 def join_windows(table, starts, as_array):

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the Hungarian algorithm matches all 220 padded targets of a picture, of which five are objects",
+    "planted": "the Hungarian algorithm matches all 180 padded targets of a picture, of which five are objects",
     "cause": "padding",
     "accept": ["largest-part", "python-bound", "dominant-op", "host-waits"],
     "rules": ["python-bound", "dominant-op", "host-waits"],
@@ -18,7 +18,7 @@ LABEL = {
     "part": "score",
 }
 
-QUERIES, OBJECTS, WIDTH, CLASSES, BATCH, PATCHES = 220, 5, 64, 10, 3, 64
+QUERIES, OBJECTS, WIDTH, CLASSES, BATCH, PATCHES = 180, 5, 64, 10, 3, 64
 
 
 def match_queries(costs, counts, only_objects):

@@ -50,13 +50,13 @@ def main(clock):
     path = str(Path(clock.folder) / f"galaxies{compression}.tfrecord")
     write_records(path, compression)
     conv = tf.keras.layers.Conv2D
-    model = tf.keras.Sequential([conv(16, 5, 4, activation="relu"), conv(32, 3, 2, activation="relu"), conv(48, 3, activation="relu"), tf.keras.layers.GlobalAveragePooling2D(), tf.keras.layers.Dense(1)])
+    model = tf.keras.Sequential([conv(16, 5, 8, activation="relu"), conv(32, 3, 2, activation="relu"), conv(48, 3, activation="relu"), tf.keras.layers.GlobalAveragePooling2D(), tf.keras.layers.Dense(1)])
     optimizer = tf.keras.optimizers.SGD(1e-3)
 
     @tf.function
     def train_step(sky, redshift):
         with tf.GradientTape() as tape:
-            loss = tf.reduce_mean((model(tf.math.asinh(sky))[:, 0] - redshift) ** 2)
+            loss = tf.reduce_mean((model(0.1 * sky)[:, 0] - redshift) ** 2)
         optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
         return loss
 

@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-SENSORS, STATES, BATCH, CHUNK = 8, 1024, 64, 6
+SENSORS, STATES, BATCH, CHUNK = 8, 1024, 20, 6
 
 
 class Reservoir(nn.Module):
