@@ -131,7 +131,9 @@ def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen 
     name = calls.names[int(calls.name[at])]
     function = calls.names[int(calls.name[calls.own[at]])].function if calls.own[at] >= 0 else ""
     where = function, name.file, name.line
-    outer = np.flatnonzero((calls.own == np.arange(len(calls.rows))) & (calls.caller < 0))
+    # A lambda calls, and is not a function that has its own line.
+    is_called = (calls.caller >= 0) & (calls.own[np.maximum(calls.caller, 0)] >= 0)
+    outer = np.flatnonzero((calls.own == np.arange(len(calls.rows))) & ~is_called)
     begun = calls.names[int(calls.name[outer[int(calls.length_ps[outer].argmax())]])]
     held, computed = _processor_time(host, line.id, start, end)
     root = begun.file, begun.function

@@ -116,3 +116,31 @@ def test_what_tf_data_calls_makes_the_input_though_a_library_runs_all_of_it() ->
     assert made is not None
     (maker,) = rivals(one, made)
     assert (maker.function, maker.makes_input) == ("Names.__getitem__", True)
+
+
+def test_a_function_that_only_a_lambda_calls_is_where_its_thread_began() -> None:
+    """As tf.numpy_function(lambda x: match(x), …) does on tf.data's threads."""
+    registry = "/venv/lib/python3.13/site-packages/tensorflow/python/ops/script_ops.py"
+    one = Host(
+        "h",
+        decode(
+            space(
+                plane(
+                    names.PYTHON_SAMPLES_PLANE,
+                    line("MainThread", ("$train.py:4 main", 0, 10_000), id=7),
+                    line(
+                        "tf_data",
+                        (f"${registry}:239 FuncRegistry.__call__", 1000, 6000),
+                        ("$/home/me/train.py:12 main.<locals>.<lambda>", 1000, 6000),
+                        ("$/home/me/train.py:12", 1000, 6000),
+                        ("$/home/me/train.py:20 match", 1000, 6000),
+                        id=1,
+                    ),
+                )
+            )
+        ),
+    )
+    of_loop = account(one)
+    assert of_loop is not None
+    (rival,) = rivals(one, of_loop)
+    assert (rival.function, rival.file) == ("match", "/home/me/train.py")
