@@ -147,12 +147,8 @@ class PartRow(Row):
         bool, Column("Source of the op", kind="flag", hidden=True, help="The line made the op.")
     ]
     is_program: Annotated[
-        bool,
-        Column(
-            "A whole program", kind="flag", hidden=True,
-            help="A compiled function whose ops were not recorded.",
-        ),
-    ]  # fmt: skip
+        bool, Column("A whole program", kind="flag", hidden=True, help="Without its ops.")
+    ]
     is_apart: Annotated[
         bool, Column("Without gradients", kind="flag", hidden=True, help="Others have some.")
     ]

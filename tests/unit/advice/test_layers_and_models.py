@@ -1,4 +1,4 @@
-"""What is said of a model's layers, and of the Python of a model's own calls."""
+"""What advice says of a model's layers, and of the Python of a model's own calls."""
 
 from __future__ import annotations
 

@@ -1306,7 +1306,7 @@ export interface StepAccountPartRow {
   readonly on_device: readonly (boolean | null)[];
   /** Source of the op. The line made the op. */
   readonly is_source: readonly (boolean | null)[];
-  /** A whole program. A compiled function whose ops were not recorded. */
+  /** A whole program. Without its ops. */
   readonly is_program: readonly (boolean | null)[];
   /** Without gradients. Others have some. */
   readonly is_apart: readonly (boolean | null)[];

@@ -12,7 +12,7 @@ from stepscope.tables.account.op_families import PRODUCTS, UNUSUAL
 from stepscope.tables.account.parts import Part
 from stepscope.tables.core.profile import Host
 
-#: What is said of a part of which one run has most.
+#: What the account says of a part of which one run has most.
 AT_ONCE: Final = "in one run"
 
 

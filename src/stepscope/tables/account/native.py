@@ -36,7 +36,7 @@ KIND_NAMES = (
 )  # fmt: skip
 _OF_PROGRAM = (OP, INPUT, COMPILE, FRAME, DISPATCH, PART)
 
-# From so many ops on that lie in each other the outermost says little of what is waited for.
+# Of this many ops that lie in each other, or more, the outermost says little of what is waited for.
 _DEEP = 4
 _FRAME = re.compile(
     r"^(?:FunctionRun|EagerKernelExecute|KernelAndDeviceFunc::Run|TFE_Py_Execute\w*|EagerExecute|"

@@ -13,7 +13,7 @@ from typing import Final
 
 from stepscope.tables.ops.framework_totals import OpTotals
 
-# Words of compilers and of gradients, whoever has written the model.
+# Words of compilers and of gradients, of any program.
 _OURS: Final = re.compile(
     r"(?:Stateful)?PartitionedCall(?:_\d+)?|gradient_tape|gradients|while|body|cond|closed_call"
     r"|ArithmeticOptimizer|(?:jit|pjit|pmap|vmap)\(.*\)|remat|checkpoint|rematted_computation"
@@ -24,7 +24,7 @@ _AROUND: Final = re.compile(r"(?:transpose|jvp|vmap)\((.*)\)")
 _NAME_SPACES: Final = ("aten/", "autograd/", "prims/", "c10d/")
 # While one name has this share of the time, those below it are looked at.
 _ALONE_FRAC: Final = 0.8
-# A layer with this share of it is listed; without paths for so much of the time, none is.
+# A layer with this share of it is listed; without paths for this much of the time, none is.
 _SOME_FRAC, _KNOWN_FRAC = 0.02, 0.5
 
 

@@ -1,4 +1,4 @@
-"""Calls of the operating system, told from ops by their names."""
+"""Calls of the operating system, known by their names."""
 
 from __future__ import annotations
 

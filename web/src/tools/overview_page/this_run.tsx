@@ -52,7 +52,9 @@ function environmentFacts({ environment: env }: OverviewPage): Fact[] {
     {
       label: "Hosts",
       value: `${plural(env.host_count, "host")}, ${plural(env.task_count, "task")}`,
-      ...(env.host_cores > 0 ? { note: `${plural(env.host_cores, "core")}, as far as recorded` } : {}),
+      ...(env.host_cores > 0
+        ? { note: `${plural(env.host_cores, "core")}, as far as recorded` }
+        : {}),
     },
     {
       label: "Accelerators",

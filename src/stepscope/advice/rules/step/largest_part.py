@@ -11,28 +11,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence import changes, layers, makers, part_words
 from stepscope.advice.evidence.compiled_words import most_of_it
 from stepscope.advice.evidence.dispatches import dispatched, many
-from stepscope.advice.evidence.hand_over import hands_over
+from stepscope.advice.evidence.hopes import Hope, hope_of, hope_of_kind, is_mostly_runtime
 from stepscope.advice.evidence.input_stage import said_main_ops
-from stepscope.advice.evidence.op_words import instead_for
 from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wrong_when
 from stepscope.advice.evidence.replacements import AGAIN
 from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
-from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.advice.results import Results
-from stepscope.registry import Answer, ChangeClass, Rule, Silence, Unknown, severity_of
+from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.account.made_of import AT_ONCE
-from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
-from stepscope.tables.account.updates import is_update
 from stepscope.tables.recording.completeness import TRACED_CALLS
 from stepscope.verdicts.sentences import time_words
 
@@ -77,58 +73,6 @@ _MOSTLY_RUNTIME = ": waiting for a free core, or starting many small ops"
 _LOCKED = ("python", "framework", "eager", "unrecorded", "region")
 
 
-@dataclass(frozen=True, slots=True)
-class _Hope:
-    """What a change to a part does.
-
-    Attributes:
-        change: Its class.
-        expected: The share of the part that is expected to go.
-        worth: The share it is ranked by: small where a part is likely to be needed.
-        confidence: How sure it is that the part is worth a change.
-        is_alarm: Whether the part alone is reason enough to change the program.
-    """
-
-    change: ChangeClass
-    expected: float
-    worth: float
-    confidence: float
-    is_alarm: bool
-
-
-_HOPES = {
-    "python": _Hope(changes.REMOVED, 0.95, 0.9, 0.85, True),
-    "library": _Hope(changes.REMOVED, 0.95, 0.9, 0.85, True),
-    "compile": _Hope(changes.ONCE, 0.95, 0.95, 0.85, True),
-    "input": _Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True),
-    "copy": _Hope(changes.OVERLAPPED, 0.7, 0.6, 0.6, True),
-    "launch": _Hope(changes.BATCHED, 0.7, 0.5, 0.6, True),
-    "allocation": _Hope(changes.ONCE, 0.8, 0.8, 0.6, True),
-    "wait": _Hope(changes.READ_LATER, 0.6, 0.5, 0.5, False),
-    "collective": _Hope(changes.OVERLAPPED, 0.6, 0.5, 0.5, False),
-    "framework": _Hope(changes.BATCHED, 0.8, 0.35, 0.6, False),
-    "unrecorded": _Hope(changes.UNSEEN, 0.8, 0.6, 0.5, False),
-    "region": _Hope(changes.UNSEEN, 0.8, 0.6, 0.6, False),
-    "eager": _Hope(changes.VECTORISED, 0.85, 0.75, 0.7, False),
-    "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
-    "program": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
-    "function": _Hope(changes.TRIMMED, 0.7, 0.5, 0.5, False),
-    "layer": _Hope(changes.TRIMMED, 0.7, 0.3, 0.5, False),
-    "line": _Hope(changes.REPLACED, 0.85, 0.6, 0.6, False),
-}
-# Ops that seldom are what a model is for can go for the most part.
-_UNUSUAL = _Hope(changes.REPLACED, 0.85, 0.75, 0.7, False)
-# Of others it is known what does the same; whether they are worth a change is not.
-_REPLACEABLE = replace(_HOPES["op"], change=changes.REPLACED)
-# What a model is made of is reported after what else can be changed.
-_PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
-# A model's products have gradients; others are often known, or needed less often.
-_APART = _Hope(changes.SHRUNK, 0.85, 0.45, 0.6, False)
-# An update has to be made; it ranks by its size, as what it updates does.
-_UPDATE = _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
-# What another thread or process makes is ready where that is quicker.
-_FOR_OTHERS = _Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True)
-_DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 # A processor computes twice as many numbers of half the width at once, and holds twice as many in
 # each cache. What GPUs do in double precision is anything from a half to a 64th.
 _HALVED_AT_MOST = 0.85
@@ -175,7 +119,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
             words = part_words.words(part, account, _compiled(part, results), is_compiled)
             if AT_ONCE in part.made_of:
                 words = replace(words, actions=(AGAIN, *words.actions))
-            if _is_mostly_runtime(part, more):  # what it is called for is the smaller share
+            if is_mostly_runtime(part, more):  # what it is called for is the smaller share
                 title = (
                     f"{part.name} and the runtime around it take {part.step_frac:.0%} of the step"
                     f"{most_of_it(part)}"
@@ -184,7 +128,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
             stage = _around(part, more) + _stage(part, results)
             if part.kind == "op" and not part.file:
                 stage += layers.said(results.optional.framework_op_stats)
-            found = _finding(part, account, words, stage, _hope(part, more, account))
+            found = _finding(part, account, words, stage, hope_of(part, more, account))
             several = _functions(part, account, results, more)
             yield _of_several(found, several, account.step_time_ms) if several else found
 
@@ -228,11 +172,6 @@ def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
     return around / whole if whole else 0.0
 
 
-def _is_mostly_runtime(part: PartRow, more: float) -> bool:
-    """Whether the runtime takes longer around ops than they do; unknown of ops not recorded."""
-    return part.kind == "op" and more > 1 and not part.is_program
-
-
 def _around(part: PartRow, more: float) -> str:
     """What of the time is the runtime's, which the account lists by itself."""
     by_itself = part.step_frac / (1 + more)
@@ -245,7 +184,7 @@ def _around(part: PartRow, more: float) -> str:
 
 
 def _finding(
-    part: PartRow, account: StepAccount, words: PartWords, stage: str, hope: _Hope
+    part: PartRow, account: StepAccount, words: PartWords, stage: str, hope: Hope
 ) -> Finding:
     step, at_most = account.step_time_ms, 1.0
     if hope.change is changes.NARROWED and not part.on_device:
@@ -416,36 +355,9 @@ def _rival(part: PartRow, account: StepAccount) -> str:
     )
 
 
-def _hope(part: PartRow, more: float, account: StepAccount) -> _Hope:
-    """What a change does to a part, where the runtime takes so much more than the ops do."""
-    hope = _hope_of_kind(part, account)
-    is_number = _is_mostly_runtime(part, more) and hope.change is changes.SHRUNK
-    return replace(hope, change=changes.FEWER) if is_number else hope
-
-
-def _hope_of_kind(part: PartRow, account: StepAccount) -> _Hope:
-    if part.kind == "python" and hands_over(account, part.function, part.time_ms):
-        return _HOPES["framework"]
-    if part.kind == "op" and part.data_type in DOUBLE:
-        return _DOUBLE
-    if waits_for_others(part):
-        return _FOR_OTHERS
-    if part.kind == "op" and part_words.is_unusual(part):
-        return _UNUSUAL
-    if part.kind == "op" and is_update(part.name):
-        return _UPDATE
-    if part.kind == "op" and part.name in PRODUCTS:
-        return _APART if part.is_apart else _PRODUCT
-    if part.kind == "op" and instead_for(part):
-        return _REPLACEABLE
-    if part.kind == "function" and part_words.calls_model(part.name):
-        return _HOPES["op"]
-    return _HOPES.get(part.kind, _HOPES["op"])
-
-
 def _worth(part: PartRow, account: StepAccount) -> float:
     """The share of a part that it is ranked by."""
-    worth = _hope_of_kind(part, account).worth
+    worth = hope_of_kind(part, account).worth
     if part.kind == "op" and part.stretches >= MANY_STRETCHES and part.typical_ms >= 0:
         # An op that every step runs often, and that few steps spend time in, was interrupted.
         worth *= min(part.typical_ms / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
@@ -468,7 +380,7 @@ def _is_interrupted(part: PartRow) -> bool:
     )
 
 
-def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -> Severity:
+def _severity(part: PartRow, hope: Hope, saving: float, account: StepAccount) -> Severity:
     if not hope.is_alarm or account.is_window or _is_once(part, account):
         return "info"
     if _is_interrupted(part):
