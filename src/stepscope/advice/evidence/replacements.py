@@ -98,6 +98,11 @@ LARGER: Final = (
     "compile, or a loop over batches within the tf.function | "
     "jax: a scan over batches | pytorch: a CUDA graph of several].",
 )
+#: For what works on pairs that small tensors make.
+PAIRS: Final = (
+    "Look at these shapes: if pairs are not meant, give both tensors the same shape (squeeze, "
+    "view); if they are, a product of matrices, or a sum in blocks, may give the same from less."
+)
 #: For what one run of many has most of.
 AGAIN: Final = (
     "Record again after some steps: a run that takes so much longer than the others also starts "

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import Final
 
 from stepscope.columns import pivot
 from stepscope.schema import names
+from stepscope.tables.account.broadcasts import broadcasts, operands_of
 from stepscope.tables.account.layers import scope_with_most
 from stepscope.tables.account.op_families import PRODUCTS, UNUSUAL
 from stepscope.tables.account.parts import Part
@@ -22,22 +24,38 @@ def made_of(one: Part, host: Host | None = None) -> str:
     for owner in one.owners:
         name = owner.said(brief(owner.name or owner.kind))
         total[name] = total.get(name, 0) + owner.total_ps
+    pairs = "" if host is None else _broadcast(host, one)
     if one.kind == "eager":
-        return _ops_of_loop(one)
+        return _ops_of_loop(one) + pairs
     if one.kind == "function":
-        return _places_of_ops(one)
+        return _places_of_ops(one) + pairs
     if one.kind == "line":
         return _calls_of_line(one)
     if one.kind == "layer":
         return _ops_of_layer(one)
     said = _listed(total, one, 3)
-    return said + _layer_of(one, said) + ("" if host is None else _at_once(host, one))
+    return said + _layer_of(one, said) + ("" if host is None else _at_once(host, one)) + pairs
 
 
 def _layer_of(one: Part, said: str) -> str:
     """The layer that a family's ops are in, where their names, which may be cut, do not say it."""
     scope, share = scope_with_most(one.owners) if one.kind == "op" else ("", 0.0)
     return f"; {share:.0%} in {scope}" if scope and scope not in said else ""
+
+
+#: Ends what is made of how much smaller tensors.
+BROADCAST: Final = "by broadcasting"
+
+
+def _broadcast(host: Host, one: Part) -> str:
+    """Which op makes what a part's longest run works on, where that was much smaller; "" none."""
+    event = next((each.event for each in one.owners if each.kind == "op"), -1)
+    if one.kind not in ("op", "eager", "function") or event < 0:
+        return ""
+    said = dict(pivot.event_stats(host.space, event)).get(names.SHAPE)
+    sizes = [prod(each) for each in operands_of(said)] if isinstance(said, str) else []
+    made = broadcasts(host).get(max(sizes, default=0))
+    return f"; {made.said()} {BROADCAST}" if made is not None else ""
 
 
 # One of so many runs or more has so much of the time of all: it does what the others need not.

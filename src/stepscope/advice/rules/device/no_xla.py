@@ -18,6 +18,7 @@ from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+from stepscope.tables.account.made_of import BROADCAST
 from stepscope.tables.account.op_families import family_of, is_elementwise
 from stepscope.tables.account.updates import is_update
 
@@ -68,6 +69,12 @@ def no_xla(results: Results) -> Iterator[Answer]:
         yield Silence(
             f"One of them, {one.name} at {one.file}:{one.line}, has {one.time_ms / cost:.0%} of "
             "their time: fused with its neighbours it still computes as much."
+        )
+        return
+    if (pairs := _of_pairs(results)) is not None and pairs.time_ms >= _MOST_FRAC * cost:
+        yield Silence(
+            f"Most of them work on what broadcasting makes ({pairs.name}): fused they still "
+            "compute all of it."
         )
         return
     yield _unfused(side, alone, cost, share, step)
@@ -142,6 +149,14 @@ def _largest(results: Results) -> PartRow | None:
     found = [
         part for part in parts if part.kind == "op" and part.line and _is_named_elementwise(part.op)
     ]
+    return max(found, key=lambda part: part.time_ms, default=None)
+
+
+def _of_pairs(results: Results) -> PartRow | None:
+    """The largest part that works on what is made of much smaller tensors; None without one."""
+    account = results.optional.step_account
+    parts = [] if account is None else list(account.parts.records())
+    found = [part for part in parts if BROADCAST in part.made_of]
     return max(found, key=lambda part: part.time_ms, default=None)
 
 

@@ -73,12 +73,7 @@ def _by_steps(
     rows = list(host.calls.records())
     building = sum(one.build_ms for one in rows)
     ops = dispatched(host)
-    # Python functions that python-bound names cost as much in a compiled step's loop.
-    python = sum(
-        one.self_ms
-        for one in host.python.records()
-        if one.self_ms >= _NAMED_FRAC * step and not one.is_wait
-    )
+    python = _python_ms(host)
     saving = max(idle - building - python, 0.0)
     framework = "" if overview is None else overview.environment.framework
     if framework in _MOST_MS:
@@ -127,6 +122,15 @@ def _by_steps(
         evidence=(Ref("host_activity", "idle_ms"), Ref("framework_op_stats", "eager")),
         actions=_ACTIONS if outer is None else (outer.action, *_ACTIONS[1:]),
         code=_SERVED if is_served else _CODE,
+    )
+
+
+def _python_ms(host: HostActivity) -> float:
+    """Of functions that python-bound names: they cost as much in a compiled step's loop."""
+    return sum(
+        one.self_ms
+        for one in host.python.records()
+        if one.self_ms >= _NAMED_FRAC * host.step_time_ms and not one.is_wait
     )
 
 

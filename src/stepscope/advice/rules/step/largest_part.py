@@ -21,14 +21,14 @@ from stepscope.advice.evidence.dispatches import dispatched, many
 from stepscope.advice.evidence.hopes import Hope, hope_of, hope_of_kind, is_mostly_runtime
 from stepscope.advice.evidence.input_stage import said_main_ops
 from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wrong_when
-from stepscope.advice.evidence.replacements import AGAIN
+from stepscope.advice.evidence.replacements import AGAIN, PAIRS
 from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
-from stepscope.tables.account.made_of import AT_ONCE
+from stepscope.tables.account.made_of import AT_ONCE, BROADCAST
 from stepscope.tables.recording.completeness import TRACED_CALLS
 from stepscope.verdicts.sentences import time_words
 
@@ -119,6 +119,8 @@ def largest_part(results: Results) -> Iterator[Answer]:
             words = part_words.words(part, account, _compiled(part, results), is_compiled)
             if AT_ONCE in part.made_of:
                 words = replace(words, actions=(AGAIN, *words.actions))
+            if BROADCAST in part.made_of:
+                words = replace(words, actions=(PAIRS, *words.actions))
             if is_mostly_runtime(part, more):  # what it is called for is the smaller share
                 title = (
                     f"{part.name} and the runtime around it take {part.step_frac:.0%} of the step"

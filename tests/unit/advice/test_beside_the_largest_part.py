@@ -1,0 +1,78 @@
+"""Which finding comes first beside the largest part, and what advice says around it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stepscope.advice import RULES
+from stepscope.advice.results import Results
+from stepscope.registry import Rule
+from stepscope.result import Diagnostic, Finding, Ref
+from stepscope.tables.recording.completeness import TRACED_CALLS
+from tests.unit.advice.test_largest_part import account, first, op, part, told
+
+
+@pytest.mark.parametrize(("calls", "says"), [(2.0, "Double the batch"), (200.0, "one compiled")])
+def test_a_step_that_is_compiled_already_is_not_told_to_be_compiled(
+    calls: float, says: str
+) -> None:
+    row = SimpleNamespace(function="step", calls=calls, built=0.0, build_ms=0.0, traces=0)
+    host = SimpleNamespace(
+        calls=SimpleNamespace(records=lambda: [row]), step_count=8, eager_ops=0.0
+    )
+    found = account(part(kind="framework", name="main", first="fit"))
+    rule = next(rule for rule in RULES if rule.id == "largest-part")
+    one = next(iter(rule.check(Results({"step_account": found, "host_activity": host}))))  # type: ignore[dict-item]  # of it only the calls are read
+    assert isinstance(one, Finding)
+    assert says in one.actions[0]
+
+
+def test_a_rule_that_lists_ops_explains_a_part_of_one_of_them_only() -> None:
+    def check(_results: Any) -> Any:
+        ops = Ref("framework_op_stats", "type", rows=("model/Relu", "model/Add"))
+        found = Finding("no-xla", "medium", 2.0, 0.6, "not fused", evidence=(ops,))
+        yield replace(found, saving_high_ms=4.0)
+
+    rule = Rule("no-xla", check, parts=("op",))
+    of_another = told(account(op("EncodePng", 4.0)), rule).findings
+    assert {one.rule for one in of_another} == {"no-xla", "largest-part"}
+    assert [one.rule for one in told(account(op("Relu", 4.0)), rule).findings] == ["no-xla"]
+
+
+def test_a_rule_that_only_informs_leaves_the_largest_part_first() -> None:
+    """It comes after all parts: if it took the part's place, a smaller one would be first."""
+
+    def check(_results: Any) -> Any:
+        ops = Ref("framework_op_stats", "type", rows=("model/div",))
+        yield Finding("no-xla", "info", 2.0, 0.6, "not fused", saving_high_ms=4.0, evidence=(ops,))
+
+    rule = Rule("no-xla", check, parts=("op",))
+    found = told(account(op("div", 5.0), op("MatMul", 3.0)), rule).findings
+    assert [(one.rule, one.measured.get("part_ms")) for one in found] == [
+        ("largest-part", 5.0),
+        ("largest-part", 3.0),
+        ("no-xla", None),
+    ]
+
+
+def test_the_models_own_function_ranks_as_its_ops_do() -> None:
+    forward = part(kind="function", name="Net.forward", function="Net.forward", time_ms=6.0)
+    assert (
+        first(account(forward, part(time_ms=2.0))).title
+        == "prepare (train.py:12) takes 20% of the step"
+    )
+    other = part(kind="function", name="validate", function="validate", time_ms=6.0)
+    assert (
+        first(account(other, part(time_ms=2.0))).title
+        == "validate (train.py:12) takes 60% of the step"
+    )
+
+
+def test_what_recording_calls_costs_is_said_where_it_may_be_the_part() -> None:
+    said = (Diagnostic(TRACED_CALLS, "info", "Calls were recorded."),)
+    assert "Calls were" in first(replace(account(part()), diagnostics=said)).message
+    assert "Calls were" not in first(replace(account(op("relu", 4.0)), diagnostics=said)).message
