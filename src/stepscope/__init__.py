@@ -11,7 +11,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
 from stepscope.errors import (
     CaptureError,
@@ -113,6 +115,34 @@ def __getattr__(name: str) -> Any:
         import_module("stepscope.surfaces.notebook").register()
     globals()[name] = value
     return value
+
+
+class _Deeper:
+    """Finds these modules for ``from stepscope.keras import Callback``, and loads them."""
+
+    def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
+        """Of such a module."""
+        package, _, module = name.rpartition(".")
+        if package != __name__ or module not in _MODULES:
+            return None
+        # A loader by its methods: importlib.abc, which has the class, loads tempfile and shutil.
+        return ModuleSpec(name, cast("Any", self))
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module where it lives, under a second name."""
+        from importlib import import_module
+
+        found = import_module(_MODULES[spec.name.rpartition(".")[2]])
+        spec.loader_state = found.__spec__
+        return found
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It ran when it was imported; it keeps the spec of where it lives."""
+        if module.__spec__ is not None and module.__spec__.loader_state is not None:
+            module.__spec__ = module.__spec__.loader_state
+
+
+sys.meta_path.append(_Deeper())
 
 
 def __dir__() -> list[str]:
