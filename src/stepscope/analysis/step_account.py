@@ -58,6 +58,9 @@ class PartRow(Row):
         str, Column("Estimated", kind="text", hidden=True, help="Of a program: which lines work.")
     ]
     mostly: Annotated[str, Column("Mostly", kind="text", hidden=True, help="Most of that.")]
+    again: Annotated[
+        str, Column("Called again", kind="name", hidden=True, help="By several lines of one.")
+    ]
     shapes: Annotated[
         str, Column("Shapes", kind="text", hidden=True, help="Of what its longest run works on.")
     ]
@@ -327,23 +330,11 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
 def _nothing() -> StepAccount:
     return StepAccount(
         headline="No step and no event that lasts was recorded.",
-        step_time_ms=nan,
-        step_count=0,
-        is_window=True,
-        busy_ms=0.0,
-        has_device=False,
-        has_python=False,
-        has_events=False,
-        has_ops=False,
-        recorder_ms=0.0,
-        growth=None,
-        unused_gradients=None,
-        repeated_gradients=None,
-        unclaimed_gradients=None,
-        parts=Table.empty(PartRow),
-        owners=Table.empty(OwnerRow),
-        rivals=Table.empty(RivalRow),
-    )
+        step_time_ms=nan, step_count=0, is_window=True, busy_ms=0.0, recorder_ms=0.0,
+        has_device=False, has_python=False, has_events=False, has_ops=False,
+        growth=None, unused_gradients=None, repeated_gradients=None, unclaimed_gradients=None,
+        parts=Table.empty(PartRow), owners=Table.empty(OwnerRow), rivals=Table.empty(RivalRow),
+    )  # fmt: skip
 
 
 def _needless(
@@ -414,7 +405,7 @@ def _part_row(
     parameters = environment(host).settings.get(names.PARAMETERS, "")
     owner = located(one, is_launched=bool(launched := launched_from(one)))
     place, caller = place_of(one, owner, known, lines := programs.lines_of(host, one))
-    sites, most = sites_of(host, found, one)
+    sites, most, again = sites_of(host, found, one)
     return {
         "kind": one.kind,
         "name": one.name,
@@ -424,6 +415,7 @@ def _part_row(
         "caller": caller,
         "between": between_of(one),
         "made_of": made_of(one, host) + known.said_inside(first.name) + sites,
+        "again": again,
         "shapes": shapes(host, one),
         "through": through(one),
         "launched": launched,

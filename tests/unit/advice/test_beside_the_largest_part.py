@@ -76,3 +76,9 @@ def test_what_recording_calls_costs_is_said_where_it_may_be_the_part() -> None:
     said = (Diagnostic(TRACED_CALLS, "info", "Calls were recorded."),)
     assert "Calls were" in first(replace(account(part()), diagnostics=said)).message
     assert "Calls were" not in first(replace(account(op("relu", 4.0)), diagnostics=said)).message
+
+
+def test_calls_of_one_function_are_what_to_look_at_first() -> None:
+    found = first(account(op("matmul", 8.0, again="unet")))
+    assert found.actions[0].startswith("See whether a step needs all of these calls of unet")
+    assert "these calls" not in first(account(op("matmul", 8.0))).actions[0]

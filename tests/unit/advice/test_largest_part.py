@@ -26,6 +26,7 @@ PART: dict[str, Any] = {
     "made_of": "prepare 100%",
     "estimated": "",
     "mostly": "",
+    "again": "",
     "through": "",
     "shapes": "",
     "launched": "",

@@ -1258,6 +1258,8 @@ export interface StepAccountPartRow {
   readonly estimated: readonly (string | null)[];
   /** Mostly. Most of that. */
   readonly mostly: readonly (string | null)[];
+  /** Called again. By several lines of one. */
+  readonly again: readonly (string | null)[];
   /** Shapes. Of what its longest run works on. */
   readonly shapes: readonly (string | null)[];
   /** Through. Library's call that runs its ops. */

@@ -98,6 +98,11 @@ LARGER: Final = (
     "compile, or a loop over batches within the tf.function | "
     "jax: a scan over batches | pytorch: a CUDA graph of several].",
 )
+#: For a function that a step calls several times, with its name.
+CALLS: Final = (
+    "See whether a step needs all of these calls of {}: what one has computed, another may take "
+    "over, or one is not needed at all."
+)
 #: For what works on pairs that small tensors make.
 PAIRS: Final = (
     "Look at these shapes: if pairs are not meant, give both tensors the same shape (squeeze, "

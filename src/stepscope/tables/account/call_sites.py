@@ -43,20 +43,23 @@ _DEEPEST: Final = 256
 _OF_OPS: Final = ("op", "line", "function", "eager")
 
 
-def sites_of(host: Host, found: Account, one: Part) -> tuple[str, str]:
+def sites_of(host: Host, found: Account, one: Part) -> tuple[str, str, str]:
     """The lines that a part's ops come from, and the one that most of it comes from.
 
     The first lists several lines, or the calls of the one line, with their shares; "" where one has
     nearly all, or too little is known: then the part's own place says it. The second is such as
-    "64% of it in forward (model.py:44)"; "" where no line has most of it.
+    "64% of it in forward (model.py:44)"; "" where no line has most of it. The third is a function
+    that one function calls several times, each call with much of it; "" where none is.
     """
     if one.kind not in _OF_OPS:
-        return "", ""
+        return "", "", ""
     lines, most = _lines_of(host, one) if one.kind == "op" else ("", "")
     divided = branches(_chains(host, found, one), one.total_ps)
-    if divided is None or _is_said(divided, lines):
-        return lines, most
-    return f"{lines}; {divided.said()}", most
+    if divided is None:
+        return lines, most, ""
+    if _is_said(divided, lines):
+        return lines, most, divided.again
+    return f"{lines}; {divided.said()}", most, divided.again
 
 
 def _is_said(divided: Branches, lines: str) -> bool:

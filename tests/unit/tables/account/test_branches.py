@@ -16,11 +16,24 @@ OTHER = CallLine("/home/me/other.py", 5, "other")
 
 
 def test_two_passes_of_one_net_are_two_calls() -> None:
-    found = branches([((MAIN, LOSS, NET), 40.0), ((MAIN, AGAIN, NET), 50.0)], 100.0)
+    inner = NET._replace(line=24)
+    chains = [
+        ((MAIN, LOSS, NET), 20.0), ((MAIN, LOSS, inner), 20.0),
+        ((MAIN, AGAIN, NET), 30.0), ((MAIN, AGAIN, inner), 20.0),
+    ]  # fmt: skip
+    found = branches(chains, 100.0)
     assert found == Branches(
-        "loss", ((AGAIN, "make.<locals>.net", 0.5), (LOSS, "make.<locals>.net", 0.4))
+        "loss", ((AGAIN, "make.<locals>.net", 0.5), (LOSS, "make.<locals>.net", 0.4)), 2
     )
+    assert found.again == "net"
     assert found.said() == "loss calls net at train.py:64 50%, train.py:60 40%"
+
+
+def test_a_helper_of_one_line_is_called_for_each_layer() -> None:
+    found = branches([((MAIN, LOSS, NET), 40.0), ((MAIN, AGAIN, NET), 50.0)], 100.0)
+    assert found is not None
+    assert found.again == ""
+    assert found.said() == "loss has its time at train.py:64 (net) 50%, train.py:60 (net) 40%"
 
 
 def test_calls_of_different_functions_are_named_each() -> None:

@@ -53,7 +53,7 @@ def products(first: list[Frame], second: list[Frame], thread: str) -> tuple[Host
     return one, found, largest
 
 
-def sites(first: list[Frame], second: list[Frame], thread: str) -> tuple[str, str]:
+def sites(first: list[Frame], second: list[Frame], thread: str) -> tuple[str, str, str]:
     """What the account says of the lines of these products."""
     return sites_of(*products(first, second, thread))
 
@@ -70,21 +70,24 @@ STEP_LINE: Frame = ("/home/me/hmc.py", 50, "transition")
 
 
 def test_one_line_that_is_called_twice_has_two_callers() -> None:
-    told, most = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
+    told, most, again = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
+    assert again == ""  # one line of it
     assert most == "in energy (hmc.py:20)"
     assert told == "; called from hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
 
 
 def test_two_lines_are_named_themselves() -> None:
-    told, most = sites([FIRST], [SECOND], HALVES)
+    told, most, again = sites([FIRST], [SECOND], HALVES)
+    assert again == ""
     assert most == ""  # half of it each
     assert told == "; at hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
 
 
 def test_calls_of_one_function_are_found_however_far_out_they_are() -> None:
     inner = [NET, ENERGY]
-    told, _most = sites([*inner, FIRST, STEP_LINE], [*inner, SECOND, STEP_LINE], HALVES)
-    assert told == "; leapfrog calls energy at hmc.py:31 50%, hmc.py:36 50%"
+    told, _most, again = sites([*inner, FIRST, STEP_LINE], [*inner, SECOND, STEP_LINE], HALVES)
+    assert again == ""
+    assert told == "; leapfrog has its time at hmc.py:31 (energy) 50%, hmc.py:36 (energy) 50%"
 
 
 def test_a_part_is_placed_where_most_of_it_is_whichever_op_is_the_longest() -> None:
@@ -104,4 +107,4 @@ def test_a_part_is_placed_where_most_of_it_is_whichever_op_is_the_longest() -> N
 def test_where_one_place_says_it_all_no_more_is_said(
     first: list[Frame], second: list[Frame], thread: str, most: str
 ) -> None:
-    assert sites(first, second, thread) == ("", most)
+    assert sites(first, second, thread) == ("", most, "")

@@ -21,7 +21,7 @@ from stepscope.advice.evidence.dispatches import dispatched, many
 from stepscope.advice.evidence.hopes import Hope, hope_of, hope_of_kind, is_mostly_runtime
 from stepscope.advice.evidence.input_stage import said_main_ops
 from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wrong_when
-from stepscope.advice.evidence.replacements import AGAIN, PAIRS
+from stepscope.advice.evidence.replacements import AGAIN, CALLS, PAIRS
 from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.results import Results
@@ -119,6 +119,8 @@ def largest_part(results: Results) -> Iterator[Answer]:
             words = part_words.words(part, account, _compiled(part, results), is_compiled)
             if AT_ONCE in part.made_of:
                 words = replace(words, actions=(AGAIN, *words.actions))
+            if part.again:
+                words = replace(words, actions=(CALLS.format(part.again), *words.actions))
             if BROADCAST in part.made_of:
                 words = replace(words, actions=(PAIRS, *words.actions))
             if is_mostly_runtime(part, more):  # what it is called for is the smaller share
