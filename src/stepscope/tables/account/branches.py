@@ -16,7 +16,7 @@ _CALL_FRAC: Final = 0.2
 _KNOWN_FRAC: Final = 0.6
 _ALONE_FRAC: Final = 0.8
 _NAMED: Final = 3
-# Of these what they call is told.
+# Of these only what they call is named.
 _LAMBDA: Final = "<lambda>"
 # A stack within what is called counts from this share of the call on.
 _LINE_FRAC: Final = 0.005
