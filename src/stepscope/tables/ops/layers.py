@@ -7,19 +7,12 @@ into the paths, and a model's own name is in front of all.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
+from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.ops.framework_totals import OpTotals
 
-# Words of compilers and of gradients, of any program.
-_OURS: Final = re.compile(
-    r"(?:Stateful)?PartitionedCall(?:_\d+)?|gradient_tape|gradients|while|body|cond|closed_call"
-    r"|ArithmeticOptimizer|(?:jit|pjit|pmap|vmap)\(.*\)|remat|checkpoint|rematted_computation"
-)
-# What JAX puts around a path that it differentiates: "transpose(jvp(Encoder))".
-_AROUND: Final = re.compile(r"(?:transpose|jvp|vmap)\((.*)\)")
 # Of PyTorch's ops the first word is the name space.
 _NAME_SPACES: Final = ("aten/", "autograd/", "prims/", "c10d/")
 # While one name has this share of the time, those below it are looked at.
@@ -52,7 +45,7 @@ def layers(totals: OpTotals) -> list[Layer]:
     if any(name.startswith(_NAME_SPACES) for name in totals.name):
         return []
     listed = [
-        (path_of(name), int(spent), kind)
+        (layer_of(name), int(spent), kind)
         for name, spent, kind in zip(totals.name, totals.self_ps, totals.type, strict=True)
         if spent > 0
     ]
@@ -95,14 +88,3 @@ def _layers(ops: _Ops, depth: int, times: dict[str, int], whole: int) -> list[La
                 kinds[kind] = kinds.get(kind, 0) + spent
         found.append(Layer(name, times[name], max(kinds, key=lambda kind: kinds[kind])))
     return found if sum(one.self_ps for one in found) >= _KNOWN_FRAC * whole else []
-
-
-def path_of(name: str) -> tuple[str, ...]:
-    """The names that the program gave to what an op is in, from the outermost."""
-    found = []
-    for part in name.split("/")[:-1]:
-        while (inner := _AROUND.fullmatch(part)) is not None:
-            part = inner[1]
-        if part and not _OURS.fullmatch(part):
-            found.append(part)
-    return tuple(found)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from stepscope.tables.account.account import account
-from stepscope.tables.account.layers import layer_of, scope_with_most
+from stepscope.tables.account.layers import scope_with_most
 from stepscope.tables.account.owners import owners
 from stepscope.tables.account.parts import Part, parts
+from stepscope.tables.core.op_scopes import layer_of
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 

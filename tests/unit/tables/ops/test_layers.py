@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.ops.framework_totals import OpTotals
-from stepscope.tables.ops.layers import Layer, layers, path_of
+from stepscope.tables.ops.layers import Layer, layers
 
 
 def totals(**spent: int) -> OpTotals:
@@ -50,8 +51,8 @@ def test_a_model_that_is_called_twice_is_two_names_if_its_paths_are() -> None:
 
 def test_jax_writes_what_it_differentiates_around_a_path() -> None:
     path = "jit(train_step)/jit(main)/transpose(jvp(Encoder))/Dense_0/dot_general"
-    assert path_of(path) == ("Encoder", "Dense_0")
-    assert path_of("jit(f)/while/body/closed_call/jvp()/dot_general") == ()
+    assert layer_of(path) == ("Encoder", "Dense_0")
+    assert layer_of("jit(f)/while/body/closed_call/jvp()/dot_general") == ()
 
 
 @pytest.mark.parametrize(

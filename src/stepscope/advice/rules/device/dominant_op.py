@@ -23,7 +23,7 @@ from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
-from stepscope.tables.account.layers import scopes_of
+from stepscope.tables.core.op_scopes import scopes_of
 
 if TYPE_CHECKING:
     from stepscope.analysis.framework_op_stats import FrameworkOpStats, OpRow
