@@ -22,8 +22,8 @@ from stepscope.tables.core.stats import event_stats
 _EXTENTS: Final = re.compile(r"\[\s*((?:\d{1,9}\s*,\s*)*\d{1,9})\s*\]")
 # What is so many times as large as any operand was made by broadcasting, and no bias.
 _TIMES: Final = 8
-# Tensors with fewer elements cost their dispatch.
-_LEAST: Final = 1 << 14
+#: Tensors with fewer elements cost their dispatch.
+LEAST_ELEMENTS: Final = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,6 @@ def _broadcast(op: str, operands: list[tuple[int, ...]]) -> Broadcast | None:
         return None
     result = tuple(max(pair) for pair in pairs)
     size = prod(result)
-    if size < _LEAST or size < _TIMES * max(prod(left), prod(right)):
+    if size < LEAST_ELEMENTS or size < _TIMES * max(prod(left), prod(right)):
         return None
     return Broadcast(op, (left, right), result)

@@ -8,7 +8,7 @@ from typing import Final
 
 from stepscope.columns import pivot
 from stepscope.schema import names
-from stepscope.tables.account.broadcasts import broadcasts, operands_of
+from stepscope.tables.account.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
 from stepscope.tables.account.layers import scope_with_most
 from stepscope.tables.account.op_families import PRODUCTS, UNUSUAL
 from stepscope.tables.account.parts import Part
@@ -54,7 +54,9 @@ def _broadcast(host: Host, one: Part) -> str:
         return ""
     said = dict(pivot.event_stats(host.space, event)).get(names.SHAPE)
     sizes = [prod(each) for each in operands_of(said)] if isinstance(said, str) else []
-    made = broadcasts(host).get(max(sizes, default=0))
+    if max(sizes, default=0) < LEAST_ELEMENTS:
+        return ""
+    made = broadcasts(host).get(max(sizes))
     return f"; {made.said()} {BROADCAST}" if made is not None else ""
 
 
