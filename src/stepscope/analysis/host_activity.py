@@ -27,7 +27,11 @@ from stepscope.tables.steps.host_activity import (
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.optimizer_updates import OptimizerUpdates, optimizer_updates
 from stepscope.tables.steps.python_calls import PythonFunction, python_functions
-from stepscope.tables.torch.growing_products import growing_products, has_products
+from stepscope.tables.torch.growing_products import (
+    GrowingProducts,
+    growing_products,
+    has_products,
+)
 from stepscope.verdicts.sentences import time_words
 
 
@@ -180,26 +184,6 @@ class PythonRow(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class GrowingRows:
-    """Products with the same weights, whose rows grow from pass to pass of a model.
-
-    Attributes:
-        op: Their name.
-        first_rows, last_rows: Of the longest run of passes.
-        by_rows: How many more each pass has.
-        passes: How many passes such a run has; a mean.
-        needless_frac: Share of all rows that a pass before had computed already.
-    """
-
-    op: str
-    first_rows: int
-    last_rows: int
-    by_rows: int
-    passes: float
-    needless_frac: float
-
-
-@dataclass(frozen=True, slots=True)
 class Options:
     """Host activity has no options."""
 
@@ -240,7 +224,7 @@ class HostActivity(Result):
     optimizers: Table[OptimizerRow]
     python: Table[PythonRow]
     has_product_shapes: bool
-    growing_rows: GrowingRows | None
+    growing_rows: GrowingProducts | None
 
 
 def host_activity(profile: Profile, options: Options = Options()) -> HostActivity:
@@ -285,14 +269,9 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
     )
 
 
-def _growing_rows(hosts: list[Host]) -> GrowingRows | None:
+def _growing_rows(hosts: list[Host]) -> GrowingProducts | None:
     told = [one for host in hosts if (one := growing_products(host)) is not None]
-    if not told:
-        return None
-    most = max(told, key=lambda one: one.needless_frac)
-    return GrowingRows(
-        most.op, most.first_rows, most.last_rows, most.by_rows, most.passes, most.needless_frac
-    )
+    return max(told, key=lambda one: one.needless_frac, default=None)
 
 
 # Shares of the step from which waiting and idling are named.

@@ -5,8 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from stepscope.advice import RULES
 from stepscope.advice.evidence import layers
 from stepscope.advice.evidence.hand_over import hands_over
+from stepscope.advice.results import Results
+from stepscope.result import Finding
 from tests.unit.advice.test_largest_part import account, op, part
 
 
@@ -36,3 +39,18 @@ def test_a_models_own_python_hands_its_ops_over() -> None:
     assert not hands_over(found, "Block.forward", 6.5), "more than all ops: work of its own"
     assert not hands_over(found, "tokenise", 1.3)
     assert not hands_over(None, "Block.forward", 1.3)
+
+
+def test_layers_are_told_once_and_not_beside_one_that_is_a_part() -> None:
+    rule = next(rule for rule in RULES if rule.id == "largest-part")
+    nowhere = {"file": "", "line": 0}
+    parts = [op("matmul", 4.0) | nowhere, op("Conv2D", 3.0) | nowhere]
+    known: Any = {"framework_op_stats": stats(("Host", "capsules", 0.68))}
+
+    def told(*rows: dict[str, Any]) -> int:
+        found = rule.check(Results({"step_account": account(*rows), **known}))
+        return sum("By layer" in one.message for one in found if isinstance(one, Finding))
+
+    assert told(*parts) == 1
+    layer = part(kind="layer", name="capsules", time_ms=2.0, **nowhere)
+    assert told(*parts, layer) == 0

@@ -9,15 +9,15 @@ import pytest
 
 from stepscope.advice import RULES
 from stepscope.advice.results import Results
-from stepscope.analysis.host_activity import GrowingRows
 from stepscope.registry import Answer, Silence, Unknown
 from stepscope.result import Finding, Place
+from stepscope.tables.torch.growing_products import GrowingProducts
 from tests.unit.advice.test_largest_part import account, op, part
 
-GROWS = GrowingRows("aten/addmm", 40, 56, 4, 5.0, 0.75)
+GROWS = GrowingProducts("aten/addmm", 40, 56, 4, 5.0, 0.75)
 
 
-def answer(grows: GrowingRows | None = GROWS, *, has_shapes: bool = True) -> Answer:
+def answer(grows: GrowingProducts | None = GROWS, *, has_shapes: bool = True) -> Answer:
     """Of steps of 10 ms, 8 of which run ops, in ``write``."""
     place = {"function": "write", "file": "story.py", "line": 9, "caller": ""}
     ops = op("matmul", 8.0) | place
@@ -42,5 +42,5 @@ def test_what_was_computed_before_is_what_a_cache_saves() -> None:
 
 def test_it_tells_nothing_where_nothing_grows_or_nothing_was_noted() -> None:
     assert isinstance(answer(None), Silence)
-    assert isinstance(answer(GrowingRows("aten/mm", 96, 100, 1, 4.0, 0.1)), Silence)
+    assert isinstance(answer(GrowingProducts("aten/mm", 96, 100, 1, 4.0, 0.1)), Silence)
     assert isinstance(answer(None, has_shapes=False), Unknown)

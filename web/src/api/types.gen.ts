@@ -530,8 +530,8 @@ export interface NeedlessGradients {
   readonly is_all: boolean;
 }
 
-/** Products with the same weights, whose rows grow from pass to pass of a model. */
-export interface GrowingRows {
+/** Products with the same weights, whose rows grow from pass to pass. */
+export interface GrowingProducts {
   readonly op: string;
   readonly first_rows: number;
   readonly last_rows: number;
@@ -3170,7 +3170,7 @@ export interface HostActivity extends ResultBody {
   readonly optimizers: TableOf<OptimizerRow>;
   readonly python: TableOf<PythonRow>;
   readonly has_product_shapes: boolean;
-  readonly growing_rows: GrowingRows | null;
+  readonly growing_rows: GrowingProducts | null;
 }
 
 /** The modules of a PyTorch model as a tree, with their time on host and device. */

@@ -111,18 +111,13 @@ def largest_part(results: Results) -> Iterator[Answer]:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
         return
     # Those that are most likely worth a change, and whichever is the largest.
-    is_compiled = _is_compiled(results)
+    is_compiled, by_layer = _is_compiled(results), _by_layer(shown, results)
     ranked = sorted(shown, key=lambda part: -_worth(part, account) * part.time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
     for at, part in enumerate(ranked):
         if at < _MOST or part is largest:
             words = part_words.words(part, account, _compiled(part, results), is_compiled)
-            if AT_ONCE in part.made_of:
-                words = replace(words, actions=(AGAIN, *words.actions))
-            if part.again:
-                words = replace(words, actions=(CALLS.format(part.again), *words.actions))
-            if BROADCAST in part.made_of:
-                words = replace(words, actions=(PAIRS, *words.actions))
+            words = replace(words, actions=(*_before(part), *words.actions))
             if is_mostly_runtime(part, more):  # what it is called for is the smaller share
                 title = (
                     f"{part.name} and the runtime around it take {part.step_frac:.0%} of the step"
@@ -131,10 +126,27 @@ def largest_part(results: Results) -> Iterator[Answer]:
                 words = replace(words, title=title)
             stage = _around(part, more) + _stage(part, results)
             if part.kind == "op" and not part.file:
-                stage += layers.said(results.optional.framework_op_stats)
+                stage, by_layer = stage + by_layer, ""
             found = _finding(part, account, words, stage, hope_of(part, more, account))
             several = _functions(part, account, results, more)
             yield _of_several(found, several, account.step_time_ms) if several else found
+
+
+def _by_layer(shown: list[PartRow], results: Results) -> str:
+    """Which layers have the ops' time, to be said once; "" where one of them is a part."""
+    if any(part.kind == "layer" for part in shown):
+        return ""
+    return layers.said(results.optional.framework_op_stats)
+
+
+def _before(part: PartRow) -> Iterator[str]:
+    """What to look at before all else, where the recording tells how a part comes to its time."""
+    if BROADCAST in part.made_of:
+        yield PAIRS
+    if part.again:
+        yield CALLS.format(part.again)
+    if AT_ONCE in part.made_of:
+        yield AGAIN
 
 
 def _is_of_traces(part: PartRow, results: Results) -> bool:
