@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["squared_to_all_images"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, BOX, CUTOFF, DT = 4, 6.0, 2.5, 0.002

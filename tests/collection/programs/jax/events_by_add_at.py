@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit"],
     "words": ["voxel_grid", "add.at", "ufunc.at", "np.add"],
-    "part": "score",
+    "part": "develop",
 }
 
 BINS, SIDE, EVENTS, BATCH = 5, 48, 30_000, 8

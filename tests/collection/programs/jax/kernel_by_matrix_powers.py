@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["kernel_of", "next_power"],
-    "part": "score",
+    "part": "develop",
 }
 
 FEATURES, STATES, LENGTH, BATCH, CLASSES = 16, 32, 64, 128, 10

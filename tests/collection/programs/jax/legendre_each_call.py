@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["associated_legendre"],
-    "part": "score",
+    "part": "develop",
 }
 
 TRUNCATION, LATITUDES, LONGITUDES, LEVELS = 128, 192, 400, 1

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["log_det", "jacfwd", "slogdet", "getrf", "lu"],
-    "part": "score",
+    "part": "develop",
 }
 
 DIM, WIDTH, BATCH, FLOWS, HITS, SEEN = 6, 128, 128, 2, 12, 192

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "tiny-ops", "tiny-kernels"],
     "rules": ["dominant-op"],
     "words": ["replan"],
-    "part": "score",
+    "part": "develop",
 }
 
 STATE, CONTROL, HORIZON, HIDDEN, MODELS = 12, 4, 8, 384, 32

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["shift_one", "map_coordinates", "random_shift", "gather"],
-    "part": "score",
+    "part": "develop",
 }
 
 BATCH, SIDE, FRAMES, PAD, ACTIONS = 32, 72, 3, 4, 6

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "separate-attention"],
     "rules": ["dominant-op", "separate-attention"],
     "words": ["AttentionBlock", "Softmax", "BatchMatMulV2", "attend"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, BATCH, WIDTHS, STEPS = 32, 2, (24, 48), 200

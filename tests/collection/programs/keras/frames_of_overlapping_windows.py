@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["time_distributed", "TimeDistributed", "frames_of_windows"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, WINDOW, MOMENTS, GESTURES, WIDTH = 32, 8, 6, 9, 32

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch", "no-cache"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch", "no-cache"],
     "words": ["get_close_matches", "difflib", "SequenceMatcher", "nearest_word", "encode", "Recipes"],
-    "part": "score",
+    "part": "develop",
 }
 
 WORDS, BATCH, INGREDIENTS, CUISINES, RECIPES = 320, 32, 12, 20, 320

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch", "no-cache"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch", "no-cache"],
     "words": ["generic_filter", "without_specks", "Patches", "__getitem__"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, BATCH, PHOTOS = 20, 3, 15

@@ -8,7 +8,7 @@ import tensorflow as tf
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
-LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "score"}
+LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "develop"}
 
 PLACES, TRIPS, BATCH = 260, 32_000, 512
 L = tf.keras.layers

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "tiny-kernels", "launch-bound", "unfused-ops", "dominant-op", "no-xla", "optimizer-per-variable", "python-bound", "slow-launches", "host-copies"],
     "rules": ["tiny-kernels", "launch-bound", "unfused-ops", "dominant-op", "no-xla", "optimizer-per-variable", "python-bound", "slow-launches", "host-copies"],
     "words": ["encode_column", "normalization", "column_"],
-    "part": "score",
+    "part": "develop",
 }
 
 COLUMNS, ROWS, BATCH, UNITS = 36, 1600, 32, 4

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch", "host-copies"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch", "host-copies"],
     "words": ["np.append", "numpy.append", "append", "join_windows", "concatenate"],
-    "part": "score",
+    "part": "develop",
 }
 
 SENSORS, WINDOW, BATCH, CYCLES = 24, 30, 72, 5000

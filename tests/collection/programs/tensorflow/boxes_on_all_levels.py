@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["crops_of_all", "CropAndResize", "crop_and_resize", "CropAndResizeGradImage"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, WIDTH, PROPOSALS, CROP, CLASSES, LEVELS = 128, 48, 320, 7, 20, 4

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "debug-mode", "input-bound", "python-in-pipeline", "eager-execution", "host-input-limit", "missing-prefetch", "serial-map", "batch-after-map", "python-bound", "few-input-threads"],
     "rules": ["debug-mode", "input-bound", "python-in-pipeline", "eager-execution", "host-input-limit", "missing-prefetch", "serial-map", "batch-after-map", "python-bound", "few-input-threads"],
     "words": ["enable_debug_mode", "debug_mode", "PyFunc", "EagerPyFunc", "py_func", "augment"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, BATCH, SIGNS = 40, 6, 43

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["decimate"],
-    "part": "score",
+    "part": "develop",
 }
 
 LENGTH, STATIONS, TAPS, FACTOR = 6000, 12, 201, 10

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "dominant-op", "host-waits"],
     "rules": ["python-bound", "dominant-op", "host-waits"],
     "words": ["linear_sum_assignment", "match_queries", "PyFunc", "EagerPyFunc", "numpy_function"],
-    "part": "score",
+    "part": "develop",
 }
 
 QUERIES, OBJECTS, WIDTH, CLASSES, BATCH, PATCHES = 180, 5, 64, 10, 3, 64

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["pinv", "Svd", "SVD", "abundances"],
-    "part": "score",
+    "part": "develop",
 }
 
 BANDS, MINERALS, PIXELS = 224, 120, 500

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "host-input-limit", "missing-prefetch", "no-cache", "file-reads", "serial-map", "no-interleave"],
     "rules": ["input-bound", "host-input-limit", "missing-prefetch", "no-cache", "file-reads", "serial-map", "no-interleave"],
     "words": ["TFRecord", "TFRecordDataset", "compression_type", "GZIP", "records_of"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, BANDS, GALAXIES, BATCH = 144, 5, 32, 8

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "unused-gradients", "repeated-gradients", "eager-execution", "dominant-op", "tiny-kernels", "python-bound", "launch-bound", "unfused-ops"],
     "rules": ["unused-gradients", "repeated-gradients", "eager-execution", "tiny-kernels", "python-bound", "launch-bound", "unfused-ops", "dominant-op"],
     "words": ["adapt"],
-    "part": "score",
+    "part": "develop",
 }
 
 TASKS, SHOTS, WIDTH, INNER = 1, 400, 128, 3

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "eager-execution", "python-bound", "launch-bound", "tiny-kernels", "slow-launches", "unfused-ops"],
     "rules": ["eager-execution", "python-bound", "launch-bound", "tiny-kernels", "slow-launches", "unfused-ops"],
     "words": ["assign_settings"],
-    "part": "score",
+    "part": "develop",
 }
 
 NETS, INPUTS, WIDTH, BATCH = 40, 16, 48, 32

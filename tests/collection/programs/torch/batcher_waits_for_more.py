@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "host-waits", "idle-device", "input-bound", "python-bound"],
     "rules": ["host-waits", "idle-device", "input-bound", "python-bound"],
     "words": ["collect_batch", "patience"],
-    "part": "score",
+    "part": "develop",
 }
 
 CLIENTS, LARGEST, SIDE = 3, 16, 64

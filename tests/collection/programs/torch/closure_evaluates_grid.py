@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["error_on_grid"],
-    "part": "score",
+    "part": "develop",
 }
 
 WIDTH, POINTS, GRID, WAVE = 64, 400, 100, 3.0

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "device-copies", "host-copies"],
     "rules": ["dominant-op", "device-copies", "host-copies"],
     "words": ["reorder_cache", "index_select", "aten::index_select"],
-    "part": "score",
+    "part": "develop",
 }
 
 WORDS, WIDTH, HEADS, BEAMS, SENTENCES, SOURCE, DEPTH = 800, 256, 8, 5, 8, 224, 2

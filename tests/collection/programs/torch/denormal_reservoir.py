@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["leak", "denormal", "set_flush_denormal", "aten::mul_"],
-    "part": "score",
+    "part": "develop",
 }
 
 SENSORS, STATES, BATCH, CHUNK = 8, 1024, 20, 6

@@ -18,7 +18,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "host-waits", "idle-device", "slow-launches"],
     "rules": ["python-bound", "host-waits", "idle-device"],
     "words": ["Journal", "write_transition", "fsync"],
-    "part": "score",
+    "part": "develop",
 }
 
 MOVES, BATCH, WIDTH = 4, 512, 256

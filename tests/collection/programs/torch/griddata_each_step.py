@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "loader-workers"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "loader-workers"],
     "words": ["griddata", "LinearNDInterpolator", "Stations", "on_grid", "__getitem__"],
-    "part": "score",
+    "part": "develop",
 }
 
 STATIONS, SIDE, BATCH = 800, 40, 4

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
-LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "score"}
+LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "develop"}
 
 WORDS, WIDTH, HEADS, DEPTH, BATCH, PROMPT, LENGTH = 4000, 256, 8, 4, 16, 64, 96
 

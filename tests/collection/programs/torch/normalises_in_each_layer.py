@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["normalise", "coalesce", "aten::coalesce", "_coalesce"],
-    "part": "score",
+    "part": "develop",
 }
 
 PAPERS, CITATIONS, WORDS, WIDTH, TOPICS, DEPTH = 1500, 6000, 100, 24, 7, 4

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["pad_tile", "aten::pad", "aten::constant_pad_nd", "aten::reflection_pad2d", "padding"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, BATCH, WIDTHS = 136, 1, (8, 16, 32, 64)

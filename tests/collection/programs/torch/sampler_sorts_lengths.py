@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "loader-workers"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "loader-workers"],
     "words": ["SimilarLengths", "length_of", "by_length", "sorted"],
-    "part": "score",
+    "part": "develop",
 }
 
 REVIEWS, WORDS, WIDTH, BATCH = 60_000, 4000, 64, 16

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["ConvSTFT", "transform", "inverse", "aten::conv_transpose1d"],
-    "part": "score",
+    "part": "develop",
 }
 
 FFT, HOP, LENGTH, BATCH, WIDTH = 512, 128, 16000, 4, 48

@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "loader-workers", "file-reads"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "loader-workers", "file-reads"],
     "words": ["Collate", "from_file", "Tokenizer"],
-    "part": "score",
+    "part": "develop",
 }
 
 VOCABULARY, WIDTH, LENGTH, BATCH, TOPICS = 16_000, 64, 24, 16, 5
