@@ -18,6 +18,7 @@ import contextlib
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -59,6 +60,17 @@ ENVIRONMENTS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "tf2.21": ("", ()),
     "jax0.10": ("", ()),
     "torch2.13": ("", ()),
+    "h100-torch2.11": ("", ()),
+    "h100-jax0.11": ("", ()),
+}
+# What environments with a GPU get in place of the above: the program has the machine as it is.
+_WITH_GPU: Final = {
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    "PYTHONPATH": os.pathsep.join(
+        part for part in (str(ROOT / "src"), os.environ.get("PYTHONPATH", "")) if part
+    ),
+    "PYTHONHASHSEED": "0",
 }
 
 
@@ -81,6 +93,11 @@ class Take:
     def stem(self) -> str:
         """Its file's name without endings."""
         return f"{self.environment}-{self.way}" + ("-busy" if self.is_busy else "")
+
+
+def needs_gpu(take: Take) -> bool:
+    """Whether it is recorded on the GPU that its environment is named after."""
+    return take.environment.startswith("h100-")
 
 
 def takes() -> list[Take]:
@@ -179,7 +196,7 @@ def run(take: Take, python: str, folder: Path, pairs: int = PAIRS) -> dict[str, 
                 text=True,
                 timeout=_SECONDS,
                 cwd=HERE,
-                env=os.environ | _QUIET,
+                env=os.environ | (_WITH_GPU if needs_gpu(take) else _QUIET),
             )
             if done.returncode:
                 raise SystemExit((done.stderr or done.stdout)[-600:])
@@ -257,6 +274,19 @@ def go_first() -> None:
         Path("/proc/self/autogroup").write_text("-10", "ascii")
 
 
+def wanted(given: argparse.Namespace) -> Iterator[Take]:
+    """The takes that the command line asks for, of those that this machine can record."""
+    has_gpu = shutil.which("nvidia-smi") is not None
+    share, shares = (int(part) for part in given.share.split("/"))
+    able = [take for take in takes() if needs_gpu(take) == has_gpu]
+    for take in able[share::shares]:
+        is_there = any((RECORDINGS / take.program).glob(f"{take.stem}.*"))
+        is_asked = given.only in f"{take.program} {take.stem}"
+        is_asked &= is_there if given.savings else given.again or not is_there
+        if is_asked and given.part in ("", part_of(take)):
+            yield take
+
+
 def main() -> None:
     """Make what is missing."""
     parser = argparse.ArgumentParser()
@@ -267,6 +297,7 @@ def main() -> None:
     parser.add_argument("--part", default="", choices=("", "develop", "score"))
     parser.add_argument("--labels", action="store_true", help="only rewrite the labels")
     parser.add_argument("--first", action="store_true", help="go before other programs")
+    parser.add_argument("--share", default="0/1", help="every so manieth, to start several at once")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="more on a busy machine")
     given = parser.parse_args()
     if given.labels:
@@ -276,12 +307,8 @@ def main() -> None:
         return
     if given.first:
         go_first()
-    for take in takes():
+    for take in wanted(given):
         name = f"{take.program} {take.stem}"
-        is_there = any((RECORDINGS / take.program).glob(f"{take.stem}.*"))
-        is_wanted = is_there if given.savings else given.again or not is_there
-        if given.only not in name or not is_wanted or given.part not in ("", part_of(take)):
-            continue
         with tempfile.TemporaryDirectory(prefix="collection-") as folder:
             try:
                 python = python_of(take.environment, Path(given.environments))

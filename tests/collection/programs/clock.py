@@ -140,10 +140,14 @@ class KinetoWay(Way):
     with_stack = False
 
     def start(self) -> None:
+        import torch
         from torch.profiler import ProfilerActivity, profile
 
+        activities = [ProfilerActivity.CPU]
+        if torch.cuda.is_available():
+            activities.append(ProfilerActivity.CUDA)
         self.inside = profile(
-            activities=[ProfilerActivity.CPU], record_shapes=True, with_stack=self.with_stack
+            activities=activities, record_shapes=True, with_stack=self.with_stack
         )
         self.inside.__enter__()
 
@@ -246,11 +250,7 @@ class Clock:
                 self.ticks.append(time.perf_counter())
                 self.way.step()
             return False
-        if wait is not None:
-            import jax
-
-            for array in jax.tree_util.tree_leaves(wait):
-                array.block_until_ready()
+        settle(wait)
         if step == self.first:
             self.way.start()
             self.ticks.append(time.perf_counter())
@@ -323,6 +323,32 @@ class Clock:
         }
 
 
+def settle(wait: Any) -> None:
+    """Wait for the arrays of JAX that end the steps so far, and for what CUDA has been given."""
+    if wait is not None:
+        import jax
+
+        for array in jax.tree_util.tree_leaves(wait):
+            array.block_until_ready()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Keep the GPU to oneself among programs that are started together; needs a file to lock."""
+    path = os.environ.get("STEPSCOPE_COLLECTION_LOCK")
+    if not path:
+        yield
+        return
+    import fcntl
+
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def versions() -> dict[str, str]:
     """Of Python and of the frameworks that are loaded."""
     found = {"python": platform.python_version()}
@@ -343,6 +369,16 @@ def run(main: Callable[[Clock], Any]) -> None:
     parser.add_argument("--fixed", action="store_true")
     given = parser.parse_args()
     os.makedirs(given.folder, exist_ok=True)
+    with alone():
+        answer = watch(main, given)
+    if given.json:
+        Path(given.json).write_text(json.dumps(answer))
+    else:
+        print(json.dumps(answer))
+
+
+def watch(main: Callable[[Clock], Any], given: argparse.Namespace) -> dict[str, Any]:
+    """Record a program once, and time it with and without its fault."""
     answer: dict[str, Any] = {"load": round(os.getloadavg()[0], 2), "versions": versions()}
     if given.pairs == 0 or given.way != "none":
         clock = Clock(given.way, given.folder, given.fixed)
@@ -355,7 +391,4 @@ def run(main: Callable[[Clock], Any]) -> None:
             main(clock)
             pairs[name].append(clock.answer()["step_ms"])
     answer.update(pairs if given.pairs else {})
-    if given.json:
-        Path(given.json).write_text(json.dumps(answer))
-    else:
-        print(json.dumps(answer))
+    return answer
