@@ -108,6 +108,11 @@ PAIRS: Final = (
     "Look at these shapes: if pairs are not meant, give both tensors the same shape (squeeze, "
     "view); if they are, a product of matrices, or a sum in blocks, may give the same from less."
 )
+#: For what works on tensors that padding has made.
+LESS_PADDING: Final = (
+    "Pad to what is needed and no further: to the multiple that the layers want, or to the longest "
+    "of a batch of similar lengths."
+)
 #: For what one run of many has most of.
 AGAIN: Final = (
     "Record again after some steps: a run that takes so much longer than the others also starts "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.moments import innermost
 from stepscope.tables.account.op_families import UNUSUAL, family_of, scope_of
 from stepscope.tables.core.op_name import OpCategory, OpName, is_host_collective
+from stepscope.tables.core.op_scopes import layer_of, scopes_of
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.device.events import DeviceEvents, device_events
@@ -34,6 +36,8 @@ from stepscope.tables.host.ops import HostOps, host_ops
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
 # An op competes with the longest if it takes this share of its time.
 _RIVALS_FRAC = 0.5
+# Where ops are too many to be told apart, the longest have this share of the labels each alone.
+_ALONE_FRAC = 0.5
 _RANK = {"input": 0, "runtime": 1, "compile": 2, "copy": 3, "collective": 3, "op": 4}
 # A program of XLA's runs although none of its ops does: its runtime waits for them.
 _PROGRAM = re.compile(r"^ThunkExecutor::Execute")
@@ -58,6 +62,7 @@ class _Fact(NamedTuple):
     op: OpName
     on_device: bool
     others: int = 0
+    layer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,8 @@ class Computed:
         row: Event row of its longest run.
         on_device: Whether a device ran it.
         opcode: What it computes, where XLA's program says more than the op's name; "" else.
-        others: How many other ops of its family it stands for besides itself.
+        others: How many other ops of its family it stands for besides itself,
+        layer: and the scopes of the model that all of these lie in.
     """
 
     kind: str
@@ -80,6 +86,7 @@ class Computed:
     on_device: bool
     opcode: str = ""
     others: int = 0
+    layer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -199,6 +206,7 @@ def _labelled(
             int(longest[at]),
             facts[at].on_device,
             others=facts[at].others,
+            layer=facts[at].layer,
         )
         for at in kept.tolist()
     ]
@@ -215,36 +223,62 @@ def _competes(facts: list[_Fact], total: I64) -> Bool:
 
 
 def _by_family(host: Host, code: I32, facts: list[_Fact], length: I64) -> tuple[I32, list[_Fact]]:
-    """The same with fewer codes: the longest ops keep theirs, the others have one for each family.
+    """The same with fewer codes: the longest ops keep theirs, others share them.
 
-    A family is named by the one of its ops that takes longest in all, and knows how many others
-    it stands for. What no gradient goes through stays apart from what one does.
+    The longest groups of one family in one layer of the model have one each, the rest one for each
+    family. A group is named by the one of its ops that takes longest in all, and knows how many
+    others it stands for, and where they lie. What no gradient goes through stays apart from what
+    one does.
     """
     apart = apart_from_gradients(host, (one.op.name for one in facts))
-    total = np.bincount(code, weights=length, minlength=len(facts))
-    keys = []
-    for one in facts:
-        is_typed = one.op.type not in ("", "Unknown")
-        family = family_of(one.op.type if is_typed else one.op.name)
-        scope = scope_of(one.op.name)
-        keys.append((one.kind, family, one.on_device, scope, one.op.name in apart))
-    kept = max(CLASSES - 2 - len(set(keys)), 0)
+    total = np.bincount(code, weights=length, minlength=len(facts)).astype(np.int64)
     order = np.argsort(-total, kind="stable").tolist()
-    merged = [facts[at] for at in order[:kept]]
+    families = [_family_key(one, one.op.name in apart) for one in facts]
+    room = max(CLASSES - 2 - len(set(families)), 0)
+    alone = _ALONE_FRAC * room if any(scopes_of(one.op.name) for one in facts) else room
+    rest = [at for at in order[int(alone) :] if total[at]]
+    keys: list[tuple[object, ...]] = [(at,) for at in range(len(facts))]
+    layers = _largest([(*families[at], layer_of(facts[at].op.name)) for at in rest], total[rest])
+    chosen = set(layers[: room - int(alone)])
+    for at in rest:
+        layer = (*families[at], layer_of(facts[at].op.name))
+        keys[at] = layer if layer in chosen else families[at]
+    merged: list[_Fact] = []
     place = np.zeros(len(facts), dtype=np.int32)
-    place[order[:kept]] = np.arange(kept)
-    index: dict[tuple[str, str, bool, str, bool], int] = {}
-    for at in order[kept:]:  # the longest of a family comes first
+    index: dict[tuple[object, ...], int] = {}
+    for at in order:  # the longest of a group comes first
         if not total[at]:
             continue
+        layer_here = layer_of(facts[at].op.name)
         if keys[at] not in index:
             index[keys[at]] = len(merged)
-            merged.append(facts[at])
+            merged.append(facts[at]._replace(layer=layer_here))
         else:
-            family = merged[index[keys[at]]]
-            merged[index[keys[at]]] = family._replace(others=family.others + 1)
+            group = merged[index[keys[at]]]
+            common = _common(group.layer, layer_here)
+            merged[index[keys[at]]] = group._replace(others=group.others + 1, layer=common)
         place[at] = index[keys[at]]
     return place[code], merged
+
+
+def _family_key(one: _Fact, is_apart: bool) -> tuple[object, ...]:
+    is_typed = one.op.type not in ("", "Unknown")
+    family = family_of(one.op.type if is_typed else one.op.name)
+    return one.kind, family, one.on_device, scope_of(one.op.name), is_apart
+
+
+def _largest(keys: list[tuple[object, ...]], total: I64) -> list[tuple[object, ...]]:
+    """Distinct keys, those with the most time first."""
+    time: dict[tuple[object, ...], int] = {}
+    for key, spent in zip(keys, total.tolist(), strict=True):
+        time[key] = time.get(key, 0) + spent
+    return sorted(time, key=lambda key: -time[key])
+
+
+def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """The scopes that two paths begin with."""
+    same = (a == b for a, b in zip(one, other, strict=False))
+    return one[: sum(takewhile(bool, same))]
 
 
 def _joined(parts: list[_Spans], begin_ps: int, end_ps: int) -> _Spans:

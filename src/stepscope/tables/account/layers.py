@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from stepscope.tables.account.op_families import UNUSUAL
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.account.updates import is_update
-from stepscope.tables.core.op_scopes import layer_of
 
 # A scope stands for its ops where they have this share of all ops' time, and no family of them
 # more than that of the scope's: else the family says more.
 _SOME_FRAC, _FAMILY_FRAC = 0.5, 2 / 3
+# Or it has this share, this many times what the next one beside it has, and more than any family.
+_LARGEST_FRAC, _TIMES_NEXT = 0.3, 2.5
 # One that has this share of what the scope around it has is the same as that, unless as many lie in
 # that: a model's layers differ in time.
 _SAME_FRAC, _SEVERAL = 0.95, 3
@@ -34,7 +35,7 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
     whole = sum(one.total_ps for one in ops)
     if _are_placed(ops, whole):
         return {}
-    scopes = {id(one): layer_of(one.name) for one in ops}
+    scopes = {id(one): one.layer for one in ops}
     time: dict[Key, int] = {}
     direct: dict[Key, int] = {}
     for one in ops:
@@ -42,20 +43,38 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
         direct[path] = direct.get(path, 0) + one.total_ps
         for depth in range(1, len(path) + 1):
             time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
-    standing = [
-        path
-        for path, spent in time.items()
-        if spent >= _SOME_FRAC * whole and _is_layer(path, time, direct)
-    ]
+    most_of_a_family = max(_families(ops).values(), default=0)
+    least = {
+        path: _least(path, time, whole, most_of_a_family)
+        for path in time
+        if _is_layer(path, time, direct)
+    }
+    standing = [path for path, enough in least.items() if time[path] >= enough]
     for path in sorted(standing, key=len, reverse=True):
         inside = [one for one in ops if scopes[id(one)][: len(path)] == path and _belongs(one)]
-        families: dict[str, int] = {}
-        for one in inside:
-            families[one.family] = families.get(one.family, 0) + one.total_ps
+        families = _families(inside)
         spent = sum(families.values())
-        if _SOME_FRAC * whole <= spent and max(families.values()) <= _FAMILY_FRAC * spent:
+        if least[path] <= spent and max(families.values()) <= _FAMILY_FRAC * spent:
             return {id(one): ("layer", "/".join(path)) for one in inside}
     return {}
+
+
+def _families(ops: Iterable[Owner]) -> dict[str, int]:
+    time: dict[str, int] = {}
+    for one in ops:
+        time[one.family] = time.get(one.family, 0) + one.total_ps
+    return time
+
+
+def _least(path: Key, time: dict[Key, int], whole_ps: int, family_ps: int) -> float:
+    """How much of all ops' time a scope needs to stand for its ops.
+
+    Half of it, unless no layer beside it comes near, and no family of ops has as much.
+    """
+    beside = (one for one in time if len(one) == len(path) and one[:-1] == path[:-1])
+    following = max((time[one] for one in beside if one != path), default=whole_ps)
+    stands_out = max(_LARGEST_FRAC * whole_ps, _TIMES_NEXT * following, family_ps)
+    return min(_SOME_FRAC * whole_ps, stands_out)
 
 
 def _are_placed(ops: list[Owner], whole_ps: int) -> bool:
@@ -73,7 +92,7 @@ def scope_with_most(ops: Iterable[Owner]) -> tuple[str, float]:
     """
     time: dict[Key, int] = {}
     for one in ops:
-        path = layer_of(one.name)
+        path = one.layer
         for depth in range(len(path) + 1):
             time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
     whole = time.get((), 0)

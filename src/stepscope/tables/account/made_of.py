@@ -11,6 +11,7 @@ from stepscope.schema import names
 from stepscope.tables.account.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
 from stepscope.tables.account.layers import scope_with_most
 from stepscope.tables.account.op_families import PRODUCTS, UNUSUAL
+from stepscope.tables.account.paddings import padding_of
 from stepscope.tables.account.parts import Part
 from stepscope.tables.core.profile import Host
 
@@ -43,21 +44,25 @@ def _layer_of(one: Part, said: str) -> str:
     return f"; {share:.0%} in {scope}" if scope and scope not in said else ""
 
 
-#: Ends what is made of how much smaller tensors.
+#: Ends what is made of how much smaller tensors, and how.
 BROADCAST: Final = "by broadcasting"
+PADDED: Final = "by padding"
 
 
 def _broadcast(host: Host, one: Part) -> str:
-    """Which op makes what a part's longest run works on, where that was much smaller; "" none."""
+    """Which op makes what a part's longest run works on of much less, and how; "" none."""
     event = next((each.event for each in one.owners if each.kind == "op"), -1)
     if one.kind not in ("op", "eager", "function") or event < 0:
         return ""
     said = dict(pivot.event_stats(host.space, event)).get(names.SHAPE)
-    sizes = [prod(each) for each in operands_of(said)] if isinstance(said, str) else []
-    if max(sizes, default=0) < LEAST_ELEMENTS:
+    operands = operands_of(said) if isinstance(said, str) else []
+    size = max(map(prod, operands), default=0)
+    if size < LEAST_ELEMENTS:
         return ""
-    made = broadcasts(host).get(max(sizes))
-    return f"; {made.said()} {BROADCAST}" if made is not None else ""
+    if (made := broadcasts(host).get(size)) is not None:
+        return f"; {made.said()} {BROADCAST}"
+    padded = padding_of(host, operands)
+    return f"; {padded.said()} {PADDED}" if padded is not None else ""
 
 
 # One of so many runs or more has so much of the time of all: it does what the others need not.

@@ -21,6 +21,7 @@ from stepscope.tables.account.frames import LIBRARY, Frames, Name
 from stepscope.tables.account.op_families import family_of
 from stepscope.tables.account.updates import is_update, update_of
 from stepscope.tables.core.op_name import is_collective_call
+from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.regions import region_name
 
 # What the loops of these do beside the model is their own, and not how they hand ops over.
@@ -85,7 +86,8 @@ class Owner:
         rows: Of the account.
         share: Of the time of these rows that it has; less than 1 where others have the rest.
         is_launched: Whether its place is where it was launched.
-        others: How many other ops of its family it stands for besides the named one.
+        others: How many other ops of its family it stands for besides the named one,
+        common: and the scopes of the model that all of these lie in.
     """
 
     kind: str
@@ -107,6 +109,12 @@ class Owner:
     share: float = 1.0
     is_launched: bool = False
     others: int = 0
+    common: tuple[str, ...] = ()
+
+    @property
+    def layer(self) -> tuple[str, ...]:
+        """Of an op: the scopes of the model that it lies in, the outermost first."""
+        return self.common if self.others else layer_of(self.name)
 
     @property
     def total_ps(self) -> int:
@@ -153,10 +161,12 @@ def _owner(found: Account, row: int) -> Owner:
     around = found.around(place)
     kind, name, type_, event, on_device = _KINDS.get(code, "op"), "", "", -1, False
     others = 0
+    common: tuple[str, ...] = ()
     if code == COMPUTED:
         thing = found.compute.things[item - 1]
         kind, name, type_ = thing.kind, thing.op.name, thing.opcode or thing.op.type
-        event, on_device, others = thing.row, thing.on_device, thing.others
+        event, on_device = thing.row, thing.on_device
+        others, common = thing.others, thing.layer
     elif code in (PYTHON, FRAMEWORK_CALL) and found.frames is not None:
         if item >= 0:
             called = found.frames.names[int(found.frames.name[item])]
@@ -180,7 +190,7 @@ def _owner(found: Account, row: int) -> Owner:
     return Owner(
         kind, name, type_, function, file, line, caller, begins, _standing(found, row), around,
         event, on_device, code == of_native.OP, found.time_ps[row], int(found.stretches[row]),
-        (row,), others=others,
+        (row,), others=others, common=common,
     )  # fmt: skip
 
 

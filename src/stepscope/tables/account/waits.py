@@ -6,6 +6,8 @@ ends with the work beside the thread, or lies between two marks of a wait, is on
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from stepscope.columns.space import I32, I64, Bool
@@ -14,6 +16,8 @@ from stepscope.tables.account.compute import Compute
 from stepscope.tables.account.frames import Frames
 from stepscope.tables.account.native import Native
 from stepscope.tables.core.interval_overlap import covered
+
+_MARK = re.compile(r"\bAwait\b")
 
 
 def after_wait(
@@ -33,11 +37,23 @@ def after_wait(
     rows = np.arange(len(event), dtype=np.int32)
     before = np.maximum.accumulate(np.where(does, rows, np.int32(-1)))
     last = event[np.maximum(before, 0)]
-    found: Bool = ~does & (before >= 0) & (kind[np.maximum(before, 0)] == of_native.WAIT)
+    found: Bool = ~does & (before >= 0) & _marks(said)[np.maximum(last, 0)]
     opens = found & _opens_wait(said)[np.maximum(last, 0)]
     if calls is not None and len(calls.start_ps):
         opens &= calls.start_ps[np.maximum(call, 0)] <= said.start_ps[np.maximum(last, 0)]
     return found, np.where(opens, said.label[np.maximum(last, 0)], none)
+
+
+def _marks(said: Native) -> Bool:
+    """Events that begin a wait, or end one, rather than last as long as it.
+
+    XLA's ``Wait for usage holds`` is around what it waits for.
+    """
+    is_mark = np.asarray(
+        [_MARK.search(name) is not None for name, _ in said.named.labels] + [False]
+    )
+    found: Bool = (said.kind == of_native.WAIT) & is_mark[said.label]
+    return found
 
 
 def _opens_wait(said: Native) -> Bool:
@@ -73,6 +89,9 @@ def waited_for(begin: I64, until: I64, busy: Bool, waits: Bool, work: Compute) -
 # A call into C that ends with the work it waits for: within this share of its time, or this time.
 _TOGETHER_FRAC, _TOGETHER_PS = 0.05, 100_000_000
 _BUSY_FRAC, _MOSTLY_FRAC = 0.5, 0.7
+# Of the calls of one line, those that last at least this share of the ones which seem to wait, and
+# how many of them show that all of these take the time themselves.
+_ALIKE_FRAC, _FEWEST_ALIKE = 0.5, 3
 
 
 def ends_with_work(
@@ -105,8 +124,27 @@ def ends_with_work(
     outside = [row for row, one in calls.names.items() if one.is_outside]
     polls = (goes_on & (share >= (1 - _TOGETHER_FRAC) * length)) | (~goes_on & together)
     waits = np.where(np.isin(calls.name[calls.moments.owner], outside), polls, waits)
-    long = length > _TOGETHER_PS
-    return _of_calls(calls, call, waits & long), _of_calls(calls, call, together & ~goes_on & long)
+    waits &= length > _TOGETHER_PS
+    waits &= ~_by_chance(calls, waits, length)
+    return _of_calls(calls, call, waits), _of_calls(calls, call, waits & together & ~goes_on)
+
+
+def _by_chance(calls: Frames, waits: Bool, length: I64) -> Bool:
+    """Stretches of calls that last as long where they do not end with the work beside them.
+
+    A line that runs a dozen times a step, beside work that ends once, ends with it now and then.
+    """
+    owner = calls.moments.owner
+    _keys, line = np.unique(
+        np.stack([calls.name[owner], calls.line[owner]]), axis=1, return_inverse=True
+    )
+    line, count = line.ravel(), int(line.max(initial=-1)) + 1
+    often = np.bincount(line[waits], minlength=count)
+    usual = np.bincount(line[waits], length[waits], count) / np.maximum(often, 1)
+    alike = ~waits & (length >= _ALIKE_FRAC * usual[line])
+    rest = np.bincount(line[alike], minlength=count)
+    found: Bool = (rest >= np.maximum(often, _FEWEST_ALIKE))[line]
+    return found
 
 
 def _of_calls(calls: Frames, call: I32, stretches: Bool) -> Bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.account.layers import scope_with_most
 from stepscope.tables.account.owners import owners
 from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.core.op_scopes import layer_of
-from tests.profiles import event
+from stepscope.tables.core.profile import Host
+from tests.profiles import Event, event, line, plane, space
 from tests.unit.tables.account.test_account import host
 
 NET = "StatefulPartitionedCall/net"
@@ -80,3 +82,40 @@ def test_a_loop_repeats_the_scopes_around_it() -> None:
 def test_the_scope_of_a_family_is_the_innermost_with_nearly_all_of_it() -> None:
     (product,) = [part for part in made("AAAAABC...", **MIXED) if part.name == "MatMul"]
     assert scope_with_most(product.owners) == ("net/mixer/fold", 1.0)
+
+
+SPREAD = {
+    **{letter: f"{NET}/block_{letter}/Conv2D:Conv2D" for letter in "FGHI"},
+    "A": f"{NET}/attend/MatMul:MatMul",
+    "B": f"{NET}/attend/Softmax:Softmax",
+}
+
+
+def test_a_layer_that_stands_out_among_others_stands_for_its_ops() -> None:
+    """Four blocks share the largest family; none of them has half of what the layer has."""
+    first = made("AABBFGHI..", **SPREAD)[0]
+    assert (first.kind, first.name) == ("layer", "net/attend")
+
+
+def test_a_layer_like_the_others_does_not_stand_out() -> None:
+    assert all(part.kind == "op" for part in made("AABBFFGHI.", **SPREAD))
+
+
+def test_ops_that_share_a_label_keep_their_layer() -> None:
+    """More ops than can be told apart: those of one family are one, within each layer."""
+    many = [f"{NET}/attend/t{at}/Mul_{at}:Mul" for at in range(40)]
+    many += [f"{NET}/attend/t{at}/Add_{at}:Add" for at in range(40)]
+    many += [f"{NET}/block_{at % 8}/Mul_{at}:Mul" for at in range(40)]
+    ops = [
+        Event(name, 2000 * step + 10 * at, 10) for step in (0, 1) for at, name in enumerate(many)
+    ]
+    waits = [Event("BlockHostUntilReady", 2000 * step, 1300) for step in (0, 1)]
+    marks = [Event("train", 2000 * step, 2000, {"step_num": step, "_r": 1}) for step in (0, 1)]
+    threads = [line("python", *marks), line("python", *waits), line("tf_pool", *ops)]
+    found = account(Host("h", decode(space(plane("/host:CPU", *threads)))))
+    assert found is not None
+    listed = owners(found)
+    assert any(owner.others for owner in listed)
+    (first,) = [part for part in parts(found, listed) if part.kind == "layer"]
+    assert first.name == "net/attend"
+    assert first.total_ps == pytest.approx(2 * 80 * 1e7, rel=0.05)

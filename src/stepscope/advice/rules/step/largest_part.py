@@ -21,14 +21,14 @@ from stepscope.advice.evidence.dispatches import dispatched, many
 from stepscope.advice.evidence.hopes import Hope, hope_of, hope_of_kind, is_mostly_runtime
 from stepscope.advice.evidence.input_stage import said_main_ops
 from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wrong_when
-from stepscope.advice.evidence.replacements import AGAIN, CALLS, PAIRS
+from stepscope.advice.evidence.replacements import AGAIN, CALLS, LESS_PADDING, PAIRS
 from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
-from stepscope.tables.account.made_of import AT_ONCE, BROADCAST
+from stepscope.tables.account.made_of import AT_ONCE, BROADCAST, PADDED
 from stepscope.tables.recording.completeness import TRACED_CALLS
 from stepscope.verdicts.sentences import time_words
 
@@ -143,6 +143,8 @@ def _before(part: PartRow) -> Iterator[str]:
     """What to look at before all else, where the recording tells how a part comes to its time."""
     if BROADCAST in part.made_of:
         yield PAIRS
+    if PADDED in part.made_of:
+        yield LESS_PADDING
     if part.again:
         yield CALLS.format(part.again)
     if AT_ONCE in part.made_of:
