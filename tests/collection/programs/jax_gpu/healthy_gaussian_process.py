@@ -18,7 +18,7 @@ POINTS, INPUTS = (3072, 8) if GPU else (192, 4)
 def kernel(theta, x):
     scaled = x * jnp.exp(-theta["scale"])
     squares = jnp.sum(scaled**2, 1)
-    apart = squares[:, None] + squares[None] - 2 * scaled @ scaled.T
+    apart = squares[:, None] + squares[None] - 2 * jnp.matmul(scaled, scaled.T, precision="highest")
     smooth = jnp.exp(2 * theta["height"] - 0.5 * jnp.maximum(apart, 0))
     return smooth + jnp.exp(2 * theta["noise"]) * jnp.eye(x.shape[0])
 

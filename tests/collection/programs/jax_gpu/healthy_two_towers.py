@@ -13,7 +13,7 @@ from clock import run
 LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "develop"}
 
 GPU = jax.default_backend() == "gpu"
-LISTENERS, SONGS, BATCH, SIZE, HIDDEN = (400_000, 300_000, 8192, 128, 1024) if GPU else (3000, 2000, 256, 16, 32)
+LISTENERS, SONGS, BATCH, SIZE, HIDDEN = (400_000, 300_000, 8192, 128, 2048) if GPU else (3000, 2000, 256, 16, 32)
 
 
 def tower(p, rows):

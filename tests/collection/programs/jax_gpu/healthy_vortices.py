@@ -50,7 +50,7 @@ def main(clock):
     wave = jax.jit(waves)()
     noise = jax.random.normal(jax.random.PRNGKey(0), (SIDE, SIDE))
     square = wave[2]
-    vorticity = jnp.fft.rfft2(noise) * jnp.exp(-((jnp.sqrt(square) - 12) ** 2) / 20)
+    vorticity = SIDE / 4 * jnp.fft.rfft2(noise) * jnp.exp(-((jnp.sqrt(square) - 12) ** 2) / 20)
     for step in clock.loop(lambda: vorticity):
         with clock.mark(step, "advance"):
             vorticity = advance(vorticity, wave)

@@ -21,7 +21,7 @@ LABEL = {
 }
 
 GPU = jax.default_backend() == "gpu"
-WIDTH, DEPTH, BATCH, FEATURES = (2048, 5, 4096, 512) if GPU else (96, 5, 128, 48)
+WIDTH, DEPTH, BATCH, FEATURES = (2048, 5, 8192, 512) if GPU else (96, 5, 128, 48)
 
 
 class Trunk(nn.Module):

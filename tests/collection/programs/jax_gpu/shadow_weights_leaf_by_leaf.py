@@ -20,7 +20,7 @@ LABEL = {
 }
 
 GPU = jax.default_backend() == "gpu"
-WIDTH, DEPTH, BATCH, DIM = (768, 8, 8192, 192) if GPU else (64, 8, 64, 48)
+WIDTH, DEPTH, BATCH, DIM = (1024, 3, 4096, 192) if GPU else (64, 3, 64, 48)
 
 
 class Denoiser(nn.Module):
@@ -72,7 +72,7 @@ class Shadow:
 
 
 def main(clock):
-    clock.plan(3, 5)
+    clock.plan(3, 3)
     key = jax.random.PRNGKey(0)
     x = jax.random.normal(key, (BATCH, DIM))
     params = init(key, x, x[:, 0])
