@@ -36,7 +36,7 @@ class Messages(nn.Module):
         return torch.cat([h.index_select(0, source), h.index_select(0, target)], 1)
 
     def forward(self, h, source, target):
-        messages = self.message(self.ends(h, source, target))  # planted
+        messages = self.message(self.ends(h, source, target))
         near = torch.zeros_like(h).index_add(0, target, messages.to(h.dtype))
         return self.norm(h + F.relu(self.update(torch.cat([h, near], 1))))
 

@@ -48,8 +48,8 @@ class GroupedAttention(nn.Module):
             q = self.q(x).view(BATCH, GROUPS, HEADS // GROUPS, HEAD)
         else:
             q = self.q(x).view(BATCH, HEADS, 1, HEAD)
-            keys = repeat_kv(keys, HEADS // GROUPS)  # planted
-            values = repeat_kv(values, HEADS // GROUPS)  # planted
+            keys = repeat_kv(keys, HEADS // GROUPS)
+            values = repeat_kv(values, HEADS // GROUPS)
         return self.out(F.scaled_dot_product_attention(q, keys, values).reshape(BATCH, WIDTH))
 
 

@@ -55,7 +55,7 @@ def build(layout):
 
 def train_batch(model, optimizer, x, y):
     with torch.autocast(DEVICE, torch.bfloat16):
-        loss = F.cross_entropy(model(x), y, label_smoothing=0.1)  # planted
+        loss = F.cross_entropy(model(x), y, label_smoothing=0.1)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -47,7 +47,7 @@ class SpectralLoss(nn.Module):
     def __init__(self, single):
         super().__init__()
         for size in SIZES:
-            window = torch.from_numpy(np.hanning(size))  # planted
+            window = torch.from_numpy(np.hanning(size))
             self.register_buffer(f"window{size}", window.float() if single else window)
 
     def spectrum(self, wave, size):
