@@ -60,8 +60,8 @@ ENVIRONMENTS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "tf2.21": ("", ()),
     "jax0.10": ("", ()),
     "torch2.13": ("", ()),
-    "h100-torch2.11": ("", ()),
-    "h100-jax0.11": ("", ()),
+    "gpu-torch2.11": ("", ()),
+    "gpu-jax0.11": ("", ()),
 }
 # What environments with a GPU get in place of the above: the program has the machine as it is.
 _WITH_GPU: Final = {
@@ -97,7 +97,7 @@ class Take:
 
 def needs_gpu(take: Take) -> bool:
     """Whether it is recorded on the GPU that its environment is named after."""
-    return take.environment.startswith("h100-")
+    return take.environment.startswith("gpu-")
 
 
 def takes() -> list[Take]:

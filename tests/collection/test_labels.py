@@ -25,8 +25,13 @@ def test_the_recipe_makes_what_is_there() -> None:
 
 
 def test_the_collection_stays_small() -> None:
-    """It grows by recordings, not by their sizes: 25 MB for the first 240."""
-    assert sum(path.stat().st_size for path in FILES) < 25e6 / 240 * len(FILES)
+    """It grows by recordings, not by their sizes: 25 MB for the first 240.
+
+    Beside a GPU each op is recorded three times: in Python, as a launch and as a kernel.
+    """
+    with_gpu = sum("_gpu" in path.parts[-3] for path in FILES)
+    most = 25e6 / 240 * (len(FILES) - with_gpu) + 0.35e6 * with_gpu
+    assert sum(path.stat().st_size for path in FILES) < most
 
 
 def test_a_fault_says_where_it_is() -> None:
