@@ -16,6 +16,7 @@ from stepscope.tables.account.inside import inside, place_of_instruction
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.command_buffers import recorded_ops
 from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.shape import PRIMITIVES
 from stepscope.tables.hlo.source import source_frames
@@ -82,7 +83,7 @@ def stack_of(host: Host, event: int) -> Chain:
 
 def _instruction(host: Host, event: int) -> tuple[HloModule, Instruction] | None:
     stats, row = event_stats(host), np.asarray([event])
-    texts = stats.texts(names.HLO_OP)
+    texts = recorded_ops(host)
     code = int(texts.at(row)[0])
     if code < 0:
         return None
