@@ -44,6 +44,9 @@ _TENSOR_CORE: Final = (
     r"(bmm|gemm)_\w*E[245]m[123]|_matmul_ogs|triton_(tem|mm)_"
 )
 
+# Products on the cores for single numbers, whatever family of kernels they are of.
+_PLAIN_CORES: Final = r"(?i)(?<![a-z])(ffma|dfma|simt)(?![a-z])"
+
 
 @lru_cache(maxsize=100_000)
 def is_collective(name: str) -> bool:
@@ -72,7 +75,7 @@ def computes_in_16_bits(name: str, shape: str = "") -> bool | None:
 @lru_cache(maxsize=100_000)
 def uses_tensor_core(name: str) -> bool:
     """Whether a kernel's name says it uses tensor cores (NVIDIA) or matrix cores (AMD)."""
-    return bool(re.search(_TENSOR_CORE, name))
+    return bool(re.search(_TENSOR_CORE, name)) and not re.search(_PLAIN_CORES, name)
 
 
 _ELIGIBLE_ENDS = (
