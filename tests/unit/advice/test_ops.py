@@ -118,7 +118,7 @@ def test_ops_below_their_roofline_are_worth_what_good_kernels_reach() -> None:
     assert found.measured["efficiency_frac"] == pytest.approx(efficiency)
     assert found.saving_ms == pytest.approx(1.2 * (1 - efficiency / 0.6))
     assert found.saving_high_ms == pytest.approx(1.2 * (1 - efficiency))
-    assert found.measured["ops"] == 6
+    assert found.measured["ops"] == 6 and found.severity == "high"
 
 
 def test_what_computes_in_16_bits_is_not_told_to() -> None:

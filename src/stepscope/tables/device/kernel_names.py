@@ -43,8 +43,8 @@ _TENSOR_CORE: Final = (
     # What exists on matrix units only: products of 8 and 4 bits, and Triton's tl.dot.
     r"(bmm|gemm)_\w*E[245]m[123]|_matmul_ogs|triton_(tem|mm)_"
 )
-# One number at a time, whatever else the name says: "sm80_xmma_gemm_f32f32_f32f32_f32_…_ffma_…".
-_NO_TENSOR_CORE: Final = r"_[dfh]fma_|_simt_"
+# Products on the cores for single numbers, whatever family of kernels they are of.
+_PLAIN_CORES: Final = r"(?i)(?<![a-z])(ffma|dfma|simt)(?![a-z])"
 
 
 @lru_cache(maxsize=100_000)
@@ -74,7 +74,7 @@ def computes_in_16_bits(name: str, shape: str = "") -> bool | None:
 @lru_cache(maxsize=100_000)
 def uses_tensor_core(name: str) -> bool:
     """Whether a kernel's name says it uses tensor cores (NVIDIA) or matrix cores (AMD)."""
-    return bool(re.search(_TENSOR_CORE, name)) and not re.search(_NO_TENSOR_CORE, name)
+    return bool(re.search(_TENSOR_CORE, name)) and not re.search(_PLAIN_CORES, name)
 
 
 _ELIGIBLE_ENDS = (

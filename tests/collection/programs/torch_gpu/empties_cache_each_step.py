@@ -11,8 +11,8 @@ from clock import run
 LABEL = {
     "planted": "torch.cuda.empty_cache() after every step gives all memory back, and the next step must ask the driver for it again",
     "cause": "memory that is given back and asked for again",
-    "accept": ["largest-part", "host-waits", "idle-device", "python-bound"],
-    "rules": ["host-waits", "idle-device"],
+    "accept": ["largest-part", "host-waits", "idle-device", "python-bound", "allocation-stalls"],
+    "rules": ["host-waits", "idle-device", "allocation-stalls"],
     "words": ["empty_cache", "cudaFree", "cudaMalloc", "release_memory"],
     "part": "develop",
 }

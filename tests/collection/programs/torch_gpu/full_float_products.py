@@ -12,8 +12,8 @@ from clock import run
 LABEL = {
     "planted": "matrix products run in full float32 on CUDA cores, as is the default; tensor cores would take them as TF32",
     "cause": "a slower number format than needed",
-    "accept": ["largest-part", "dominant-op", "double-precision"],
-    "rules": ["dominant-op"],
+    "accept": ["largest-part", "dominant-op", "tensor-cores-unused", "full-precision"],
+    "rules": ["dominant-op", "tensor-cores-unused", "full-precision"],
     "words": ["set_float32_matmul_precision", "aten::addmm", "aten::mm", "AddmmBackward0", "aten::linear", "sgemm", "TF32"],
     "part": "develop",
 }

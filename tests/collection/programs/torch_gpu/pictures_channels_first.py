@@ -12,8 +12,8 @@ from clock import run
 LABEL = {
     "planted": "the network and its pictures lie channels first, and cuDNN turns its tensors round before and after convolutions on tensor cores",
     "cause": "memory layout",
-    "accept": ["largest-part", "dominant-op", "device-copies"],
-    "rules": ["dominant-op"],
+    "accept": ["largest-part", "dominant-op", "device-copies", "layout-transposes"],
+    "rules": ["dominant-op", "layout-transposes"],
     "words": ["nchwToNhwc", "nhwcToNchw", "aten::cudnn_convolution", "aten::convolution", "aten::convolution_backward", "ConvolutionBackward0", "memory_format"],
     "part": "develop",
 }

@@ -90,6 +90,20 @@ def test_plain_kernels_use_no_matrix_units() -> None:
     assert not uses_tensor_core("void vllm::scaled_fp8_quant_kernel<c10::Float8_e4m3fn>")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_"
+        "alignc4_execute_kernel__5x_cublas",
+        "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x256_8x4_nt_align1>(Params)",
+    ],
+)
+def test_products_on_plain_cores_use_none_whatever_their_family(name: str) -> None:
+    """Kernels of cuBLAS and CUTLASS that multiply by FFMA, on an H200 without TF32."""
+    assert not uses_tensor_core(name)
+    assert kernel_class(name) == "gemm"
+
+
 @pytest.mark.parametrize("op", ["model/dense/MatMul", "MatMul", "a/Conv2D_3", "jit(f)/dot_general"])
 def test_eligible_ops(op: str) -> None:
     assert is_tensor_core_eligible(op)

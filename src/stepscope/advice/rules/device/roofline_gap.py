@@ -3,13 +3,15 @@
 What it checks: each op's rate against its roofline (compute or memory, whichever binds it), where
 FLOPs, bytes and the device's peaks are known.
 Why it matters: an op at a fifth of its roofline could be several times faster on the same device.
-What to do: larger or aligned shapes, fusion, a better kernel; fewer bytes where memory binds.
+What to do: larger or aligned shapes, fusion, a better kernel; fewer bytes where memory binds. How
+fast PyTorch's own kernels are, and those it compiles, is no fault of a program: these only inform.
 When it is wrong: the cost model counts work that the kernel does not do, or the op waits for
 something else (an asynchronous copy).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from math import isnan
@@ -35,6 +37,8 @@ _WAITING = ("async", "copy", "send", "recv", "infeed", "outfeed", "all-", "colle
 # Of less of the time than this, what is known says nothing of the whole.
 _JUDGED_FRAC = 0.5
 _UNBOUND = ("", "Unknown")
+# PyTorch's own ops, and what its compiler makes: a healthy model's norms reach a fifth, too.
+_OF_TORCH = re.compile(r"(?:aten|torch)(?:::|/)|triton_(?:poi|red|per|tem|for)_")
 
 
 def roofline_gap(results: Results) -> Iterator[Answer]:
@@ -55,10 +59,8 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
     whole_us = sum(row.self_time_us for row in rows if not _waits(row))
     scale = compute_ms(overview) / whole_us if whole_us else 0.0
     low = [row for row in known if row.roofline_efficiency_frac < LOW_FRAC]
-    expected = sum(
-        scale * row.self_time_us * (1 - row.roofline_efficiency_frac / _GOOD_FRAC) for row in low
-    )
-    if expected < NEGLIGIBLE_FRAC * step:
+    expected, least = _saving_ms(low, scale), NEGLIGIBLE_FRAC * step
+    if expected < least:
         judged = sum(row.self_time_us for row in known)
         if judged < _JUDGED_FRAC * whole_us:
             yield Unknown(
@@ -73,6 +75,8 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
         return
     low.sort(key=lambda row: -row.self_time_us * (1 - row.roofline_efficiency_frac))
     found = _finding(overview, low, scale, expected)
+    if _saving_ms([row for row in low if not _OF_TORCH.match(row.operation)], scale) < least:
+        found = replace(found, severity="info")
     if found.actions == _COMPUTE and _is_narrow(low[0], roofline):
         found = replace(found, actions=_COMPUTE[:1])
     if found.actions == _MEMORY and "AMD" not in roofline.device.device_type:
@@ -83,6 +87,12 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
         name = f"{op}/{rest.split(' ')[0]}"
         found = replace(found, place=place_of_op(results.optional.step_account, name))
     yield found
+
+
+def _saving_ms(low: list[RooflineRow], scale: float) -> float:
+    return sum(
+        scale * row.self_time_us * (1 - row.roofline_efficiency_frac / _GOOD_FRAC) for row in low
+    )
 
 
 # Types of more than 16 bits, among those that peaks of compute are listed by.
