@@ -215,8 +215,9 @@ def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Fi
 def _first_tf32(wide: _Wide, step_ms: float, device: str) -> Iterator[str]:
     if has_tf32(device) and wide.products >= _SOME_FRAC * step_ms:
         yield (
-            "Allow TF32 first, which is a setting: products in float32 then run on tensor cores "
-            "(torch.set_float32_matmul_precision('high'); JAX: without precision=HIGHEST)."
+            "Allow TF32 first: products in float32 then run on tensor cores"
+            "[pytorch:  (torch.set_float32_matmul_precision('high'))"
+            " | jax:  (no precision=HIGHEST, no jax_default_matmul_precision)]."
         )
 
 
