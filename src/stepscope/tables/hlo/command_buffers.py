@@ -276,9 +276,9 @@ def _nth(between: list[Instruction], kind: int, many: int, nth: int) -> str:
         return fits[0].name
     if len(fits) == many and nth < many:
         return fits[nth].name
-    # Of copies alone the kind is known: a scan's slices are one line of the program.
+    # Whichever of them it is, it is one line of the program: the slices that a scan takes.
     ops = {one.op_name for one in fits}
-    return fits[0].name if len(ops) == 1 else ""
+    return fits[0].name if len(ops) == 1 and "" not in ops else ""
 
 
 def _same(one: Instruction) -> tuple[str, bytes]:
