@@ -18,7 +18,7 @@ LABEL = {
     "part": "score",
 }
 
-ROWS, FIELDS, CHAINS, MOVES = 3000, 32, 64, 9
+ROWS, FIELDS, CHAINS, MOVES = 5000, 32, 64, 6
 
 
 def log_posterior(beta, x, y):

@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-MEMBERS, SIGHT, HIDDEN, ACTIONS, TIMES = 40, 24, 64, 6, 30
+MEMBERS, SIGHT, HIDDEN, ACTIONS, TIMES = 48, 24, 384, 6, 6
 
 
 def member_keys(key, count):

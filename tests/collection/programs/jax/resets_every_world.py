@@ -18,7 +18,7 @@ LABEL = {
     "part": "score",
 }
 
-WORLDS, SIDE, MOVES, ROUNDS = 96, 12, 6, 8
+WORLDS, SIDE, MOVES, ROUNDS = 256, 12, 3, 8
 WAYS = jnp.array([(0, 1), (1, 0), (0, -1), (-1, 0)])
 
 

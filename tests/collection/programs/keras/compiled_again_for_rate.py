@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the model is compiled again with a new optimizer to set each learning rate of the cycle, so that each batch traces its training function anew",
+    "planted": "the model is compiled again with a new optimizer to set each learning rate of the cycle, so that each batch traces its training function again",
     "cause": "compiled again and again",
     "accept": ["largest-part", "retracing", "recompilation", "python-bound"],
     "rules": ["retracing", "recompilation", "python-bound"],

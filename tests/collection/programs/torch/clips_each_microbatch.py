@@ -1,4 +1,4 @@
-"""Fine-tuning with gradients of six small batches for each update."""
+"""Fine-tuning with gradients of five small batches for each update."""
 import sys
 from pathlib import Path
 
@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "gradients are clipped after each of six micro-batches, over all 4 million of them, and not once before the update",
+    "planted": "gradients are clipped after each of five micro-batches, over all 4 million of them, and not once before the update",
     "cause": "work done more often than it is needed",
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
@@ -17,11 +17,11 @@ LABEL = {
     "part": "score",
 }
 
-ACCUMULATE, MICRO = 6, 2
+ACCUMULATE, MICRO = 5, 2
 
 
 class Classifier(nn.Module):
-    def __init__(self, words=1500, width=384, depth=6, classes=5):
+    def __init__(self, words=1500, width=448, depth=4, classes=5):
         super().__init__()
         self.embed = nn.EmbeddingBag(words, width)
         self.layers = nn.Sequential(*[nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)) for _ in range(depth)])
@@ -54,7 +54,7 @@ class Accumulator:
 
 
 def main(clock):
-    clock.plan(2, 3)
+    clock.plan(2, 2)
     torch.manual_seed(0)
     model = Classifier()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, foreach=True)

@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-SAMPLES, FRAME, HOP, WIDTH = 3008, 64, 32, 96
+SAMPLES, FRAME, HOP, WIDTH = 2560, 64, 32, 96
 
 
 def overlap_add(frames, samples):
@@ -53,7 +53,7 @@ def main(clock):
     torch.manual_seed(0)
     model = Suppressor(fold_frames if clock.fixed else overlap_add)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    clean = torch.randn(6, SAMPLES)
+    clean = torch.randn(8, SAMPLES)
     for step in clock.loop():
         with clock.mark(step):
             noisy = clean + 0.3 * torch.randn_like(clean)

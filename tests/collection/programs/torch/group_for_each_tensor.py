@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "each parameter is a group of the optimizer by itself, so that AdamW updates 100 tensors one after the other, where those of a layer share rate and decay",
+    "planted": "each parameter is a group of the optimizer by itself, so that AdamW updates 64 tensors one after the other, where those of a layer share rate and decay",
     "cause": "too many small pieces",
     "accept": ["largest-part", "optimizer-per-variable", "tiny-ops", "tiny-kernels", "eager-execution", "launch-bound", "python-bound"],
     "rules": ["optimizer-per-variable", "tiny-ops", "tiny-kernels", "eager-execution", "launch-bound", "python-bound"],
@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-WIDTH, DEPTH, PATCHES = 48, 8, 8
+WIDTH, DEPTH, PATCHES = 64, 5, 16
 
 
 class Block(nn.Module):
@@ -57,7 +57,7 @@ def layer_decay(model, rate, decay, together):
     groups = {}
     for name, parameter in model.named_parameters():
         depth, is_decayed = depth_of(name), parameter.ndim > 1
-        key = (depth // 4, is_decayed) if together else name
+        key = (depth // 3, is_decayed) if together else name
         group = {"lr": rate * decay ** (DEPTH + 1 - depth), "weight_decay": 0.05 * is_decayed, "params": []}
         groups.setdefault(key, group)["params"].append(parameter)
     return list(groups.values())

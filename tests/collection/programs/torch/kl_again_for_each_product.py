@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "each product with the Fisher matrix runs the policy, its divergence and the first gradient again, which could be kept through all five",
+    "planted": "each product with the Fisher matrix runs the policy, its divergence and the first gradient again, which could be kept through all four",
     "cause": "the same computed again in a loop",
     "accept": ["largest-part"],
     "rules": [],
@@ -52,7 +52,7 @@ class NaturalGradient:
         product = torch.autograd.grad(gradient @ vector, self.parameters, retain_graph=True)
         return flat(product) + self.damping * vector
 
-    def solve(self, b, rounds=5):
+    def solve(self, b, rounds=4):
         x, r = torch.zeros_like(b), b.clone()
         p, rr = r.clone(), r @ r
         for _ in range(rounds):
