@@ -99,7 +99,7 @@ class _Order:
         """Depth first; a computation that is called again keeps its first place."""
         self.span[one.id] = (len(self.flat), len(self.flat))
         begin = len(self.flat)
-        for each in one.instructions:
+        for each in self._module.in_order(one):
             if each.opcode in _CALLING:
                 for called in self._module.called(each):
                     if called.id not in self.span:

@@ -45,7 +45,7 @@ BODY = [
 ]
 
 
-def recorded(*kernels: str, entry: list[Instruction] = ENTRY) -> Host:
+def recorded(*kernels: str, entry: list[Instruction] = ENTRY, order: tuple[str, ...] = ()) -> Host:
     """These kernels one after the other; "=" before one that is in no command buffer."""
     events = []
     for at, name in enumerate(kernels):
@@ -55,7 +55,7 @@ def recorded(*kernels: str, entry: list[Instruction] = ENTRY) -> Host:
         events.append((name.lstrip("="), 10.0 * at, 8.0, stats))
     bodies = {"body": BODY}
     (host,) = profile(
-        metadata_plane(("jit_f", 7, program("jit_f", entry, bodies=bodies))),
+        metadata_plane(("jit_f", 7, program("jit_f", entry, bodies=bodies, order=order))),
         gpu(0, stream(14, *events)),
     ).hosts
     return host
@@ -107,6 +107,13 @@ def test_of_fusions_that_share_a_kernel_the_one_between_its_neighbours_runs() ->
     ]
     found = ops(recorded("a", "twin_1", GEMM, "b", "twin_1", GEMM, "c", entry=entry))
     assert found == ["a", "twin.1", "custom-call.1", "b", "twin.2", "custom-call.2", "c"]
+
+
+def test_the_schedule_says_in_which_order_they_run() -> None:
+    entry = [X, product("custom-call.1"), fusion("a", 2), product("custom-call.2"), fusion("b", 16)]
+    order = ("x", "custom-call.2", "b", "custom-call.1", "a")
+    host = recorded("b", GEMM, "a", GEMM, "b", GEMM, "a", entry=entry, order=order)
+    assert ops(host)[1::2] == ["custom-call.1", "custom-call.2", "custom-call.1"]
 
 
 @pytest.mark.parametrize(
