@@ -10,7 +10,8 @@ alone, they are the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -48,6 +49,8 @@ _RUN_NOTHING: Final = frozenset(
 _COPYING: Final = frozenset({"copy", "copy-start", "async-start"})
 _CALLING: Final = frozenset({"while", "call", "conditional"})
 _LIBRARY: Final = frozenset({"custom-call", "sort", "fft", "cholesky", "triangular-solve"})
+# Loops in loops beyond this depth are damage.
+_DEEPEST: Final = 64
 # What a kernel is, where its name is not that of an instruction.
 _OF_LIBRARY, _COPY, _FILL = -1, -2, -3
 
@@ -64,8 +67,7 @@ def recorded_ops(host: Host) -> StatTexts:
     inside = is_buffer[texts.codes] if len(texts.rows) else np.zeros(0, dtype=bool)
     if not inside.any():
         return texts
-    found = list(texts.texts)
-    places = {text: at for at, text in enumerate(found)}
+    places = {text: at for at, text in enumerate(texts.texts)}
     codes = texts.codes.astype(np.int64)
     program = stats.ints(names.PROGRAM_ID).at(texts.rows, 0)
     for id_ in np.unique(program[inside]).tolist():
@@ -73,13 +75,14 @@ def recorded_ops(host: Host) -> StatTexts:
         if module is None:
             continue
         own = np.flatnonzero(program == id_)
-        own = own[np.argsort(host.space.events.start_ps[texts.rows[own]], kind="stable")]
-        own = own[np.argsort(host.space.lines_of(texts.rows[own]), kind="stable")]
-        kernels = _Kernels(host, texts, own, inside[own])
-        for at, name in _resolved(kernels, _Order(module)):
-            codes[own[at]] = places.setdefault(name, len(places))
-    found = list(places)
-    return StatTexts(texts.rows, codes.astype(np.int32), found)
+        start, line = (
+            host.space.events.start_ps[texts.rows[own]],
+            host.space.lines_of(texts.rows[own]),
+        )
+        own = own[np.lexsort((start, line))]
+        found = _resolved(_Kernels(host, texts, own, inside[own]), _Order(module), places)
+        codes[own] = np.where(found >= 0, found, codes[own])
+    return StatTexts(texts.rows, codes.astype(np.int32), list(places))
 
 
 _UINT64: Final = 0xFFFF_FFFF_FFFF_FFFF
@@ -95,15 +98,15 @@ class _Order:
         if module.entry is not None:
             self._add(module.entry)
 
-    def _add(self, one: Computation) -> None:
+    def _add(self, one: Computation, depth: int = 0) -> None:
         """Depth first; a computation that is called again keeps its first place."""
-        self.span[one.id] = (len(self.flat), len(self.flat))
         begin = len(self.flat)
+        self.span[one.id] = (begin, begin)
         for each in self._module.in_order(one):
             if each.opcode in _CALLING:
                 for called in self._module.called(each):
-                    if called.id not in self.span:
-                        self._add(called)
+                    if called.id not in self.span and depth < _DEEPEST:
+                        self._add(called, depth + 1)
             elif each.opcode not in _RUN_NOTHING:
                 self.flat.append(each)
         self.span[one.id] = (begin, len(self.flat))
@@ -131,36 +134,43 @@ class _Order:
         places = self.named.get(name, [])
         if len(places) < 2:
             return places[0] if places else -1
+        earlier, later = self.named.get(before, []), self.named.get(after, [])
 
         def far(at: int) -> int:
-            ahead = min((self._distance(a, at) for a in self.named.get(before, ())), default=0)
-            behind = min((self._distance(at, b) for b in self.named.get(after, ())), default=0)
-            return ahead + behind
+            return at - _last(earlier, at, -len(self.flat)) + _next(later, at, len(self.flat)) - at
 
         return min(places, key=far)
 
     def between(self, before: str, after: str) -> list[Instruction]:
         """What lies between two instructions, the closest of those that have these names."""
-        pairs = [
-            (self._distance(a, b), a, b)
-            for a in self.named.get(before, ())
-            for b in self.named.get(after, ())
-        ]
-        if not pairs:
+        earlier, later = self.named.get(before, []), self.named.get(after, [])
+        if not earlier or not later:
             return []
-        _distance, a, b = min(pairs)
-        if a < b:
-            return self.flat[a + 1 : b]
-        return self.flat[a + 1 : self._loop(a, b)[1]] + self.flat[self._loop(a, b)[0] : b]
-
-    def _distance(self, a: int, b: int) -> int:
+        end = len(self.flat)
+        distance, a = min((_next(later, at, 2 * end) - at, at) for at in earlier)
+        if a + distance < end:
+            return self.flat[a + 1 : a + distance]
+        # A loop, or the program, runs again: from its end on at its begin.
+        a, b = earlier[-1], later[0]
         begin, end = self._loop(a, b)
-        return b - a if a < b else len(self.flat) + end - a + b - begin
+        return self.flat[a + 1 : end] + self.flat[begin:b]
 
     def _loop(self, a: int, b: int) -> tuple[int, int]:
-        """The smallest computation with both, which is run again between them."""
+        """The smallest computation with both."""
         around = [one for one in self.span.values() if one[0] <= min(a, b) and max(a, b) < one[1]]
         return min(around, key=lambda one: one[1] - one[0], default=(0, len(self.flat)))
+
+
+def _next(places: list[int], after: int, none: int) -> int:
+    """The first of the ascending places after another."""
+    at = bisect_right(places, after)
+    return places[at] if at < len(places) else none
+
+
+def _last(places: list[int], before: int, none: int) -> int:
+    """The last of the ascending places before another."""
+    at = bisect_left(places, before)
+    return places[at - 1] if at else none
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -180,33 +190,51 @@ class _Kernels:
     inside: Bool
 
 
-def _resolved(kernels: _Kernels, order: _Order) -> Iterable[tuple[I64, str]]:
-    """Groups of kernels (places among the program's) and the op that each group is of."""
-    space = kernels.host.space
-    entry = space.events.metadata[kernels.texts.rows[kernels.own]].astype(np.int64)
-    line = space.lines_of(kernels.texts.rows[kernels.own])
+def _resolved(kernels: _Kernels, order: _Order, places: dict[str, int]) -> I64:
+    """The op of each kernel, as a place among the names of ops, which may grow; -1 unknown."""
+    rows = kernels.texts.rows[kernels.own]
+    runs = _Runs(*_coded(kernels, order), kernels.host.space.lines_of(rows).astype(np.int64))
+    found = np.full(len(rows), -1, dtype=np.int64)
+    mine = np.flatnonzero(kernels.inside & (runs.code >= 0))
+    found[mine] = _of_fusions(runs, order, mine, places)
+    rest = np.flatnonzero((runs.code < 0) & (runs.before >= 0) & (runs.after >= 0))
+    for kind in (_OF_LIBRARY, _COPY):
+        is_filled = (runs.code[rest] == _FILL) & (kind == _OF_LIBRARY)
+        mine = rest[(runs.code[rest] == kind) | is_filled]
+        found[mine] = _between_known(runs, order, mine, kind, places)
+    return found
+
+
+def _coded(kernels: _Kernels, order: _Order) -> tuple[I64, list[str]]:
+    """Of each kernel the index of its op's name, else what it is; and the names.
+
+    What is in no buffer has its op's own name.
+    """
+    texts, inside = kernels.texts, kernels.inside
+    entries = kernels.host.space.event_metadata
+    entry = kernels.host.space.events.metadata[texts.rows[kernels.own]].astype(np.int64)
+    text = texts.codes[kernels.own].astype(np.int64)
     anchors: dict[str, int] = {}
-    code = np.empty(len(entry), dtype=np.int64)
-    for one in np.unique(entry[kernels.inside]).tolist():
-        name = space.event_metadata.name[one]
-        kind = _kind(name, order)
-        code[entry == one] = (
-            kind if kind < 0 else anchors.setdefault(_sanitized(name), len(anchors))
-        )
-    # What is not in a buffer has its op's own name.
-    outside = np.flatnonzero(~kernels.inside)
-    for one in np.unique(kernels.texts.codes[kernels.own[outside]]).tolist():
-        op = _sanitized(kernels.texts.texts[one].rpartition("::")[2])
-        of_op = outside[kernels.texts.codes[kernels.own[outside]] == one]
-        code[of_op] = anchors.setdefault(op, len(anchors))
-    runs = _Runs(code, line.astype(np.int64), list(anchors))
-    yield from _of_fusions(runs, order, np.flatnonzero(kernels.inside & (code >= 0)))
-    yield from _of_libraries(runs, order)
+    code = np.empty(len(kernels.own), dtype=np.int64)
+
+    def of_name(name: str) -> int:
+        return anchors.setdefault(_sanitized(name), len(anchors))
+
+    def of_entry(at: int) -> int:
+        name = entries.name[at]
+        return of_name(name) if _sanitized(name) in order.named else _kind(name)
+
+    def of_text(at: int) -> int:
+        return of_name(texts.texts[at].rpartition("::")[2])
+
+    for where, keys, told in ((inside, entry, of_entry), (~inside, text, of_text)):
+        distinct, which = np.unique(keys[where], return_inverse=True)
+        codes = [told(at) for at in distinct.tolist()]
+        code[where] = np.asarray(codes or [0], dtype=np.int64)[which.ravel()]
+    return code, list(anchors)
 
 
-def _kind(name: str, order: _Order) -> int:
-    if _sanitized(name) in order.named:
-        return 0
+def _kind(name: str) -> int:
     if _COPIES.search(name):
         return _COPY
     return _FILL if _FILLS.search(name) else _OF_LIBRARY
@@ -221,7 +249,7 @@ class _Runs:
         before, after: Places of the nearest kernels of known ops on the same line; -1 none.
     """
 
-    def __init__(self, code: I64, line: I64, listed: list[str]) -> None:
+    def __init__(self, code: I64, listed: list[str], line: I64) -> None:
         self.code, self.names = code, [*listed, ""]
         known = np.flatnonzero(code >= 0)
         at = np.searchsorted(known, np.arange(len(code)))
@@ -240,32 +268,40 @@ class _Runs:
         return found
 
 
-def _of_fusions(runs: _Runs, order: _Order, mine: I64) -> Iterable[tuple[I64, str]]:
-    """Kernels with the name of an instruction, or of one that does the same."""
+def _of_fusions(runs: _Runs, order: _Order, mine: I64, places: dict[str, int]) -> I64:
+    """Of kernels with the name of an instruction: it, or one that does the same."""
     key = (runs.name_of(runs.before[mine]), runs.code[mine], runs.name_of(runs.after[mine]))
+
+    def told(group: list[int]) -> str:
+        place = order.place(*(runs.names[one] for one in group))
+        return order.flat[place].name if place >= 0 else ""
+
+    return _by_group(key, told, places)
+
+
+def _between_known(runs: _Runs, order: _Order, mine: I64, kind: int, places: dict[str, int]) -> I64:
+    """Of kernels of one kind between two of known ops."""
+    before, after = runs.before[mine], runs.after[mine]
+    count = np.concatenate([[0], np.cumsum(runs.code == kind)])
+    # A fill goes with the next kernel of a library.
+    number, of_run = count[mine] - count[before], count[after] - count[before]
+
+    def told(group: list[int]) -> str:
+        a, b, many, nth = group
+        return _nth(order.between(runs.names[a], runs.names[b]), kind, many, nth)
+
+    return _by_group((runs.code[before], runs.code[after], of_run, number), told, places)
+
+
+def _by_group(
+    key: tuple[I64, ...], told: Callable[[list[int]], str], places: dict[str, int]
+) -> I64:
+    """What is told of each distinct key, as a place among the names; -1 where that is nothing."""
     groups, which = np.unique(np.stack(key), axis=1, return_inverse=True)
-    for at, names_of in enumerate(groups.T.tolist()):
-        place = order.place(*(runs.names[one] for one in names_of))
-        if place >= 0:
-            yield mine[which.ravel() == at], order.flat[place].name
-
-
-def _of_libraries(runs: _Runs, order: _Order) -> Iterable[tuple[I64, str]]:
-    """Kernels between two of known ops."""
-    code, before, after = runs.code, runs.before, runs.after
-    rest = np.flatnonzero((code < 0) & (before >= 0) & (after >= 0))
-    for kind in (_OF_LIBRARY, _COPY):
-        mine = rest[(code[rest] == kind) | ((code[rest] == _FILL) & (kind == _OF_LIBRARY))]
-        count = np.concatenate([[0], np.cumsum(code == kind)])
-        # A fill goes with the next kernel of a library.
-        number = count[mine] - count[before[mine]]
-        of_run = count[after[mine]] - count[before[mine]]
-        key = np.stack([code[before[mine]], code[after[mine]], of_run, number])
-        groups, which = np.unique(key, axis=1, return_inverse=True)
-        for at, (a, b, many, nth) in enumerate(groups.T.tolist()):
-            name = _nth(order.between(runs.names[a], runs.names[b]), kind, many, nth)
-            if name:
-                yield mine[which.ravel() == at], name
+    said = [told(group) for group in groups.T.tolist()]
+    found = [places.setdefault(name, len(places)) if name else -1 for name in said]
+    spread: I64 = np.asarray(found or [-1], dtype=np.int64)[which.ravel()]
+    return spread
 
 
 def _nth(between: list[Instruction], kind: int, many: int, nth: int) -> str:
