@@ -20,6 +20,7 @@ import numpy as np
 
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
+from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import StatTexts, event_stats
 from stepscope.tables.hlo.module import Computation, HloModule, Instruction
@@ -297,8 +298,8 @@ def _by_group(
     key: tuple[I64, ...], told: Callable[[list[int]], str], places: dict[str, int]
 ) -> I64:
     """What is told of each distinct key, as a place among the names; -1 where that is nothing."""
-    groups, which = np.unique(np.stack(key), axis=1, return_inverse=True)
-    said = [told(group) for group in groups.T.tolist()]
+    first, which = distinct_rows(key)
+    said = [told(group) for group in np.stack(key)[:, first].T.tolist()]
     found = [places.setdefault(name, len(places)) if name else -1 for name in said]
     spread: I64 = np.asarray(found or [-1], dtype=np.int64)[which.ravel()]
     return spread
