@@ -156,11 +156,18 @@ def _ops_of_layer(one: Part) -> str:
         ops = total.setdefault(owner.family, {})
         ops[owner.name] = ops.get(owner.name, 0) + owner.total_ps
     listed = sorted(total.items(), key=lambda item: -sum(item[1].values()))[:_FAMILIES]
-    return ", ".join(
+    said = ", ".join(
         f"{family} {sum(ops.values()) / max(one.total_ps, 1):.0%} "
         f"({brief(max(ops, key=lambda name: ops[name]))})"
         for family, ops in listed
     )
+    count = sum(1 + owner.others for owner in one.owners if owner.kind == "op")
+    return f"{said}; {count:,} {MANY_OPS}" if count >= _MANY_OPS else said
+
+
+#: Ends what a layer is made of that is so many ops.
+MANY_OPS: Final = "ops in all"
+_MANY_OPS: Final = 100
 
 
 # A library's function that JAX compiles for itself: what a line calls, such as "_one_hot".
