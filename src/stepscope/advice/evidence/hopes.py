@@ -71,6 +71,10 @@ _APART = Hope(changes.SHRUNK, 0.85, 0.45, 0.6, False)
 _UPDATE = Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
 # What another thread or process makes is ready where that is quicker.
 _FOR_OTHERS = Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True)
+# Most programs have longer epochs than a recording of some steps.
+_FREEING = Hope(changes.SHRUNK, 0.5, 0.1, 0.5, False)
+# Of what a layer makes for all rows of a table few are read: what surrounds it goes with it.
+_FOR_ROWS = Hope(changes.REPLACED, 0.85, 0.6, 0.6, False)
 _DOUBLE = Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
@@ -90,6 +94,8 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
     """The same, whatever the runtime takes around the ops."""
     if part.kind == "python" and hands_over(account, part.function, part.time_ms):
         return HOPES["framework"]
+    if part_words.is_freeing(part):
+        return _FREEING
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
     if waits_for_others(part):
@@ -100,8 +106,10 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _UPDATE
     if part.kind == "op" and part.name in PRODUCTS:
         return _APART if part.is_apart else _PRODUCT
-    if part.kind == "op" and instead_for(part):
+    if part.kind == "op" and instead_for(part, account):
         return _REPLACEABLE
+    if part_words.reads_rows(part, account):
+        return _FOR_ROWS
     if part.kind == "function" and part_words.calls_model(part.name):
         return HOPES["op"]
     return HOPES.get(part.kind, HOPES["op"])

@@ -30,6 +30,7 @@ from stepscope.advice.evidence.replacements import (
     UNTRAINED,
     instead_in_loop,
     instead_of,
+    instead_of_columns,
     instead_of_rows,
     instead_within,
     is_loop,
@@ -56,8 +57,15 @@ _ACTIVATION = re.compile(
 _IN_LOOP_FRAC = 0.6
 
 
-def instead_for(part: PartRow) -> str:
+# What JAX puts into the names of a backward pass.
+_BACKWARD = "transpose("
+
+
+def instead_for(part: PartRow, account: StepAccount) -> str:
     """What to run instead of a part's ops; "" where nothing is known to do the same."""
+    columns = instead_of_columns(part.op)
+    if columns and not any(_BACKWARD in one.name for one in account.owners.records()):
+        return columns
     if _ACTIVATION.search(part.op):
         return ""
     if (inner := _inner(part)) and (instead := instead_in_loop(inner)):
@@ -103,7 +111,7 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
         )
     elif is_update(part.name):
         first = FOREACH if _TOGETHER.search(part.made_of) else ROWS_ALONE
-    elif instead := instead_for(part):
+    elif instead := instead_for(part, account):
         first = instead
     elif why:
         first = f"Look for what needs {why} in every step: do it once, on less data, or otherwise."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from stepscope.advice.evidence.op_words import op_words
 from stepscope.advice.evidence.part_facts import PartWords, at, between, called_from, share, unusual
 from stepscope.advice.evidence.replacements import (
     FEWER,
+    FREE_SELDOM,
     KEEP_NEEDED,
     KEEP_RESULTS,
     LARGER,
@@ -32,6 +34,7 @@ from stepscope.advice.evidence.replacements import (
     instead_of_reads,
 )
 from stepscope.advice.evidence.waits_for_others import waits_for_others
+from stepscope.tables.account.made_of import MANY_OPS
 from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
 from stepscope.tables.core.system_calls import is_system_call, is_system_wait
 
@@ -53,6 +56,19 @@ _READS = re.compile(
     r"(?:^|\.)(?:item|tolist|_?numpy|cpu|device_get|_value|block_until_ready|"
     r"__(?:array|float|int|bool|index)__)$"
 )
+
+
+# TensorFlow frees what Python has let go of.
+_FREES = "TFE_DeleteTensorHandle"
+_FREED = (
+    " With the last reference to an iterator go its threads and all that it has ready: so ends "
+    "each epoch of Keras' fit."
+)
+
+
+def is_freeing(part: PartRow) -> bool:
+    """Whether most of what a framework does is to free what Python has let go of."""
+    return part.kind == "framework" and part.first == _FREES and part.first_frac >= _NAMED_FRAC
 
 
 def is_unusual(part: PartRow) -> bool:
@@ -226,6 +242,7 @@ def _layer(part: PartRow, account: StepAccount) -> PartWords:
         f"{part.name} takes {part.step_frac:.0%} of the step",
         message,
         (
+            *_of_layer(part, account),
             "Look for the layer, loss or metric of that name, and at its settings: widths that "
             "multiply (units per head, filters times channels), a resolution or length that "
             "nothing needs. Halve one of them and time the loop.",
@@ -233,6 +250,32 @@ def _layer(part: PartRow, account: StepAccount) -> PartWords:
         ),
         part.op,
     )
+
+
+# TensorFlow's gradient of rows that were read from what a layer made.
+_ADDS_ROWS = "UnsortedSegmentSum"
+
+
+def reads_rows(part: PartRow, account: StepAccount) -> bool:
+    """Whether of what a layer makes rows are read by index, and gradients added to them."""
+    return part.kind == "layer" and any(
+        one.family == _ADDS_ROWS and f"/{part.name}/" in f"/{one.name}"
+        for one in account.owners.records()
+    )
+
+
+def _of_layer(part: PartRow, account: StepAccount) -> Iterator[str]:
+    """What to look at first, where the recording tells how a layer's ops come to their time."""
+    if MANY_OPS in part.made_of:
+        yield (
+            "It is many ops: look in it for a loop over columns, heads or pairs, and compute all "
+            "at once: stack them, one product or one op, then take what is needed of it."
+        )
+    if reads_rows(part, account):
+        yield (
+            "Rows of what it makes are read by index: read the rows first, and compute it for "
+            "these alone."
+        )
 
 
 def _program(part: PartRow, account: StepAccount) -> PartWords:
@@ -259,6 +302,14 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = F
     ).strip()
     if is_system_call(part.first) and part.first_frac >= _NAMED_FRAC:
         return _of_system(part, account, place + called)
+    if is_freeing(part):
+        return PartWords(
+            f"Freeing tensors and iterators takes {part.step_frac * part.first_frac:.0%} "
+            "of the step",
+            message + _FREED,
+            FREE_SELDOM,
+            part.first,
+        )
     if _READS.search(part.first) and part.first_frac >= _NAMED_FRAC:
         return PartWords(
             f"Reading values with {part.first} takes {part.step_frac * part.first_frac:.0%} "
