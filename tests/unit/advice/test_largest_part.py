@@ -239,6 +239,28 @@ def test_a_part_with_its_place_comes_before_the_same_without_one() -> None:
     assert small.findings[0].place is not None
 
 
+def test_a_loop_and_what_dispatching_it_costs_are_one_finding() -> None:
+    def check(_results: Any) -> Any:
+        yield Finding(
+            "eager-execution", "high", 6.0, 0.7, "The step runs op by op", saving_high_ms=8.0,
+            measured={"ops_per_step": 1404.0, "idle_ms": 6.5}, code={"jax": "jax.jit(step)"},
+        )  # fmt: skip
+
+    rule = Rule("eager-execution", check, parts=("framework", "eager"))
+    loop = part(kind="eager", name="fresh_keys", function="fresh_keys", time_ms=5.0, op="split")
+    (found,) = told(account(loop), rule).findings
+    assert (found.rule, found.severity) == ("eager-execution", "high")
+    assert found.title == "fresh_keys (train.py:12) takes 50% of the step"
+    assert "In all 1,404 ops or functions are dispatched" in found.message
+    assert found.code == {"jax": "jax.jit(step)"}
+    assert found.saving_high_ms is not None and found.saving_high_ms >= 5.0
+    # A loop with little of it is not what that finding is about.
+    rest = part(kind="framework", function="main", time_ms=5.0)
+    small = part(kind="eager", name="fresh_keys", function="fresh_keys", time_ms=2.0, op="split")
+    others = told(account(small, rest), rule).findings
+    assert all(one.rule == "largest-part" for one in others if "fresh_keys" in one.title)
+
+
 def test_ops_of_a_trainer_that_the_top_of_a_file_calls_are_no_loop_of_its() -> None:
     """Nobody can leave out the script: what compiles the step says more, and takes its place."""
     row = part(kind="eager", name="<module>", function="<module>", file="fit.py", line=9)
