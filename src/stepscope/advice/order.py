@@ -204,7 +204,6 @@ def _with_loop(one: Finding, part: Finding) -> Finding:
     high = max(part.saving_high_ms or 0.0, one.saving_high_ms or one.saving_ms or 0.0)
     return replace(
         part,
-        rule=one.rule,
         severity=one.severity,
         saving_high_ms=high,
         message=f"{part.message} In all {ops:,.0f} ops or functions are dispatched from Python, "
@@ -212,7 +211,6 @@ def _with_loop(one: Finding, part: Finding) -> Finding:
         measured={**one.measured, **part.measured},
         evidence=_both(part.evidence, one.evidence),
         code=one.code,
-        threshold=one.threshold,
     )
 
 

@@ -13,6 +13,7 @@ from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.evidence.op_words import instead_for
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
+from stepscope.tables.account.made_of import LONG_WINDOW
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.account.updates import is_update
 
@@ -104,6 +105,8 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _UNUSUAL
     if part.kind == "op" and is_update(part.name):
         return _UPDATE
+    if part.kind == "op" and LONG_WINDOW in part.made_of:
+        return _UNUSUAL
     if part.kind == "op" and part.name in PRODUCTS:
         return _APART if part.is_apart else _PRODUCT
     if part.kind == "op" and instead_for(part, account):

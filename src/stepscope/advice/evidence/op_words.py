@@ -22,6 +22,7 @@ from stepscope.advice.evidence.part_facts import (
     unusual,
 )
 from stepscope.advice.evidence.replacements import (
+    BY_TRANSFORM,
     FOREACH,
     HALVED,
     KEEP_NEEDED,
@@ -35,6 +36,7 @@ from stepscope.advice.evidence.replacements import (
     instead_within,
     is_loop,
 )
+from stepscope.tables.account.made_of import LONG_WINDOW
 from stepscope.tables.account.op_families import DOUBLE, ELEMENTWISE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
 
@@ -63,6 +65,8 @@ _BACKWARD = "transpose("
 
 def instead_for(part: PartRow, account: StepAccount) -> str:
     """What to run instead of a part's ops; "" where nothing is known to do the same."""
+    if LONG_WINDOW in part.made_of:
+        return BY_TRANSFORM
     columns = instead_of_columns(part.op)
     if columns and not any(_BACKWARD in one.name for one in account.owners.records()):
         return columns

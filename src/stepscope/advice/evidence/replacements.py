@@ -108,6 +108,12 @@ LARGER: Final = (
     "compile, or a loop over batches within the tf.function | "
     "jax: a scan over batches | pytorch: a CUDA graph of several].",
 )
+#: For a convolution with a window of hundreds of samples or more.
+BY_TRANSFORM: Final = (
+    "So long a window costs less as a product of Fourier transforms ([tensorflow: tf.signal.rfft | "
+    "jax: jax.scipy.signal.fftconvolve | pytorch: torch.fft.rfft], both padded to the sum of their "
+    "lengths): that grows with the logarithm of the window, and this with its length."
+)
 #: For what is freed when a pass over the data ends.
 FREE_SELDOM: Final = (
     "If epochs are long in the whole run, leave it: it is paid once for each. If they are short: "

@@ -10,6 +10,7 @@ from stepscope.columns import pivot
 from stepscope.schema import names
 from stepscope.tables.account.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
 from stepscope.tables.account.layers import scope_with_most
+from stepscope.tables.account.long_windows import long_window
 from stepscope.tables.account.op_families import PRODUCTS, UNUSUAL
 from stepscope.tables.account.parts import Part
 from stepscope.tables.core.profile import Host
@@ -34,7 +35,17 @@ def made_of(one: Part, host: Host | None = None) -> str:
     if one.kind == "layer":
         return _ops_of_layer(one)
     said = _listed(total, one, 3)
-    return said + _layer_of(one, said) + ("" if host is None else _at_once(host, one)) + pairs
+    rest = "" if host is None else _at_once(host, one) + _window(host, one)
+    return said + _layer_of(one, said) + rest + pairs
+
+
+#: Begins what is said of a convolution that a Fourier transform replaces.
+LONG_WINDOW: Final = "; its window is "
+
+
+def _window(host: Host, one: Part) -> str:
+    length = long_window(host, one.first.event) if one.kind == "op" else 0
+    return f"{LONG_WINDOW}{length:,} long" if length else ""
 
 
 def _layer_of(one: Part, said: str) -> str:
