@@ -13,7 +13,7 @@ from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.evidence.op_words import instead_for
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
-from stepscope.tables.account.made_of import LONG_WINDOW
+from stepscope.tables.account.made_of import LONG_WINDOW, ON_EACH
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.account.updates import is_update
 
@@ -76,6 +76,8 @@ _FOR_OTHERS = Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True)
 _FREEING = Hope(changes.SHRUNK, 0.5, 0.1, 0.5, False)
 # Of what a layer makes for all rows of a table few are read: what surrounds it goes with it.
 _FOR_ROWS = Hope(changes.REPLACED, 0.85, 0.6, 0.6, False)
+# Of two devices one half of it goes, of more the most.
+_ON_EACH = Hope(changes.SHRUNK, 0.7, 0.6, 0.7, True)
 _DOUBLE = Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
@@ -105,6 +107,8 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _UNUSUAL
     if part.kind == "op" and is_update(part.name):
         return _UPDATE
+    if part.kind == "op" and ON_EACH in part.made_of:
+        return _ON_EACH
     if part.kind == "op" and LONG_WINDOW in part.made_of:
         return _UNUSUAL
     if part.kind == "op" and part.name in PRODUCTS:

@@ -23,6 +23,7 @@ from stepscope.advice.evidence.part_facts import (
 )
 from stepscope.advice.evidence.replacements import (
     BY_TRANSFORM,
+    DIVIDED,
     FOREACH,
     HALVED,
     KEEP_NEEDED,
@@ -36,7 +37,7 @@ from stepscope.advice.evidence.replacements import (
     instead_within,
     is_loop,
 )
-from stepscope.tables.account.made_of import LONG_WINDOW
+from stepscope.tables.account.made_of import LONG_WINDOW, ON_EACH
 from stepscope.tables.account.op_families import DOUBLE, ELEMENTWISE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
 
@@ -65,6 +66,8 @@ _BACKWARD = "transpose("
 
 def instead_for(part: PartRow, account: StepAccount) -> str:
     """What to run instead of a part's ops; "" where nothing is known to do the same."""
+    if ON_EACH in part.made_of:
+        return DIVIDED
     if LONG_WINDOW in part.made_of:
         return BY_TRANSFORM
     columns = instead_of_columns(part.op)

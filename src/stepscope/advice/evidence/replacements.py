@@ -108,6 +108,12 @@ LARGER: Final = (
     "compile, or a loop over batches within the tf.function | "
     "jax: a scan over batches | pytorch: a CUDA graph of several].",
 )
+#: For a program of several devices that is given all of the batch on each.
+DIVIDED: Final = (
+    "Divide the batch among the devices before the call (jax.device_put(batch, NamedSharding(mesh, "
+    "PartitionSpec('data')))): all that this function is given is whole on each of them, and so "
+    "each does all of the work."
+)
 #: For a convolution with a window of hundreds of samples or more.
 BY_TRANSFORM: Final = (
     "So long a window costs less as a product of Fourier transforms ([tensorflow: tf.signal.rfft | "

@@ -9,11 +9,13 @@ from typing import Final
 from stepscope.columns import pivot
 from stepscope.schema import names
 from stepscope.tables.account.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
+from stepscope.tables.account.instructions import instruction_of
 from stepscope.tables.account.layers import scope_with_most
 from stepscope.tables.account.long_windows import long_window
 from stepscope.tables.account.op_families import PRODUCTS, UNUSUAL
 from stepscope.tables.account.parts import Part
 from stepscope.tables.core.profile import Host
+from stepscope.tables.hlo.replicated import computes_the_same
 
 #: What the account says of a part of which one run has most.
 AT_ONCE: Final = "in one run"
@@ -35,8 +37,18 @@ def made_of(one: Part, host: Host | None = None) -> str:
     if one.kind == "layer":
         return _ops_of_layer(one)
     said = _listed(total, one, 3)
-    rest = "" if host is None else _at_once(host, one) + _window(host, one)
+    rest = "" if host is None else _at_once(host, one) + _window(host, one) + _devices(host, one)
     return said + _layer_of(one, said) + rest + pairs
+
+
+#: Ends what is said of a program that several devices run, each all of it.
+ON_EACH: Final = "devices computes the same"
+
+
+def _devices(host: Host, one: Part) -> str:
+    found = instruction_of(host, one.first.event) if one.kind == "op" else None
+    count = computes_the_same(found[0]) if found is not None else 0
+    return f"; each of {count} {ON_EACH}" if count else ""
 
 
 #: Begins what is said of a convolution that a Fourier transform replaces.
