@@ -261,6 +261,23 @@ def test_a_loop_and_what_dispatching_it_costs_are_one_finding() -> None:
     assert all("In all" not in one.message for one in others if "fresh_keys" in one.title)
 
 
+def test_all_calls_that_read_values_are_one_matter() -> None:
+    """A number that Python asks for is an array first: both calls wait for the same work."""
+    made_of = "np.asarray(jax.Array) 51%, jax.ArrayImpl.__float__ 44%, learn 4%"
+    first_call = {"first": "np.asarray(jax.Array)", "first_frac": 0.51}
+    read = part(kind="framework", name="main", time_ms=4.0, made_of=made_of, **first_call)
+    found = first(account(read))
+    assert found.title == "Reading values with np.asarray(jax.Array) takes 38% of the step"
+    assert "every n-th step" in found.actions[0]
+
+
+def test_little_python_of_few_steps_in_no_rhythm_is_no_alarm() -> None:
+    few: dict[str, Any] = {"every": 0.0, "burst_ms": 3.0, "steps_frac": 0.1}
+    assert first(account(part(time_ms=0.7, **few))).severity == "info"
+    assert first(account(part(time_ms=0.7))).severity != "info"
+    assert first(account(part(time_ms=4.0, **few))).severity != "info"
+
+
 def test_ops_of_a_trainer_that_the_top_of_a_file_calls_are_no_loop_of_its() -> None:
     """Nobody can leave out the script: what compiles the step says more, and takes its place."""
     row = part(kind="eager", name="<module>", function="<module>", file="fit.py", line=9)

@@ -72,6 +72,8 @@ _APART = Hope(changes.SHRUNK, 0.85, 0.45, 0.6, False)
 _UPDATE = Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
 # What another thread or process makes is ready where that is quicker.
 _FOR_OTHERS = Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True)
+# The first read of a step waits for its work, whatever else is read later.
+_READING = replace(HOPES["framework"], change=changes.READ_LATER, expected=0.6)
 # Most programs have longer epochs than a recording of some steps.
 _FREEING = Hope(changes.SHRUNK, 0.5, 0.1, 0.5, False)
 # Of what a layer makes for all rows of a table few are read: what surrounds it goes with it.
@@ -99,6 +101,8 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return HOPES["framework"]
     if part_words.is_freeing(part):
         return _FREEING
+    if part_words.is_reading(part):
+        return _READING
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
     if waits_for_others(part):

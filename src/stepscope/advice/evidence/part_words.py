@@ -54,8 +54,22 @@ _CONVERTS = re.compile(r"(?:^|\.)(?:constant|convert_to_tensor|(?:as)?array|(?:a
 # Calls that give the program a value of the device's, and wait until it is computed.
 _READS = re.compile(
     r"(?:^|\.)(?:item|tolist|_?numpy|cpu|device_get|_value|block_until_ready|"
-    r"__(?:array|float|int|bool|index)__)$"
+    r"__(?:array|float|int|bool|index)__|asarray\(jax\.Array\))$"
 )
+
+
+def _reads(part: PartRow) -> float:
+    """The share of a part in which values of the device's are read, by whichever calls."""
+    listed = (one.rpartition(" ") for one in part.made_of.split(";")[0].split(", "))
+    shares = (share.rstrip("%") for name, _, share in listed if _READS.search(name))
+    found = sum(int(share) for share in shares if share.isdigit()) / 100
+    return max(found, part.first_frac if _READS.search(part.first) else 0.0)
+
+
+def is_reading(part: PartRow) -> bool:
+    """Whether most of what a framework does is to read values for the program."""
+    is_read = part.kind == "framework" and _READS.search(part.first) is not None
+    return is_read and _reads(part) >= _NAMED_FRAC
 
 
 # TensorFlow frees what Python has let go of.
@@ -310,9 +324,9 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = F
             FREE_SELDOM,
             part.first,
         )
-    if _READS.search(part.first) and part.first_frac >= _NAMED_FRAC:
+    if is_reading(part):
         return PartWords(
-            f"Reading values with {part.first} takes {part.step_frac * part.first_frac:.0%} "
+            f"Reading values with {part.first} takes {part.step_frac * _reads(part):.0%} "
             "of the step",
             message,
             READ_LATER,

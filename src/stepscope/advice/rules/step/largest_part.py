@@ -386,8 +386,12 @@ def _worth(part: PartRow, account: StepAccount) -> float:
 def _is_interrupted(part: PartRow) -> bool:
     """Whether every step does it, often, and few steps, in no rhythm, spend most of its time.
 
-    So looks what another program takes the processor from: it hits whatever runs just then.
+    So looks what another program takes the processor from: it hits whatever runs just then. Of
+    little Python that only few steps have, in no rhythm, a few samples tell, or one interruption.
     """
+    is_rare = part.every == part.every and not part.every > 1
+    if part.kind in _CODE and is_rare and part.step_frac < _SOME_FRAC:
+        return True
     return (
         part.stretches >= MANY_STRETCHES
         and part.steps_frac < _FEW_STEPS_FRAC
