@@ -403,11 +403,22 @@ def ordered(
 
 def _of_cause(one: Finding, ranked: Sequence[Finding]) -> Finding:
     """A symptom that says what to do about its causes, in place of what may cause such a one."""
-    titles = [cause.title for cause in ranked if cause.rule in one.explained_by]
-    if not titles:
+    causes = [cause for cause in ranked if cause.rule in one.explained_by]
+    if not causes:
         return one
-    listed = " and ".join(f"“{title}”" for title in titles)
-    return replace(one, actions=(f"Do what {listed} says: this goes with it.",), code={})
+    listed = " and ".join(f"“{cause.title}”" for cause in causes)
+    told = replace(one, actions=(f"Do what {listed} says: this goes with it.",), code={})
+    # One wait has one number: that of the cause which saves most.
+    known = [cause for cause in causes if cause.saving_ms is not None]
+    if not known or one.saving_ms is None:
+        return told
+    most = max(known, key=lambda cause: cause.saving_ms or 0.0)
+    return replace(
+        told,
+        saving_ms=most.saving_ms,
+        saving_low_ms=most.saving_low_ms,
+        saving_high_ms=most.saving_high_ms,
+    )
 
 
 def _explaining(

@@ -249,13 +249,23 @@ def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | Non
         shards=_shards(host, facts, path, names, pipeline),
         runs_ahead=any(is_asynchronous(part) for part in path.split("::")[1:]),
         has_cache=any("Cache" in part for part in downstream),
-        batches=leaf(path).startswith("MapAndBatch") or "Batch" in "".join(downstream[-1:]),
+        batches=leaf(path).startswith("MapAndBatch") or _are_batched(downstream),
         datasets=_datasets(path, long_names, facts) / count,
         shape=size.shape,
         size_bytes=size.size_bytes,
         from_bytes=size.from_bytes,
         into_bytes=size.into_bytes,
     )
+
+
+# What hands elements on as they are, in whatever order.
+_HANDS_ON = ("Shuffle", "Repeat", "Prefetch", "Take", "Skip", "Shard")
+
+
+def _are_batched(downstream: list[str]) -> bool:
+    """Whether what a stage makes is put into batches next, but for stages that hand it on."""
+    after = (part for part in reversed(downstream) if not part.startswith(_HANDS_ON))
+    return "Batch" in next(after, "")
 
 
 def _maps_after(path: str) -> bool:

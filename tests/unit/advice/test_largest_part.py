@@ -278,6 +278,26 @@ def test_little_python_of_few_steps_in_no_rhythm_is_no_alarm() -> None:
     assert first(account(part(time_ms=4.0, **few))).severity != "info"
 
 
+def test_a_hand_over_that_few_steps_have_in_no_rhythm_ranks_as_most_steps_have_it() -> None:
+    """What another program takes the processor from hands over nothing."""
+    rare: dict[str, Any] = {"every": 0.0, "typical_ms": 0.5}
+    handed = part(kind="framework", function="main", time_ms=4.0, first="fit", first_frac=0.8)
+    layer = part(kind="layer", name="net/mixer", time_ms=3.0, function="", file="", line=0)
+    assert "Handing work over" in first(account(handed, layer)).title
+    assert first(account(handed | rare, layer)).title.startswith("net/mixer takes 30%")
+
+
+def test_a_wait_has_the_number_of_what_causes_it() -> None:
+    def check(_results: Any) -> Any:
+        yield Finding("python-in-pipeline", "high", 5.0, 0.6, "made in Python", saving_high_ms=7.0)
+
+    cause = Rule("python-in-pipeline", check, cause_of=("input-bound",))
+    found = told(account(), cause, saying("input-bound", 8.0)).findings
+    assert [one.rule for one in found] == ["python-in-pipeline", "input-bound"]
+    assert [one.saving_ms for one in found] == [5.0, 5.0]
+    assert [one.saving_high_ms for one in found] == [7.0, 7.0]
+
+
 def test_ops_of_a_trainer_that_the_top_of_a_file_calls_are_no_loop_of_its() -> None:
     """Nobody can leave out the script: what compiles the step says more, and takes its place."""
     row = part(kind="eager", name="<module>", function="<module>", file="fit.py", line=9)

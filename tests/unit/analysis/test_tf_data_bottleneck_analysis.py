@@ -11,6 +11,7 @@ from stepscope.analysis.tf_data_bottleneck_analysis import (
 from stepscope.errors import UsageError
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.verdicts.tf_data import _are_batched
 from tests.profiles import host as host_plane
 from tests.profiles import line, space
 from tests.profiles.model import EventLike, gpu, stream
@@ -394,3 +395,19 @@ def test_random_numbers_are_those_of_the_last_function() -> None:
     alone = analyze(passes(10, stages=(MAP,))).bottleneck
     assert alone is not None
     assert alone.is_random
+
+
+@pytest.mark.parametrize(
+    ("downstream", "batched"),
+    [
+        (["Root", "Prefetch", "BatchV2"], True),
+        (["Root", "Prefetch", "BatchV2", "Shuffle", "Repeat"], True),
+        (["Root", "Prefetch", "BatchV2", "Filter"], False),
+        (["Root", "Prefetch"], False),
+    ],
+)
+def test_a_shuffle_before_the_batch_does_not_keep_a_map_from_whole_batches(
+    downstream: list[str], batched: bool
+) -> None:
+    """``map``, ``shuffle`` and ``batch`` is the usual order."""
+    assert _are_batched(downstream) == batched

@@ -329,7 +329,7 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = F
             f"Reading values with {part.first} takes {part.step_frac * _reads(part):.0%} "
             "of the step",
             message,
-            READ_LATER,
+            (*READ_LATER, LARGER[0]) if part.step_frac >= _NAMED_FRAC else READ_LATER,
             part.first,
         )
     if _CONVERTS.search(part.first) and part.first_frac >= _NAMED_FRAC:

@@ -7,6 +7,7 @@ together: a layer, a loss, a metric; gradients lie in the scope of their forward
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from stepscope.tables.account.op_families import PLAIN, UNUSUAL
@@ -23,6 +24,7 @@ _SOME_FRAC, _LEAST_FRAC, _FAMILY_FRAC = 0.5, 0.35, 2 / 3
 _SAME_FRAC, _SEVERAL = 0.95, 3
 # A scope is named where it has this share of a family of ops.
 _MOST_FRAC = 0.9
+_OF_GRADIENTS = re.compile(r"(?:^|/)gradient(?:_tape|s\w*)/")
 Key = tuple[str, ...]
 
 
@@ -44,8 +46,11 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
         direct[path] = direct.get(path, 0) + one.total_ps
         for depth in range(1, len(path) + 1):
             time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
+    single = _single_ops(ops, scopes)
     standing = [
-        path for path, spent in time.items() if spent >= least and _is_layer(path, time, direct)
+        path
+        for path, spent in time.items()
+        if spent >= least and path not in single and _is_layer(path, time, direct)
     ]
     for path in sorted(standing, key=len, reverse=True):
         inside = [one for one in ops if scopes[id(one)][: len(path)] == path]
@@ -62,6 +67,15 @@ def _scopes(ops: list[Owner]) -> dict[int, Key]:
         path = (*within[id(one)], one.name.rpartition("/")[2])
         within[id(one)] = path if path in known else within[id(one)]
     return within
+
+
+def _single_ops(ops: list[Owner], scopes: dict[int, Key]) -> set[Key]:
+    """Scopes that are one op, in which its gradients lie: a formula's, and no layer."""
+    forward = {one.name for one in ops if not _OF_GRADIENTS.search(one.name)}
+    paths = [layer_of(name) for name in forward]
+    named = {(*layer_of(name), name.rpartition("/")[2]) for name in forward}
+    around = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
+    return (named & set(scopes.values())) - around
 
 
 def _says_more(families: dict[str, int]) -> bool:

@@ -82,6 +82,19 @@ def test_a_name_that_any_formula_has_says_less_than_the_scope() -> None:
     assert one.total_ps == pytest.approx(2 * 6e8), "what the scope ends in is named after it"
 
 
+def test_an_op_with_its_gradients_is_no_layer_but_what_it_is_in() -> None:
+    """TensorFlow names the gradients of one difference after it, as those of a layer."""
+    pairs = {
+        "A": f"{NET}/mixer/sub:Sub",
+        "B": f"{BACK}/mixer/sub/Sum_1:Sum",
+        "C": f"{BACK}/mixer/sub/Neg:Neg",
+        "F": f"{NET}/mixer/Square:Square",
+    }
+    one = made("AABBCCFDE.", **{**MIXED, **pairs})[0]
+    assert (one.kind, one.name) == ("layer", "net/mixer")
+    assert one.total_ps == pytest.approx(2 * 7e8)
+
+
 def owner(name: str, line: int, time_ps: int) -> Owner:
     """An op that ran while the loop's thread was at a line of its file."""
     known: dict[str, Any] = dict.fromkeys(("function", "caller", "between"), "")
