@@ -76,6 +76,20 @@ def test_what_makes_rows_of_which_few_are_read_comes_after_reading_them() -> Non
     assert "rows first" not in first(found).actions[0]
 
 
+def test_what_no_gradient_goes_through_may_be_computed_once() -> None:
+    """An exponential of a matrix that is the same in every step."""
+    layer = part(kind="layer", name="matrix_exponential", made_of="MatMul 74%")
+
+    def found(gradient: str) -> Finding:
+        one = OWNER | {"kind": "op", "family": "MatMul", "name": gradient}
+        owners = Table(OwnerRow, {key: [one[key]] for key in OWNER})
+        return first(replace(account(layer), owners=owners))
+
+    assert "none of these" in found("gradient_tape/net/dense/MatMul").actions[0]
+    assert "settings" in found("gradient_tape/matrix_exponential/MatMul").actions[0]
+    assert "settings" in found("net/dense/MatMul").actions[0], "nothing is trained"
+
+
 def test_what_ends_an_epoch_is_not_the_hand_over_of_work() -> None:
     freed = part(kind="framework", first="TFE_DeleteTensorHandle", first_frac=0.6, time_ms=4.0)
     told = first(account(freed))

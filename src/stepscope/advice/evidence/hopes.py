@@ -80,6 +80,8 @@ _FREEING = Hope(changes.SHRUNK, 0.5, 0.1, 0.5, False)
 _FOR_ROWS = Hope(changes.REPLACED, 0.85, 0.6, 0.6, False)
 # Of two devices one half of it goes, of more the most.
 _ON_EACH = Hope(changes.SHRUNK, 0.7, 0.6, 0.7, True)
+# What no gradient goes through is often known; what surrounds it goes as with any layer.
+_CONSTANT = Hope(changes.TRIMMED, 0.85, 0.45, 0.6, False)
 _DOUBLE = Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
@@ -121,6 +123,8 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _REPLACEABLE
     if part_words.reads_rows(part, account):
         return _FOR_ROWS
+    if part_words.is_constant(part, account):
+        return _CONSTANT
     if part.kind == "function" and part_words.calls_model(part.name):
         return HOPES["op"]
     return HOPES.get(part.kind, HOPES["op"])

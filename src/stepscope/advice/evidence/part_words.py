@@ -30,6 +30,7 @@ from stepscope.advice.evidence.replacements import (
     KEEP_RESULTS,
     LARGER,
     READ_LATER,
+    UNTRAINED,
     instead_of_line,
     instead_of_reads,
 )
@@ -278,8 +279,22 @@ def reads_rows(part: PartRow, account: StepAccount) -> bool:
     )
 
 
+# The scope in which TensorFlow computes gradients.
+_TAPE = "gradient_tape/"
+
+
+def is_constant(part: PartRow, account: StepAccount) -> bool:
+    """Whether a step computes gradients, and none of what bears this name."""
+    if part.kind != "layer":
+        return False
+    gradients = [one.name for one in account.owners.records() if _TAPE in one.name]
+    return bool(gradients) and not any(f"/{part.name}/" in name for name in gradients)
+
+
 def _of_layer(part: PartRow, account: StepAccount) -> Iterator[str]:
     """What to look at first, where the recording tells how a layer's ops come to their time."""
+    if is_constant(part, account):
+        yield f"The step computes gradients, and none of these. {UNTRAINED}"
     if MANY_OPS in part.made_of:
         yield (
             "It is many ops: look in it for a loop over columns, heads or pairs, and compute all "
