@@ -41,7 +41,7 @@ def made_of(one: Part, host: Host | None = None) -> str:
     return said + _layer_of(one, said) + rest + pairs
 
 
-#: Ends what is said of a program that several devices run, each all of it.
+#: Ends the words about a program that several devices run, each all of it.
 ON_EACH: Final = "devices computes the same"
 
 
@@ -51,7 +51,7 @@ def _devices(host: Host, one: Part) -> str:
     return f"; each of {count} {ON_EACH}" if count else ""
 
 
-#: Begins what is said of a convolution that a Fourier transform replaces.
+#: Begins the words about a convolution that a Fourier transform replaces.
 LONG_WINDOW: Final = "; its window is "
 
 

@@ -1,4 +1,4 @@
-"""Whose place a product has that lost its own when the compiler wrote it anew.
+"""Whose place a product has that lost its own when the compiler rewrote it.
 
 XLA rewrites products for the layouts that its libraries take, and the new ones have neither the
 op's name nor its line. What rearranges their results and operands still has them.

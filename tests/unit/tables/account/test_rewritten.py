@@ -1,4 +1,4 @@
-"""Products that the compiler wrote anew: whose place they have, and how long their window is."""
+"""Products that the compiler rewrote: whose place they have, and how long their window is."""
 
 from __future__ import annotations
 
