@@ -32,57 +32,57 @@ clock clocks clone cloned close closed cloud cluster clustering cmem cmn coalesc
 col coll collapsed collect collected collection collective collectives column combinations come
 comm command common communicate communication communicator comp compare comparison compat compil
 compilation compile compiled compiler compiling complete completed completeness completion complex
-composite compressed compression computation computations compute computeinternalgradients concat
-concatenate concrete concurrent cond condition conditional config configuration confusion conj
-connect connection const constant constants constructors consume context contextlib contiguous
-contracting contractions control controls conv conversion convert convolution convolutions
-coordinate coordinates copies copy copydeviceto copying core corr correlation cos cosh cosine cost
-costs count counted counter counters covers cpp cpu cpy create created creation criterion critical
-crop cross cshuffle csv ct ctc ctx ctypes cu cub cublas cublaslt cuda cudnn cum cumlogsumexp
-cumprod cumsum cumulative cupti curand cusolver custom cut cutlass cv cversions cwise cycle cycles
-da damage damaged data database dataloader dataset datasets datasource db dcn dcudnn dd ddp
-deallocation debug decode decoder decomposition decorate decorator deduplicated deep deeper def
-default defchararray deferring defined delta deltas demanded demangled dense dependency deprecated
-deprecation deprecations deps depthwise dequeue derivatives derived desc descend description dest
-destination destroy destruction detach detail details dev device devices devicescan df dgrad
-diagnostic diagonal dict die differs diffusers digits dilate dilated dim dimension dimensions dims
-direct directed direction dispatch display dist distinct distribute distributed distribution div
-divide dk dlpack dma dnn do document does domain done dot double dq driver droop drooped dropout
-dropped dst dto dtoh dtype dtypes dump duplicate duration durations dv dynamic dynamo each eager
-earray ed edge ee effects efficient eigen eigenmetakernel eigenvalue einsum einsumfunc element
-elements elementwise else elu emb embedding embeddings embs empty emset encode encoder encoding
-end ended ends engine enqueue entire entries entropy enum enumerate environment ep episodic epoch
-epoll eq equal er erf erfc erfinv error errors escapes est etw ev eval evaluat evaluate evaluator
-even event events every everything evidence ex example examples exceeded exception exceptions
-exclusive exec executable execute executed execution executions executor exist exp expand
-experimental expert expm exponential export exported expressions ext extdata extend extension
-external fadd false family fast faster fastparquet fault fb fbar fcompute fd fdw feature fecs
-fermi fetch fetches fewer ff ffi fft field fifo file filename files filesystem fill fillbuffer
-fillfunctor filter filtered finding finished finite firefox first fit fixed flags flash flat
-flatten flax flexible flight flip float floor flops flow flush fmac fmha fmod fmul fn fnu fnuz
-folded for foreach fork form format formats formatted formatting forward forwardprop found fourier
-fp fprop fr frac fragmentation frame frames framework free freq fresh from fromnumeric front
-frozen fsdp ftrl full fullest fully fun func function functional functions functor fused fusion
-futex futures fw fwd fwdbwd fx gammabeta garbage gather gathers gb gbit gbs gc ge gecko geev gelu
-gemm gemv general generat generate generated generation generator generic genexpr geqrf gesdd
-gesvd get getitem getlimits getrf gfx gh gi gigabytes git given global gloo glow glu gmma gone gpu
-grad gradient gradientdescent gradients grain graph graphlaunch graphs grd greater green grew grid
-group grouped groupnorm groups grows gru gt gtcx gz gzip had half hand handle handler hard
-hardsigmoid hardswish hardtanh hardware has hash hashable have hbm hbmc header heap heevd held
-helper helpers hgemm hi hidden high hijax hip histogram histograms history hl hlo hmma hn hnr hold
-holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss hto htod hub hz ias ib ici icr
-id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image imageio images
-immutable imperative impl implicit impls import imported importer imread in included index indexed
-indexing indices inductor inf infeed inference inferred infinity info ing init initializers inner
-inplace input inputs insertion inside inspect inspector instance instant instinct instruction
-instructions instrumentation int integer integrate intel interface interleave intermediate
-internal interpolation interpreter interrupt interval into introspect inv invalid inverse
-inverting io iota iotools ipl ipython ir is isa isinf isnan issue it item iter iteration iterator
-its itself jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kbit kd kepler kept
-keras kern kernel kernels key keys keyword kfd ki kind kineto known kv kwargs label labels lacks
-lamb lambda lane lapack large larger late launch launched launches launching lax layer layers
-layout lazy ldidt lds ldsb le leading leaky leave left legacy length lerp less level levels lfs
-lgamma lhs lib library librosa lifetimes lift lightning like likely limit linalg line linear
+composite compressed compression computation computations compute computeinternalgradients
+computes concat concatenate concrete concurrent cond condition conditional config configuration
+confusion conj connect connection const constant constants constructors consume context contextlib
+contiguous contracting contractions control controls conv conversion convert convolution
+convolutions coordinate coordinates copies copy copydeviceto copying core corr correlation cos
+cosh cosine cost costs count counted counter counters covers cpp cpu cpy create created creation
+criterion critical crop cross cshuffle csv ct ctc ctx ctypes cu cub cublas cublaslt cuda cudnn cum
+cumlogsumexp cumprod cumsum cumulative cupti curand cusolver custom cut cutlass cv cversions cwise
+cycle cycles da damage damaged data database dataloader dataset datasets datasource db dcn dcudnn
+dd ddp deallocation debug decode decoder decomposition decorate decorator deduplicated deep deeper
+def default defchararray deferring defined delete delta deltas demanded demangled dense dependency
+deprecated deprecation deprecations deps depthwise dequeue derivatives derived desc descend
+description dest destination destroy destruction detach detail details dev device devices
+devicescan df dgrad diagnostic diagonal dict die differs diffusers digits dilate dilated dim
+dimension dimensions dims direct directed direction dispatch display dist distinct distribute
+distributed distribution div divide dk dlpack dma dnn do document does domain done dot double dq
+driver droop drooped dropout dropped dst dto dtoh dtype dtypes dump duplicate duration durations
+dv dynamic dynamo each eager earray ed edge ee effects efficient eigen eigenmetakernel eigenvalue
+einsum einsumfunc element elements elementwise else elu emb embedding embeddings embs empty emset
+encode encoder encoding end ended ends engine enqueue entire entries entropy enum enumerate
+environment ep episodic epoch epoll eq equal er erf erfc erfinv error errors escapes est etw ev
+eval evaluat evaluate evaluator even event events every everything evidence ex example examples
+exceeded exception exceptions exclusive exec executable execute executed execution executions
+executor exist exp expand experimental expert expm exponential export exported expressions ext
+extdata extend extension external fadd false family fast faster fastparquet fault fb fbar fcompute
+fd fdw feature fecs fermi fetch fetches fewer ff ffi fft field fifo file filename files filesystem
+fill fillbuffer fillfunctor filter filtered finding finished finite firefox first fit fixed flags
+flash flat flatten flax flexible flight flip float floor flops flow flush fmac fmha fmod fmul fn
+fnu fnuz folded for foreach fork form format formats formatted formatting forward forwardprop
+found fourier fp fprop fr frac fragmentation frame frames framework free freq fresh from
+fromnumeric front frozen fsdp ftrl full fullest fully fun func function functional functions
+functor fused fusion futex futures fw fwd fwdbwd fx gammabeta garbage gather gathers gb gbit gbs
+gc ge gecko geev gelu gemm gemv general generat generate generated generation generator generic
+genexpr geqrf gesdd gesvd get getitem getlimits getrf gfx gh gi gigabytes git given global gloo
+glow glu gmma gone gpu grad gradient gradientdescent gradients grain graph graphlaunch graphs grd
+greater green grew grid group grouped groupnorm groups grows gru gt gtcx gz gzip had half hand
+handle handler hard hardsigmoid hardswish hardtanh hardware has hash hashable have hbm hbmc header
+heap heevd held helper helpers hgemm hi hidden high hijax hip histogram histograms history hl hlo
+hmma hn hnr hold holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss hto htod hub hz
+ias ib ici icr id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image
+imageio images immutable imperative impl implicit impls import imported importer imread in
+included index indexed indexing indices inductor inf infeed inference inferred infinity info ing
+init initializers inner inplace input inputs insertion inside inspect inspector instance instant
+instinct instruction instructions instrumentation int integer integrate intel interface interleave
+intermediate internal interpolation interpreter interrupt interval into introspect inv invalid
+inverse inverting io iota iotools ipl ipython ir is isa isinf isnan issue it item iter iteration
+iterator its itself jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kbit kd kepler
+kept keras kern kernel kernels key keys keyword kfd ki kind kineto known kv kwargs label labels
+lacks lamb lambda lane lapack large larger late launch launched launches launching lax layer
+layers layout lazy ldidt lds ldsb le leading leaky leave left legacy length lerp less level levels
+lfs lgamma lhs lib library librosa lifetimes lift lightning like likely limit linalg line linear
 linearize lines links lion list listener lists lite literal literals little lj ll lmr load loader
 loading loads loat local locals location lock log logger loggers logging logical logistic logit
 logsumexp long longer longest looks lookup loop loss lossy lost lovelace low lower lowering lru

@@ -156,6 +156,8 @@ _ELEMENTWISE_OF_TORCH: Final = (
     "reciprocal erf erfc floor round sin cos lerp addcmul addcdiv dropout native_dropout"
 )
 _OF_TENSORFLOW: Final = frozenset(_ELEMENTWISE_OF_TENSORFLOW.split())
+#: TensorFlow's elementwise ops that any formula may have: their names say little.
+PLAIN: Final = _OF_TENSORFLOW - UNUSUAL.keys()
 _OF_TORCH: Final = frozenset(_ELEMENTWISE_OF_TORCH.split())
 
 

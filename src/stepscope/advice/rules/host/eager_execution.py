@@ -98,8 +98,10 @@ def _by_steps(
     # PyTorch runs op by op by default: that alone is not an alarm.
     is_usual = framework == "PyTorch"
     outer = _outer(account) if _are_single_ops(rows) else None
+    is_window = account is not None and account.is_window
     where, place = _site(account, framework) if outer is None else outer.where(step)
-    message, high = _message(host, account, outer, saving) + where, None
+    what = "What was recorded" if is_window else "The step"
+    message, high = _message(what, host, account, outer, saving) + where, None
     if outer is not None:  # with all else that the call does: it may not be needed
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
     yield Finding(
@@ -265,15 +267,19 @@ _ONCE = (0.9, 1.1)
 
 
 def _message(
-    host: HostActivity, account: StepAccount | None, outer: _Outer | None, idle_ms: float
+    what: str,
+    host: HostActivity,
+    account: StepAccount | None,
+    outer: _Outer | None,
+    idle_ms: float,
 ) -> str:
     rows, step = list(host.calls.records()), host.step_time_ms
     is_eager = host.eager_ops >= sum(one.calls for one in rows)
-    what = "ops" if is_eager else "jitted functions"
+    ops = "ops" if is_eager else "jitted functions"
     again = ("" if account is None else _again(account)) or _often(rows)
     return (
-        f"{_where(rows, host, outer)}: {dispatched(host):.0f} {what} are dispatched from Python, "
-        f"and for {idle_ms:.3g} of its {step:.3g} ms nothing is computed.{again}"
+        f"{_where(what, rows, host, outer)}: {dispatched(host):,.0f} {ops} are dispatched from "
+        f"Python, and for {idle_ms:.3g} of its {step:.3g} ms nothing is computed.{again}"
     )
 
 
@@ -287,10 +293,10 @@ def _are_single_ops(calls: list[CallRow]) -> bool:
     return all(map(is_op, often))
 
 
-def _where(calls: list[CallRow], host: HostActivity, outer: _Outer | None) -> str:
+def _where(what: str, calls: list[CallRow], host: HostActivity, outer: _Outer | None) -> str:
     """What runs op by op: the step, a call, or what the loop does beside a tf.function."""
     if outer is not None:
-        return f"Below {outer.function} the step runs op by op"
+        return f"Below {outer.function} {what[0].lower()}{what[1:]} runs op by op"
     compiled = [
         one
         for one in calls
@@ -298,7 +304,7 @@ def _where(calls: list[CallRow], host: HostActivity, outer: _Outer | None) -> st
         if one.time_ms >= _NAMED_FRAC * host.step_time_ms
     ]
     if host.eager_ops < MANY or not compiled:
-        return "The step runs op by op"
+        return f"{what} runs op by op"
     longest = max(compiled, key=lambda one: one.time_ms)
     return f"Beside the compiled {longest.function} the loop, or a callback, runs op by op"
 

@@ -379,6 +379,9 @@ def _worth(part: PartRow, account: StepAccount) -> float:
     if part.kind == "op" and part.stretches >= MANY_STRETCHES and part.typical_ms >= 0:
         # An op that every step runs often, and that few steps spend time in, was interrupted.
         worth *= min(part.typical_ms / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
+    elif part.kind == "framework" and _is_rare(part) and part.typical_ms >= 0:
+        # So was a hand-over that is long in few steps, in no rhythm: it ranks as in most steps.
+        worth *= min(part.typical_ms / part.time_ms, 1.0)
     if _is_once(part, account):
         worth *= _BESIDE
     # Without steps it is unknown whether the program ran when nothing was recorded.
@@ -388,14 +391,22 @@ def _worth(part: PartRow, account: StepAccount) -> float:
 def _is_interrupted(part: PartRow) -> bool:
     """Whether every step does it, often, and few steps, in no rhythm, spend most of its time.
 
-    So looks what another program takes the processor from: it hits whatever runs just then.
+    So looks what another program takes the processor from: it hits whatever runs just then. Of
+    little Python that only few steps have, in no rhythm, a few samples tell, or one interruption.
     """
+    if part.kind in _CODE and _is_rare(part) and part.step_frac < _SOME_FRAC:
+        return True
     return (
         part.stretches >= MANY_STRETCHES
         and part.steps_frac < _FEW_STEPS_FRAC
         and 0 < part.typical_ms < _FEW_STEPS_FRAC * part.alone_ms
         and not part.every > 1
     )
+
+
+def _is_rare(part: PartRow) -> bool:
+    """Whether most of its time is in few steps, in no rhythm."""
+    return part.every == part.every and not part.every > 1
 
 
 def _severity(part: PartRow, hope: Hope, saving: float, account: StepAccount) -> Severity:
