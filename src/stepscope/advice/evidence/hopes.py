@@ -70,7 +70,7 @@ _APART = Hope(changes.SHRUNK, 0.85, 0.45, 0.6, False)
 # An update has to be made; it ranks by its size, as what it updates does.
 _UPDATE = Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
 # What another thread or process makes is ready where that is quicker.
-_FOR_OTHERS = Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True)
+_FOR_OTHERS = Hope(changes.SOONER, 0.8, 0.8, 0.7, True)
 _DOUBLE = Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.evidence.changes import REMOVED
+from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
@@ -31,6 +32,8 @@ _EXPECTED: Final = 0.75
 # Python gives another thread its turn every 5 ms, and every 0.2 ms while it is sampled.
 _UNRECORDED: Final = 1.5
 _NEARLY_ALL: Final = 0.9
+# A loop that needs the lock for less has little to wait for.
+_LITTLE_FRAC: Final = 0.05
 # Kinds of parts of the step in which the loop's thread needs the lock.
 _NEEDS_LOCK: Final = ("python", "library", "framework", "unrecorded", "region")
 
@@ -58,7 +61,17 @@ def gil_contention(results: Results) -> Iterator[Answer]:
         )
         return
     # What computes without the lock goes on; what the loop does in Python may wait for it.
-    needs = sum(one.time_ms for one in account.parts.records() if one.kind in _NEEDS_LOCK)
+    needs = sum(
+        one.time_ms
+        for one in account.parts.records()
+        if one.kind in _NEEDS_LOCK and not waits_for_others(one)
+    )
+    if needs < _LITTLE_FRAC * step:
+        yield Silence(
+            f"Thread {worst.thread} runs {place} beside the loop, which needs the lock for "
+            f"{needs / step:.1%} of the step."
+        )
+        return
     most = min(worst.busy_frac, 1.0) * needs
     # A sampler lets threads take turns more often than Python does by itself: without it the loop
     # waits longer for each turn, up to all of the time that the others are at work.

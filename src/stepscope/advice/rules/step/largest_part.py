@@ -24,6 +24,7 @@ from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wron
 from stepscope.advice.evidence.replacements import AGAIN, CALLS, PAIRS
 from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
+from stepscope.advice.evidence.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
@@ -224,7 +225,7 @@ def _finding(
         + _made_meanwhile(part, account)
         + _nowhere(part, account)
         + _traced(part, account),
-        place=_place(part),
+        place=makers.place(waited_for(part, account)) or _place(part),
         measured={
             "part_ms": part.time_ms,
             "step_frac": part.step_frac,
@@ -341,7 +342,7 @@ def _nowhere(part: PartRow, account: StepAccount) -> str:
 
 def _made_meanwhile(part: PartRow, account: StepAccount) -> str:
     """What other threads make, where the loop waits for it, or may: a library's call may wait."""
-    other = makers.maker(account)
+    other = None if waits_for_others(part) else makers.maker(account)
     may = part.kind == "library" and other is not None and other.busy_frac >= _BUSY_FRAC
     if not may and part.kind != "input":
         return ""
