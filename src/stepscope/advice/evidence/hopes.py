@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.evidence import changes, part_words
 from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.evidence.op_words import instead_for
+from stepscope.advice.evidence.transforms import awkward_length
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
@@ -61,6 +62,8 @@ HOPES = {
 }
 # Ops that seldom are what a model is for can go for the most part.
 _UNUSUAL = Hope(changes.REPLACED, 0.85, 0.75, 0.7, False)
+# Transforms of another length have to be made, too.
+_SHORTER = Hope(changes.RESIZED, 0.7, 0.7, 0.7, False)
 # Of others it is known what does the same; whether they are worth a change is not.
 _REPLACEABLE = replace(HOPES["op"], change=changes.REPLACED)
 # What a model is made of is reported after what else can be changed.
@@ -94,6 +97,8 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _DOUBLE
     if waits_for_others(part):
         return _FOR_OTHERS
+    if part.kind == "op" and awkward_length(part) is not None:
+        return _SHORTER
     if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
     if part.kind == "op" and is_update(part.name):

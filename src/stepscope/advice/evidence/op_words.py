@@ -34,6 +34,7 @@ from stepscope.advice.evidence.replacements import (
     instead_within,
     is_loop,
 )
+from stepscope.advice.evidence.transforms import instead_of_length
 from stepscope.tables.account.op_families import DOUBLE, ELEMENTWISE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
 
@@ -62,6 +63,8 @@ def instead_for(part: PartRow) -> str:
         return ""
     if (inner := _inner(part)) and (instead := instead_in_loop(inner)):
         return instead
+    if length := instead_of_length(part):
+        return length
     return instead_of_rows(part.op) or instead_within(part.between) or instead_of(part.name)
 
 
