@@ -12,10 +12,12 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
+from stepscope.tables.account.collections_at import collections_at
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.host_activity import (
+    GARBAGE,
     FunctionCalls,
     HostTime,
     SideWork,
@@ -116,6 +118,14 @@ class SideRow(Row):
             help="Per step, whatever else runs.",
             whole_help="In the recording, whatever else runs.",
         ),
+    ]
+    function: Annotated[
+        str, Column("While", kind="name", help="The program's function that it interrupts most.")
+    ]
+    file: Annotated[str, Column("File", kind="name", hidden=True)]
+    line: Annotated[int, Column("Line", kind="number", hidden=True)]
+    function_frac: Annotated[
+        float, Column("While it", unit="%", kind="ratio", hidden=True, help="Share of its time.")
     ]
 
 
@@ -319,8 +329,17 @@ def _side(host: Host, time: HostTime, one: SideWork) -> tuple[Any, ...]:
     where = float(one.step_ps[costs].mean()) if costs.any() else 0.0
     return (
         host.name, one.kind, _few(one.calls), one.count / len(length), float(costs.mean()),
-        _mean_ms(one.step_ps), ms(where), _mean_ms(one.whole_ps),
+        _mean_ms(one.step_ps), ms(where), _mean_ms(one.whole_ps), *_interrupted(host, one.kind),
     )  # fmt: skip
+
+
+def _interrupted(host: Host, kind: str) -> tuple[str, str, int, float]:
+    """Function, file and line that collections of garbage interrupt most, and their share there."""
+    found = collections_at(host) if kind == GARBAGE else None
+    if found is None:
+        return "", "", 0, nan
+    site, share = found
+    return site.function, site.file, site.line, share
 
 
 def _few(calls: tuple[str, ...]) -> str:

@@ -92,15 +92,16 @@ def test_without_a_name_nobody_knows_the_optimizer() -> None:
     )
 
 
-def collecting(length_us: float, every: int) -> Asked:
+def collecting(length_us: float, every: int, *stacks: EventLike) -> Asked:
     """Ten steps of 1 ms; in some of them Python collects garbage."""
     steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(10)]
     found = [
         Event("garbage collection, generation 2", 1000.0 * n + 100, length_us)
         for n in range(every // 2, 10, every)
     ]
-    garbage = plane("/device:CUSTOM:Garbage collection", line("MainThread", *found))
-    return asked(space(host(line("python", *steps)), garbage))
+    garbage = plane("/device:CUSTOM:Garbage collection", line("MainThread", *found, id=7))
+    samples = plane("/device:CUSTOM:Python samples", line("MainThread", *stacks, id=7))
+    return asked(space(host(line("python", *steps, id=7)), garbage, *([samples] if stacks else [])))
 
 
 def test_collections_of_garbage_are_named() -> None:
@@ -111,6 +112,14 @@ def test_collections_of_garbage_are_named() -> None:
     # In two of the eight steps that the recording does not cut.
     assert rare.saving_high_ms == pytest.approx(0.2)
     assert "25% of the steps" in rare.message
+
+
+def test_the_function_that_makes_the_objects_is_told() -> None:
+    stacks = [("$/me/train.py:4 main", 0, 10_000), ("$/me/train.py:9 anchors", 0, 9_000)]
+    found = collecting(500, 1, *stacks).finding("garbage-collection")
+    assert found.place is not None and found.place.function == "anchors"
+    assert "interrupts anchors (/me/train.py:9)" in found.message
+    assert found.actions[0].startswith("Make fewer objects in anchors")
 
 
 def test_short_collections_are_left_in_peace() -> None:
