@@ -12,7 +12,7 @@ from stepscope.advice import RULES
 from stepscope.advice.results import Results
 from stepscope.registry import Rule
 from stepscope.result import Diagnostic, Finding, Ref
-from stepscope.tables.recording.completeness import TRACED_CALLS
+from stepscope.tables.recording.traced_calls import TRACED_CALLS
 from tests.unit.advice.test_largest_part import account, first, op, part, told
 
 

@@ -1402,6 +1402,14 @@ export interface SideRow {
   readonly in_step_ms: readonly (number | null)[];
   /** Whole time (ms). Per step, whatever else runs. */
   readonly whole_ms: readonly (number | null)[];
+  /** While. The program's function that it interrupts most. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. */
+  readonly line: readonly (number | null)[];
+  /** While it (%). Share of its time. */
+  readonly function_frac: readonly (number | null)[];
 }
 
 /** Columns: The updates of one optimizer. */
@@ -3137,6 +3145,8 @@ export interface StepAccount extends ResultBody {
   readonly headline: string;
   readonly step_time_ms: number | null;
   readonly step_error_ms: number | null;
+  readonly tracing_ms: number | null;
+  readonly received_frac: number | null;
   readonly step_count: number;
   readonly is_window: boolean;
   readonly busy_ms: number | null;

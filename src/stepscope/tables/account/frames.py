@@ -325,6 +325,8 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
     """
     if _GENERATED.search(path or file):
         return FRAMEWORK, "torch"
+    if (path or file) == "<string>":  # made by whom calls it, as a dataclass' __init__ is
+        return UNSAID, ""
     installed, standard = _INSTALLED.search(path), _STANDARD.search(path)
     if installed is not None:
         inside = installed.group(1).replace("\\", "/")

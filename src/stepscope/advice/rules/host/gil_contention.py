@@ -22,7 +22,7 @@ from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import RivalRow
+    from stepscope.analysis.step_account import RivalRow, StepAccount
 
 _SOME_FRAC: Final = 0.20
 # Two threads that want one lock have it half of the time each; but a thread that asks for it waits
@@ -60,12 +60,7 @@ def gil_contention(results: Results) -> Iterator[Answer]:
             "was asked for."
         )
         return
-    # What computes without the lock goes on; what the loop does in Python may wait for it.
-    needs = sum(
-        one.time_ms
-        for one in account.parts.records()
-        if one.kind in _NEEDS_LOCK and not waits_for_others(one)
-    )
+    needs = _needs_ms(account)
     if needs < _LITTLE_FRAC * step:
         yield Silence(
             f"Thread {worst.thread} runs {place} beside the loop, which needs the lock for "
@@ -106,6 +101,15 @@ def gil_contention(results: Results) -> Iterator[Answer]:
             ("tensorflow", "jax", "pytorch"),
             "multiprocessing.get_context('spawn').Process(target=monitor, daemon=True).start()",
         ),
+    )
+
+
+def _needs_ms(account: StepAccount) -> float:
+    """What computes without the lock goes on; what the loop does in Python may wait for it."""
+    return sum(
+        one.time_ms
+        for one in account.parts.records()
+        if one.kind in _NEEDS_LOCK and not waits_for_others(one)
     )
 
 

@@ -22,7 +22,7 @@ from stepscope.advice.evidence.hopes import Hope, hope_of, hope_of_kind, is_most
 from stepscope.advice.evidence.input_stage import said_main_ops
 from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wrong_when
 from stepscope.advice.evidence.replacements import AGAIN, CALLS, PAIRS
-from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
+from stepscope.advice.evidence.savings import is_hidden, saving_of, untraced, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.evidence.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
@@ -30,7 +30,7 @@ from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.account.made_of import AT_ONCE, BROADCAST
-from stepscope.tables.recording.completeness import TRACED_CALLS
+from stepscope.tables.recording.traced_calls import TRACED_CALLS
 from stepscope.verdicts.sentences import time_words
 
 if TYPE_CHECKING:
@@ -207,6 +207,7 @@ def _finding(
     if hope.change is changes.NARROWED and not part.on_device:
         at_most = _HALVED_AT_MOST
     saving = saving_of(account, part, hope.change, hope.expected, at_most)
+    saving = untraced(account, part, saving)
     # Without steps it is unknown what of the rest belongs to the part and would go with it.
     most = max(part.time_ms, saving.expected_ms) if account.is_window else step
     found = Finding(
@@ -234,6 +235,7 @@ def _finding(
             "kind": part.kind,
             "data_type": part.data_type,
             "input_frac": 1.0 if part.kind == "input" else part.input_frac,
+            "received_frac": 0.0 if isnan(account.received_frac) else account.received_frac,
             "step_after_ms": step - saving.expected_ms,
         },
         evidence=_evidence(part, words),
