@@ -1,8 +1,7 @@
 """Models that libraries bring: their own Python hands ops over, as that of the program's does.
 
 ``transformers.GPT2Model.forward`` runs below PyTorch's call of a module. What it takes besides its
-ops is no work that could be left out of the loop, whatever decorator of the library's it is
-called through. What it calls in other libraries stays theirs.
+ops cannot be left out of the loop, whatever decorator of the library's it is called through. What it calls in other libraries stays theirs.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from stepscope.tables.account.owners import Owner
 _PRODUCT_FRAC = 0.5
 # Runs of one op in a step from which the program calls it in a loop.
 _MANY = 8
-# Ops that say more than their place, and take longer each, are no small ops of a loop: one call
+# Of ops that say more than their place, those that take longer each make no loop of it: one call
 # over all elements would hardly be quicker.
 _LONG_PS = 500_000_000
 # Where products have more of the time of a place, the model runs there.

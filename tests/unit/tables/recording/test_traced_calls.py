@@ -1,4 +1,4 @@
-"""What recording Python's calls costs the steps, and what is said of it."""
+"""What recording Python's calls costs the steps, and what a reader hears of it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def recorded(calls: int) -> Host:
     )
 
 
-def test_the_cost_of_calls_is_said_with_its_share() -> None:
+def test_the_cost_of_calls_has_its_share_beside_it() -> None:
     """1,000 calls of 0.3 µs are 300 µs of 1 ms."""
     (said,) = traced_calls(recorded(1000))
     assert "that is 0.3 of its 1 ms (30%)" in said.message
 
 
-def test_no_cost_is_said_that_the_step_cannot_hold() -> None:
+def test_no_cost_is_told_that_the_step_cannot_hold() -> None:
     """6,000 calls would take 1.8 ms of a step of 1 ms."""
     (said,) = traced_calls(recorded(6000))
     assert "would be most of its 1 ms" in said.message and "%" not in said.message

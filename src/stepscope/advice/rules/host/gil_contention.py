@@ -68,9 +68,7 @@ def gil_contention(results: Results) -> Iterator[Answer]:
         )
         return
     most = min(worst.busy_frac, 1.0) * needs
-    # A sampler lets threads take turns more often than Python does by itself: without it the loop
-    # waits longer for each turn, up to all of the time that the others are at work.
-    high = most if worst.loop_waits else min(_UNRECORDED * worst.busy_frac, _NEARLY_ALL) * step
+    high = _most_ms(worst, most, step)
     yield Finding(
         rule=RULE.id,
         severity=severity_of(_EXPECTED * most, step),
@@ -102,6 +100,16 @@ def gil_contention(results: Results) -> Iterator[Answer]:
             "multiprocessing.get_context('spawn').Process(target=monitor, daemon=True).start()",
         ),
     )
+
+
+def _most_ms(worst: RivalRow, most_ms: float, step: float) -> float:
+    """A sampler lets threads take turns more often than Python does by itself.
+
+    Without it the loop waits longer for each turn, up to all of the time that others are at work.
+    """
+    if worst.loop_waits:
+        return most_ms
+    return min(_UNRECORDED * worst.busy_frac, _NEARLY_ALL) * step
 
 
 def _needs_ms(account: StepAccount) -> float:
