@@ -1,7 +1,8 @@
 """Models that libraries bring: their own Python hands ops over, as that of the program's does.
 
 ``transformers.GPT2Model.forward`` runs below PyTorch's call of a module. What it takes besides its
-ops cannot be left out of the loop, whatever decorator of the library's it is called through. What it calls in other libraries stays theirs.
+ops cannot be left out of the loop, whatever decorator of the library's it is called through. What
+it calls in other libraries stays theirs.
 """
 
 from __future__ import annotations

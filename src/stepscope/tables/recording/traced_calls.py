@@ -16,7 +16,7 @@ TRACED_CALLS = "traced-calls"
 # What PyTorch's profiler takes for one Python call (with_stack): 0.25 to 0.37 µs, measured with
 # torch 2.13; said from this share of the step on.
 _CALL_PS, _CALLS_FRAC = 300_000, 0.05
-# Calls that do next to nothing take less: of a step that is all calls so much at most.
+# Calls that do next to nothing take less: of a step that is all calls at most this share.
 _MOST_FRAC = 0.8
 
 

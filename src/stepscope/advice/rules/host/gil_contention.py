@@ -68,13 +68,12 @@ def gil_contention(results: Results) -> Iterator[Answer]:
         )
         return
     most = min(worst.busy_frac, 1.0) * needs
-    high = _most_ms(worst, most, step)
     yield Finding(
         rule=RULE.id,
         severity=severity_of(_EXPECTED * most, step),
         saving_ms=_EXPECTED * most,
         saving_low_ms=_LEAST * most,
-        saving_high_ms=max(most, high),
+        saving_high_ms=max(most, _most_ms(worst, most, step)),
         assumption="the loop's Python is as fast as without the other thread",
         confidence=0.8 if worst.loop_waits else 0.6,
         place=Place(function=worst.function, file=worst.file, line=worst.line or 0),
