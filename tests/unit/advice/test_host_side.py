@@ -122,6 +122,12 @@ def test_the_function_that_makes_the_objects_is_told() -> None:
     assert found.actions[0].startswith("Make fewer objects in anchors")
 
 
+def test_a_function_that_takes_longer_than_its_collections_is_a_matter_of_its_own() -> None:
+    stacks = [("$/me/train.py:4 main", 0, 10_000), ("$/me/train.py:9 anchors", 0, 9_000)]
+    found = collecting(200, 1, *stacks).finding("garbage-collection")
+    assert found.saving_high_ms == pytest.approx(0.2)
+
+
 def test_short_collections_are_left_in_peace() -> None:
     assert "1.0% of the step" in collecting(10, every=1).reason("garbage-collection", Silence)
 

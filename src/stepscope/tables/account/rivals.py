@@ -84,6 +84,8 @@ def rivals(host: Host, found: Account) -> list[Rival]:
     own = int(space.lines_of(found.frames.rows[:1])[0])
     first, quarter = _lateness_ms(host, int(start[0]), int(end[-1]))
     seen: dict[tuple[str, str], list[_Seen]] = {}
+    # Threads of a server that do what the loop's thread does count as loops, not as rivals.
+    alike = _root(found.frames)
     for row, line in enumerate(space.lines):
         plane = space.planes[line.plane].name
         if plane != names.PYTHON_SAMPLES_PLANE or row == own or line.name == names.COUNTER_LINE:
@@ -92,7 +94,7 @@ def rivals(host: Host, found: Account) -> list[Rival]:
         if len(rows) == 0:
             continue
         one = _seen(host, linked(host, rows, is_sampled=True), line, start, end)
-        if one is not None:
+        if one is not None and one.root != alike:
             seen.setdefault(one.root, []).append(one)
     listed = [_rival(alike, start, end, first, quarter) for alike in seen.values()]
     return sorted(
@@ -132,14 +134,21 @@ def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen 
     name = calls.names[int(calls.name[at])]
     function = calls.names[int(calls.name[calls.own[at]])].function if calls.own[at] >= 0 else ""
     where = function, name.file, name.line
+    held, computed = _processor_time(host, line.id, start, end)
+    root = _root(calls)
+    makes_input = any(_CALLS_PYTHON.search(one.file) for one in calls.names.values())
+    return _Seen(line.label, root, where, union_spans(begin, until), held, computed, makes_input)
+
+
+def _root(calls: Frames) -> tuple[str, str]:
+    """File and name of the program's function that a thread began in; "" of one without any."""
     # A lambda calls, and is not a function that has its own line.
     is_called = (calls.caller >= 0) & (calls.own[np.maximum(calls.caller, 0)] >= 0)
     outer = np.flatnonzero((calls.own == np.arange(len(calls.rows))) & ~is_called)
+    if len(outer) == 0:
+        return "", ""
     begun = calls.names[int(calls.name[outer[int(calls.length_ps[outer].argmax())]])]
-    held, computed = _processor_time(host, line.id, start, end)
-    root = begun.file, begun.function
-    makes_input = any(_CALLS_PYTHON.search(one.file) for one in calls.names.values())
-    return _Seen(line.label, root, where, union_spans(begin, until), held, computed, makes_input)
+    return begun.file, begun.function
 
 
 def _is_idle(calls: Frames) -> Bool:

@@ -171,3 +171,15 @@ def test_a_thread_that_waits_for_an_answer_is_not_at_work() -> None:
     assert made is not None
     (asks,) = rivals(one, made)
     assert asks.busy_frac == pytest.approx(0.3)
+
+
+def test_a_server_of_equal_threads_has_no_rival_among_them() -> None:
+    """The thread that was taken for the loop's answers as the others do."""
+    stacks = [
+        line(name, ("$serve.py:4 answer", 0, 9000), ("$serve.py:20 look_up", 0, 9000), id=at)
+        for at, name in enumerate(("t-1", "t-2", "t-3"), start=7)
+    ]
+    one = Host("h", decode(space(plane(names.PYTHON_SAMPLES_PLANE, *stacks))))
+    made = account(one)
+    assert made is not None
+    assert rivals(one, made) == []

@@ -49,7 +49,7 @@ def garbage_collection(results: Results) -> Iterator[Answer]:
         # A single collection shows no habit.
         severity="info" if is_once else severity_of(_EXPECTED * spent, step),
         saving_ms=_EXPECTED * spent,
-        saving_high_ms=min(spent + _own_ms(worst, host), step),
+        saving_high_ms=min(spent + _own_ms(worst, host, spent), step),
         confidence=0.4 if is_once else 0.85,
         place=_place(worst),
         message=f"Python collects garbage for {spent:.3g} ms of each {step:.3g} ms step "
@@ -82,12 +82,16 @@ def _is_placed(row: SideRow) -> bool:
     return bool(row.function) and row.function_frac >= _MOSTLY_FRAC
 
 
-def _own_ms(row: SideRow, host: HostActivity) -> float:
-    """What else goes with the objects: the time of the function that makes them."""
+def _own_ms(row: SideRow, host: HostActivity, spent_ms: float) -> float:
+    """What else goes with the objects: the time of the function that makes them.
+
+    One that takes longer than its collections is a matter of its own, which they come with.
+    """
     if not _is_placed(row):
         return 0.0
     named = (row.function, row.file)
-    return sum(one.self_ms for one in host.python.records() if (one.function, one.file) == named)
+    own = sum(one.self_ms for one in host.python.records() if (one.function, one.file) == named)
+    return own if own <= spent_ms else 0.0
 
 
 def _place(row: SideRow) -> Place | None:
