@@ -15,7 +15,7 @@ _HOOK = re.compile(r"(?:\[pl\]\[(?:profile|module)\])?\[(?:LightningModule|Callb
 # Its strategies call what the program has written by the same name.
 _STEP = re.compile(
     r"(?:\[pl\]\[profile\])?\[Strategy\]\w+\."
-    r"((?:training|validation|test|predict)_step|backward)$"
+    r"((?:training|validation|test|predict)_step)$"
 )
 
 

@@ -15,7 +15,6 @@ from tests.unit.tables.account.test_account import host
     ("text", "name"),
     [
         ("[pl][profile][Strategy]SingleDeviceStrategy.training_step", "training_step"),
-        ("[pl][profile][Strategy]SingleDeviceStrategy.backward", "backward"),
         ("[pl][profile][Strategy]SingleDeviceStrategy.batch_to_device", ""),
         ("tokenise", "tokenise"),
         ("[pl][profile][LightningModule]Tagger.on_train_batch_end", "Tagger.on_train_batch_end"),
