@@ -119,6 +119,10 @@ class SideRow(Row):
             whole_help="In the recording, whatever else runs.",
         ),
     ]
+    most_frac: Annotated[
+        float,
+        Column("In one step", unit="%", kind="ratio", hidden=True, help="Share of the longest."),
+    ]
     function: Annotated[
         str, Column("While", kind="name", help="The program's function that it interrupts most.")
     ]
@@ -329,8 +333,14 @@ def _side(host: Host, time: HostTime, one: SideWork) -> tuple[Any, ...]:
     where = float(one.step_ps[costs].mean()) if costs.any() else 0.0
     return (
         host.name, one.kind, _few(one.calls), one.count / len(length), float(costs.mean()),
-        _mean_ms(one.step_ps), ms(where), _mean_ms(one.whole_ps), *_interrupted(host, one.kind),
+        _mean_ms(one.step_ps), ms(where), _mean_ms(one.whole_ps), _most_frac(one.step_ps),
+        *_interrupted(host, one.kind),
     )  # fmt: skip
+
+
+def _most_frac(per_step_ps: Any) -> float:
+    whole = int(per_step_ps.sum())
+    return int(per_step_ps.max()) / whole if whole else nan
 
 
 def _interrupted(host: Host, kind: str) -> tuple[str, str, int, float]:

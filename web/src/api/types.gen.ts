@@ -1402,6 +1402,8 @@ export interface SideRow {
   readonly in_step_ms: readonly (number | null)[];
   /** Whole time (ms). Per step, whatever else runs. */
   readonly whole_ms: readonly (number | null)[];
+  /** In one step (%). Share of the longest. */
+  readonly most_frac: readonly (number | null)[];
   /** While. The program's function that it interrupts most. */
   readonly function: readonly (string | null)[];
   /** File. */

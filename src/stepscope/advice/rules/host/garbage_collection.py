@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _KIND: Final = "garbage collection"
 # The collector still has to run now and then.
 _EXPECTED: Final = 0.8
+# Of fewer steps one that has this share of the time may be chance.
+_FEW: Final = 20
+_NEARLY_ALL: Final = 0.8
 # From this share of its time on a function is named.
 _MOSTLY_FRAC: Final = 0.5
 
@@ -43,6 +46,8 @@ def garbage_collection(results: Results) -> Iterator[Answer]:
         yield Silence(f"Garbage collections take {spent / step:.1%} of the step.")
         return
     is_once = round(worst.per_step * host.step_count) <= 1 < host.step_count
+    # Short ones of young objects come beside the one that takes the time.
+    is_once |= 1 < host.step_count < _FEW and worst.most_frac >= _NEARLY_ALL
     often = "every step" if worst.steps_frac == 1 else f"{worst.steps_frac:.0%} of the steps"
     yield Finding(
         rule=RULE.id,
