@@ -15,6 +15,7 @@ from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.tables.account.collections_at import collections_at
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.steps.after_update import after_update_frac
 from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.host_activity import (
     GARBAGE,
@@ -222,6 +223,8 @@ class HostActivity(Result):
         python: Python functions; empty where no Python was recorded.
         has_product_shapes: Whether PyTorch noted the shapes of what its products multiply.
         growing_rows: What they compute again from pass to pass; None where nothing grows.
+        after_update_frac: Share of marked steps after the last update of PyTorch's optimizer in
+            them; empty where that is unknown.
     """
 
     tool = "host_activity"
@@ -239,6 +242,7 @@ class HostActivity(Result):
     python: Table[PythonRow]
     has_product_shapes: bool
     growing_rows: GrowingProducts | None
+    after_update_frac: float = nan
 
 
 def host_activity(profile: Profile, options: Options = Options()) -> HostActivity:
@@ -280,6 +284,7 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         ),
         has_product_shapes=any(has_products(host) for host, _time in found),
         growing_rows=_growing_rows([host for host, _time in found]),
+        after_update_frac=_mean([after_update_frac(host) for host, _time in found]),
     )
 
 

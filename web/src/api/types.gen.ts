@@ -3183,6 +3183,7 @@ export interface HostActivity extends ResultBody {
   readonly python: TableOf<PythonRow>;
   readonly has_product_shapes: boolean;
   readonly growing_rows: GrowingProducts | null;
+  readonly after_update_frac: number | null;
 }
 
 /** The modules of a PyTorch model as a tree, with their time on host and device. */

@@ -16,6 +16,7 @@ from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence import changes, layers, makers, part_words
+from stepscope.advice.evidence.after_update import NOT_LATER, after_update
 from stepscope.advice.evidence.compiled_words import most_of_it
 from stepscope.advice.evidence.dispatches import dispatched, many
 from stepscope.advice.evidence.hopes import Hope, hope_of, hope_of_kind, is_mostly_runtime
@@ -113,6 +114,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         return
     # Those that are most likely worth a change, and whichever is the largest.
     is_compiled, by_layer = _is_compiled(results), _by_layer(shown, results)
+    later = after_update(results.optional.host_activity)
     ranked = sorted(shown, key=lambda part: -_worth(part, account) * part.time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
     for at, part in enumerate(ranked):
@@ -126,9 +128,13 @@ def largest_part(results: Results) -> Iterator[Answer]:
                 )
                 words = replace(words, title=title)
             stage = _around(part, more) + _stage(part, results)
+            beside = NOT_LATER
             if part.kind == "op" and not part.file:
-                stage, by_layer = stage + by_layer, ""
+                stage, by_layer = stage + by_layer + later.sentence, ""
+                words = replace(words, actions=(*later.actions, *words.actions))
+                beside, later = later, NOT_LATER
             found = _finding(part, account, words, stage, hope_of(part, more, account))
+            found = beside.most_of(found)
             several = _functions(part, account, results, more)
             yield _of_several(found, several, account.step_time_ms) if several else found
 
