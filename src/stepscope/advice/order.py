@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
-from stepscope.result import Finding, Likelihood, Ref, Result, Severity
+from stepscope.result import Finding, Likelihood, Place, Ref, Result, Severity
 from stepscope.tables.account.op_families import DOUBLE
 
 if TYPE_CHECKING:
@@ -289,8 +289,18 @@ def _with_place(one: Finding, part: Finding) -> Finding:
         # steps nothing is an alarm. Both rank as the part.
         measured["worth_ms"] = part.measured["worth_ms"]
     evidence = _both(one.evidence, part.evidence[:1])
-    told = _of_input(one, part) if _is_input(part) else one
+    told = _of_input(one, part) if _is_input(part) else _said_where(one, part.place)
     return replace(told, place=part.place, evidence=evidence, measured=measured)
+
+
+def _said_where(one: Finding, place: Place | None) -> Finding:
+    """A finding that says the line which the account has for it."""
+    if place is None or not (place.file and place.line) or place.function[:1] in ("", "<"):
+        return one
+    at = f"{place.file}:{place.line}"
+    if at in one.message:
+        return one
+    return replace(one, message=f"{one.message} Most of it is below {place.function} ({at}).")
 
 
 def _of_input(one: Finding, part: Finding) -> Finding:
@@ -300,6 +310,10 @@ def _of_input(one: Finding, part: Finding) -> Finding:
     """
     place = part.place
     is_wait = part.measured["kind"] == _INPUT
+    if is_wait and one.rule != _RESTARTED:
+        from stepscope.advice.evidence.received import of_received
+
+        return of_received(one, float(part.measured.get("received_frac") or 0.0))
     if is_wait or place is None or not place.function or one.rule == _RESTARTED:
         return one
     at = f"{place.file}:{place.line}" if place.line else place.file

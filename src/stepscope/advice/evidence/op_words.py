@@ -37,6 +37,7 @@ from stepscope.advice.evidence.replacements import (
     instead_within,
     is_loop,
 )
+from stepscope.advice.evidence.transforms import instead_of_length
 from stepscope.tables.account.made_of import LONG_WINDOW, ON_EACH
 from stepscope.tables.account.op_families import DOUBLE, ELEMENTWISE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
@@ -77,6 +78,8 @@ def instead_for(part: PartRow, account: StepAccount) -> str:
         return ""
     if (inner := _inner(part)) and (instead := instead_in_loop(inner)):
         return instead
+    if length := instead_of_length(part):
+        return length
     return instead_of_rows(part.op) or instead_within(part.between) or instead_of(part.name)
 
 

@@ -34,7 +34,7 @@ from stepscope.advice.evidence.replacements import (
     instead_of_line,
     instead_of_reads,
 )
-from stepscope.advice.evidence.waits_for_others import waits_for_others
+from stepscope.advice.evidence.waits_for_others import waited_for, waits_for_others
 from stepscope.tables.account.made_of import MANY_OPS
 from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
 from stepscope.tables.core.system_calls import is_system_call, is_system_wait
@@ -150,18 +150,26 @@ def _for_others(part: PartRow, account: StepAccount) -> PartWords:
     called = called_from(part) if part.function else ""
     other = max(account.rivals.records(), key=lambda one: one.busy_frac, default=None)
     beside = "What other threads do meanwhile was not recorded."
+    what, first = f"in {call}", tuple[str, ...]()
     if other is not None:
         where = f"{other.file}:{other.line}" if other.line else other.file
-        beside = f"Beside it thread {other.thread} is in {other.function} ({where})."
+        who = f"thread {other.thread} is"
+        if other.count > 1:
+            who = f"{other.count:.0f} threads such as {other.thread} are"
+        beside = f"Beside it {who} in {other.function} ({where}) for {other.busy_frac:.0%} of it."
+        if waited_for(part, account) is not None:
+            what = f"for {other.function} ({where}) on another thread"
+            first = (f"Leave out what {other.function} does, or a part of it, and time the loop.",)
     facts = " ".join(unusual(part))
     message = (
         f"{name}{at(part)}{called} waits in {call} for another thread or process: "
         f"{share(part, account)}. {beside} {facts}"
     ).strip()
     return PartWords(
-        f"Waiting in {call} takes {part.step_frac:.0%} of the step",
+        f"Waiting {what} takes {part.step_frac:.0%} of the step",
         message,
         (
+            *first,
             "Look at what makes what it waits for: more threads or processes of it, larger "
             "portions at once, more of them ahead, or less to do for each.",
             "A server that nobody asks waits, too: that time is free.",

@@ -53,6 +53,10 @@ _COPIES: Final = (
     "Look for what copies: clones, copies of state, changes of type or layout. Copy every n-th "
     "step, or swap references instead."
 )
+_SPARSE: Final = (
+    "Make and coalesce a matrix that does not change once, before the loop, and keep it in the "
+    "layout that products want (to_sparse_csr), for all layers that use it."
+)
 _DISTINCT: Final = "Do it once, before the loop, or keep the indices of the batch with the data."
 _LARGE: Final = (
     "Look at how large what it works on is: broadcasting may make one of all pairs, where a "
@@ -178,6 +182,7 @@ KEEP_NEEDED: Final = (
     "argument; make what it works on smaller."
 )
 _FAMILIES: Final = {
+    _SPARSE: "coalesce to_sparse to_sparse_csr to_dense",
     _SORTED: "Sort sort top_k approx_top_k topk argsort",
     _ONE_HOT: "OneHot one_hot",
     _JOINED: "cat concat concatenate Concat ConcatV2 stack Pack TensorArrayConcat",

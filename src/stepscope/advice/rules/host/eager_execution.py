@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import BATCHED
@@ -104,9 +105,10 @@ def _by_steps(
     message, high = _message(what, host, account, outer, saving) + where, None
     if outer is not None:  # with all else that the call does: it may not be needed
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
+    sure = saving if outer is not None else min(saving, _EXPECTED * _handed_over_ms(account))
     yield Finding(
         rule=RULE.id,
-        severity="info" if is_usual and saving < _USUAL_FRAC * step else severity_of(saving, step),
+        severity="info" if is_usual and sure < _USUAL_FRAC * step else severity_of(sure, step),
         saving_ms=saving,
         saving_high_ms=high,
         confidence=0.7,
@@ -125,6 +127,17 @@ def _by_steps(
         actions=_ACTIONS if outer is None else (outer.action, *_ACTIONS[1:]),
         code=_SERVED if is_served else _CODE,
     )
+
+
+# So much of what is handed over is expected to go.
+_EXPECTED = 0.8
+
+
+def _handed_over_ms(account: StepAccount | None) -> float:
+    """What the account has of it, without a device: what else computes nothing is another part."""
+    if account is None or account.has_device:
+        return inf
+    return sum(part.time_ms for part in account.parts.records() if part.kind in RULE.parts)
 
 
 def _python_ms(host: HostActivity) -> float:
