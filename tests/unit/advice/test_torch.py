@@ -24,7 +24,7 @@ from tests.labelled.torch_loops import (
     TINY,
     UNFUSED,
 )
-from tests.profiles.torch_loop import HALF, TorchLoop, torch_loop
+from tests.profiles.torch_loop import A100, HALF, TorchLoop, torch_loop
 from tests.unit.advice.asking import Asked
 from tests.unit.formats.kineto.layout import profile as traced
 from tests.unit.formats.kineto.layout import x
@@ -217,3 +217,41 @@ def test_few_or_short_elementwise_kernels_are_no_fault() -> None:
     # Kernels this short cost their launches, which other rules count.
     short = replace(UNFUSED, unfused=10, unfused_us=6)
     assert "0.0% of the step" in asked(short).reason("unfused-ops", Silence)
+
+
+def _compiled(folder: Path, launch_us: float) -> Asked:
+    """Five steps of 50 compiled kernels of 60 µs, each after so long a launch."""
+    events, at = [], 100.0
+    for step in range(5):
+        begin = at
+        for number in range(50):
+            one = 1000 * (step + 1) + number
+            events += [
+                x("cpu_op", f"triton_poi_fused_add_{number}", at + launch_us - 2, 1.8),
+                x("cuda_driver", "cuLaunchKernel", at + launch_us - 1.5, 1.0, correlation=one),
+                x("kernel", f"triton_poi_fused_add_{number}", at + launch_us, 60.0, 0, 7,
+                  device=0, stream=7, correlation=one),
+            ]  # fmt: skip
+            at += launch_us + 60.0
+        events += [
+            x("user_annotation", f"ProfilerStep#{step}", begin - 1, at - begin),
+            x("cpu_op", "Torch-Compiled Region: 0/0", begin, at - begin - 2),
+        ]
+    return Asked(traced(folder, events, deviceProperties=[A100]))
+
+
+def test_devices_that_wait_for_recorded_launchers_of_compiled_code_are_no_alarm(
+    tmp_path: Path,
+) -> None:
+    """A compiled step of 7 ms took 12 recorded, and its device idled more than half of that."""
+    found = _compiled(tmp_path, 60.0).finding("idle-device")
+    assert found.measured["idle_frac"] == pytest.approx(0.5, abs=0.02)
+    assert found.severity == "info" and "while it is recorded" in found.message
+    # Of a device that idles two thirds of the step the host is too slow without a recorder, too.
+    found = _compiled(tmp_path, 140.0).finding("idle-device")
+    assert found.severity == "high" and "while it is recorded" not in found.message
+
+
+def test_a_compiled_step_that_waits_for_its_batch_keeps_its_device_idle() -> None:
+    found = asked(TorchLoop(is_compiled=True, load_us=1500)).finding("idle-device")
+    assert found.severity == "high"

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import OVERLAPPED
+from stepscope.advice.evidence.launchers import RECORDED, may_be_the_recorders
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
@@ -28,6 +29,9 @@ _NAMED_FRAC = 0.01
 # What the host does by itself: a part with this share of the idle time is what devices wait for.
 _HOST = ("python", "library", "framework", "eager", "compile", "input", "wait")
 _MOST_FRAC = 0.5
+# What a host does that launches, and that nothing is recorded of between launches.
+_LAUNCHING = ("kernel_launch", "host_compute", "other", "queued")
+_MOSTLY_FRAC = 0.8
 _ADVICE = {
     "input": "Overlap the input pipeline with the step (input_pipeline_analyzer says which stage).",
     "copy": "Copy the next batch while this one computes, from pinned memory.",
@@ -67,9 +71,12 @@ def idle_device(results: Results) -> Iterator[Answer]:
     gap = next(iter(idle.gaps.records()), None)
     begin = None if gap is None else float(gap.start_ms)
     meanwhile = _meanwhile(results, idle.idle_ms)
+    launching = sum(row.idle_ms for row in causes if row.cause in _LAUNCHING)
+    is_recorded = launching >= _MOSTLY_FRAC * idle.idle_ms
+    is_recorded = is_recorded and may_be_the_recorders(results, overview)
     yield Finding(
         rule=RULE.id,
-        severity=severity_of(idle.idle_ms, step),
+        severity="info" if is_recorded else severity_of(idle.idle_ms, step),
         saving_ms=idle.idle_ms,
         confidence=round(0.5 * overview.steps.confidence, 2),
         message=f"Devices are idle for {idle.idle_ms:.3g} ms of each {step:.3g} ms step "
@@ -78,7 +85,8 @@ def idle_device(results: Results) -> Iterator[Answer]:
         + (late if idle.after_wait_ms >= _NAMED_FRAC * step else "")
         + _beside(overview, step)
         + "."
-        + ("" if meanwhile is None else _in_words(meanwhile)),
+        + ("" if meanwhile is None else _in_words(meanwhile))
+        + (RECORDED if is_recorded else ""),
         place=None if meanwhile is None else _place(meanwhile),
         measured={
             "idle_ms": idle.idle_ms,
@@ -152,7 +160,7 @@ RULE = Rule(
     id="idle-device",
     check=idle_device,
     needs=("overview_page", "device_idle"),
-    optional=("step_account",),
+    optional=("step_account", "compiled_regions"),
     evidence=("device",),
     doc=__doc__ or "",
     change=OVERLAPPED,

@@ -23,6 +23,7 @@ from stepscope.advice.evidence.device_time import (
     kernels_per_step,
     launch_calls,
 )
+from stepscope.advice.evidence.launchers import RECORDED, may_be_the_recorders
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
@@ -59,16 +60,16 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
     if cost > SLOW_LAUNCH_US:
         yield Silence(f"A launch takes {cost:.3g} µs: launches, not kernels, are the slow part.")
         return
-    each = kernels_per_step(kernels, overview)
+    each, is_recorded = kernels_per_step(kernels, overview), may_be_the_recorders(results, overview)
     yield Finding(
         rule=RULE.id,
-        severity=severity_of(launching * share, step),
+        severity="info" if is_recorded else severity_of(launching * share, step),
         saving_ms=launching * share,
         saving_high_ms=launching,
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"A step runs about {each:,.0f} kernels per device, {share:.0%} of them shorter "
         f"than {TINY_US:.0f} µs (mean {tiny.mean_us:.3g} µs); the device waits {launching:.3g} ms "
-        f"of each {step:.3g} ms step for their launches.",
+        f"of each {step:.3g} ms step for their launches." + (RECORDED if is_recorded else ""),
         measured={
             "kernels_per_step": each,
             "tiny_frac": share,
@@ -107,7 +108,7 @@ RULE = Rule(
     id="tiny-kernels",
     check=tiny_kernels,
     needs=("overview_page", "kernel_stats"),
-    optional=("device_idle",),
+    optional=("device_idle", "compiled_regions"),
     evidence=("driver",),
     parts=("launch", "framework"),
     doc=__doc__ or "",
