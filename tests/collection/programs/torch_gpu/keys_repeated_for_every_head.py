@@ -16,6 +16,7 @@ LABEL = {
     "rules": ["dominant-op", "device-copies"],
     "words": ["repeat_kv", "aten::repeat_interleave", "aten::expand", "aten::clone", "aten::copy_", "aten::reshape", "GroupedAttention"],
     "part": "develop",
+    "repeats": 2,
 }
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
