@@ -20,6 +20,7 @@ from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Place, Ref
 
 if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.step_account import PartRow
 
@@ -83,7 +84,7 @@ def idle_device(results: Results) -> Iterator[Answer]:
         f"({idle.idle_ms / step:.0%}). "
         + (f"Meanwhile, of the step: {said}" if has_host else "The host was not recorded")
         + (late if idle.after_wait_ms >= _NAMED_FRAC * step else "")
-        + _beside(overview, step)
+        + _beside(overview, idle, step)
         + "."
         + ("" if meanwhile is None else _in_words(meanwhile))
         + (RECORDED if is_recorded else ""),
@@ -145,10 +146,12 @@ def _place(part: PartRow) -> Place:
     )
 
 
-def _beside(overview: OverviewPage, step: float) -> str:
+def _beside(overview: OverviewPage, idle: DeviceIdle, step: float) -> str:
     """What else devices do, apart from compute and from what compute hides."""
     parts = overview.breakdown_ms
     copying = parts["host_to_device"] + parts["output"] + parts["device_to_device"]
+    # What the host does for them while devices idle was said.
+    copying -= next(row.idle_ms for row in idle.causes.records() if row.cause == "copy")
     spent = {"copies": copying, "collectives": parts["collectives"]}
     named = [
         f"{name} take {cost:.3g} ms" for name, cost in spent.items() if cost >= _NAMED_FRAC * step
