@@ -9,6 +9,7 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
+from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.torch_loops import (
     BROKEN,
@@ -255,3 +256,38 @@ def test_devices_that_wait_for_recorded_launchers_of_compiled_code_are_no_alarm(
 def test_a_compiled_step_that_waits_for_its_batch_keeps_its_device_idle() -> None:
     found = asked(TorchLoop(is_compiled=True, load_us=1500)).finding("idle-device")
     assert found.severity == "high"
+
+
+def _of_ops(folder: Path, op: str, takes_us: float) -> Asked:
+    """Five steps of 40 ops that take so long on the host each, and 5 µs on the device."""
+    events, at = [], 100.0
+    for step in range(5):
+        begin = at
+        for number in range(40):
+            one = 1000 * (step + 1) + number
+            events += [
+                x("cpu_op", op, at, takes_us),
+                x("cuda_runtime", "cudaLaunchKernel", at + takes_us - 3, 2.0, correlation=one),
+                x("kernel", "fused", at + takes_us, 5.0, 0, 7, device=0, stream=7, correlation=one),
+            ]
+            at += takes_us + 6.0
+        events.append(x("user_annotation", f"ProfilerStep#{step}", begin - 1, at - begin))
+    return Asked(traced(folder, events, deviceProperties=[A100]))
+
+
+def test_an_op_that_keeps_the_host_is_planned_and_not_launched(tmp_path: Path) -> None:
+    """An H200's cuDNN planned attention for each new length: 3 ms on the host, "tiny kernels"."""
+    asked = _of_ops(tmp_path, "aten::_cudnn_attention_forward", 3000.0)
+    found = asked.finding("largest-part")
+    assert found.title == "aten/_cudnn_attention_forward takes 100% of the step on the host"
+    assert "each new shape" in found.message and found.severity == "high"
+    assert any("enable_cudnn_sdp(False)" in one for one in found.actions)
+    # 40 kernels of 40 µs at most: 1.6 of 120 ms.
+    assert "waits for launches 1.4%" in asked.reason("tiny-kernels", Silence)
+
+
+def test_ops_that_are_only_handed_over_are_launches(tmp_path: Path) -> None:
+    asked = _of_ops(tmp_path, "aten::add", 30.0)
+    assert asked.finding("tiny-kernels").measured["waiting_ms"] > 1.0
+    said = [one.title for one in asked.answers("largest-part") if isinstance(one, Finding)]
+    assert said and not any("on the host" in one for one in said)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.evidence import changes, part_words
 from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.evidence.op_words import instead_for
+from stepscope.advice.evidence.planned_ops import is_planned
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
@@ -71,6 +72,8 @@ _APART = Hope(changes.SHRUNK, 0.85, 0.45, 0.6, False)
 _UPDATE = Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
 # What another thread or process makes is ready where that is quicker.
 _FOR_OTHERS = Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True)
+# What is planned for one shape serves all calls with it.
+_PLANNED = Hope(changes.REPLACED, 0.9, 0.85, 0.7, True)
 _DOUBLE = Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
@@ -92,6 +95,8 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return HOPES["framework"]
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
+    if is_planned(part, account):
+        return _PLANNED
     if waits_for_others(part):
         return _FOR_OTHERS
     if part.kind == "op" and part_words.is_unusual(part):

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 # keep their device busy.
 TINY_US = 10.0
 _MOST_FRAC = 0.5
+# What handing an op to a device takes PyTorch at most, recorded as it is.
+_MOST_US = 40.0
 
 
 def tiny_kernels(results: Results) -> Iterator[Answer]:
@@ -46,7 +48,8 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
     if not step > 0:
         yield NO_STEPS
         return
-    launching = _waiting_ms(overview, idle)
+    each = kernels_per_step(kernels, overview)
+    launching = _waiting_ms(overview, idle, each)
     if launching < NEGLIGIBLE_FRAC * step:
         yield Silence(f"The device waits for launches {launching / step:.1%} of the step.")
         return
@@ -60,7 +63,7 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
     if cost > SLOW_LAUNCH_US:
         yield Silence(f"A launch takes {cost:.3g} µs: launches, not kernels, are the slow part.")
         return
-    each, is_recorded = kernels_per_step(kernels, overview), may_be_the_recorders(results, overview)
+    is_recorded = may_be_the_recorders(results, overview)
     yield Finding(
         rule=RULE.id,
         severity="info" if is_recorded else severity_of(launching * share, step),
@@ -94,13 +97,22 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
     )
 
 
-def _waiting_ms(overview: OverviewPage, idle: DeviceIdle | None) -> float:
-    """Time per step that the device waits for launches, and for the ops that make them."""
+def _waiting_ms(overview: OverviewPage, idle: DeviceIdle | None, kernels: float) -> float:
+    """Time per step that the device waits for launches, and for the ops that make them.
+
+    Args:
+        overview: Of the recording.
+        idle: Why its devices idle.
+        kernels: In a step. An op that takes longer for each than handing it over takes computes on
+            the host, or is a library that looks for the best kernel.
+    """
     if idle is None:
         return float(overview.breakdown_ms["kernel_launch"])
     causes = {row.cause: float(row.idle_ms) for row in idle.causes.records()}
     # PyTorch runs its ops one by one on the host: their time is the price of a launch, too.
     dispatch = causes["host_compute"] if overview.environment.framework == "PyTorch" else 0.0
+    if kernels > 0:
+        dispatch = min(dispatch, kernels * _MOST_US / 1000)
     return causes["kernel_launch"] + dispatch
 
 
