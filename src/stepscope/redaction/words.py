@@ -26,7 +26,7 @@ bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting broken bs b
 btolist buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call
 callable callback callbacks called calls can cancellation candidate cannot cap capture captured
 case cast cat catarray categories category cause cbid cbrt ccl ccp cdf ceil cell celu certain
-chain change changing channel char charged check checker checkify checkpoint checkpointing
+chain change changed changing channel char charged check checker checkify checkpoint checkpointing
 checkpoints child chip cholesky choose chrome chunk cid cijk claims clamp class client clip clk
 clock clocks clone cloned close closed cloud cluster clustering cmem cmn coalesced code codegen
 col coll collapsed collect collected collection collective collectives column combinations come
@@ -155,13 +155,13 @@ truediv trunc trusted try ts tt tuple turing two twodim tx txt type types ucc uc
 ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind uncertain unconnected
 unequal uneven unflatten ungqr unified uniform unique unit units unknown unmap unpickler
 unprivileged unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze unstack until
-unweighted up update updates us usage use user utc utf util utils val validate validation valu
-value values var variable variables variant varlen vdot vec vector vectorize vectorized vendor
-version versions vex vf vgpr view viewer virtual visualization viztracer vjp vld vllm vmap vmem
-void volta voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal wall warm warning
-warp warps was wave weak weight weights were wgmma wgr wgrad what when where while who whole why
-width window windowed winogra winograd wire with within without wmma work worker workers workgroup
-would wr wrap wrapp wrapped wrapper write writer writers writing written xdl xdlops xent xf xinfo
-xla xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard zstd
+unweighted up update updates upsample us usage use user utc utf util utils val validate validation
+valu value values var variable variables variant varlen vdot vec vector vectorize vectorized
+vendor version versions vex vf vgpr view viewer virtual visualization viztracer vjp vld vllm vmap
+vmem void volta voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal wall warm
+warning warp warps was wave weak weight weights were wgmma wgr wgrad what when where while who
+whole why width window windowed winogra winograd wire with within without wmma work worker workers
+workgroup would wr wrap wrapp wrapped wrapper write writer writers writing written xdl xdlops xent
+xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard zstd
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stepscope.advice.evidence.replacements import instead_of_copies
 from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
 from stepscope.result import Finding
@@ -291,3 +292,12 @@ def test_ops_that_are_only_handed_over_are_launches(tmp_path: Path) -> None:
     assert asked.finding("tiny-kernels").measured["waiting_ms"] > 1.0
     said = [one.title for one in asked.answers("largest-part") if isinstance(one, Finding)]
     assert said and not any("on the host" in one for one in said)
+
+
+def test_copies_are_told_by_what_they_are_for() -> None:
+    types = "aten/copy_ 99%; types changed for aten/nll_loss 35%, ToCopyBackward0 34%"
+    assert "Autocast changes types" in instead_of_copies(types)
+    images = "aten/copy_ 99%; made contiguous for aten/group_norm 16%; types changed for aten/to 9%"
+    assert "memory format" in instead_of_copies(images)
+    assert "enable_gqa" in instead_of_copies("aten/copy_ 99%; made contiguous for aten/reshape 98%")
+    assert instead_of_copies("aten/copy_ 99%") == ""

@@ -30,6 +30,7 @@ from stepscope.advice.evidence.replacements import (
     UNTRAINED,
     instead_in_loop,
     instead_of,
+    instead_of_copies,
     instead_of_rows,
     instead_within,
     is_loop,
@@ -62,7 +63,8 @@ def instead_for(part: PartRow) -> str:
         return ""
     if (inner := _inner(part)) and (instead := instead_in_loop(inner)):
         return instead
-    return instead_of_rows(part.op) or instead_within(part.between) or instead_of(part.name)
+    known = instead_of_rows(part.op) or instead_within(part.between)
+    return known or instead_of_copies(part.made_of) or instead_of(part.name)
 
 
 def _inner(part: PartRow) -> str:
