@@ -180,6 +180,7 @@ FACTS = (
         "allocation-stalls",
         title="Memory is allocated within the step",
         needs=("overview_page", "device_idle"),
+        optional=("step_account",),
         symptom_of=("start-up", "memory-fragmentation", "memory-near-limit"),
         parts=("allocation",),
     ),

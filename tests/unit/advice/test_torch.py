@@ -115,7 +115,15 @@ def test_an_allocator_that_asks_the_driver_again_stalls_the_step() -> None:
     found = asked(RETRIED).finding("allocation-stalls")
     assert found.saving_ms == pytest.approx(0.3, rel=0.02)
     assert "cudaFree 1 times" in found.message and "cudaMalloc 1 times" in found.message
+    assert "emptied" not in found.message
     assert "allocations" in asked(TorchLoop()).reason("allocation-stalls", Silence)
+
+
+def test_a_program_that_empties_the_cache_is_told_so() -> None:
+    """Frees outside of any op are nobody's but the program's: torch.cuda.empty_cache()."""
+    found = asked(replace(RETRIED, is_emptied=True)).finding("allocation-stalls")
+    assert "outside of any op: the cache is emptied" in found.message
+    assert "empty_cache() out of the loop" in found.actions[0]
 
 
 def test_collections_that_pytorch_recorded_count_as_such() -> None:
