@@ -122,10 +122,10 @@ read reader readers reading ready real rearranging reason rebatch receive recfun
 record recorded recorder recording recordings records recur recurrent recurs recv red redispatch
 reduce reduction reductions ref reference regex region registers registry regs regular relative
 release relu rem remainder remat rematted remote removed rendezvous repeat replace replayed
-replica replicated repr req requested reraise reserved reshape resolve resource resources resp
-rest restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv
-ro roc rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx roll
-root rope rotary rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs
+replica replicated repr req requested reraise reserved reshape resize resolve resource resources
+resp rest restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn
+rnnv ro roc rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx
+roll root rope rotary rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs
 runtime rwlock same sample sampler samples sampling save saved saving say says sc scalar scalars
 scale scaled scalepackedtensor scan scankernel scanner scatter sched schema scimath scope scr
 scratch script scs sct sctc sctd scudnn sdca sdcz sdk sdpa second seconds section seed segment

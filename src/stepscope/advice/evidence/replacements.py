@@ -261,8 +261,8 @@ _OF_LAYOUTS: Final = re.compile(r"made contiguous for [^;]*")
 _IMAGES: Final = re.compile(r"conv|group_?norm|pool|upsample", re.IGNORECASE)
 _ONE_FORMAT: Final = (
     "Keep one memory format through the network: an op without a kernel for channels_last "
-    "(group_norm) lays its tensors out anew, and the next convolution turns them back. Replace it, "
-    "or leave the network in the format that most of its ops take."
+    "(group_norm) lays its tensors out otherwise, and the next convolution turns them back. "
+    "Replace it, or leave the network in the format that most of its ops take."
 )
 _ONE_STRIDE: Final = (
     "Let the op take the tensor as it is: broadcasting instead of expand and reshape, heads as a "

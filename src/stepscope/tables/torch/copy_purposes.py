@@ -1,7 +1,7 @@
 """What PyTorch's copies on a device are for: the op around them that wanted another type or layout.
 
 ``aten::copy_`` says nothing of that. Within ``aten::_to_copy`` it changes a type, as autocast does
-at the border of each op; within ``aten::contiguous`` or ``aten::clone`` it lays a tensor out anew.
+at the border of each op; within ``aten::contiguous`` or ``aten::clone`` it changes a layout.
 """
 
 from __future__ import annotations
