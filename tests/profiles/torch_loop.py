@@ -45,6 +45,7 @@ class TorchLoop:
         copy_us: Copying the batch to the device, before the products.
         copied: Memory it is copied from, as CUPTI says.
         retries: How often the allocator frees its cache and asks the driver again.
+        is_emptied: It is the program that frees it, and not an op that needs room.
         collection_us: Collecting garbage at the end of the step.
         updates: Parameters that the optimizer updates one by one.
     """
@@ -69,6 +70,7 @@ class TorchLoop:
     copy_us: float = 0.0
     copied: str = "Pageable"
     retries: int = 0
+    is_emptied: bool = False
     collection_us: float = 0.0
     updates: int = 0
 
@@ -155,6 +157,8 @@ def _faults(loop: TorchLoop, number: int, at: float) -> list[dict[str, object]]:
     events = []
     for _ in range(loop.retries):
         half = _RETRY_US / 2
+        if not loop.is_emptied:
+            events.append(x("cpu_op", "aten::empty", at - 0.5, _RETRY_US))
         events += [
             x("cuda_runtime", "cudaFree", at, half - 1, correlation=number),
             x("cuda_runtime", "cudaMalloc", at + half, half - 1, correlation=number + 1),

@@ -129,6 +129,7 @@ FACTS = (
         "launch-bound",
         title="The device waits for launches",
         needs=("overview_page",),
+        optional=("compiled_regions",),
         symptom_of=(
             "start-up",
             "allocation-stalls",
@@ -144,7 +145,7 @@ FACTS = (
         "tiny-kernels",
         title="Kernels shorter than their launch",
         needs=("overview_page", "kernel_stats"),
-        optional=("device_idle",),
+        optional=("device_idle", "compiled_regions"),
         symptom_of=("start-up", "small-batch", "eager-execution"),
         parts=("launch", "framework"),
     ),
@@ -179,6 +180,7 @@ FACTS = (
         "allocation-stalls",
         title="Memory is allocated within the step",
         needs=("overview_page", "device_idle"),
+        optional=("step_account",),
         symptom_of=("start-up", "memory-fragmentation", "memory-near-limit"),
         parts=("allocation",),
     ),
@@ -200,7 +202,7 @@ FACTS = (
         "idle-device",
         title="The device is idle",
         needs=("overview_page", "device_idle"),
-        optional=("step_account",),
+        optional=("step_account", "compiled_regions"),
         symptom_of=(
             "start-up",
             "input-bound",

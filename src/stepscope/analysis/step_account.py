@@ -183,6 +183,7 @@ class OwnerRow(Row):
             whole_help="Of the recording; what interrupts it parts it.",
         ),
     ]
+    on_device: Annotated[bool, Column("On a device", kind="flag", hidden=True)]
 
 
 class RivalRow(Row):
@@ -467,6 +468,7 @@ def _owner_table(
             "time_ms": [ms(one.total_ps) / count for one in found],
             "step_frac": [one.total_ps / count / step_ps if step_ps > 0 else nan for one in found],
             "stretches": [one.stretches / count for one in found],
+            "on_device": [one.on_device for one in found],
         },
     )
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from stepscope.advice.evidence.replacements import instead_of_copies
 from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
+from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.torch_loops import (
     BROKEN,
@@ -24,7 +26,7 @@ from tests.labelled.torch_loops import (
     TINY,
     UNFUSED,
 )
-from tests.profiles.torch_loop import HALF, TorchLoop, torch_loop
+from tests.profiles.torch_loop import A100, HALF, TorchLoop, torch_loop
 from tests.unit.advice.asking import Asked
 from tests.unit.formats.kineto.layout import profile as traced
 from tests.unit.formats.kineto.layout import x
@@ -113,7 +115,15 @@ def test_an_allocator_that_asks_the_driver_again_stalls_the_step() -> None:
     found = asked(RETRIED).finding("allocation-stalls")
     assert found.saving_ms == pytest.approx(0.3, rel=0.02)
     assert "cudaFree 1 times" in found.message and "cudaMalloc 1 times" in found.message
+    assert "emptied" not in found.message
     assert "allocations" in asked(TorchLoop()).reason("allocation-stalls", Silence)
+
+
+def test_a_program_that_empties_the_cache_is_told_so() -> None:
+    """Frees outside of any op are nobody's but the program's: torch.cuda.empty_cache()."""
+    found = asked(replace(RETRIED, is_emptied=True)).finding("allocation-stalls")
+    assert "outside of any op: the cache is emptied" in found.message
+    assert "empty_cache() out of the loop" in found.actions[0]
 
 
 def test_collections_that_pytorch_recorded_count_as_such() -> None:
@@ -217,3 +227,85 @@ def test_few_or_short_elementwise_kernels_are_no_fault() -> None:
     # Kernels this short cost their launches, which other rules count.
     short = replace(UNFUSED, unfused=10, unfused_us=6)
     assert "0.0% of the step" in asked(short).reason("unfused-ops", Silence)
+
+
+def _compiled(folder: Path, launch_us: float) -> Asked:
+    """Five steps of 50 compiled kernels of 60 µs, each after so long a launch."""
+    events, at = [], 100.0
+    for step in range(5):
+        begin = at
+        for number in range(50):
+            one = 1000 * (step + 1) + number
+            events += [
+                x("cpu_op", f"triton_poi_fused_add_{number}", at + launch_us - 2, 1.8),
+                x("cuda_driver", "cuLaunchKernel", at + launch_us - 1.5, 1.0, correlation=one),
+                x("kernel", f"triton_poi_fused_add_{number}", at + launch_us, 60.0, 0, 7,
+                  device=0, stream=7, correlation=one),
+            ]  # fmt: skip
+            at += launch_us + 60.0
+        events += [
+            x("user_annotation", f"ProfilerStep#{step}", begin - 1, at - begin),
+            x("cpu_op", "Torch-Compiled Region: 0/0", begin, at - begin - 2),
+        ]
+    return Asked(traced(folder, events, deviceProperties=[A100]))
+
+
+def test_devices_that_wait_for_recorded_launchers_of_compiled_code_are_no_alarm(
+    tmp_path: Path,
+) -> None:
+    """A compiled step of 7 ms took 12 recorded, and its device idled more than half of that."""
+    found = _compiled(tmp_path, 60.0).finding("idle-device")
+    assert found.measured["idle_frac"] == pytest.approx(0.5, abs=0.02)
+    assert found.severity == "info" and "while it is recorded" in found.message
+    # Of a device that idles two thirds of the step the host is too slow without a recorder, too.
+    found = _compiled(tmp_path, 140.0).finding("idle-device")
+    assert found.severity == "high" and "while it is recorded" not in found.message
+
+
+def test_a_compiled_step_that_waits_for_its_batch_keeps_its_device_idle() -> None:
+    found = asked(TorchLoop(is_compiled=True, load_us=1500)).finding("idle-device")
+    assert found.severity == "high"
+
+
+def _of_ops(folder: Path, op: str, takes_us: float) -> Asked:
+    """Five steps of 40 ops that take so long on the host each, and 5 µs on the device."""
+    events, at = [], 100.0
+    for step in range(5):
+        begin = at
+        for number in range(40):
+            one = 1000 * (step + 1) + number
+            events += [
+                x("cpu_op", op, at, takes_us),
+                x("cuda_runtime", "cudaLaunchKernel", at + takes_us - 3, 2.0, correlation=one),
+                x("kernel", "fused", at + takes_us, 5.0, 0, 7, device=0, stream=7, correlation=one),
+            ]
+            at += takes_us + 6.0
+        events.append(x("user_annotation", f"ProfilerStep#{step}", begin - 1, at - begin))
+    return Asked(traced(folder, events, deviceProperties=[A100]))
+
+
+def test_an_op_that_keeps_the_host_is_planned_and_not_launched(tmp_path: Path) -> None:
+    """An H200's cuDNN planned attention for each new length: 3 ms on the host, "tiny kernels"."""
+    asked = _of_ops(tmp_path, "aten::_cudnn_attention_forward", 3000.0)
+    found = asked.finding("largest-part")
+    assert found.title == "aten/_cudnn_attention_forward takes 100% of the step on the host"
+    assert "each new shape" in found.message and found.severity == "high"
+    assert any("enable_cudnn_sdp(False)" in one for one in found.actions)
+    # 40 kernels of 40 µs at most: 1.6 of 120 ms.
+    assert "waits for launches 1.4%" in asked.reason("tiny-kernels", Silence)
+
+
+def test_ops_that_are_only_handed_over_are_launches(tmp_path: Path) -> None:
+    asked = _of_ops(tmp_path, "aten::add", 30.0)
+    assert asked.finding("tiny-kernels").measured["waiting_ms"] > 1.0
+    said = [one.title for one in asked.answers("largest-part") if isinstance(one, Finding)]
+    assert said and not any("on the host" in one for one in said)
+
+
+def test_copies_are_told_by_what_they_are_for() -> None:
+    types = "aten/copy_ 99%; types changed for aten/nll_loss 35%, ToCopyBackward0 34%"
+    assert "Autocast changes types" in instead_of_copies(types)
+    images = "aten/copy_ 99%; made contiguous for aten/group_norm 16%; types changed for aten/to 9%"
+    assert "memory format" in instead_of_copies(images)
+    assert "enable_gqa" in instead_of_copies("aten/copy_ 99%; made contiguous for aten/reshape 98%")
+    assert instead_of_copies("aten/copy_ 99%") == ""

@@ -1340,6 +1340,8 @@ export interface OwnerRow {
   readonly step_frac: readonly (number | null)[];
   /** Stretches. Of a step; what interrupts it parts it. */
   readonly stretches: readonly (number | null)[];
+  /** On a device. */
+  readonly on_device: readonly (boolean | null)[];
 }
 
 /** Columns: Another thread of the program that runs Python beside the loop. */

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.evidence import changes, part_words
 from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.evidence.op_words import instead_for
+from stepscope.advice.evidence.planned_ops import is_planned
 from stepscope.advice.evidence.transforms import awkward_length
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
@@ -85,6 +86,8 @@ _ON_EACH = Hope(changes.SHRUNK, 0.7, 0.6, 0.7, True)
 # What no gradient goes through is often known; what surrounds it goes as with any layer.
 _CONSTANT = Hope(changes.TRIMMED, 0.85, 0.45, 0.6, False)
 _FOR_OTHERS = Hope(changes.SOONER, 0.8, 0.8, 0.7, True)
+# What is planned for one shape serves all calls with it.
+_PLANNED = Hope(changes.REPLACED, 0.9, 0.85, 0.7, True)
 _DOUBLE = Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
@@ -110,6 +113,8 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _READING
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
+    if is_planned(part, account):
+        return _PLANNED
     if waits_for_others(part):
         return _FOR_OTHERS
     if part.kind == "op" and awkward_length(part) is not None:

@@ -33,6 +33,7 @@ from stepscope.advice.evidence.replacements import (
     instead_in_loop,
     instead_of,
     instead_of_columns,
+    instead_of_copies,
     instead_of_rows,
     instead_within,
     is_loop,
@@ -80,7 +81,8 @@ def instead_for(part: PartRow, account: StepAccount) -> str:
         return instead
     if length := instead_of_length(part):
         return length
-    return instead_of_rows(part.op) or instead_within(part.between) or instead_of(part.name)
+    known = instead_of_rows(part.op) or instead_within(part.between)
+    return known or instead_of_copies(part.made_of) or instead_of(part.name)
 
 
 def _inner(part: PartRow) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence import planned_ops
 from stepscope.advice.evidence.compiled_words import (
     SMALLER,
     SPLIT,
@@ -364,6 +365,13 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = F
                 "Hand over NumPy arrays of the type that the model computes in: lists and other "
                 "types are converted number by number.",
             ),
+            part.first,
+        )
+    if planned_ops.is_planned(part, account):
+        return PartWords(
+            f"{part.first} takes {part.step_frac:.0%} of the step on the host",
+            message + planned_ops.why(part),
+            planned_ops.actions_for(part),
             part.first,
         )
     if reads := instead_of_reads(part.made_of):

@@ -53,7 +53,7 @@ _COPIES: Final = (
     "Look for what copies: clones, copies of state, changes of type or layout. Copy every n-th "
     "step, or swap references instead."
 )
-_SPARSE: Final = (
+_COALESCED: Final = (
     "Make and coalesce a matrix that does not change once, before the loop, and keep it in the "
     "layout that products want (to_sparse_csr), for all layers that use it."
 )
@@ -182,7 +182,7 @@ KEEP_NEEDED: Final = (
     "argument; make what it works on smaller."
 )
 _FAMILIES: Final = {
-    _SPARSE: "coalesce to_sparse to_sparse_csr to_dense",
+    _COALESCED: "coalesce to_sparse to_sparse_csr to_dense",
     _SORTED: "Sort sort top_k approx_top_k topk argsort",
     _ONE_HOT: "OneHot one_hot",
     _JOINED: "cat concat concatenate Concat ConcatV2 stack Pack TensorArrayConcat",
@@ -301,3 +301,31 @@ def instead_of_reads(made_of: str) -> str:
     shares = [share.rstrip("%") for name, _, share in listed if _READ.search(name)]
     much = sum(int(share) for share in shares if share.isdigit())
     return _ALL_AT_ONCE if much >= _MANY_READS else ""
+
+
+# What the account says of PyTorch's copies, and ops that have no kernel for some layout of images.
+_OF_TYPES: Final = re.compile(r"types changed for [^;]*")
+_OF_LAYOUTS: Final = re.compile(r"made contiguous for [^;]*")
+_IMAGES: Final = re.compile(r"conv|group_?norm|pool|upsample", re.IGNORECASE)
+_ONE_FORMAT: Final = (
+    "Keep one memory format through the network: an op without a kernel for channels_last "
+    "(group_norm) lays its tensors out otherwise, and the next convolution turns them back. "
+    "Replace it, or leave the network in the format that most of its ops take."
+)
+_ONE_STRIDE: Final = (
+    "Let the op take the tensor as it is: broadcasting instead of expand and reshape, heads as a "
+    "dimension of their own instead of copies of keys (enable_gqa), a view instead of a transpose."
+)
+_ONE_TYPE: Final = (
+    "Autocast changes types at the border of each op: cast the weights once (model.bfloat16()), "
+    "keep norms and the loss in the type that the ops around them use, or compile the step, which "
+    "fuses casts with what reads them."
+)
+
+
+def instead_of_copies(made_of: str) -> str:
+    """What to do about PyTorch's copies, by what they are for; "" unknown."""
+    types, layouts = _OF_TYPES.search(made_of), _OF_LAYOUTS.search(made_of)
+    if layouts is not None and (types is None or layouts.start() < types.start()):
+        return _ONE_FORMAT if _IMAGES.search(layouts[0]) else _ONE_STRIDE
+    return "" if types is None else _ONE_TYPE

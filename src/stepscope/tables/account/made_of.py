@@ -17,6 +17,8 @@ from stepscope.tables.account.paddings import padding_of
 from stepscope.tables.account.parts import Part
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.replicated import computes_the_same
+from stepscope.tables.steps import attribution
+from stepscope.tables.torch.copy_purposes import copy_purposes, is_copy
 
 #: What the account says of a part of which one run has most.
 AT_ONCE: Final = "in one run"
@@ -38,7 +40,9 @@ def made_of(one: Part, host: Host | None = None) -> str:
     if one.kind == "layer":
         return _ops_of_layer(one)
     said = _listed(total, one, 3)
-    rest = "" if host is None else _at_once(host, one) + _window(host, one) + _devices(host, one)
+    if host is None:
+        return said + _layer_of(one, said) + pairs
+    rest = _at_once(host, one) + _window(host, one) + _devices(host, one) + _purposes(host, one)
     return said + _layer_of(one, said) + rest + pairs
 
 
@@ -59,6 +63,27 @@ LONG_WINDOW: Final = "; its window is "
 def _window(host: Host, one: Part) -> str:
     length = long_window(host, one.first.event) if one.kind == "op" else 0
     return f"{LONG_WINDOW}{length:,} long" if length else ""
+
+
+def _purposes(host: Host, one: Part) -> str:
+    """What PyTorch's copies on a device are for; "" where it is none of them, or few of all."""
+    if one.kind != "op" or not one.first.on_device or not is_copy(one.first.name):
+        return ""
+    found, steps = copy_purposes(host), attribution.steps(host)
+    whole = sum(found.values())
+    kept = 1.0 if steps is None else float(steps.kept.mean())
+    if not one.total_ps >= _MOST_COPIES_FRAC * kept * whole > 0:
+        return ""
+    told: dict[str, list[str]] = {}
+    for (what, op), time in sorted(found.items(), key=lambda item: -item[1])[:_PURPOSES]:
+        if time >= _PURPOSE_FRAC * whole:
+            told.setdefault(what, []).append(f"{op} {time / whole:.0%}")
+    return "".join(f"; {what} {', '.join(listed)}" for what, listed in told.items())
+
+
+# Shares of all copies of a recording say nothing of a part with fewer than this share of them.
+_MOST_COPIES_FRAC = 0.7
+_PURPOSES, _PURPOSE_FRAC = 4, 0.05
 
 
 def _layer_of(one: Part, said: str) -> str:

@@ -37,6 +37,7 @@ from stepscope.tables.steps.found import Markers
 from stepscope.tables.steps.intervals import Intervals, step_intervals
 from stepscope.tables.steps.markers import pauses, step_markers
 from stepscope.tables.steps.recorder_work import recorder_spans
+from stepscope.tables.steps.staged_copies import staged_copies
 
 # The parts of a step, in the order every surface stacks them, and the work each is made of.
 PARTS: dict[str, tuple[Work, ...]] = {
@@ -267,6 +268,9 @@ def host_work(host: Host) -> tuple[I64, U8]:
         idle = allocating_names(host) | waiting_names(host)
         launches = calls[~idle[metadata[calls]]] if len(calls) else calls
         _say(found, launches, Work.LAUNCH, host, reach)
+        staged, way = staged_copies(host, launches)
+        own = reach[space.lines_of(staged)] == _ALL_WORK
+        found[staged[own]] = way[own]
     _say(found, stats.rows(names.INPUT_STAGE_NAME), Work.INPUT_WAIT, host, reach)
     timed = timed_events(host)
     if not timed.all():

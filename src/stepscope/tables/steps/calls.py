@@ -149,6 +149,26 @@ def eager_ops(host: Host) -> list[Calls]:
     return _by_name(host, rows, "op", line) + fetches(host)
 
 
+# Ops that make tensors, fill them and move a model: of the program's begin, where it has its loop
+# behind them. Those of a model's layers are none of them.
+_MAKES = re.compile(
+    r"^aten(?:/|::)(?:empty\w*|zeros\w*|ones\w*|full\w*|rand\w*|normal\w*|uniform_|random_|fill_|"
+    r"zero_|eye|arange|linspace|to|detach|clone|_has_compatible_shallow_copy_type|"
+    r"erfinv_|clamp_|mul_|add_|qr|sign|diag|triu|tril|copy_)(?::\w+)?$"
+)
+
+
+def without_making(calls: list[Calls], before_ps: int) -> list[Calls]:
+    """The calls less those that made the model, before its loop began."""
+    kept = []
+    for one in calls:
+        begins = int(np.searchsorted(one.start_ps, before_ps)) if _MAKES.match(one.name) else 0
+        if begins < len(one):
+            start, end = one.start_ps[begins:], one.end_ps[begins:]
+            kept.append(replace(one, start_ps=start, end_ps=end, time_ps=int((end - start).sum())))
+    return kept
+
+
 def ranges(host: Host) -> Iterator[list[Calls]]:
     """Ranges of the thread on which most of their time is, the outermost first, then those within.
 

@@ -88,7 +88,11 @@ def is_step_name(name: str) -> bool:
 
 
 def find_cycle(
-    calls: Sequence[Calls], *, fewest: int = 3, several: float = _SEVERAL
+    calls: Sequence[Calls],
+    *,
+    fewest: int = 3,
+    several: float = _SEVERAL,
+    anchors: Sequence[Calls] | None = None,
 ) -> Cycle | None:
     """The rounds that most of the calls share; None where nothing recurs.
 
@@ -96,6 +100,7 @@ def find_cycle(
         calls: What may recur, of one thread or device.
         fewest: Calls of one name that make a loop.
         several: Weight of what recurs several times a round.
+        anchors: The only ones of them that may tell the round; None for any.
     """
     chosen = sorted(calls, key=lambda one: (-one.weight, -one.time_ps, one.name))[:_MOST_NAMES]
     chosen = [one for one in chosen if len(one)]
@@ -113,6 +118,8 @@ def find_cycle(
     for place, anchor in enumerate(chosen):
         # Single ops tell the round only where no function of the program does.
         if len(anchor) < fewest or anchor.weight < heaviest:
+            continue
+        if anchors is not None and not any(anchor is one for one in anchors):
             continue
         score = 0.0
         for share, other in zip(shares, chosen, strict=True):

@@ -7,6 +7,7 @@ What the others say decides how sure the answer is, not what it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -60,9 +61,33 @@ def rounds_of_ops(host: Host) -> Markers | None:
     """An eager loop: fetches, optimizers and ops that recur together."""
     found = lists.eager_ops(host)
     cycle = find_cycle(found, several=1.0)
+    if cycle is not None and cycle.explained < _WHOLE:
+        # A recording from a program's begin on holds how its model was made.
+        found = lists.without_making(found, int(cycle.start_ps[0]))
+        cycle = find_cycle(found, several=1.0)
+    if cycle is not None:
+        cycle = _around_layers(cycle, found) or cycle
     if cycle is None or cycle.explained < _WHOLE:
         return None
     return _markers(host, cycle, found)
+
+
+# Ops that a model has once, before its layers or behind them, and that no epoch or log has.
+_ENDS = re.compile(
+    r"^aten(?:/|::)(?:embedding|argmax|multinomial|cross_entropy\w*|nll_loss\w*)(?::|$)"
+)
+
+
+def _around_layers(cycle: Cycle, found: Sequence[Calls]) -> Cycle | None:
+    """The calls of a model, where the rounds are its layers: each has so many between its ends."""
+    ends = []
+    for one in found:
+        if _ENDS.match(one.name) and _FEWEST <= len(one) < len(cycle):
+            between = np.diff(np.searchsorted(cycle.anchor.start_ps, one.start_ps))
+            if between.min() == between.max() >= 2:
+                ends.append(one)
+    outer = find_cycle(found, several=1.0, anchors=ends)
+    return outer if outer is not None and outer.explained >= cycle.explained else None
 
 
 def rounds_of_kernels(host: Host) -> Markers | None:

@@ -109,7 +109,7 @@ def ops_around(host: Host, thread: int, times_ps: I64) -> I64:
 
 def _ops_of_thread(host: Host, thread: int) -> I64:
     """Event rows of PyTorch's ops on a thread, ascending."""
-    ops = _ops(host)
+    ops = op_rows(host)
     lines = [one for one in host.space.lines if one.id == thread]
     spans = [np.searchsorted(ops, (one.begin, one.end)).tolist() for one in lines]
     found = [ops[begin:end] for begin, end in spans if end > begin]
@@ -117,7 +117,7 @@ def _ops_of_thread(host: Host, thread: int) -> I64:
 
 
 @derived
-def _ops(host: Host) -> I64:
+def op_rows(host: Host) -> I64:
     """Event rows of PyTorch's ops, ascending."""
     is_op = (host_names(host).op >= 0) & ~entries_named(host, names.MEMORY_EVENTS.__contains__)
     return timed_rows(host, is_op)

@@ -16,6 +16,9 @@ LABEL = {
     "rules": ["dominant-op", "device-copies"],
     "words": ["repeat_kv", "aten::repeat_interleave", "aten::expand", "aten::clone", "aten::copy_", "aten::reshape", "GroupedAttention"],
     "part": "develop",
+    "repeats": 2,
+    # In the recording cuDNN plans its attention for each new length; the timed runs have its plans.
+    "unsteady": True,
 }
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

@@ -33,6 +33,31 @@ def test_layers_of_a_model_called_once_or_twice_are_no_steps() -> None:
     assert found(2).is_window
 
 
+def test_a_model_is_called_where_its_embedding_is_whatever_else_are_its_layers() -> None:
+    """Of a decoder only two ops are not in each layer: 40 layers were 40 steps of an H200's."""
+    layer = (
+        *("rms_norm", "linear", "view", "unbind", "select", "slice", "copy_", "expand", "reshape"),
+        *("scaled_dot_product_attention", "chunk", "silu", "mul", "add"),
+    )
+    events = []
+    for call in range(5):
+        ops = ("embedding", *layer * 4, "argmax")
+        events += [Event(f"aten/{op}:{op}", 900.0 * call + 10 * i, 9) for i, op in enumerate(ops)]
+    markers = step_markers(Host("h", decode(space(host(line("python", *events))))))
+    assert markers is not None
+    assert len(markers) == 5
+
+
+def test_what_made_the_model_hides_no_loop_behind_it() -> None:
+    """A recording of a whole program: its weights' first values took longer than its steps."""
+    ops = ("empty", "randn") * 9
+    made = [Event(f"aten/{op}:{op}", 100.0 * at, 90) for at, op in enumerate(ops)]
+    loop = [one for call in range(5) for one in forward(3000.0 + 300 * call)]
+    markers = step_markers(Host("h", decode(space(host(line("python", *made, *loop))))))
+    assert markers is not None
+    assert len(markers) == 5 and not markers.is_window
+
+
 def test_layers_that_initialise_a_model_are_no_rounds_of_its_training() -> None:
     """Six blocks are initialised op by op, then a compiled function runs twelve times."""
     events = []

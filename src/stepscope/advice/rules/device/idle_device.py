@@ -13,12 +13,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import OVERLAPPED
+from stepscope.advice.evidence.host_ops import ComputedOnHost, host_ops
+from stepscope.advice.evidence.launchers import RECORDED, may_be_the_recorders
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Place, Ref
 
 if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import CauseRow, DeviceIdle
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.step_account import PartRow
 
@@ -28,6 +31,9 @@ _NAMED_FRAC = 0.01
 # What the host does by itself: a part with this share of the idle time is what devices wait for.
 _HOST = ("python", "library", "framework", "eager", "compile", "input", "wait")
 _MOST_FRAC = 0.5
+# What a host does that launches, and that nothing is recorded of between launches.
+_LAUNCHING = ("kernel_launch", "host_compute", "other", "queued")
+_MOSTLY_FRAC = 0.8
 _ADVICE = {
     "input": "Overlap the input pipeline with the step (input_pipeline_analyzer says which stage).",
     "copy": "Copy the next batch while this one computes, from pinned memory.",
@@ -46,6 +52,10 @@ _ADVICE = {
     "([tensorflow: python_tracer_level=1 | jax: python_tracer_level=1 | pytorch: with_stack=True]) "
     "or move it out of the loop.",
 }
+_ON_DEVICE = (
+    "Compute on the device what the host computes for it: make its tensors there (device=…), or "
+    "once, before the loop."
+)
 _RECORD = "Record the host, too: what launches work shows why the device waits."
 
 
@@ -64,39 +74,53 @@ def idle_device(results: Results) -> Iterator[Answer]:
     late = f" ({idle.after_wait_ms:.3g} ms of it after the host waited for the device)"
     said = ", ".join(f"{row.label.lower()} {row.idle_ms / step:.0%}" for row in causes)
     has_host = "host" in overview.recorded
-    gap = next(iter(idle.gaps.records()), None)
-    begin = None if gap is None else float(gap.start_ms)
     meanwhile = _meanwhile(results, idle.idle_ms)
+    own = host_ops(results.optional.step_account) if meanwhile is None else None
+    own = own if own is not None and own.time_ms >= SOME_FRAC * idle.idle_ms else None
+    launching = sum(row.idle_ms for row in causes if row.cause in _LAUNCHING)
+    is_recorded = launching >= _MOSTLY_FRAC * idle.idle_ms
+    is_recorded = is_recorded and may_be_the_recorders(results, overview)
     yield Finding(
         rule=RULE.id,
-        severity=severity_of(idle.idle_ms, step),
+        severity="info" if is_recorded else severity_of(idle.idle_ms, step),
         saving_ms=idle.idle_ms,
         confidence=round(0.5 * overview.steps.confidence, 2),
         message=f"Devices are idle for {idle.idle_ms:.3g} ms of each {step:.3g} ms step "
         f"({idle.idle_ms / step:.0%}). "
         + (f"Meanwhile, of the step: {said}" if has_host else "The host was not recorded")
         + (late if idle.after_wait_ms >= _NAMED_FRAC * step else "")
-        + _beside(overview, step)
+        + _beside(overview, idle, step)
         + "."
-        + ("" if meanwhile is None else _in_words(meanwhile)),
-        place=None if meanwhile is None else _place(meanwhile),
+        + ("" if meanwhile is None else _in_words(meanwhile))
+        + ("" if own is None else own.said())
+        + (RECORDED if is_recorded else ""),
+        place=_place(meanwhile, own),
         measured={
             "idle_ms": idle.idle_ms,
             "idle_frac": idle.idle_frac,
             "after_wait_ms": idle.after_wait_ms,
             **{f"{row.cause}_ms": row.idle_ms for row in causes},
         },
-        evidence=(
-            Ref("device_idle", "causes", rows=tuple(row.label for row in causes)),
-            Ref(
-                "trace_viewer",
-                "the longest gap",
-                rows=() if gap is None else (gap.device,),
-                from_ms=begin,
-                to_ms=None if gap is None or begin is None else begin + gap.duration_us / 1000,
-            ),
+        evidence=_evidence(idle, causes),
+        actions=(
+            *((_ON_DEVICE,) if own is not None else ()),
+            *(tuple(_ADVICE[row.cause] for row in causes[:3]) if has_host else (_RECORD,)),
         ),
-        actions=tuple(_ADVICE[row.cause] for row in causes[:3]) if has_host else (_RECORD,),
+    )
+
+
+def _evidence(idle: DeviceIdle, causes: list[CauseRow]) -> tuple[Ref, ...]:
+    gap = next(iter(idle.gaps.records()), None)
+    begin = None if gap is None else float(gap.start_ms)
+    return (
+        Ref("device_idle", "causes", rows=tuple(row.label for row in causes)),
+        Ref(
+            "trace_viewer",
+            "the longest gap",
+            rows=() if gap is None else (gap.device,),
+            from_ms=begin,
+            to_ms=None if gap is None or begin is None else begin + gap.duration_us / 1000,
+        ),
     )
 
 
@@ -125,7 +149,9 @@ def _in_words(part: PartRow) -> str:
     return f" Most of it is {what}{at}, {part.time_ms:.3g} ms."
 
 
-def _place(part: PartRow) -> Place:
+def _place(part: PartRow | None, own: ComputedOnHost | None) -> Place | None:
+    if part is None:
+        return None if own is None else own.place
     is_op = part.kind == "op"
     return Place(
         function=part.function,
@@ -137,10 +163,12 @@ def _place(part: PartRow) -> Place:
     )
 
 
-def _beside(overview: OverviewPage, step: float) -> str:
+def _beside(overview: OverviewPage, idle: DeviceIdle, step: float) -> str:
     """What else devices do, apart from compute and from what compute hides."""
     parts = overview.breakdown_ms
     copying = parts["host_to_device"] + parts["output"] + parts["device_to_device"]
+    # What the host does for them while devices idle was said.
+    copying -= next(row.idle_ms for row in idle.causes.records() if row.cause == "copy")
     spent = {"copies": copying, "collectives": parts["collectives"]}
     named = [
         f"{name} take {cost:.3g} ms" for name, cost in spent.items() if cost >= _NAMED_FRAC * step
@@ -152,7 +180,7 @@ RULE = Rule(
     id="idle-device",
     check=idle_device,
     needs=("overview_page", "device_idle"),
-    optional=("step_account",),
+    optional=("step_account", "compiled_regions"),
     evidence=("device",),
     doc=__doc__ or "",
     change=OVERLAPPED,

@@ -23,6 +23,7 @@ from stepscope.advice.evidence.device_time import (
     kernels_per_step,
     launch_calls,
 )
+from stepscope.advice.evidence.launchers import RECORDED, may_be_the_recorders
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 # keep their device busy.
 TINY_US = 10.0
 _MOST_FRAC = 0.5
+# What handing an op to a device takes PyTorch at most, recorded as it is.
+_MOST_US = 40.0
 
 
 def tiny_kernels(results: Results) -> Iterator[Answer]:
@@ -45,7 +48,8 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
     if not step > 0:
         yield NO_STEPS
         return
-    launching = _waiting_ms(overview, idle)
+    each = kernels_per_step(kernels, overview)
+    launching = _waiting_ms(overview, idle, each)
     if launching < NEGLIGIBLE_FRAC * step:
         yield Silence(f"The device waits for launches {launching / step:.1%} of the step.")
         return
@@ -59,16 +63,16 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
     if cost > SLOW_LAUNCH_US:
         yield Silence(f"A launch takes {cost:.3g} µs: launches, not kernels, are the slow part.")
         return
-    each = kernels_per_step(kernels, overview)
+    is_recorded = may_be_the_recorders(results, overview)
     yield Finding(
         rule=RULE.id,
-        severity=severity_of(launching * share, step),
+        severity="info" if is_recorded else severity_of(launching * share, step),
         saving_ms=launching * share,
         saving_high_ms=launching,
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"A step runs about {each:,.0f} kernels per device, {share:.0%} of them shorter "
         f"than {TINY_US:.0f} µs (mean {tiny.mean_us:.3g} µs); the device waits {launching:.3g} ms "
-        f"of each {step:.3g} ms step for their launches.",
+        f"of each {step:.3g} ms step for their launches." + (RECORDED if is_recorded else ""),
         measured={
             "kernels_per_step": each,
             "tiny_frac": share,
@@ -93,13 +97,22 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
     )
 
 
-def _waiting_ms(overview: OverviewPage, idle: DeviceIdle | None) -> float:
-    """Time per step that the device waits for launches, and for the ops that make them."""
+def _waiting_ms(overview: OverviewPage, idle: DeviceIdle | None, kernels: float) -> float:
+    """Time per step that the device waits for launches, and for the ops that make them.
+
+    Args:
+        overview: Of the recording.
+        idle: Why its devices idle.
+        kernels: In a step. An op that takes longer for each than handing it over takes computes on
+            the host, or is a library that looks for the best kernel.
+    """
     if idle is None:
         return float(overview.breakdown_ms["kernel_launch"])
     causes = {row.cause: float(row.idle_ms) for row in idle.causes.records()}
     # PyTorch runs its ops one by one on the host: their time is the price of a launch, too.
     dispatch = causes["host_compute"] if overview.environment.framework == "PyTorch" else 0.0
+    if kernels > 0:
+        dispatch = min(dispatch, kernels * _MOST_US / 1000)
     return causes["kernel_launch"] + dispatch
 
 
@@ -107,7 +120,7 @@ RULE = Rule(
     id="tiny-kernels",
     check=tiny_kernels,
     needs=("overview_page", "kernel_stats"),
-    optional=("device_idle",),
+    optional=("device_idle", "compiled_regions"),
     evidence=("driver",),
     parts=("launch", "framework"),
     doc=__doc__ or "",

@@ -10,14 +10,25 @@ When it is wrong: the recording covers the first steps, in which every allocator
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import ONCE
+from stepscope.advice.evidence.lines import place_of
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import StepAccount
+
+# An allocator frees within the op that needs room; a program that empties its cache, outside.
+_FREES = re.compile(r"Free|Release|Unmap")
+_MOST_FRAC = 0.5
+_OUTSIDE = ". Most of it is memory given back outside of any op: the cache is emptied."
+_EMPTIED = "Leave torch.cuda.empty_cache() out of the loop: what it gives back is asked for again."
 # Calls in this share of the steps are a habit, not the growing of an allocator.
 _HABIT_FRAC = 0.5
 
@@ -38,6 +49,9 @@ def allocation_stalls(results: Results) -> Iterator[Answer]:
     often = calls[0].spread_frac if calls else 1.0
     # In few steps it may be an allocator that grows, which ends by itself.
     expected = stalled if often >= _HABIT_FRAC else stalled * often
+    place, line = place_of(results.optional.step_account, "allocation")
+    is_torch = overview.environment.framework == "PyTorch"
+    is_emptied = is_torch and _is_emptied(results.optional.step_account)
     rare = "" if often >= _HABIT_FRAC else f", nearly all in {often:.0%} of the steps"
     yield Finding(
         rule=RULE.id,
@@ -46,7 +60,10 @@ def allocation_stalls(results: Results) -> Iterator[Answer]:
         saving_high_ms=stalled,
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"Devices idle {stalled:.3g} ms of each {step:.3g} ms step while the host "
-        f"allocates device memory from the driver or returns it (per step: {said}{rare}).",
+        f"allocates device memory from the driver or returns it (per step: {said}{rare})"
+        + (f"; most below {line}" if line else "")
+        + (_OUTSIDE if is_emptied else "."),
+        place=place,
         measured={
             "allocation_ms": stalled,
             "calls_per_step": sum(row.per_step for row in calls),
@@ -58,6 +75,7 @@ def allocation_stalls(results: Results) -> Iterator[Answer]:
             Ref("memory_profile"),
         ),
         actions=(
+            *((_EMPTIED,) if is_emptied else ()),
             "Use less memory at the peak: a smaller batch, recomputed activations, 16 bits. An "
             "allocator that is not full does not return memory.",
             "Keep shapes to a few sizes, so that freed blocks fit the next request.",
@@ -72,10 +90,20 @@ def allocation_stalls(results: Results) -> Iterator[Answer]:
     )
 
 
+def _is_emptied(account: StepAccount | None) -> bool:
+    """Whether most of the time is the program's own: an allocator in need frees within an op."""
+    listed = [] if account is None else list(account.owners.records())
+    own = [one for one in listed if one.kind == "allocation"]
+    freed = [one for one in own if _FREES.search(one.name) and not one.between.startswith("within")]
+    whole = sum(one.time_ms for one in own)
+    return whole > 0 and sum(one.time_ms for one in freed) >= _MOST_FRAC * whole
+
+
 RULE = Rule(
     id="allocation-stalls",
     check=allocation_stalls,
     needs=("overview_page", "device_idle"),
+    optional=("step_account",),
     evidence=("driver",),
     parts=("allocation",),
     doc=__doc__ or "",

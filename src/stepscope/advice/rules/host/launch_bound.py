@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.advice.evidence.changes import BATCHED
+from stepscope.advice.evidence.launchers import RECORDED, may_be_the_recorders
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, NO_STEPS, replayed_frac
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
@@ -32,14 +33,15 @@ def launch_bound(results: Results) -> Iterator[Answer]:
         yield Silence(f"Launching costs {launching / step:.1%} of the step, below {SOME_FRAC:.0%}.")
         return
     share = launching / step
+    is_recorded = may_be_the_recorders(results, overview)
     is_replayed = replayed_frac(overview) >= MOSTLY_REPLAYED
     yield Finding(
         rule=RULE.id,
-        severity="high" if share >= HIGH_FRAC else "low",
+        severity="info" if is_recorded else "high" if share >= HIGH_FRAC else "low",
         saving_ms=launching,
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"The device waits {launching:.3g} ms of each {step:.3g} ms step ({share:.0%}) "
-        "while the host launches kernels.",
+        "while the host launches kernels." + (RECORDED if is_recorded else ""),
         measured={"kernel_launch_ms": launching, "kernel_launch_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.kernel_launch"), Ref("kernel_stats")),
         actions=_ON_GRAPHS if is_replayed else _ACTIONS,
@@ -67,6 +69,7 @@ RULE = Rule(
     id="launch-bound",
     check=launch_bound,
     needs=("overview_page",),
+    optional=("compiled_regions",),
     evidence=("device", "driver"),
     parts=("launch",),
     doc=__doc__ or "",

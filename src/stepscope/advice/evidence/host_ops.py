@@ -1,0 +1,77 @@
+"""Ops that compute on the host while devices have nothing to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from stepscope.advice.evidence.part_facts import at
+from stepscope.result import Place
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import OwnerRow, StepAccount
+
+# So many are named, each with this share of the step.
+_MOST: Final = 4
+_NAMED_FRAC: Final = 0.005
+# Ops that make room, or look at a tensor otherwise, compute nothing.
+_NO_COMPUTE: Final = ("empty", "detach", "view", "select", "slice", "resize", "set_", "as_strided")
+# Where this share of their time is in one function, they are its ops.
+_PLACE_FRAC: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedOnHost:
+    """Ops that the host computes itself.
+
+    Attributes:
+        names: The longest first.
+        time_ms: Of a step.
+        where: Function and line with most of them, in words; "" unknown.
+        place: The same.
+    """
+
+    names: tuple[str, ...]
+    time_ms: float
+    where: str
+    place: Place | None
+
+    def said(self) -> str:
+        """A sentence about them."""
+        listed = ", ".join(self.names)
+        most = f", most in {self.where}" if self.where else ""
+        return f" {listed} compute on the host meanwhile{most}: {self.time_ms:.3g} ms."
+
+
+def host_ops(account: StepAccount | None) -> ComputedOnHost | None:
+    """Those of a step that is shared with a device; None without.
+
+    An op that takes a device longer than the host was handed over, and not computed there.
+    """
+    if account is None or not account.has_device:
+        return None
+    here: dict[str, list[OwnerRow]] = {}
+    there: dict[str, float] = {}
+    for one in account.owners.records():
+        if one.kind != "op" or one.name.partition("/")[2].startswith(_NO_COMPUTE):
+            continue
+        name = one.name.partition(" and ")[0]
+        if one.on_device:
+            there[name] = there.get(name, 0.0) + one.time_ms
+        else:
+            here.setdefault(name, []).append(one)
+    time = {name: sum(one.time_ms for one in own) for name, own in here.items()}
+    least = _NAMED_FRAC * account.step_time_ms
+    names = [name for name in time if time[name] >= max(least, there.get(name, 0.0))]
+    if not names:
+        return None
+    names.sort(key=lambda name: -time[name])
+    whole = sum(time[name] for name in names)
+    largest = max((one for name in names for one in here[name]), key=lambda one: one.time_ms)
+    of_function = sum(
+        one.time_ms for name in names for one in here[name] if one.function == largest.function
+    )
+    if not largest.function or of_function < _PLACE_FRAC * whole:
+        return ComputedOnHost(tuple(names[:_MOST]), whole, "", None)
+    place = Place(largest.function, largest.file, largest.line or 0, largest.caller)
+    return ComputedOnHost(tuple(names[:_MOST]), whole, f"{largest.function}{at(largest)}", place)
