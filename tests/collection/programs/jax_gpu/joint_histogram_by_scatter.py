@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["dominant-op", "largest-part", "roofline-gap"],
     "rules": [],
     "words": ["scatter", "joint_histogram", "scatter-add"],
-    "part": "score",
+    "part": "develop",
 }
 
 GPU = jax.default_backend() == "gpu"

@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "unused-gradients", "dominant-op"],
     "rules": ["unused-gradients"],
     "words": ["optimizer", "clip_by_global_norm", "global_norm", "trunk"],
-    "part": "score",
+    "part": "develop",
 }
 
 GPU = jax.default_backend() == "gpu"

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "device-copies"],
     "rules": ["device-copies"],
     "words": ["filter_patches", "concatenate", "pad"],
-    "part": "score",
+    "part": "develop",
 }
 
 GPU = jax.default_backend() == "gpu"

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["print-every-step", "host-copies", "python-bound", "idle-device", "host-waits"],
     "rules": ["print-every-step", "host-copies"],
     "words": ["show", "callback", "Preview", "denoise"],
-    "part": "score",
+    "part": "develop",
 }
 
 GPU = jax.default_backend() == "gpu"

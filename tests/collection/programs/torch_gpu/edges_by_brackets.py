@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "roofline-gap"],
     "rules": [],
     "words": ["Messages", "aten::index", "IndexBackward0", "aten::_index_put_impl_", "aten::index_put_", "indexing_backward", "RadixSort"],
-    "part": "score",
+    "part": "develop",
 }
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

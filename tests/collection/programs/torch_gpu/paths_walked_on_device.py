@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "host-waits", "python-bound", "host-copies", "idle-device"],
     "rules": ["host-waits", "host-copies"],
     "words": ["collapse", "aten::item", "aten::_local_scalar_dense", "Memcpy DtoH", "aten::select"],
-    "part": "score",
+    "part": "develop",
 }
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

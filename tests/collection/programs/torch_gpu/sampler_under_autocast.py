@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "device-copies"],
     "rules": ["device-copies"],
     "words": ["denoise", "aten::to", "aten::_to_copy", "aten::copy_", "autocast", "bfloat16_copy_kernel"],
-    "part": "score",
+    "part": "develop",
 }
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": [],
     "words": ["spectrum", "SpectralLoss", "hanning", "aten::fft_rfft", "aten::_fft_r2c", "FftR2CBackward0", "aten::_fft_c2c", "regular_fft", "vector_fft", "aten::unfold", "UnfoldBackward0", "float64", "double"],
-    "part": "score",
+    "part": "develop",
 }
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
