@@ -309,3 +309,37 @@ def test_copies_are_told_by_what_they_are_for() -> None:
     assert "memory format" in instead_of_copies(images)
     assert "enable_gqa" in instead_of_copies("aten/copy_ 99%; made contiguous for aten/reshape 98%")
     assert instead_of_copies("aten/copy_ 99%") == ""
+
+
+def test_norms_in_channels_first_may_go_with_the_transposes(tmp_path: Path) -> None:
+    """PyTorch has cuDNN's norms for channels_last alone: half of an H200's step went with them."""
+    kernels = [
+        ("aten::convolution", "void cudnn::engines_precompiled::nchwToNhwcKernel<half>", 40.0),
+        (
+            "aten::convolution",
+            "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc",
+            60.0,
+        ),
+        (
+            "aten::native_batch_norm",
+            "void at::native::batch_norm_collect_statistics_kernel<>",
+            90.0,
+        ),
+    ]
+    events, at = [], 100.0
+    for step in range(5):
+        begin = at
+        for number in range(30):
+            op, kernel, takes = kernels[number % 3]
+            one = 1000 * (step + 1) + number
+            events += [
+                x("cpu_op", op, at, 4.0),
+                x("cuda_runtime", "cudaLaunchKernel", at + 1, 2.0, correlation=one),
+                x("kernel", kernel, at + 4, takes, 0, 7, device=0, stream=7, correlation=one),
+            ]
+            at += takes + 5.0
+        events.append(x("user_annotation", f"ProfilerStep#{step}", begin - 1, at - begin))
+    found = Asked(traced(tmp_path, events, deviceProperties=[A100])).finding("layout-transposes")
+    assert found.saving_ms == pytest.approx(0.8 * 0.4, rel=0.02)
+    assert found.saving_high_ms == pytest.approx(0.4 + 0.9 * 2 / 3, rel=0.02)
+    assert "norms between them 0.9 ms" in found.message

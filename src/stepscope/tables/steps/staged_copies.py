@@ -1,7 +1,8 @@
 """Calls in which the host itself copies: the driver stages pageable memory before it returns.
 
 Recorders number them as launches of what they copy; a launch takes microseconds, and such a call
-as long as its bytes. It is the copy that the step waits for, and no launch.
+as long as its bytes. It is the copy that the step waits for, and no launch. One that first waits
+for what the device has to do before is neither.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from stepscope.tables.host.events import Work
 _COPIES: Final = re.compile(r"^(?:cu|cuda|hip)Memcpy\w*Async")
 # A longer call than any launch.
 _LEAST_PS: Final = 50_000_000
+# What the device begins to copy later in the call than this share of it waited before.
+_LATE_FRAC: Final = 0.5
 _WAYS: Final = (Work.HOST_TO_DEVICE, Work.DEVICE_TO_HOST)
 
 
@@ -37,5 +40,8 @@ def staged_copies(host: Host, launches: I64) -> tuple[I64, U8]:
     number = look_up(calls.rows, calls.values, rows, -1)
     copied = np.flatnonzero(np.isin(found.work, _WAYS) & (found.correlation >= 0))
     order = copied[np.argsort(found.correlation[copied], kind="stable")]
-    way = look_up(found.correlation[order], found.work[order].astype(np.int64), number, -1)
-    return rows[way >= 0], way[way >= 0].astype(np.uint8)
+    at = look_up(found.correlation[order], order, number, -1)
+    rows, at = rows[at >= 0], at[at >= 0]
+    late = found.start_ps[at] - space.events.start_ps[rows]
+    prompt = late <= _LATE_FRAC * space.length_ps[rows]
+    return rows[prompt], found.work[at[prompt]].astype(np.uint8)

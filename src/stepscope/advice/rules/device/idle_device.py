@@ -135,7 +135,8 @@ def _meanwhile(results: Results, idle_ms: float) -> PartRow | None:
     own = [
         one
         for one in parts
-        if one.kind in _HOST or (one.kind == "op" and is_told and not one.launched)
+        if one.kind in _HOST
+        or (one.kind == "op" and is_told and not one.launched and not one.on_device)
     ]
     largest = max(own, key=lambda one: one.time_ms, default=None)
     return largest if largest and largest.time_ms >= _MOST_FRAC * idle_ms else None

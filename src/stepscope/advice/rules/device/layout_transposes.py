@@ -28,6 +28,9 @@ _CONVOLUTION = re.compile(r"conv(?!er)", re.IGNORECASE)
 _TRANSPOSE = re.compile(r"nchw|nhwc|transpose|SwapDimension|ncdhw|ndhwc|shuffle", re.IGNORECASE)
 # Some transposes remain: at the input, around reshapes.
 _EXPECTED = 0.8
+# PyTorch gives channels_last to cuDNN's norms, and channels-first to kernels of its own, which
+# take several times as long: of their time this much may go with the transposes.
+_NORMS_FRAC = 2 / 3
 
 
 def layout_transposes(results: Results) -> Iterator[Answer]:
@@ -45,7 +48,9 @@ def layout_transposes(results: Results) -> Iterator[Answer]:
     if turning.step_ms < NEGLIGIBLE_FRAC * step:
         yield Silence(f"Kernels that change layouts cost {turning.step_ms / step:.1%} of the step.")
         return
-    yield _finding(turning, convolving, step)
+    is_torch = overview.environment.framework == "PyTorch"
+    norms = kernel_time(kernels, overview, _normalises).step_ms if is_torch else 0.0
+    yield _finding(turning, convolving, norms, step)
 
 
 def _convolves(row: KernelRow) -> bool:
@@ -54,24 +59,31 @@ def _convolves(row: KernelRow) -> bool:
     )
 
 
+def _normalises(row: KernelRow) -> bool:
+    return row.kernel_class == "normalization" and "native_batch_norm" in row.op_name
+
+
 def _rearranges(row: KernelRow) -> bool:
     return row.kernel_class == "layout" and bool(_TRANSPOSE.search(row.name))
 
 
-def _finding(turning: KernelTime, convolving: KernelTime, step: float) -> Finding:
+def _finding(turning: KernelTime, convolving: KernelTime, norms_ms: float, step: float) -> Finding:
+    beside = f", norms between them {norms_ms:.3g} ms, most of which may go with it"
     return Finding(
         rule=RULE.id,
         severity=severity_of(_EXPECTED * turning.step_ms, step),
         saving_ms=_EXPECTED * turning.step_ms,
-        saving_high_ms=turning.step_ms,
+        saving_high_ms=turning.step_ms + _NORMS_FRAC * norms_ms,
         confidence=0.7,
         message=f"Changing layouts takes {turning.step_ms:.3g} ms of each {step:.3g} ms step, the "
-        f"convolutions themselves {convolving.step_ms:.3g} ms "
+        f"convolutions themselves {convolving.step_ms:.3g} ms"
+        f"{beside if norms_ms >= NEGLIGIBLE_FRAC * step else ''} "
         f"(longest: {said_name(turning.names[0])}).",
         measured={
             "layout_ms": turning.step_ms,
             "layout_frac": turning.step_ms / step,
             "convolution_ms": convolving.step_ms,
+            "norms_ms": norms_ms,
         },
         evidence=(Ref("kernel_stats", "kernel_class=layout", rows=turning.names[:3]),),
         actions=(

@@ -25,7 +25,7 @@ from stepscope.result import Finding, Place, Ref
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import CallRow, HostActivity
     from stepscope.analysis.overview_page import OverviewPage
-    from stepscope.analysis.step_account import StepAccount
+    from stepscope.analysis.step_account import PartRow, StepAccount
 
 # Reference §3.5: eager time above this share is worth a word.
 EAGER_FRAC = 0.10
@@ -229,11 +229,17 @@ def _outer(account: StepAccount | None) -> _Outer | None:
     if not least <= found.time_ms <= whole or handed[most] < own.get(most, 0.0):
         return None
     is_told = any(
-        part.function == found.function and part.time_ms >= found.time_ms / 2
+        (part.function == found.function or _is_called(part, found))
+        and part.time_ms >= found.time_ms / 2
         for part in account.parts.records()
         if part.kind in ("eager", *_HANDS_OVER)
     )
     return None if is_told else found
+
+
+def _is_called(part: PartRow, outer: _Outer) -> bool:
+    """Whether a part is a loop of the program's that the call runs: it says what to change."""
+    return part.kind == "eager" and part.caller.rpartition(" ")[2] == outer.function
 
 
 # A function of the program hands most over where it has this share of what is handed over.
