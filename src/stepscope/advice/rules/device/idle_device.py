@@ -78,6 +78,8 @@ def idle_device(results: Results) -> Iterator[Answer]:
     own = host_ops(results.optional.step_account) if meanwhile is None else None
     own = own if own is not None and own.time_ms >= SOME_FRAC * idle.idle_ms else None
     launching = sum(row.idle_ms for row in causes if row.cause in _LAUNCHING)
+    if meanwhile is None:  # no function of the program's, but the calls between its ops
+        launching += sum(row.idle_ms for row in causes if row.cause == "python")
     is_recorded = launching >= _MOSTLY_FRAC * idle.idle_ms
     is_recorded = is_recorded and may_be_the_recorders(results, overview)
     yield Finding(
