@@ -354,7 +354,9 @@ def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, s
     if saving is None:
         saving = _WORTH[one.severity] * (time.step_ms or 0.0)
     elif not is_part:
-        saving *= (1 + one.confidence) / 2
+        # What is doubtful counts as it is expected: it goes after a part with as much.
+        is_doubtful = one.confidence < _POSSIBLE
+        saving *= one.confidence if is_doubtful else (1 + one.confidence) / 2
     return (
         not (_is_most(one, time) or (one.rule == _INCOMPLETE and one.severity != "info")),
         one.severity == "info" and not is_part,

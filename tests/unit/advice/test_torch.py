@@ -256,10 +256,10 @@ def test_devices_that_wait_for_recorded_launchers_of_compiled_code_are_no_alarm(
     """A compiled step of 7 ms took 12 recorded, and its device idled more than half of that."""
     found = _compiled(tmp_path, 60.0).finding("idle-device")
     assert found.measured["idle_frac"] == pytest.approx(0.5, abs=0.02)
-    assert found.severity == "info" and "while it is recorded" in found.message
+    assert found.severity == "info" and "while they are recorded" in found.message
     # Of a device that idles two thirds of the step the host is too slow without a recorder, too.
     found = _compiled(tmp_path, 140.0).finding("idle-device")
-    assert found.severity == "high" and "while it is recorded" not in found.message
+    assert found.severity == "high" and "while they are recorded" not in found.message
 
 
 def test_a_compiled_step_that_waits_for_its_batch_keeps_its_device_idle() -> None:

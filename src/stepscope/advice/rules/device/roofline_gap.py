@@ -25,6 +25,7 @@ from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+from stepscope.verdicts.sentences import key_of
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
@@ -40,10 +41,9 @@ _JUDGED_FRAC = 0.5
 _UNBOUND = ("", "Unknown")
 # PyTorch's own ops, and what its compiler and XLA make for GPUs: norms, sums and factors of healthy
 # models reach a fifth, too, and the bytes of an op in a loop are an estimate.
-_NOT_OF_PROGRAM = re.compile(
-    r"(?:aten|torch)(?:::|/)|triton_(?:poi|red|per|tem|for)_|"
-    r"(?:\w+_)?fusion(?:[._]\d+)*$|custom-call|command_buffer|wrapped_"
-)
+_NOT_OF_PROGRAM = re.compile(r"(?:aten|torch)(?:::|/)|triton_(?:poi|red|per|tem|for)_")
+# The frameworks whose kernels on GPUs are all XLA's, or a library's.
+_COMPILED = ("jax", "tensorflow")
 
 
 def roofline_gap(results: Results) -> Iterator[Answer]:
@@ -80,9 +80,10 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
         return
     low.sort(key=lambda row: -row.self_time_us * (1 - row.roofline_efficiency_frac))
     found = _finding(overview, low, scale, expected)
-    on_tpu = "TPU" in overview.environment.device_type
-    own = [row for row in low if on_tpu or not _NOT_OF_PROGRAM.match(row.operation)]
-    if _saving_ms(own, scale) < least:
+    is_xlas = key_of(overview.environment.framework) in _COMPILED
+    is_xlas &= "TPU" not in overview.environment.device_type
+    own = [row for row in low if not _NOT_OF_PROGRAM.match(row.operation)]
+    if is_xlas or _saving_ms(own, scale) < least:
         found = replace(found, severity="info")
     if found.actions == _COMPUTE and _is_narrow(low[0], roofline):
         found = replace(found, actions=_COMPUTE[:1])
