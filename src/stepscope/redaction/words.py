@@ -136,32 +136,32 @@ single singular sinh sink site size sizes skew skip skipped sleep sli slice slic
 slow slower slowest sm small smart smisc sms sn snapshot so socket soft softmax softplus solve
 solver solving some something sort sorting soundfile source sourcemap space sparse spatial spec
 special speedscope splash split splitk splitting sprop sq sqlite sqrt square squeeze sram src ss
-sse stable stack stacks stage stages stall standard standardize start starts stat state stateful
-stateless states static stats status std stdin step stepped steps stepscope stf stochastic stop
-stopped storage stores str strategy stream streamk stretches strict stride strided strides string
-strings structured sub subprocess subscribe substr substring subtensoropwith subtract such sum
-summaries summary summed sunk surrogatepass suspects svd svdvals swap swapaxes swapdimension swish
-switch sxm syevd sym symbol symbols sync synchronization synchronize syscall system systems sz
-table tables tachyon tag take taken takes tan tanh tape target task tb tc tcgen tcs tec telemetry
-tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors teraflops test
-text tf tfe tfprof tfrt than that the them then they this thnn thq thread threading threadpool
-threads threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles time timed
-timeline times timeseries timestamp timing timm to together toggle toggles token tokens toks told
-tolist too took tool top topk torch torchinductor torchvision total tpu trace traceable traceback
-traced tracer traces tracing track trackable tracking tracks train trainer training transfer
-transform transformers transport transpose tree trees triangular tricks tril trip triton triu trsm
-true truediv trunc trusted try ts tstate tt tuple turing two twodim tx txt type typed types ucc
-ucp ufunc ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind
-uncertain unconnected unequal uneven unflatten ungqr unified uniform unique unit units unknown
-unmap unpickler unprivileged unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze
-unstack until unweighted up update updates us usage use user utc utf util utils val validate
-validation valu value values var variable variables variant varlen vdot vec vector vectorize
-vectorized vendor version versions vex vf vgpr view viewer virtual visualization viztracer vjp vld
-vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal wall
-warm warning warp warps was wave weak weight weights were wgmma wgr wgrad what when where while
-who whole why width window windowed winogra winograd wire with within without wmma work worker
-workers workgroup would wr wrap wrapp wrapped wrapper write writer writers writing written xdl
-xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip
-zstandard zstd
+sse ssl stable stack stacks stage stages stall standard standardize start starts stat state
+stateful stateless states static stats status std stdin step stepped steps stepscope stf
+stochastic stop stopped storage stores str strategy stream streamk stretches strict stride strided
+strides string strings structured sub subprocess subscribe substr substring subtensoropwith
+subtract such sum summaries summary summed sunk surrogatepass suspects svd svdvals swap swapaxes
+swapdimension swish switch sxm syevd sym symbol symbols sync synchronization synchronize syscall
+system systems sz table tables tachyon tag take taken takes tan tanh tape target task tb tc tcgen
+tcs tec telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors
+teraflops test text tf tfe tfprof tfrt than that the them then they this thnn thq thread threading
+threadpool threads threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles
+time timed timeline times timeseries timestamp timing timm to together toggle toggles token tokens
+toks told tolist too took tool top topk torch torchinductor torchvision total tpu trace traceable
+traceback traced tracer traces tracing track trackable tracking tracks train trainer training
+transfer transform transformers transport transpose tree trees triangular tricks tril trip triton
+triu trsm true truediv trunc trusted try ts tstate tt tuple turing two twodim tx txt type typed
+types ucc ucp ufunc ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch
+unbind uncertain unconnected unequal uneven unflatten ungqr unified uniform unique unit units
+unknown unmap unpickler unprivileged unrecorded unrolled unsafe unscale unsigned unsorted
+unsqueeze unstack until unweighted up update updates us usage use user utc utf util utils val
+validate validation valu value values var variable variables variant varlen vdot vec vector
+vectorize vectorized vendor version versions vex vf vgpr view viewer virtual visualization
+viztracer vjp vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited
+waiting waits wal wall warm warning warp warps was wave weak weight weights were wgmma wgr wgrad
+what when where while who whole why width window windowed winogra winograd wire with within
+without wmma work worker workers workgroup would wr wrap wrapp wrapped wrapper write writer
+writers writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes
+za zarr zero zeros zip zstandard zstd
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())
