@@ -40,6 +40,8 @@ def test_who_is_at_work_for_most_of_a_wait_is_what_is_waited_for() -> None:
         ("concurrent.futures._base.Future.result", True),
         ("subprocess.Popen.communicate", True),
         ("multiprocessing.connection.Connection.recv", True),
+        ("socket.SocketIO.readinto", True),
+        ("gzip.GzipFile.readinto", False),
         ("requests.api.get", False),
         ("json.dumps", False),
         ("dict.get", False),

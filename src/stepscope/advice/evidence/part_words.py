@@ -162,8 +162,9 @@ def _for_others(part: PartRow, account: StepAccount) -> PartWords:
             what = f"for {other.function} ({where}) on another thread"
             first = (f"Leave out what {other.function} does, or a part of it, and time the loop.",)
     facts = " ".join(unusual(part))
+    within = "" if name == call else f" in {call}"
     message = (
-        f"{name}{at(part)}{called} waits in {call} for another thread or process: "
+        f"{name}{at(part)}{called} waits{within} for another thread or process: "
         f"{share(part, account)}. {beside} {facts}"
     ).strip()
     return PartWords(

@@ -18,6 +18,7 @@ _FOR_OTHERS = (
         "threading synchronize concurrent futures process popen_fork subprocess",
         "wait wait_for acquire join result exception communicate _wait_for_tstate_lock",
     ),
+    ("socket ssl", "readinto recv recv_into accept"),
     ("multiprocessing connection selectors select", "recv recv_bytes poll select wait"),
 )
 

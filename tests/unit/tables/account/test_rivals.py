@@ -183,3 +183,24 @@ def test_a_server_of_equal_threads_has_no_rival_among_them() -> None:
     made = account(one)
     assert made is not None
     assert rivals(one, made) == []
+
+
+def test_a_thread_that_answers_one_request_is_not_the_loop() -> None:
+    """It alone runs ops, for 2 of 20 ms; the main thread waits for it and for nine others."""
+    ops = line("handler", ("aten/conv2d:conv2d", 4000, 1000), id=9)
+    stacks = (
+        line("MainThread", ("$/me/serve.py:4 main", 0, 20_000), id=7),
+        *(
+            line(f"t-{at}", ("$/me/serve.py:9 encode", 2000 * at, 2000), id=9 + at)
+            for at in range(10)
+        ),
+    )
+    one = Host(
+        "h", decode(space(plane(names.HOST_PLANE, ops), plane(names.PYTHON_SAMPLES_PLANE, *stacks)))
+    )
+    made = account(one)
+    assert made is not None and made.frames is not None
+    (loop,) = {one.space.lines[row].name for row in one.space.lines_of(made.frames.rows)}
+    assert loop == "MainThread"
+    (others,) = rivals(one, made)
+    assert (others.function, others.count) == ("encode", 10)
