@@ -1,7 +1,7 @@
 """When calls of a tf.function traced it: they build a graph, and compute nothing yet.
 
 TensorFlow records the call as a whole, with what it runs after it was traced: ops of graphs that
-run meanwhile are no tracing.
+run meanwhile are not part of the tracing.
 """
 
 from __future__ import annotations

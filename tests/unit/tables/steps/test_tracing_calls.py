@@ -1,4 +1,4 @@
-"""A tf.function that is traced in each step builds graphs: that is no compute."""
+"""A tf.function that is traced in each step builds graphs, which is not compute."""
 
 from __future__ import annotations
 
