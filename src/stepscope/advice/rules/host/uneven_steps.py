@@ -59,9 +59,10 @@ def uneven_steps(results: Results) -> Iterator[Answer]:
     # On a machine without devices a slower CPU looks the same as a neighbour that takes it.
     of_machine = cause in _OF_THE_MACHINE or (cause == _COMPILING and usual[cause] > 0)
     alone = overview.device.busy_frac is not None or not of_machine
+    is_once = cause == _COMPILING and steps.count == 1  # warming up, until it happens again
     yield Finding(
         rule=RULE.id,
-        severity="medium" if alone else "info",
+        severity="medium" if alone and not is_once else "info",
         saving_ms=steps.per_step_ms,
         confidence=0.6 if alone else 0.3,
         message=f"{steps.message}; in most of them {cause.replace('_', ' ')} grows most "
