@@ -38,6 +38,7 @@ from stepscope.tables.steps.intervals import Intervals, step_intervals
 from stepscope.tables.steps.markers import pauses, step_markers
 from stepscope.tables.steps.recorder_work import recorder_spans
 from stepscope.tables.steps.staged_copies import staged_copies
+from stepscope.tables.steps.tracing_calls import tracing_spans
 
 # The parts of a step, in the order every surface stacks them, and the work each is made of.
 PARTS: dict[str, tuple[Work, ...]] = {
@@ -230,13 +231,14 @@ def step_spans(host: Host) -> StepSpans:
     on_device = np.flatnonzero(~found.is_container)
     rows, work = host_work(host)
     events = host.space.events
+    traced, until, calls = _of_the_step(host, *tracing_spans(host))
+    tracing = np.full(len(calls), Work.COMPILE, dtype=np.uint8)
+    ends = events.start_ps[rows] + host.space.length_ps[rows]
     return StepSpans(
-        start_ps=np.concatenate([found.start_ps[on_device], events.start_ps[rows]]),
-        end_ps=np.concatenate(
-            [found.end_ps[on_device], events.start_ps[rows] + host.space.length_ps[rows]]
-        ),
-        work=np.concatenate([found.work[on_device], work]),
-        event=np.concatenate([found.rows[on_device], rows]),
+        start_ps=np.concatenate([found.start_ps[on_device], events.start_ps[rows], traced]),
+        end_ps=np.concatenate([found.end_ps[on_device], ends, until]),
+        work=np.concatenate([found.work[on_device], work, tracing]),
+        event=np.concatenate([found.rows[on_device], rows, calls]),
         device_row=on_device,
     )
 
@@ -279,6 +281,15 @@ def host_work(host: Host) -> tuple[I64, U8]:
     found[_marker_rows(host, markers)] = Work.NOTHING
     rows = np.flatnonzero(found)
     return rows, found[rows]
+
+
+def _of_the_step(host: Host, begin: I64, until: I64, calls: I64) -> tuple[I64, I64, I64]:
+    """Those of calls on threads whose work is the step's."""
+    markers = step_markers(host)
+    if markers is None or len(calls) == 0:
+        return begin[:0], until[:0], calls[:0]
+    mine = _line_reach(host, markers)[host.space.lines_of(calls)] == _ALL_WORK
+    return begin[mine], until[mine], calls[mine]
 
 
 _MAIN = "python"

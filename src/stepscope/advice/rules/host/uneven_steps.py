@@ -24,6 +24,8 @@ from stepscope.result import Finding, Ref
 _FEW_FRAC = 0.24
 # Parts that grow when the machine is busy with something else.
 _OF_THE_MACHINE = ("host_compute", "other", "input")
+# So does this, where every step has some of it.
+_COMPILING = "compilation"
 
 
 def uneven_steps(results: Results) -> Iterator[Answer]:
@@ -44,20 +46,23 @@ def uneven_steps(results: Results) -> Iterator[Answer]:
         return
     table = overview.step_table
     kept = np.asarray(table["kept"], dtype=bool)
-    grown = {}
+    grown, usual = {}, {}
     for name in table.columns:
         if name.endswith("_ms") and name not in ("start_ms", "step_time_ms"):
             part = np.asarray(table[name], dtype=np.float64)[kept]
+            usual[name.removesuffix("_ms")] = float(np.median(part[~steps.is_long]))
             # One of them that compiles, or collects garbage, does not explain the others.
             grown[name.removesuffix("_ms")] = float(
                 np.median(part[steps.is_long]) - np.median(part[~steps.is_long])
             )
     cause = max(grown, key=lambda part: grown[part])
     # On a machine without devices a slower CPU looks the same as a neighbour that takes it.
-    alone = overview.device.busy_frac is not None or cause not in _OF_THE_MACHINE
+    of_machine = cause in _OF_THE_MACHINE or (cause == _COMPILING and usual[cause] > 0)
+    alone = overview.device.busy_frac is not None or not of_machine
+    is_once = cause == _COMPILING and steps.count == 1  # warming up, until it happens again
     yield Finding(
         rule=RULE.id,
-        severity="medium" if alone else "info",
+        severity="medium" if alone and not is_once else "info",
         saving_ms=steps.per_step_ms,
         confidence=0.6 if alone else 0.3,
         message=f"{steps.message}; in most of them {cause.replace('_', ' ')} grows most "

@@ -1,0 +1,41 @@
+"""A tf.function that is traced in each step builds graphs, which is not compute."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host
+from stepscope.tables.steps.attribution import steps
+from stepscope.tables.steps.tracing_calls import tracing_spans
+from tests.profiles import space
+from tests.profiles.model import EventLike, host, line
+
+
+def traced(how: str) -> Host:
+    """Eight steps of 1 ms, of which a call has 900 µs and the op that it runs at its end 200."""
+    main: list[EventLike] = []
+    pool: list[EventLike] = []
+    for number in range(8):
+        begin = 1000.0 * number
+        main += [
+            ("train", begin, 990.0, {"step_num": number, "_r": 1}),
+            ("rank", begin + 20, 900.0, {"tf_function_call": how, "tracing_count": number + 1}),
+        ]
+        pool += [("net/dense/MatMul:MatMul", begin + 700, 200.0)]
+    thread = line("tf_Compute/1", *pool)
+    return Host("h", decode(space(host(line("python", *main), thread))))
+
+
+@pytest.mark.parametrize(
+    ("how", "compiles_us"), [("traced-nonXla", 700.0), ("notTraced-nonXla", 0)]
+)
+def test_a_call_that_traces_compiles_but_for_the_ops_it_runs(how: str, compiles_us: float) -> None:
+    one = traced(how)
+    found = steps(one)
+    assert found is not None
+    spent = found.parts_ps["compilation"] / 1e6
+    assert spent.tolist() == pytest.approx([compiles_us] * len(spent))
+    begin, until, calls = tracing_spans(one)
+    assert ((until - begin).sum() > 0) == (compiles_us > 0)
+    assert len(begin) == len(calls)
