@@ -68,7 +68,7 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity="info" if is_recorded else severity_of(launching * share, step),
         saving_ms=launching * share,
-        saving_high_ms=launching,
+        saving_high_ms=launching + share * _between_ms(overview, idle),
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"A step runs about {each:,.0f} kernels per device, {share:.0%} of them shorter "
         f"than {TINY_US:.0f} µs (mean {tiny.mean_us:.3g} µs); the device waits {launching:.3g} ms "
@@ -114,6 +114,13 @@ def _waiting_ms(overview: OverviewPage, idle: DeviceIdle | None, kernels: float)
     if kernels > 0:
         dispatch = min(dispatch, kernels * _MOST_US / 1000)
     return causes["kernel_launch"] + dispatch
+
+
+def _between_ms(overview: OverviewPage, idle: DeviceIdle | None) -> float:
+    """Idle time of a step in which PyTorch's ops are called: nothing is recorded between them."""
+    if idle is None or overview.environment.framework != "PyTorch":
+        return 0.0
+    return sum(float(row.idle_ms) for row in idle.causes.records() if row.cause == "other")
 
 
 RULE = Rule(
