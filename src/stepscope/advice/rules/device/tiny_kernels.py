@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 # keep their device busy.
 TINY_US = 10.0
 _MOST_FRAC = 0.5
+_ALL_FRAC = 0.9
 # What handing an op to a device takes PyTorch at most, recorded as it is.
 _MOST_US = 40.0
 
@@ -63,7 +64,8 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
     if cost > SLOW_LAUNCH_US:
         yield Silence(f"A launch takes {cost:.3g} µs: launches, not kernels, are the slow part.")
         return
-    is_recorded = may_be_the_recorders(results, overview)
+    # A step of nothing else is too finely cut, however fast its host launches.
+    is_recorded = share < _ALL_FRAC and may_be_the_recorders(results, overview)
     yield Finding(
         rule=RULE.id,
         severity="info" if is_recorded else severity_of(launching * share, step),
