@@ -111,6 +111,21 @@ def test_a_copy_from_pageable_memory_is_named_with_its_line() -> None:
     assert "of the step" in asked(replace(PAGEABLE, copy_us=30)).reason("host-copies", Silence)
 
 
+def test_a_copy_without_pythons_calls_is_named_by_its_op(tmp_path: Path) -> None:
+    events = []
+    for step in range(4):
+        at = 1000.0 * (step + 1)
+        events += [
+            x("user_annotation", f"ProfilerStep#{step}", at, 990.0),
+            x("cpu_op", "aten::copy_", at + 10, 500.0),
+            x("cuda_runtime", "cudaMemcpyAsync", at + 11, 490.0, correlation=step + 1),
+            x("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at + 15, 480.0, 0, 7, device=0,
+              stream=7, correlation=step + 1, bytes=4 << 20),
+        ]  # fmt: skip
+    found = Asked(traced(tmp_path, events, deviceProperties=[A100])).finding("host-copies")
+    assert found.message.endswith("; most by aten/copy_.")
+
+
 def test_an_allocator_that_asks_the_driver_again_stalls_the_step() -> None:
     found = asked(RETRIED).finding("allocation-stalls")
     assert found.saving_ms == pytest.approx(0.3, rel=0.02)
@@ -229,24 +244,23 @@ def test_few_or_short_elementwise_kernels_are_no_fault() -> None:
     assert "0.0% of the step" in asked(short).reason("unfused-ops", Silence)
 
 
-def _compiled(folder: Path, launch_us: float) -> Asked:
-    """Five steps of 50 compiled kernels of 60 µs, each after so long a launch."""
+def _compiled(folder: Path, launch_us: float, op: str = "triton_poi_fused_add") -> Asked:
+    """Five steps of 50 kernels of 60 µs, compiled or not, each after so long a launch."""
     events, at = [], 100.0
     for step in range(5):
         begin = at
         for number in range(50):
             one = 1000 * (step + 1) + number
             events += [
-                x("cpu_op", f"triton_poi_fused_add_{number}", at + launch_us - 2, 1.8),
+                x("cpu_op", op, at + launch_us - 2, 1.8),
                 x("cuda_driver", "cuLaunchKernel", at + launch_us - 1.5, 1.0, correlation=one),
-                x("kernel", f"triton_poi_fused_add_{number}", at + launch_us, 60.0, 0, 7,
+                x("kernel", op, at + launch_us, 60.0, 0, 7,
                   device=0, stream=7, correlation=one),
             ]  # fmt: skip
             at += launch_us + 60.0
-        events += [
-            x("user_annotation", f"ProfilerStep#{step}", begin - 1, at - begin),
-            x("cpu_op", "Torch-Compiled Region: 0/0", begin, at - begin - 2),
-        ]
+        events.append(x("user_annotation", f"ProfilerStep#{step}", begin - 1, at - begin))
+        if op.startswith("triton"):
+            events.append(x("cpu_op", "Torch-Compiled Region: 0/0", begin, at - begin - 2))
     return Asked(traced(folder, events, deviceProperties=[A100]))
 
 
@@ -262,12 +276,20 @@ def test_devices_that_wait_for_recorded_launchers_of_compiled_code_are_no_alarm(
     assert found.severity == "high" and "while they are recorded" not in found.message
 
 
+def test_devices_that_are_nearly_busy_wait_for_recorded_ops(tmp_path: Path) -> None:
+    """Ops of an H200 took their host 1.4 times as long and more while each was recorded."""
+    found = _compiled(tmp_path, 20.0, "aten::add").finding("idle-device")
+    assert found.measured["idle_frac"] == pytest.approx(0.25, abs=0.02)
+    assert found.severity == "info" and "while it is recorded" in found.message
+    assert _compiled(tmp_path, 40.0, "aten::add").finding("idle-device").severity == "high"
+
+
 def test_a_compiled_step_that_waits_for_its_batch_keeps_its_device_idle() -> None:
     found = asked(TorchLoop(is_compiled=True, load_us=1500)).finding("idle-device")
     assert found.severity == "high"
 
 
-def _of_ops(folder: Path, op: str, takes_us: float) -> Asked:
+def _of_ops(folder: Path, op: str, takes_us: float, apart_us: float = 0.0) -> Asked:
     """Five steps of 40 ops that take so long on the host each, and 5 µs on the device."""
     events, at = [], 100.0
     for step in range(5):
@@ -279,7 +301,7 @@ def _of_ops(folder: Path, op: str, takes_us: float) -> Asked:
                 x("cuda_runtime", "cudaLaunchKernel", at + takes_us - 3, 2.0, correlation=one),
                 x("kernel", "fused", at + takes_us, 5.0, 0, 7, device=0, stream=7, correlation=one),
             ]
-            at += takes_us + 6.0
+            at += takes_us + 6.0 + apart_us
         events.append(x("user_annotation", f"ProfilerStep#{step}", begin - 1, at - begin))
     return Asked(traced(folder, events, deviceProperties=[A100]))
 
@@ -293,6 +315,14 @@ def test_an_op_that_keeps_the_host_is_planned_and_not_launched(tmp_path: Path) -
     assert any("enable_cudnn_sdp(False)" in one for one in found.actions)
     # 40 kernels of 40 µs at most: 1.6 of 120 ms.
     assert "waits for launches 1.4%" in asked.reason("tiny-kernels", Silence)
+
+
+def test_a_larger_batch_saves_what_is_between_small_ops_too(tmp_path: Path) -> None:
+    """Rays in 32 chunks took 8.8 ms, together 0.8: more than their launches alone."""
+    found = _of_ops(tmp_path, "aten::add", 20.0, apart_us=30.0).finding("tiny-kernels")
+    assert found.saving_ms is not None and found.saving_high_ms is not None
+    # 40 gaps of 30 µs, in which nothing was recorded.
+    assert found.saving_high_ms - found.saving_ms == pytest.approx(1.2, rel=0.05)
 
 
 def test_ops_that_are_only_handed_over_are_launches(tmp_path: Path) -> None:

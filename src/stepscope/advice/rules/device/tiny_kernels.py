@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 # keep their device busy.
 TINY_US = 10.0
 _MOST_FRAC = 0.5
+_ALL_FRAC = 0.9
 # What handing an op to a device takes PyTorch at most, recorded as it is.
 _MOST_US = 40.0
 
@@ -63,12 +64,13 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
     if cost > SLOW_LAUNCH_US:
         yield Silence(f"A launch takes {cost:.3g} µs: launches, not kernels, are the slow part.")
         return
-    is_recorded = may_be_the_recorders(results, overview)
+    # A step of nothing else is too finely cut, however fast its host launches.
+    is_recorded = share < _ALL_FRAC and may_be_the_recorders(results, overview)
     yield Finding(
         rule=RULE.id,
         severity="info" if is_recorded else severity_of(launching * share, step),
         saving_ms=launching * share,
-        saving_high_ms=launching,
+        saving_high_ms=launching + share * _between_ms(overview, idle),
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"A step runs about {each:,.0f} kernels per device, {share:.0%} of them shorter "
         f"than {TINY_US:.0f} µs (mean {tiny.mean_us:.3g} µs); the device waits {launching:.3g} ms "
@@ -114,6 +116,13 @@ def _waiting_ms(overview: OverviewPage, idle: DeviceIdle | None, kernels: float)
     if kernels > 0:
         dispatch = min(dispatch, kernels * _MOST_US / 1000)
     return causes["kernel_launch"] + dispatch
+
+
+def _between_ms(overview: OverviewPage, idle: DeviceIdle | None) -> float:
+    """Idle time of a step in which PyTorch's ops are called: nothing is recorded between them."""
+    if idle is None or overview.environment.framework != "PyTorch":
+        return 0.0
+    return sum(float(row.idle_ms) for row in idle.causes.records() if row.cause == "other")
 
 
 RULE = Rule(

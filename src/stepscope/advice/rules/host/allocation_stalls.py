@@ -49,7 +49,7 @@ def allocation_stalls(results: Results) -> Iterator[Answer]:
     often = calls[0].spread_frac if calls else 1.0
     # In few steps it may be an allocator that grows, which ends by itself.
     expected = stalled if often >= _HABIT_FRAC else stalled * often
-    place, line = place_of(results.optional.step_account, "allocation")
+    _, line = place_of(results.optional.step_account, "allocation")
     is_torch = overview.environment.framework == "PyTorch"
     is_emptied = is_torch and _is_emptied(results.optional.step_account)
     rare = "" if often >= _HABIT_FRAC else f", nearly all in {often:.0%} of the steps"
@@ -63,7 +63,6 @@ def allocation_stalls(results: Results) -> Iterator[Answer]:
         f"allocates device memory from the driver or returns it (per step: {said}{rare})"
         + (f"; most below {line}" if line else "")
         + (_OUTSIDE if is_emptied else "."),
-        place=place,
         measured={
             "allocation_ms": stalled,
             "calls_per_step": sum(row.per_step for row in calls),

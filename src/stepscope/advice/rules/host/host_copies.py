@@ -29,6 +29,7 @@ from stepscope.result import Finding, Ref
 if TYPE_CHECKING:
     from stepscope.analysis.device_idle import CopyRow, DeviceIdle
     from stepscope.analysis.memory_profile import MemoryProfile
+    from stepscope.analysis.step_account import StepAccount
 
 _WAYS = {"host_to_device": "host to device", "output": "device to host"}
 # Copies below this size take as long as their set-up.
@@ -69,7 +70,7 @@ def host_copies(results: Results) -> Iterator[Answer]:
         message=f"Copies between host and device take {total:.3g} ms of each {step:.3g} ms step "
         f"with nothing beside them, {_WAYS[way]} most ({most[way]:.3g} ms)"
         + "".join(f"; {fact}" for fact in _facts(copies, offloaded, room))
-        + (f"; most below {line}" if line else "")
+        + (f"; most below {line}" if line else _by_op(results.optional.step_account))
         + ".",
         place=place,
         measured={
@@ -87,6 +88,13 @@ def host_copies(results: Results) -> Iterator[Answer]:
         actions=OFFLOAD_ACTIONS if offloaded else _ACTIONS[told],
         code=OFFLOAD_CODE if offloaded else _CODE[told],
     )
+
+
+def _by_op(account: StepAccount | None) -> str:
+    """Which op copies most, where no line of the program was recorded."""
+    rows = [] if account is None else list(account.owners.records())
+    ops = [one for one in rows if one.kind == "copy" and "/" in one.name]
+    return f"; most by {max(ops, key=lambda one: one.time_ms).name}" if ops else ""
 
 
 def _most(idle: DeviceIdle, exposed: dict[str, float]) -> dict[str, float]:
