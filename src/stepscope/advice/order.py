@@ -140,6 +140,8 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
         saving = saving if saving is None else min(saving, most)
     if finding.confidence < _DOUBTFUL and severity in ("medium", "high"):
         severity = "low"
+    elif finding.confidence < _POSSIBLE and severity == "low":
+        severity = "info"  # little, and doubtful
     confidence = finding.confidence
     if time.is_one and saving is not None:
         # A single step may be warming up, or hold what a recorder does around it.

@@ -12,7 +12,7 @@ from clock import run
 LABEL = {
     "planted": "the Hungarian algorithm matches all 180 padded targets of a picture, of which five are objects",
     "cause": "padding",
-    "accept": ["largest-part", "python-bound", "dominant-op", "host-waits"],
+    "accept": ["print-every-step", "largest-part", "python-bound", "dominant-op", "host-waits"],
     "rules": ["python-bound", "dominant-op", "host-waits"],
     "words": ["linear_sum_assignment", "match_queries", "PyFunc", "EagerPyFunc", "numpy_function"],
     "part": "develop",

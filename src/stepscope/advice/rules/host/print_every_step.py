@@ -84,7 +84,7 @@ def print_every_step(results: Results) -> Iterator[Answer]:
         ),
         title=_TITLES[worst.kind] if worst.steps_frac == 1 else "",
         actions=(
-            "Do it every n-th step, or once per epoch.",
+            _FIRST.get(worst.kind, "Do it every n-th step, or once per epoch."),
             _INSTEAD[worst.kind],
         ),
         code=_CODE[worst.kind],
@@ -105,6 +105,10 @@ _INSTEAD = {
     "checkpoint": "Write it on another thread or process, which the loop does not wait for.",
     "callback": "Compute what needs the batch alone in the input pipeline, once; the rest with ops "
     "of the framework, in the compiled step.",
+}
+_FIRST = {
+    "callback": "Time the function by itself, on one batch: rows that are padding and what is the "
+    "same in every step it need not compute. If some steps do without it, call it in every n-th.",
 }
 _PRINT = {
     "tensorflow": "if step % 100 == 0:\n    tf.print(loss)\n"

@@ -112,4 +112,6 @@ RULE = Rule(
     title="Input takes cores from the step",
     threshold="functions of tf.data keep 0.3 cores and 15 % of a host without devices busy",
     cause_of=STARVED,
+    # Python that makes batches also holds the lock that the loop needs: that says more.
+    symptom_of=("python-in-pipeline",),
 )
