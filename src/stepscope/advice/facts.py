@@ -123,6 +123,7 @@ FACTS = (
         title="Input takes cores from the step",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
         optional=("step_account",),
+        symptom_of=("python-in-pipeline",),
         cause_of=("input-bound", "uneven-steps"),
     ),
     RuleFacts(
