@@ -58,7 +58,7 @@ _MOSTLY_FRAC = 0.5
 _SAME_FRAC = 0.4
 # A rule says more than a part if it accounts for more than this many times its time.
 _MORE = 1.01
-# What a rule itself hardly believes is not an alarm.
+# What a rule itself hardly believes is not an alarm, nor is what is little and doubtful.
 _DOUBTFUL = 0.25
 # How sure a saving can be of which one step was recorded.
 _OF_ONE = 0.6
@@ -138,10 +138,9 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
         most = max(most, float(finding.measured.get("below_ms") or 0.0))
         high = high if high is None else min(high, most)
         saving = saving if saving is None else min(saving, most)
-    if finding.confidence < _DOUBTFUL and severity in ("medium", "high"):
-        severity = "low"
-    elif finding.confidence < _POSSIBLE and severity == "low":
-        severity = "info"  # little, and doubtful
+    is_little = severity == "low" and finding.confidence < _POSSIBLE
+    if finding.confidence < _DOUBTFUL or is_little:
+        severity = "info"
     confidence = finding.confidence
     if time.is_one and saving is not None:
         # A single step may be warming up, or hold what a recorder does around it.

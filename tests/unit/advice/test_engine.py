@@ -108,7 +108,7 @@ def test_what_a_rule_hardly_believes_is_no_alarm() -> None:
     def unsure(results: Results) -> Iterator[Answer]:
         yield Finding("a", "high", 50, 0.2, "perhaps")
 
-    assert advise(STEP, [rule("a", check=unsure)]).findings[0].severity == "low"
+    assert advise(STEP, [rule("a", check=unsure)]).findings[0].severity == "info"
 
 
 def test_two_rules_that_blame_each_other_are_both_reported() -> None:
