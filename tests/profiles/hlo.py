@@ -28,9 +28,13 @@ _MESSAGES: Final = {
         "4 ProgramShape host_program_shape",
         "5 int64 id",
         "6 int64 entry_computation_id",
+        "7 Schedule schedule",
         "15 Devices device_assignment",
         "17 Stacks stack_frame_index",
     ],
+    "Schedule": ["1 Ordered* sequences"],
+    "Ordered": ["1 int64 computation_id", "2 Sequence sequence"],
+    "Sequence": ["1 int64* instruction_ids"],
     "Stacks": [
         "1 string* file_names",
         "2 string* function_names",
@@ -55,12 +59,14 @@ _MESSAGES: Final = {
         "11 string fusion_kind",
         "13 int64 tuple_index",
         "14 int64* dimensions",
+        "15 Window window",
         "26 int64 channel_id",
         "28 string custom_call_target",
         "30 Dot dot_dimension_numbers",
         "35 int64 id",
         "36 int64* operand_ids",
         "38 int64* called_computation_ids",
+        "40 Sharding sharding",
         "43 bytes backend_config",
         "47 int64 is_host_transfer",
         "49 Group* replica_groups",
@@ -69,6 +75,9 @@ _MESSAGES: Final = {
         "87 DeviceList collective_device_list",
         "68 Attributes frontend_attributes",
     ],
+    "Sharding": ["1 int64 type"],
+    "Window": ["1 WindowDimension* dimensions"],
+    "WindowDimension": ["1 int64 size", "2 int64 stride"],
     "Devices": ["1 int64 replica_count", "2 int64 computation_count"],
     "Group": ["1 int64* replica_ids"],
     "Pair": ["1 int64 source", "2 int64 target"],
@@ -213,9 +222,11 @@ def program(
     bodies: Mapping[str, Sequence[Instruction]] | None = None,
     memory: Any = None,
     devices: tuple[int, int] = (0, 0),
+    order: Sequence[str] = (),
 ) -> bytes:
     """The bytes of an HloProto; ``bodies`` are the computations it calls.
 
+    ``order`` has the entry's instructions as they run, where that is not as they are listed.
     ``devices`` are its replicas and partitions; without them the program does not say.
     """
     computations = {**(bodies or {}), "main": entry}
@@ -249,6 +260,11 @@ def program(
                 left, right = one.fields["contracting"]
                 made.dot_dimension_numbers.lhs_contracting.append(left)
                 made.dot_dimension_numbers.rhs_contracting.append(right)
+        if order and title == "main":
+            scheduled = proto.hlo_module.schedule.sequences.add(
+                computation_id=computation_ids[title]
+            )
+            scheduled.sequence.instruction_ids.extend(ids[one] for one in order)
         takes = [one for one in body if one.opcode == "parameter"]
         added.program_shape.CopyFrom(
             _CLASSES["ProgramShape"](

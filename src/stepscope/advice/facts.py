@@ -322,7 +322,8 @@ FACTS = (
     RuleFacts(
         "gradient-buckets",
         title="Gradients are sent in small pieces",
-        needs=("overview_page", "collectives"),
+        needs=("overview_page",),
+        optional=("collectives", "step_account", "framework_op_stats", "pod_viewer"),
         cause_of=("collective-bound", "exposed-collectives"),
         parts=("collective",),
     ),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
-from stepscope.result import Finding, Likelihood, Ref, Result, Severity
+from stepscope.result import Finding, Likelihood, Place, Ref, Result, Severity
 from stepscope.tables.account.op_families import DOUBLE
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ _RESTARTED = "restarted-pipeline"
 _MOSTLY_INPUT = 0.5
 # What tells that a wait is not the fault of what is waited for takes the place of what says it is.
 _ACQUITS = {"late-hand-over": "input-bound"}
+_ONE_BY_ONE = "eager-execution"
+# A loop with this share of what dispatching op by op costs is what that finding is about.
+_LOOP_FRAC = 0.6
 _ONLY_LOCATE = ("python-bound", "dominant-op")
 # The tool whose rows are ops.
 _OPS = "framework_op_stats"
@@ -170,6 +173,10 @@ def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list
     others = [one for one in findings if one.rule not in (LOCATED, *acquitted)]
     kept: list[Finding] = []
     for part in located:
+        loop = next((at for at, one in enumerate(others) if _of_loop(one, part)), None)
+        if loop is not None:
+            others[loop] = _with_loop(others[loop], part)
+            continue
         same = [at for at, one in enumerate(others) if _explains_part(one, part, rules)]
         is_replaced = any(_replaces(others[at], part) for at in same)
         for at in same:
@@ -180,6 +187,31 @@ def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list
     # What only locates, and locates something else than the account does, adds nothing.
     others = [one for one in others if one.rule not in _ONLY_LOCATE or one.place or not located]
     return [*kept, *others]
+
+
+def _of_loop(one: Finding, part: Finding) -> bool:
+    """Whether a part is the loop that most of what a step runs op by op is for."""
+    time, cost = float(part.measured["part_ms"]), one.saving_ms or 0.0
+    is_loop = part.measured["kind"] == "eager" and not _is_the_program(part)
+    is_counted = one.rule == _ONE_BY_ONE and one.place is None and "ops_per_step" in one.measured
+    return is_loop and is_counted and time >= _LOOP_FRAC * cost > 0
+
+
+def _with_loop(one: Finding, part: Finding) -> Finding:
+    """One finding of both: the loop's place and words, the other's count, severity and code."""
+    ops, idle = (float(one.measured[name]) for name in ("ops_per_step", "idle_ms"))
+    when = "" if one.saving_per == "recording" else " of a step"
+    high = max(part.saving_high_ms or 0.0, one.saving_high_ms or one.saving_ms or 0.0)
+    return replace(
+        part,
+        severity=one.severity,
+        saving_high_ms=high,
+        message=f"{part.message} In all {ops:,.0f} ops or functions are dispatched from Python, "
+        f"and for {idle:.3g} ms{when} nothing is computed.",
+        measured={**one.measured, **part.measured},
+        evidence=_both(part.evidence, one.evidence),
+        code=one.code,
+    )
 
 
 def _replaces(one: Finding, part: Finding) -> bool:
@@ -257,8 +289,18 @@ def _with_place(one: Finding, part: Finding) -> Finding:
         # steps nothing is an alarm. Both rank as the part.
         measured["worth_ms"] = part.measured["worth_ms"]
     evidence = _both(one.evidence, part.evidence[:1])
-    told = _of_input(one, part) if _is_input(part) else one
+    told = _of_input(one, part) if _is_input(part) else _said_where(one, part.place)
     return replace(told, place=part.place, evidence=evidence, measured=measured)
+
+
+def _said_where(one: Finding, place: Place | None) -> Finding:
+    """A finding that says the line which the account has for it."""
+    if place is None or not (place.file and place.line) or place.function[:1] in ("", "<"):
+        return one
+    at = f"{place.file}:{place.line}"
+    if at in one.message:
+        return one
+    return replace(one, message=f"{one.message} Most of it is below {place.function} ({at}).")
 
 
 def _of_input(one: Finding, part: Finding) -> Finding:
@@ -268,6 +310,10 @@ def _of_input(one: Finding, part: Finding) -> Finding:
     """
     place = part.place
     is_wait = part.measured["kind"] == _INPUT
+    if is_wait and one.rule != _RESTARTED:
+        from stepscope.advice.evidence.received import of_received
+
+        return of_received(one, float(part.measured.get("received_frac") or 0.0))
     if is_wait or place is None or not place.function or one.rule == _RESTARTED:
         return one
     at = f"{place.file}:{place.line}" if place.line else place.file
@@ -371,11 +417,22 @@ def ordered(
 
 def _of_cause(one: Finding, ranked: Sequence[Finding]) -> Finding:
     """A symptom that says what to do about its causes, in place of what may cause such a one."""
-    titles = [cause.title for cause in ranked if cause.rule in one.explained_by]
-    if not titles:
+    causes = [cause for cause in ranked if cause.rule in one.explained_by]
+    if not causes:
         return one
-    listed = " and ".join(f"“{title}”" for title in titles)
-    return replace(one, actions=(f"Do what {listed} says: this goes with it.",), code={})
+    listed = " and ".join(f"“{cause.title}”" for cause in causes)
+    told = replace(one, actions=(f"Do what {listed} says: this goes with it.",), code={})
+    # One wait has one number: that of the cause which saves most.
+    known = [cause for cause in causes if cause.saving_ms is not None]
+    if not known or one.saving_ms is None:
+        return told
+    most = max(known, key=lambda cause: cause.saving_ms or 0.0)
+    return replace(
+        told,
+        saving_ms=most.saving_ms,
+        saving_low_ms=most.saving_low_ms,
+        saving_high_ms=most.saving_high_ms,
+    )
 
 
 def _explaining(

@@ -12,10 +12,13 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
+from stepscope.tables.account.collections_at import collections_at
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.steps.after_update import after_update_frac
 from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.host_activity import (
+    GARBAGE,
     FunctionCalls,
     HostTime,
     SideWork,
@@ -117,6 +120,18 @@ class SideRow(Row):
             whole_help="In the recording, whatever else runs.",
         ),
     ]
+    most_frac: Annotated[
+        float,
+        Column("In one step", unit="%", kind="ratio", hidden=True, help="Share of the longest."),
+    ]
+    function: Annotated[
+        str, Column("While", kind="name", help="The program's function that it interrupts most.")
+    ]
+    file: Annotated[str, Column("File", kind="name", hidden=True)]
+    line: Annotated[int, Column("Line", kind="number", hidden=True)]
+    function_frac: Annotated[
+        float, Column("While it", unit="%", kind="ratio", hidden=True, help="Share of its time.")
+    ]
 
 
 class OptimizerRow(Row):
@@ -208,6 +223,8 @@ class HostActivity(Result):
         python: Python functions; empty where no Python was recorded.
         has_product_shapes: Whether PyTorch noted the shapes of what its products multiply.
         growing_rows: What they compute again from pass to pass; None where nothing grows.
+        after_update_frac: Share of marked steps after the last update of PyTorch's optimizer in
+            them; empty where that is unknown.
     """
 
     tool = "host_activity"
@@ -225,6 +242,7 @@ class HostActivity(Result):
     python: Table[PythonRow]
     has_product_shapes: bool
     growing_rows: GrowingProducts | None
+    after_update_frac: float = nan
 
 
 def host_activity(profile: Profile, options: Options = Options()) -> HostActivity:
@@ -266,6 +284,7 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         ),
         has_product_shapes=any(has_products(host) for host, _time in found),
         growing_rows=_growing_rows([host for host, _time in found]),
+        after_update_frac=_mean([after_update_frac(host) for host, _time in found]),
     )
 
 
@@ -319,8 +338,23 @@ def _side(host: Host, time: HostTime, one: SideWork) -> tuple[Any, ...]:
     where = float(one.step_ps[costs].mean()) if costs.any() else 0.0
     return (
         host.name, one.kind, _few(one.calls), one.count / len(length), float(costs.mean()),
-        _mean_ms(one.step_ps), ms(where), _mean_ms(one.whole_ps),
+        _mean_ms(one.step_ps), ms(where), _mean_ms(one.whole_ps), _most_frac(one.step_ps),
+        *_interrupted(host, one.kind),
     )  # fmt: skip
+
+
+def _most_frac(per_step_ps: Any) -> float:
+    whole = int(per_step_ps.sum())
+    return int(per_step_ps.max()) / whole if whole else nan
+
+
+def _interrupted(host: Host, kind: str) -> tuple[str, str, int, float]:
+    """Function, file and line that collections of garbage interrupt most, and their share there."""
+    found = collections_at(host) if kind == GARBAGE else None
+    if found is None:
+        return "", "", 0, nan
+    site, share = found
+    return site.function, site.file, site.line, share
 
 
 def _few(calls: tuple[str, ...]) -> str:

@@ -26,6 +26,7 @@ from stepscope.tables.account.outer_calls import outer_calls
 from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part
 from stepscope.tables.account.places import between_of, located, place_of
+from stepscope.tables.account.received import received_frac
 from stepscope.tables.account.repeated_gradients import RepeatedGradients, repeated_gradients
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import Series, series, standard_error_ps
@@ -33,8 +34,8 @@ from stepscope.tables.account.unclaimed_gradients import UnclaimedGradients, unc
 from stepscope.tables.account.unused_graph import UnusedGraph, unused_graph
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.recording.completeness import traced_calls
 from stepscope.tables.recording.environment import environment, host_cores
+from stepscope.tables.recording.traced_calls import traced_calls, tracing
 from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
@@ -256,6 +257,8 @@ class StepAccount(Result):
         headline: The largest part, in one sentence.
         step_time_ms: Mean kept step of the host with the longest ones.
         step_error_ms: Its standard error, from how far the steps differ; empty for a single one.
+        tracing_ms: Per step, about what recording Python's calls took; empty where little.
+        received_frac: Share of waiting for a batch that takes over what workers sent.
         step_count: Kept steps.
         is_window: Whether there are no steps, and the whole recording counts as one.
         busy_ms: Per step, when anything computes beside the loop's thread.
@@ -277,6 +280,8 @@ class StepAccount(Result):
     headline: str
     step_time_ms: float
     step_error_ms: float = nan
+    tracing_ms: float = nan
+    received_frac: float = nan
     step_count: int
     is_window: bool
     busy_ms: float
@@ -310,6 +315,8 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         headline=_headline(made, step_ps, steps),
         step_time_ms=ms(step_ps),
         step_error_ms=ms(standard_error_ps(steps.duration_ps[steps.kept])),
+        tracing_ms=nan if (traced := tracing(host)) is None else ms(traced.cost_ps),
+        received_frac=received_frac(host, longest),
         step_count=len(start),
         is_window=steps.markers.is_window,
         busy_ms=ms(longest.busy_ps(start, end)) / len(start),

@@ -21,7 +21,7 @@ from stepscope.tables.host.events import is_tf_data_thread, on_host_threads, tim
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import steps
-from stepscope.tables.tf_data.calls import Pipeline, traced_calls
+from stepscope.tables.tf_data.calls import Pipeline, pipelines, traced_calls
 from stepscope.tables.tf_data.events import WRAPPERS, is_asynchronous, iterator_calls, leaf
 from stepscope.verdicts.tf_data_changes import Stage, StageKind, stage_kind
 from stepscope.verdicts.tf_data_sizes import sizes
@@ -243,18 +243,63 @@ def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | Non
         threads=_number(root.get("threadpool_size")),
         python_frac=_time_frac(ops, _PYTHON_FUNCTIONS.__contains__),
         read_frac=_time_frac(ops, _FILE_READERS.__contains__),
-        is_random=any(_RANDOM.search(op.type) for op in ops),
-        is_repeated=any("Repeat" in part for part in downstream),
+        is_random=any(_RANDOM.search(op.type) for op in ops) and not _maps_after(path),
+        is_repeated=any("Repeat" in part for part in downstream)
+        or _is_passed_again(host, pipeline),
         shards=_shards(host, facts, path, names, pipeline),
         runs_ahead=any(is_asynchronous(part) for part in path.split("::")[1:]),
         has_cache=any("Cache" in part for part in downstream),
-        batches=leaf(path).startswith("MapAndBatch") or "Batch" in "".join(downstream[-1:]),
+        batches=leaf(path).startswith("MapAndBatch") or _are_batched(downstream),
         datasets=_datasets(path, long_names, facts) / count,
         shape=size.shape,
         size_bytes=size.size_bytes,
         from_bytes=size.from_bytes,
         into_bytes=size.into_bytes,
     )
+
+
+# What hands elements on as they are, in whatever order.
+_HANDS_ON = ("Shuffle", "Repeat", "Prefetch", "Take", "Skip", "Shard")
+
+
+def _are_batched(downstream: list[str]) -> bool:
+    """Whether what a stage makes is put into batches next, but for stages that hand it on."""
+    after = (part for part in reversed(downstream) if not part.startswith(_HANDS_ON))
+    return "Batch" in next(after, "")
+
+
+def _maps_after(path: str) -> bool:
+    """Whether a later stage has a function, too: random numbers are drawn last, as a rule."""
+    parts = path.split("::")
+    around = ("::".join(parts[:depth]) for depth in range(2, len(parts)))
+    return any(stage_kind(one) is StageKind.MAP for one in around)
+
+
+def _is_passed_again(host: Host, pipeline: Pipeline) -> bool:
+    """Whether an iterator of the same stages is through when this one begins, or begins after it.
+
+    So loops over epochs ask, Keras' among them. One that has its batches ready, made before the
+    recording, is only seen to hand them over.
+    """
+    found = iterator_calls(host)
+
+    def seen(one: Pipeline) -> tuple[set[int], int, int]:
+        begin, last = found.start_ps[one.calls[[0, -1]]].tolist()
+        return set(one.nodes.tolist()), begin, last
+
+    nodes, begin, last = seen(pipeline)
+    for one in pipelines(host):
+        others, first, end = seen(one)
+        same = nodes & others
+        is_apart = end < begin or first > last
+        is_pass = min(len(one.calls), len(pipeline.calls)) > 1
+        if is_apart and is_pass and len(same) >= _SAME_STAGES and same in (nodes, others):
+            return True
+    return False
+
+
+# The root, a prefetch and one that makes something.
+_SAME_STAGES = 3
 
 
 def _datasets(path: str, long_names: list[str], facts: NodeFacts) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 from types import SimpleNamespace
 
 import pytest
@@ -46,7 +47,12 @@ def test_a_part_of_several_functions_asks_first_which_of_them_is_needed(
     calls: dict[str, float], says: str
 ) -> None:
     rows = [SimpleNamespace(function=one, time_ms=ms, calls=1.0) for one, ms in calls.items()]
-    host = SimpleNamespace(calls=SimpleNamespace(records=lambda: rows), step_count=8, eager_ops=0.0)
+    host = SimpleNamespace(
+        after_update_frac=nan,
+        calls=SimpleNamespace(records=lambda: rows),
+        step_count=8,
+        eager_ops=0.0,
+    )
     layers = part(kind="op", name="Conv2D", time_ms=8.0, function="", file="", line=None, caller="")
     rule = next(rule for rule in RULES if rule.id == "largest-part")
     results = Results({"step_account": account(layers), "host_activity": host})  # type: ignore[dict-item]  # of it only the calls are read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ from stepscope.advice import RULES
 from stepscope.advice.results import Results
 from stepscope.registry import Rule
 from stepscope.result import Diagnostic, Finding, Ref
-from stepscope.tables.recording.completeness import TRACED_CALLS
+from stepscope.tables.recording.traced_calls import TRACED_CALLS
 from tests.unit.advice.test_largest_part import account, first, op, part, told
 
 
@@ -22,7 +23,10 @@ def test_a_step_that_is_compiled_already_is_not_told_to_be_compiled(
 ) -> None:
     row = SimpleNamespace(function="step", calls=calls, built=0.0, build_ms=0.0, traces=0)
     host = SimpleNamespace(
-        calls=SimpleNamespace(records=lambda: [row]), step_count=8, eager_ops=0.0
+        after_update_frac=nan,
+        calls=SimpleNamespace(records=lambda: [row]),
+        step_count=8,
+        eager_ops=0.0,
     )
     found = account(part(kind="framework", name="main", first="fit"))
     rule = next(rule for rule in RULES if rule.id == "largest-part")

@@ -86,3 +86,14 @@ def test_ten_programs_of_one_op_each_are_no_compiled_step() -> None:
 
 def test_ten_functions_that_somebody_compiled_are_no_eager_step() -> None:
     few(*(f"layer_{at}" for at in range(10))).reason("eager-execution", Silence)
+
+
+def test_what_has_no_steps_is_not_called_a_step() -> None:
+    events: list[EventLike] = [
+        (f"PjitFunction(op_{place})", 3.0 * place * place, 10.0) for place in range(200)
+    ]
+    asked_of = asked(space(host(line("python", *events))))
+    account = asked_of.result("step_account")
+    assert account.is_window
+    found = asked_of.finding("eager-execution")
+    assert found.message.startswith("What was recorded runs op by op: 200 jitted")

@@ -51,3 +51,15 @@ def test_without_python_nothing_is_known_of_the_lock() -> None:
     checked = {one.rule: one for one in told(blind).checked}
     assert checked["gil-contention"].outcome == "unknown"
     assert "No Python function was recorded" in checked["gil-contention"].reason
+
+
+def test_a_loop_that_only_waits_for_others_needs_no_lock() -> None:
+    rival = {
+        "thread": "t-9", "function": "render", "file": "serve.py", "line": 42, "busy_frac": 0.7,
+        "loop_waits": True,
+    }  # fmt: skip
+    call = "threading.Thread._wait_for_tstate_lock"
+    waits = part(kind="library", first=call, first_kind="library", first_frac=0.9, time_ms=9.0)
+    checked = {one.rule: one for one in told(account(waits, rivals=[rival])).checked}
+    assert checked["gil-contention"].outcome == "silent"
+    assert "which needs the lock for 0.0% of the step" in checked["gil-contention"].reason

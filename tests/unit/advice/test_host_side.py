@@ -92,31 +92,6 @@ def test_without_a_name_nobody_knows_the_optimizer() -> None:
     )
 
 
-def collecting(length_us: float, every: int) -> Asked:
-    """Ten steps of 1 ms; in some of them Python collects garbage."""
-    steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(10)]
-    found = [
-        Event("garbage collection, generation 2", 1000.0 * n + 100, length_us)
-        for n in range(every // 2, 10, every)
-    ]
-    garbage = plane("/device:CUSTOM:Garbage collection", line("MainThread", *found))
-    return asked(space(host(line("python", *steps)), garbage))
-
-
-def test_collections_of_garbage_are_named() -> None:
-    found = collecting(500, every=1).finding("garbage-collection")
-    assert found.saving_ms == pytest.approx(0.8 * 0.5)
-    assert "generation 2" in found.message
-    rare = collecting(800, every=5).finding("garbage-collection")
-    # In two of the eight steps that the recording does not cut.
-    assert rare.saving_high_ms == pytest.approx(0.2)
-    assert "25% of the steps" in rare.message
-
-
-def test_short_collections_are_left_in_peace() -> None:
-    assert "1.0% of the step" in collecting(10, every=1).reason("garbage-collection", Silence)
-
-
 STEP = event("train", step_num=nth, _r=1)
 OP = event("a/MatMul:MatMul")
 

@@ -69,6 +69,15 @@ def test_what_a_generator_makes_is_said_as_it_is(elements: int, says: str) -> No
     assert ("PyDataset" in found.actions[0]) == (elements == 1)
 
 
+def test_whole_batches_of_a_generator_are_not_to_be_prefetched() -> None:
+    """Keras builds the pipeline around a PyDataset: nobody can end it with a prefetch."""
+    stage = replace(GENERATOR, elements=1)
+    gains: dict[str, float | None] = {"native_function": 0.5, "prefetch": 0.4}
+    assert isinstance(answer("missing-prefetch", results(stage, gains)), Silence)
+    several = replace(GENERATOR, elements=32)
+    assert isinstance(answer("missing-prefetch", results(several, gains)), Finding)
+
+
 def test_datasets_of_windows_are_no_files() -> None:
     """A flat_map of windows was told to read several files at once."""
     found = results(WINDOWS, {"whole_batches": 0.42, "interleave": 0.3})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 from types import SimpleNamespace
 from typing import Any
 
@@ -272,7 +273,8 @@ def test_compiling_names_the_function_and_alarms_where_it_happens_again() -> Non
     rows = [
         SimpleNamespace(function=one, built=0.9, build_ms=ms, traces=0) for one, ms in calls.items()
     ]
-    host = SimpleNamespace(calls=SimpleNamespace(records=lambda: rows), step_count=0)
+    calls_of = SimpleNamespace(records=lambda: rows)
+    host = SimpleNamespace(calls=calls_of, step_count=0, after_update_frac=nan)
     row = part(kind="compile", name="Compile", function="", time_ms=5.0)
     # One step that compiles warms up if it is the first; a later one has done so already.
     later = account(row | {"steps_frac": 0.125, "first_step_frac": 0.0})

@@ -162,6 +162,13 @@ def test_costs_that_not_every_step_has_do_not_shrink_with_the_batch() -> None:
     assert isinstance(answer, Silence)
 
 
+def test_what_a_host_spends_on_sending_data_grows_with_the_batch() -> None:
+    """NumPy arrays that each call sends again: twice the batch takes twice as long."""
+    sends = [copy_to_device(300, 1 << 24), *TINY.kernels]
+    asked = ask(replace(TINY, kernels=sends, heap=(GIB, 16 * GIB, 0.05)))
+    assert "grows with the batch" in asked.reason("small-batch", Silence)
+
+
 def test_a_full_memory_leaves_no_room_for_a_larger_batch() -> None:
     assert "in use at the peak" in ask(TINY).reason("small-batch", Silence)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,8 +10,10 @@ from stepscope.advice import RULES
 from stepscope.advice.evidence import layers
 from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.results import Results
-from stepscope.result import Finding
-from tests.unit.advice.test_largest_part import account, op, part
+from stepscope.analysis.step_account import OwnerRow
+from stepscope.result import Finding, Table
+from tests.unit.advice.test_growing_steps import OWNER
+from tests.unit.advice.test_largest_part import account, first, op, part
 
 
 def stats(*rows: tuple[str, str, float]) -> Any:
@@ -54,3 +57,42 @@ def test_layers_are_told_once_and_not_beside_one_that_is_a_part() -> None:
     assert told(*parts) == 1
     layer = part(kind="layer", name="capsules", time_ms=2.0, **nowhere)
     assert told(*parts, layer) == 0
+
+
+def test_a_layer_of_many_small_ops_is_a_loop_to_be_stacked() -> None:
+    many = part(kind="layer", name="net/pairs", made_of="Mul 47% (net/pairs/mul); 2,230 ops in all")
+    assert "stack them" in first(account(many)).actions[0]
+    few = part(kind="layer", name="net/pairs", made_of="Mul 47% (net/pairs/mul)")
+    assert "settings" in first(account(few)).actions[0]
+
+
+def test_what_makes_rows_of_which_few_are_read_comes_after_reading_them() -> None:
+    layer = part(kind="layer", name="l2_normalize", made_of="Mul 77% (l2_normalize/Mul)")
+    found = account(layer)
+    name = "gradient_tape/l2_normalize/Mul/x"
+    one = OWNER | {"kind": "op", "family": "UnsortedSegmentSum", "name": name}
+    owners = Table(OwnerRow, {key: [one[key]] for key in OWNER})
+    assert "rows first" in first(replace(found, owners=owners)).actions[0]
+    assert "rows first" not in first(found).actions[0]
+
+
+def test_what_no_gradient_goes_through_may_be_computed_once() -> None:
+    """An exponential of a matrix that is the same in every step."""
+    layer = part(kind="layer", name="matrix_exponential", made_of="MatMul 74%")
+
+    def found(gradient: str) -> Finding:
+        one = OWNER | {"kind": "op", "family": "MatMul", "name": gradient}
+        owners = Table(OwnerRow, {key: [one[key]] for key in OWNER})
+        return first(replace(account(layer), owners=owners))
+
+    assert "none of these" in found("gradient_tape/net/dense/MatMul").actions[0]
+    assert "settings" in found("gradient_tape/matrix_exponential/MatMul").actions[0]
+    assert "settings" in found("net/dense/MatMul").actions[0], "nothing is trained"
+
+
+def test_what_ends_an_epoch_is_not_the_hand_over_of_work() -> None:
+    freed = part(kind="framework", first="TFE_DeleteTensorHandle", first_frac=0.6, time_ms=4.0)
+    told = first(account(freed))
+    assert told.title == "Freeing tensors and iterators takes 24% of the step"
+    assert "each epoch of Keras' fit" in told.message
+    assert told.severity == "info"

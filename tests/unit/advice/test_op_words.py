@@ -98,3 +98,15 @@ def test_short_steps_are_told_in_microseconds() -> None:
 )
 def test_a_title_has_the_name_that_programs_call_an_op_by(family: str, says: str) -> None:
     assert said(family).title.startswith(says)
+
+
+def test_a_long_window_is_to_be_a_product_of_transforms() -> None:
+    found = said("convolution", made_of="convolution.1 71%; its window is 2,048 long")
+    assert "Fourier transforms" in found.actions[0]
+    assert "half the size" not in " ".join(found.actions)
+
+
+def test_what_each_device_does_whole_is_to_be_divided() -> None:
+    found = said("dot_general", made_of="dot 71%; each of 4 devices computes the same")
+    assert "Divide the batch" in found.actions[0]
+    assert found.severity == "high"

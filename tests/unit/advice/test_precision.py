@@ -124,3 +124,29 @@ def test_few_transposes_are_left_in_peace() -> None:
     asked = ask(replace(GOOD, kernels=layers("cudnn_fprop_f16", op="Conv2D", between=(turn,))))
     # 30 µs of 1,530.
     assert "2.0% of the step" in asked.reason("layout-transposes", Silence)
+
+
+def test_products_in_tf32_already_are_offered_fewer_bits_without_an_alarm() -> None:
+    assert ask(TF32).finding("full-precision").severity == "info"
+    assert not any("TF32" in action for action in ask(TF32).finding("full-precision").actions)
+    plain = ask(FLOAT32).finding("full-precision")
+    assert plain.severity == "high"
+    assert plain.actions[0].startswith("Allow TF32 first")
+
+
+def test_a_program_that_factors_matrices_may_need_its_bits() -> None:
+    solves = [
+        *FLOAT32.kernels,
+        Kernel("void potrf_alg2_cta_upper<float>", 100, "cholesky:Cholesky"),
+    ]
+    asked = ask(replace(FLOAT32, kernels=solves))
+    for rule in ("full-precision", "tensor-cores-unused"):
+        found = asked.finding(rule)
+        assert found.severity == "info"
+        assert "factors matrices" in found.message
+
+
+def test_kernels_on_plain_cores_use_no_tensor_cores_whatever_else_their_name_says() -> None:
+    plain = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x128x8_stage3_ffma_aligna4"
+    found = ask(replace(GOOD, kernels=layers(plain))).finding("tensor-cores-unused")
+    assert found.measured["missed_ms"] == pytest.approx(1.2)

@@ -12,10 +12,25 @@ def test_a_wait_for_another_thread_is_not_told_to_be_left_out() -> None:
     rival = {"thread": "feeder", "function": "load", "file": "train.py", "line": 7}
     found = first(account(row, rivals=[rival | {"busy_frac": 0.1, "loop_waits": False}]))
     assert found.title == "Waiting in queue.Queue.get takes 50% of the step"
-    assert "Beside it thread feeder is in load (train.py:7)." in found.message
+    assert "Beside it thread feeder is in load (train.py:7) for 10% of it." in found.message
+    assert found.place is not None and found.place.function != "load"
     assert not any("Leave" in action for action in found.actions)
     alone = first(account(row))
     assert "What other threads do meanwhile was not recorded." in alone.message
+
+
+def test_who_is_at_work_for_most_of_a_wait_is_what_is_waited_for() -> None:
+    call = "threading.Thread._wait_for_tstate_lock"
+    row = part(kind="library", first=call, first_kind="library", first_frac=0.9)
+    rival = {"thread": "t-9", "function": "render", "file": "serve.py", "line": 42, "count": 73}
+    listed = [rival | {"busy_frac": 0.4, "loop_waits": False}]
+    found = first(account(row, rivals=listed))
+    assert found.title == (
+        "Waiting for render (serve.py:42) on another thread takes 50% of the step"
+    )
+    assert "Beside it 73 threads such as t-9 are in render (serve.py:42)" in found.message
+    assert (found.place.function, found.place.file, found.place.line) == ("render", "serve.py", 42)
+    assert "ready sooner" in found.assumption
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,7 +25,10 @@ def parts_said(made_of: str, *, traces: int, first_call: str = "train_step") -> 
         function="train_step", calls=1.0, built=0.3, build_ms=4.0, traces=traces, time_ms=8.0
     )
     host = SimpleNamespace(
-        calls=SimpleNamespace(records=lambda: [row]), step_count=8, eager_ops=0.0
+        after_update_frac=nan,
+        calls=SimpleNamespace(records=lambda: [row]),
+        step_count=8,
+        eager_ops=0.0,
     )
     handed = part(kind="framework", name="", function="", file="", line=None, caller="")
     handed |= {"made_of": made_of, "first": first_call, "time_ms": 3.0, "step_frac": 0.3}

@@ -11,6 +11,7 @@ from stepscope.analysis.tf_data_bottleneck_analysis import (
 from stepscope.errors import UsageError
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.verdicts.tf_data import _are_batched
 from tests.profiles import host as host_plane
 from tests.profiles import line, space
 from tests.profiles.model import EventLike, gpu, stream
@@ -347,3 +348,66 @@ def test_a_stage_says_how_large_its_elements_are_and_what_becomes_of_them() -> N
 def test_elements_of_an_unknown_size_say_nothing(shapes: str, types: str) -> None:
     one = analyze(frames(shapes, types)).bottleneck
     assert one is not None and one.shape == "" and one.size_bytes != one.size_bytes
+
+
+BATCH = f"{PREFETCH}::MapAndBatch"
+DECODE = f"{BATCH}::ParallelMapV2"
+
+
+def passes(*ids: int, stages: tuple[str, ...] = (DECODE, BATCH)) -> bytes:
+    """A pass over the data for each id, of four calls that wait for the first of the stages."""
+    main: list[EventLike] = []
+    pool: list[EventLike] = []
+    for number, id_ in enumerate(ids):
+        for call in range(4):
+            base = 4000.0 * number + 1000.0 * call + 300
+            main += [
+                ("train", base - 1, 900.0, {"step_num": 4 * number + call, "_r": 1}),
+                ("IteratorGetNext", base, 420.0),
+                (ROOT, base, 420.0, {"id": id_}),
+                (PREFETCH, base, 410.0, {"id": id_ + 1, "parent_id": id_}),
+                ("PrefetchConsume", base + 405, 1.0, {"element_id": call + 10 * number}),
+            ]
+            pool += [("PrefetchProduce", base - 300, 700.0, {"element_id": call + 10 * number})]
+            for depth, stage in enumerate(reversed(stages)):
+                made = 700.0 - 20 * depth
+                told = {"id": id_ + 2 + depth, "parent_id": id_ + 1 + depth}
+                pool += [(stage, base + 400 - made, made, told)]
+            pool += [("flip/RandomUniform:RandomUniform", base, 1.0)]
+    return space(
+        host_plane(line("python", *main), line("tf_data_iterator_resource/1", *pool)),
+    )
+
+
+@pytest.mark.parametrize(("ids", "again"), [((10, 50), True), ((10,), False), ((10, 10), False)])
+def test_a_second_iterator_of_the_same_stages_is_another_pass(
+    ids: tuple[int, ...], again: bool
+) -> None:
+    found = analyze(passes(*ids)).bottleneck
+    assert found is not None
+    assert (found.iterator, found.is_repeated) == ("ParallelMapV2", again)
+
+
+def test_random_numbers_are_those_of_the_last_function() -> None:
+    found = analyze(passes(10)).bottleneck
+    assert found is not None
+    assert not found.is_random, "the batch's function comes after it"
+    alone = analyze(passes(10, stages=(MAP,))).bottleneck
+    assert alone is not None
+    assert alone.is_random
+
+
+@pytest.mark.parametrize(
+    ("downstream", "batched"),
+    [
+        (["Root", "Prefetch", "BatchV2"], True),
+        (["Root", "Prefetch", "BatchV2", "Shuffle", "Repeat"], True),
+        (["Root", "Prefetch", "BatchV2", "Filter"], False),
+        (["Root", "Prefetch"], False),
+    ],
+)
+def test_a_shuffle_before_the_batch_does_not_keep_a_map_from_whole_batches(
+    downstream: list[str], batched: bool
+) -> None:
+    """``map``, ``shuffle`` and ``batch`` is the usual order."""
+    assert _are_batched(downstream) == batched

@@ -1404,6 +1404,16 @@ export interface SideRow {
   readonly in_step_ms: readonly (number | null)[];
   /** Whole time (ms). Per step, whatever else runs. */
   readonly whole_ms: readonly (number | null)[];
+  /** In one step (%). Share of the longest. */
+  readonly most_frac: readonly (number | null)[];
+  /** While. The program's function that it interrupts most. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. */
+  readonly line: readonly (number | null)[];
+  /** While it (%). Share of its time. */
+  readonly function_frac: readonly (number | null)[];
 }
 
 /** Columns: The updates of one optimizer. */
@@ -3139,6 +3149,8 @@ export interface StepAccount extends ResultBody {
   readonly headline: string;
   readonly step_time_ms: number | null;
   readonly step_error_ms: number | null;
+  readonly tracing_ms: number | null;
+  readonly received_frac: number | null;
   readonly step_count: number;
   readonly is_window: boolean;
   readonly busy_ms: number | null;
@@ -3173,6 +3185,7 @@ export interface HostActivity extends ResultBody {
   readonly python: TableOf<PythonRow>;
   readonly has_product_shapes: boolean;
   readonly growing_rows: GrowingProducts | null;
+  readonly after_update_frac: number | null;
 }
 
 /** The modules of a PyTorch model as a tree, with their time on host and device. */

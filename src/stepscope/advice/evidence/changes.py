@@ -20,6 +20,9 @@ ONCE: Final = ChangeClass(
 SUPPLIED: Final = ChangeClass(
     1.0, "batches are ready when the step asks for them; at best making them takes no core from it"
 )
+SOONER: Final = ChangeClass(
+    0.8, "what another thread or process does is ready sooner; at best the loop never waits for it"
+)
 OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which does not slow down")
 BATCHED: Final = ChangeClass(
     0.6, "fewer, larger calls do the same; at most the short ops they make go with them"
@@ -40,6 +43,9 @@ TRIMMED: Final = ChangeClass(
     0.5,
     "half of what it runs, or all, is not needed; what surrounds it mostly stays",
     0.4,
+)
+RESIZED: Final = ChangeClass(
+    0.5, "transforms of a length with small factors take half the time, or less", 0.4
 )
 REPLACED: Final = ChangeClass(
     0.8,

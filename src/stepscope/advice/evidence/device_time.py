@@ -29,6 +29,14 @@ MATRIX_CLASSES = ("gemm", "convolution", "attention", "rnn")
 SLOW_LAUNCH_US = 25.0
 # Kernels that do not compute: their time is in other parts of the step.
 _NO_COMPUTE = ("collective", "copy")
+# Kernels that factor matrices and solve systems, as cuSOLVER, cuBLAS and rocSOLVER call them.
+_FACTORS = re.compile(
+    r"(?i)po(?:trf|trs)|ge(?:trf|trs|qrf|svd|sv)|sy(?:ev|gv|trf)|heev|hetrf|orgqr|ormqr|trs[mv]|"
+    r"trtri|cholesky|jacobi_?svd|larf[gt]?_"
+)
+_FACTORS_FRAC = 0.02
+#: Why products of such a program may need all of their bits.
+EXACT = " It factors matrices or solves systems, which seldom bears fewer bits."
 
 
 def has_matrix_units(device_type: str) -> bool:
@@ -103,6 +111,13 @@ def kernel_time(
         mean_us=own_us / count if count else float("nan"),
         names=tuple(dict.fromkeys(row.name for row in own)),
     )
+
+
+def factors_matrices(kernels: KernelStats) -> bool:
+    """Whether kernels that factor matrices or solve systems have more than a trace of the time."""
+    rows = kernels.kernels.records()
+    own = sum(row.total_duration_us for row in rows if _FACTORS.search(row.name))
+    return own > _FACTORS_FRAC * sum(row.total_duration_us for row in rows)
 
 
 def kernels_per_step(kernels: KernelStats, overview: OverviewPage) -> float:

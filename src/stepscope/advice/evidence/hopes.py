@@ -12,8 +12,10 @@ from stepscope.advice.evidence import changes, part_words
 from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.evidence.op_words import instead_for
 from stepscope.advice.evidence.planned_ops import is_planned
+from stepscope.advice.evidence.transforms import awkward_length
 from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
+from stepscope.tables.account.made_of import LONG_WINDOW, ON_EACH
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.account.updates import is_update
 
@@ -62,6 +64,8 @@ HOPES = {
 }
 # Ops that seldom are what a model is for can go for the most part.
 _UNUSUAL = Hope(changes.REPLACED, 0.85, 0.75, 0.7, False)
+# Transforms of another length have to be made, too.
+_SHORTER = Hope(changes.RESIZED, 0.7, 0.7, 0.7, False)
 # Of others it is known what does the same; whether they are worth a change is not.
 _REPLACEABLE = replace(HOPES["op"], change=changes.REPLACED)
 # What a model is made of is reported after what else can be changed.
@@ -71,7 +75,17 @@ _APART = Hope(changes.SHRUNK, 0.85, 0.45, 0.6, False)
 # An update has to be made; it ranks by its size, as what it updates does.
 _UPDATE = Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
 # What another thread or process makes is ready where that is quicker.
-_FOR_OTHERS = Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True)
+# The first read of a step waits for its work, whatever else is read later.
+_READING = replace(HOPES["framework"], change=changes.READ_LATER, expected=0.6)
+# Most programs have longer epochs than a recording of some steps.
+_FREEING = Hope(changes.SHRUNK, 0.5, 0.1, 0.5, False)
+# Of what a layer makes for all rows of a table few are read: what surrounds it goes with it.
+_FOR_ROWS = Hope(changes.REPLACED, 0.85, 0.6, 0.6, False)
+# Of two devices one half of it goes, of more the most.
+_ON_EACH = Hope(changes.SHRUNK, 0.7, 0.6, 0.7, True)
+# What no gradient goes through is often known; what surrounds it goes as with any layer.
+_CONSTANT = Hope(changes.TRIMMED, 0.85, 0.45, 0.6, False)
+_FOR_OTHERS = Hope(changes.SOONER, 0.8, 0.8, 0.7, True)
 # What is planned for one shape serves all calls with it.
 _PLANNED = Hope(changes.REPLACED, 0.9, 0.85, 0.7, True)
 _DOUBLE = Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
@@ -93,20 +107,34 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
     """The same, whatever the runtime takes around the ops."""
     if part.kind == "python" and hands_over(account, part.function, part.time_ms):
         return HOPES["framework"]
+    if part_words.is_freeing(part):
+        return _FREEING
+    if part_words.is_reading(part):
+        return _READING
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
     if is_planned(part, account):
         return _PLANNED
     if waits_for_others(part):
         return _FOR_OTHERS
+    if part.kind == "op" and awkward_length(part) is not None:
+        return _SHORTER
     if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
     if part.kind == "op" and is_update(part.name):
         return _UPDATE
+    if part.kind == "op" and ON_EACH in part.made_of:
+        return _ON_EACH
+    if part.kind == "op" and LONG_WINDOW in part.made_of:
+        return _UNUSUAL
     if part.kind == "op" and part.name in PRODUCTS:
         return _APART if part.is_apart else _PRODUCT
-    if part.kind == "op" and instead_for(part):
+    if part.kind == "op" and instead_for(part, account):
         return _REPLACEABLE
+    if part_words.reads_rows(part, account):
+        return _FOR_ROWS
+    if part_words.is_constant(part, account):
+        return _CONSTANT
     if part.kind == "function" and part_words.calls_model(part.name):
         return HOPES["op"]
     return HOPES.get(part.kind, HOPES["op"])

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 # From this share of the step on, input costs a person something (reference §3.4).
 SOME_FRAC = 0.05
+# Elements per batch from which a generator does not make whole batches; calls at the edges of a
+# recording are counted with too few or too many.
+SEVERAL = 1.5
 # Rules that see the symptoms of a slow stage; a rule that names the stage comes before them.
 STARVED = ("input-bound", "uneven-steps")
 # Up to this time a call is mostly overhead of tf.data; this many of them make a batch expensive.

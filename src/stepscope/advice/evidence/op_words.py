@@ -22,6 +22,8 @@ from stepscope.advice.evidence.part_facts import (
     unusual,
 )
 from stepscope.advice.evidence.replacements import (
+    BY_TRANSFORM,
+    DIVIDED,
     FOREACH,
     HALVED,
     KEEP_NEEDED,
@@ -30,11 +32,14 @@ from stepscope.advice.evidence.replacements import (
     UNTRAINED,
     instead_in_loop,
     instead_of,
+    instead_of_columns,
     instead_of_copies,
     instead_of_rows,
     instead_within,
     is_loop,
 )
+from stepscope.advice.evidence.transforms import instead_of_length
+from stepscope.tables.account.made_of import LONG_WINDOW, ON_EACH
 from stepscope.tables.account.op_families import DOUBLE, ELEMENTWISE, PRODUCTS, UNUSUAL
 from stepscope.tables.account.updates import is_update
 
@@ -57,12 +62,25 @@ _ACTIVATION = re.compile(
 _IN_LOOP_FRAC = 0.6
 
 
-def instead_for(part: PartRow) -> str:
+# What JAX puts into the names of a backward pass.
+_BACKWARD = "transpose("
+
+
+def instead_for(part: PartRow, account: StepAccount) -> str:
     """What to run instead of a part's ops; "" where nothing is known to do the same."""
+    if ON_EACH in part.made_of:
+        return DIVIDED
+    if LONG_WINDOW in part.made_of:
+        return BY_TRANSFORM
+    columns = instead_of_columns(part.op)
+    if columns and not any(_BACKWARD in one.name for one in account.owners.records()):
+        return columns
     if _ACTIVATION.search(part.op):
         return ""
     if (inner := _inner(part)) and (instead := instead_in_loop(inner)):
         return instead
+    if length := instead_of_length(part):
+        return length
     known = instead_of_rows(part.op) or instead_within(part.between)
     return known or instead_of_copies(part.made_of) or instead_of(part.name)
 
@@ -105,7 +123,7 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
         )
     elif is_update(part.name):
         first = FOREACH if _TOGETHER.search(part.made_of) else ROWS_ALONE
-    elif instead := instead_for(part):
+    elif instead := instead_for(part, account):
         first = instead
     elif why:
         first = f"Look for what needs {why} in every step: do it once, on less data, or otherwise."

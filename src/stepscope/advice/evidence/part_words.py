@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,14 +26,17 @@ from stepscope.advice.evidence.op_words import op_words
 from stepscope.advice.evidence.part_facts import PartWords, at, between, called_from, share, unusual
 from stepscope.advice.evidence.replacements import (
     FEWER,
+    FREE_SELDOM,
     KEEP_NEEDED,
     KEEP_RESULTS,
     LARGER,
     READ_LATER,
+    UNTRAINED,
     instead_of_line,
     instead_of_reads,
 )
-from stepscope.advice.evidence.waits_for_others import waits_for_others
+from stepscope.advice.evidence.waits_for_others import waited_for, waits_for_others
+from stepscope.tables.account.made_of import MANY_OPS
 from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
 from stepscope.tables.core.system_calls import is_system_call, is_system_wait
 
@@ -52,8 +56,35 @@ _CONVERTS = re.compile(r"(?:^|\.)(?:constant|convert_to_tensor|(?:as)?array|(?:a
 # Calls that give the program a value of the device's, and wait until it is computed.
 _READS = re.compile(
     r"(?:^|\.)(?:item|tolist|_?numpy|cpu|device_get|_value|block_until_ready|"
-    r"__(?:array|float|int|bool|index)__)$"
+    r"__(?:array|float|int|bool|index)__|asarray\(jax\.Array\))$"
 )
+
+
+def _reads(part: PartRow) -> float:
+    """The share of a part in which values of the device's are read, by whichever calls."""
+    listed = (one.rpartition(" ") for one in part.made_of.split(";")[0].split(", "))
+    shares = (share.rstrip("%") for name, _, share in listed if _READS.search(name))
+    found = sum(int(share) for share in shares if share.isdigit()) / 100
+    return max(found, part.first_frac if _READS.search(part.first) else 0.0)
+
+
+def is_reading(part: PartRow) -> bool:
+    """Whether most of what a framework does is to read values for the program."""
+    is_read = part.kind == "framework" and _READS.search(part.first) is not None
+    return is_read and _reads(part) >= _NAMED_FRAC
+
+
+# TensorFlow frees what Python has let go of.
+_FREES = "TFE_DeleteTensorHandle"
+_FREED = (
+    " With the last reference to an iterator go its threads and all that it has ready: so ends "
+    "each epoch of Keras' fit."
+)
+
+
+def is_freeing(part: PartRow) -> bool:
+    """Whether most of what a framework does is to free what Python has let go of."""
+    return part.kind == "framework" and part.first == _FREES and part.first_frac >= _NAMED_FRAC
 
 
 def is_unusual(part: PartRow) -> bool:
@@ -120,18 +151,26 @@ def _for_others(part: PartRow, account: StepAccount) -> PartWords:
     called = called_from(part) if part.function else ""
     other = max(account.rivals.records(), key=lambda one: one.busy_frac, default=None)
     beside = "What other threads do meanwhile was not recorded."
+    what, first = f"in {call}", tuple[str, ...]()
     if other is not None:
         where = f"{other.file}:{other.line}" if other.line else other.file
-        beside = f"Beside it thread {other.thread} is in {other.function} ({where})."
+        who = f"thread {other.thread} is"
+        if other.count > 1:
+            who = f"{other.count:.0f} threads such as {other.thread} are"
+        beside = f"Beside it {who} in {other.function} ({where}) for {other.busy_frac:.0%} of it."
+        if waited_for(part, account) is not None:
+            what = f"for {other.function} ({where}) on another thread"
+            first = (f"Leave out what {other.function} does, or a part of it, and time the loop.",)
     facts = " ".join(unusual(part))
     message = (
         f"{name}{at(part)}{called} waits in {call} for another thread or process: "
         f"{share(part, account)}. {beside} {facts}"
     ).strip()
     return PartWords(
-        f"Waiting in {call} takes {part.step_frac:.0%} of the step",
+        f"Waiting {what} takes {part.step_frac:.0%} of the step",
         message,
         (
+            *first,
             "Look at what makes what it waits for: more threads or processes of it, larger "
             "portions at once, more of them ahead, or less to do for each.",
             "A server that nobody asks waits, too: that time is free.",
@@ -227,6 +266,7 @@ def _layer(part: PartRow, account: StepAccount) -> PartWords:
         f"{part.name} takes {part.step_frac:.0%} of the step",
         message,
         (
+            *_of_layer(part, account),
             "Look for the layer, loss or metric of that name, and at its settings: widths that "
             "multiply (units per head, filters times channels), a resolution or length that "
             "nothing needs. Halve one of them and time the loop.",
@@ -234,6 +274,46 @@ def _layer(part: PartRow, account: StepAccount) -> PartWords:
         ),
         part.op,
     )
+
+
+# TensorFlow's gradient of rows that were read from what a layer made.
+_ADDS_ROWS = "UnsortedSegmentSum"
+
+
+def reads_rows(part: PartRow, account: StepAccount) -> bool:
+    """Whether of what a layer makes rows are read by index, and gradients added to them."""
+    return part.kind == "layer" and any(
+        one.family == _ADDS_ROWS and f"/{part.name}/" in f"/{one.name}"
+        for one in account.owners.records()
+    )
+
+
+# The scope in which TensorFlow computes gradients.
+_TAPE = "gradient_tape/"
+
+
+def is_constant(part: PartRow, account: StepAccount) -> bool:
+    """Whether a step computes gradients, and none of what bears this name."""
+    if part.kind != "layer":
+        return False
+    gradients = [one.name for one in account.owners.records() if _TAPE in one.name]
+    return bool(gradients) and not any(f"/{part.name}/" in name for name in gradients)
+
+
+def _of_layer(part: PartRow, account: StepAccount) -> Iterator[str]:
+    """What to look at first, where the recording tells how a layer's ops come to their time."""
+    if is_constant(part, account):
+        yield f"The step computes gradients, and none of these. {UNTRAINED}"
+    if MANY_OPS in part.made_of:
+        yield (
+            "It is many ops: look in it for a loop over columns, heads or pairs, and compute all "
+            "at once: stack them, one product or one op, then take what is needed of it."
+        )
+    if reads_rows(part, account):
+        yield (
+            "Rows of what it makes are read by index: read the rows first, and compute it for "
+            "these alone."
+        )
 
 
 def _program(part: PartRow, account: StepAccount) -> PartWords:
@@ -260,12 +340,20 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = F
     ).strip()
     if is_system_call(part.first) and part.first_frac >= _NAMED_FRAC:
         return _of_system(part, account, place + called)
-    if _READS.search(part.first) and part.first_frac >= _NAMED_FRAC:
+    if is_freeing(part):
         return PartWords(
-            f"Reading values with {part.first} takes {part.step_frac * part.first_frac:.0%} "
+            f"Freeing tensors and iterators takes {part.step_frac * part.first_frac:.0%} "
+            "of the step",
+            message + _FREED,
+            FREE_SELDOM,
+            part.first,
+        )
+    if is_reading(part):
+        return PartWords(
+            f"Reading values with {part.first} takes {part.step_frac * _reads(part):.0%} "
             "of the step",
             message,
-            READ_LATER,
+            (*READ_LATER, LARGER[0]) if part.step_frac >= _NAMED_FRAC else READ_LATER,
             part.first,
         )
     if _CONVERTS.search(part.first) and part.first_frac >= _NAMED_FRAC:

@@ -53,6 +53,10 @@ _COPIES: Final = (
     "Look for what copies: clones, copies of state, changes of type or layout. Copy every n-th "
     "step, or swap references instead."
 )
+_COALESCED: Final = (
+    "Make and coalesce a matrix that does not change once, before the loop, and keep it in the "
+    "layout that products want (to_sparse_csr), for all layers that use it."
+)
 _DISTINCT: Final = "Do it once, before the loop, or keep the indices of the batch with the data."
 _LARGE: Final = (
     "Look at how large what it works on is: broadcasting may make one of all pairs, where a "
@@ -63,6 +67,16 @@ _CHAIN: Final = (
     "what stays the same once, and the rest in one compiled function "
     "([tensorflow: tf.function(jit_compile=True) | jax: jax.jit | pytorch: torch.compile]), "
     "which makes one pass over memory of a chain."
+)
+_SPARSE: Final = (
+    "Look at how full the sparse matrix is: from a few per cent on a product of dense matrices is "
+    "faster on most hardware; make it dense once, before the loop ([tensorflow: tf.sparse.to_dense "
+    "| jax: todense | pytorch: to_dense]). If it is emptier: fewer columns on the dense side, or "
+    "sums over neighbours by index."
+)
+_PLACES: Final = (
+    "If nothing reads where each maximum was, tf.nn.max_pool2d returns the maxima alone; where "
+    "the places serve to enlarge a map again, repeating or resizing it costs less."
 )
 _ON_HOST: Final = (
     "Read values every n-th step, many at once as one array: each read waits for all that was "
@@ -97,6 +111,24 @@ LARGER: Final = (
     "Let one call run several steps: [tensorflow: steps_per_execution of Keras' "
     "compile, or a loop over batches within the tf.function | "
     "jax: a scan over batches | pytorch: a CUDA graph of several].",
+)
+#: For a program of several devices that is given all of the batch on each.
+DIVIDED: Final = (
+    "Divide the batch among the devices before the call (jax.device_put(batch, NamedSharding(mesh, "
+    "PartitionSpec('data')))): all that this function is given is whole on each of them, and so "
+    "each does all of the work."
+)
+#: For a convolution with a window of hundreds of samples or more.
+BY_TRANSFORM: Final = (
+    "So long a window costs less as a product of Fourier transforms ([tensorflow: tf.signal.rfft | "
+    "jax: jax.scipy.signal.fftconvolve | pytorch: torch.fft.rfft], both padded to the sum of their "
+    "lengths): that grows with the logarithm of the window, and this with its length."
+)
+#: For what is freed when a pass over the data ends.
+FREE_SELDOM: Final = (
+    "If epochs are long in the whole run, leave it: it is paid once for each. If they are short: "
+    "one iterator for several (dataset.repeat and steps_per_epoch), and no larger shuffle buffer "
+    "and prefetch than needed.",
 )
 #: For a function that a step calls several times, with its name.
 CALLS: Final = (
@@ -150,6 +182,7 @@ KEEP_NEEDED: Final = (
     "argument; make what it works on smaller."
 )
 _FAMILIES: Final = {
+    _COALESCED: "coalesce to_sparse to_sparse_csr to_dense",
     _SORTED: "Sort sort top_k approx_top_k topk argsort",
     _ONE_HOT: "OneHot one_hot",
     _JOINED: "cat concat concatenate Concat ConcatV2 stack Pack TensorArrayConcat",
@@ -170,6 +203,8 @@ _FAMILIES: Final = {
     _CHAIN: ELEMENTWISE,
     ROWS_ALONE: "AssignVariableOp AssignAddVariableOp AssignSubVariableOp",
     _ON_HOST: "item",
+    _SPARSE: "SparseTensorDenseMatMul SparseMatrixMatMul sparse_mm",
+    _PLACES: "MaxPoolWithArgmax",
 }
 _OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.split()}
 
@@ -223,12 +258,25 @@ def instead_within(between: str) -> str:
 
 # What tf.vectorized_map, and with it tape.jacobian, names the ops of its rows.
 _ROWS: Final = re.compile(r"/pfor/")
+# What jax.jacfwd names the ops of its columns: tangents of all inputs at once, of a function that
+# is called as it is. Of gradients by example JAX names the backward pass so as well.
+_COLUMNS: Final = re.compile(r"^jit\(\w+\)/(?:jit\(\w+\)/)?vmap\(jvp\(")
+_FORWARD: Final = (
+    "jax.jacfwd, or jax.jvp under jax.vmap, runs the function once more for each of its inputs: of "
+    "a function with few outputs, a loss above all, jax.grad or jax.jacrev gives the same numbers "
+    "in one backward pass for each output."
+)
 _JACOBIAN: Final = (
     "tape.jacobian, batch_jacobian and tf.vectorized_map compute a row for each output. Where each "
     "output depends on its own example alone, tape.gradient of their sum, or of one column of "
     "them, gives the same numbers in one pass; else batch_jacobian leaves out the pairs of "
     "examples."
 )
+
+
+def instead_of_columns(op: str) -> str:
+    """What to do about an op of a step without backward passes that is run for each input."""
+    return _FORWARD if _COLUMNS.match(op) else ""
 
 
 def instead_of_rows(made_of: str) -> str:

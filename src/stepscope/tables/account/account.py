@@ -18,6 +18,7 @@ from stepscope.tables.account.functions import standing_for
 from stepscope.tables.account.gap_names import between_marks, gap_names
 from stepscope.tables.account.gaps import between_ops
 from stepscope.tables.account.growth import Growth, growth
+from stepscope.tables.account.library_models import at_module_calls
 from stepscope.tables.account.looks import place_by_looks
 from stepscope.tables.account.moments import Moments, innermost
 from stepscope.tables.account.native import Native, NativeLabels, native, op_spans
@@ -134,7 +135,8 @@ def account(host: Host) -> Account | None:
     # What devices do in the first step was asked for before it, where they run behind the thread.
     asked_ps = min(begin_ps, int(found.markers.start_ps[found.kept][0]))
     calls = frames(host, line, asked_ps, end_ps)
-    calls = None if calls is None else below_carriers(calls, found, op_spans(said))
+    if calls is not None:
+        calls = at_module_calls(below_carriers(calls, found, op_spans(said)))
     _make_room(host, _VERY_MANY)
     work = compute(host, line, begin_ps, end_ps, with_rows=calls is not None)
     _make_room(host)

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from stepscope.columns import distinct_keys, sum_by_key
-from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.branches import Branches, CallLine, Chain, branches, chain_of
 from stepscope.tables.account.frames import Frames
@@ -23,8 +22,8 @@ from stepscope.tables.account.owners import Owner, name_at
 from stepscope.tables.account.parts import Part
 from stepscope.tables.core.op_name import OpName
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
+from stepscope.tables.hlo.command_buffers import recorded_ops
 from stepscope.tables.host.ops import host_ops
 
 # So many of a part's owners are looked at, the longest first, and so many sites are named.
@@ -201,7 +200,7 @@ def _instructions(host: Host) -> dict[str, _Op]:
     else:
         of_host = host_ops(host)
         rows, op, spent, ops = of_host.rows, of_host.op, of_host.self_ps, of_host.ops
-    texts = event_stats(host).texts(names.HLO_OP)
+    texts = recorded_ops(host)
     text = texts.at(rows).astype(np.int64)
     of_program = text >= 0
     rows, op, spent = rows[of_program], op[of_program], spent[of_program]

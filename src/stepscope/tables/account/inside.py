@@ -15,6 +15,7 @@ from typing import Final
 
 from stepscope.tables.account.frames import is_installed
 from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.rewritten import before_rewriting
 from stepscope.tables.hlo.source import SourceFrame, source_frames
 from stepscope.tables.hlo.work import Work, body_work, program_work
 
@@ -67,6 +68,7 @@ def inside(module: HloModule, fusion: Instruction) -> LineWork | None:
 
 def place_of_instruction(module: HloModule, instruction: Instruction) -> tuple[SourceFrame, str]:
     """The innermost line that is not a library's, else the innermost there is; and its caller."""
+    instruction = before_rewriting(module, instruction)
     frames = source_frames(module, instruction)
     if not frames:
         file, _, line = instruction.source.rpartition(":")

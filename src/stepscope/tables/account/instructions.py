@@ -16,7 +16,9 @@ from stepscope.tables.account.inside import inside, place_of_instruction
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.command_buffers import recorded_ops
 from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.rewritten import before_rewriting
 from stepscope.tables.hlo.shape import PRIMITIVES
 from stepscope.tables.hlo.source import source_frames
 
@@ -71,18 +73,22 @@ def compiled_from(host: Host, event: int) -> CompiledOp:
 
 def stack_of(host: Host, event: int) -> Chain:
     """The program's own lines that an op was made at, from the loop inwards; () unknown."""
-    found = None if event < 0 else _instruction(host, event)
+    found = instruction_of(host, event)
     if found is None:
         return ()
     module, instruction = found
     most = inside(module, instruction)  # a fusion's own stack is that of what it ends in
-    frames = source_frames(module, instruction) if most is None else most.stack
+    itself = before_rewriting(module, instruction)
+    frames = source_frames(module, itself) if most is None else most.stack
     return chain_of(CallLine(*one) for one in frames if not is_installed(one.file))
 
 
-def _instruction(host: Host, event: int) -> tuple[HloModule, Instruction] | None:
+def instruction_of(host: Host, event: int) -> tuple[HloModule, Instruction] | None:
+    """The instruction that an event ran, and its program; None where none is known."""
+    if event < 0:
+        return None
     stats, row = event_stats(host), np.asarray([event])
-    texts = stats.texts(names.HLO_OP)
+    texts = recorded_ops(host)
     code = int(texts.at(row)[0])
     if code < 0:
         return None
@@ -94,7 +100,7 @@ def _instruction(host: Host, event: int) -> tuple[HloModule, Instruction] | None
 
 
 def _of_program(host: Host, event: int) -> CompiledOp | None:
-    found = _instruction(host, event)
+    found = instruction_of(host, event)
     if found is None:
         return None
     module, instruction = found

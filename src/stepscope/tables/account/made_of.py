@@ -9,11 +9,14 @@ from typing import Final
 from stepscope.columns import pivot
 from stepscope.schema import names
 from stepscope.tables.account.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
+from stepscope.tables.account.instructions import instruction_of
 from stepscope.tables.account.layers import scope_with_most
+from stepscope.tables.account.long_windows import long_window
 from stepscope.tables.account.op_families import PRODUCTS, UNUSUAL
 from stepscope.tables.account.paddings import padding_of
 from stepscope.tables.account.parts import Part
 from stepscope.tables.core.profile import Host
+from stepscope.tables.hlo.replicated import computes_the_same
 from stepscope.tables.steps import attribution
 from stepscope.tables.torch.copy_purposes import copy_purposes, is_copy
 
@@ -37,8 +40,29 @@ def made_of(one: Part, host: Host | None = None) -> str:
     if one.kind == "layer":
         return _ops_of_layer(one)
     said = _listed(total, one, 3)
-    more = "" if host is None else _at_once(host, one) + _purposes(host, one)
-    return said + _layer_of(one, said) + more + pairs
+    if host is None:
+        return said + _layer_of(one, said) + pairs
+    rest = _at_once(host, one) + _window(host, one) + _devices(host, one) + _purposes(host, one)
+    return said + _layer_of(one, said) + rest + pairs
+
+
+#: Ends the words about a program that several devices run, each all of it.
+ON_EACH: Final = "devices computes the same"
+
+
+def _devices(host: Host, one: Part) -> str:
+    found = instruction_of(host, one.first.event) if one.kind == "op" else None
+    count = computes_the_same(found[0]) if found is not None else 0
+    return f"; each of {count} {ON_EACH}" if count else ""
+
+
+#: Begins the words about a convolution that a Fourier transform replaces.
+LONG_WINDOW: Final = "; its window is "
+
+
+def _window(host: Host, one: Part) -> str:
+    length = long_window(host, one.first.event) if one.kind == "op" else 0
+    return f"{LONG_WINDOW}{length:,} long" if length else ""
 
 
 def _purposes(host: Host, one: Part) -> str:
@@ -185,11 +209,18 @@ def _ops_of_layer(one: Part) -> str:
         ops = total.setdefault(owner.family, {})
         ops[owner.name] = ops.get(owner.name, 0) + owner.total_ps
     listed = sorted(total.items(), key=lambda item: -sum(item[1].values()))[:_FAMILIES]
-    return ", ".join(
+    said = ", ".join(
         f"{family} {sum(ops.values()) / max(one.total_ps, 1):.0%} "
         f"({brief(max(ops, key=lambda name: ops[name]))})"
         for family, ops in listed
     )
+    count = sum(1 + owner.others for owner in one.owners if owner.kind == "op")
+    return f"{said}; {count:,} {MANY_OPS}" if count >= _MANY_OPS else said
+
+
+#: Ends what a layer is made of that is so many ops.
+MANY_OPS: Final = "ops in all"
+_MANY_OPS: Final = 100
 
 
 # A library's function that JAX compiles for itself: what a line calls, such as "_one_hot".

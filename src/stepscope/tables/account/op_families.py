@@ -36,6 +36,7 @@ _ALIASES: Final = {
     **dict.fromkeys(_MATMULS.split(), "matmul"),
     **dict.fromkeys(_ATTENTIONS.split(), "scaled_dot_product_attention"),
     **dict.fromkeys(_BATCH_NORMS.split(), "batch_norm"),
+    **dict.fromkeys(("fft_r2c", "fft_c2r", "fft_c2c"), "fft"),
 }
 # Products of matrices: what most models are made of.
 PRODUCTS: Final = frozenset(
@@ -66,8 +67,7 @@ _COSTLY: Final = {
     "inverting a matrix": "MatrixInverse linalg_inv linalg_inv_ex linalg_pinv",
     "solving a linear system": "MatrixSolve MatrixTriangularSolve triangular_solve "
     "triangular-solve linalg_solve linalg_solve_ex linalg_solve_triangular linalg_lu_solve",
-    "a Fourier transform": "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D RFFT RFFT2D IRFFT IRFFT2D fft "
-    "fft_r2c fft_c2r fft_c2c",
+    "a Fourier transform": "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D RFFT RFFT2D IRFFT IRFFT2D fft",
 }
 _NAMED: Final = {name: what for what, named in _COSTLY.items() for name in named.split()}
 #: Families of such ops, which say more than the line that they are called from.
@@ -125,6 +125,10 @@ UNUSUAL: Final = {
     "copy_": "copying tensors",
     "_to_copy": "changing data types",
     "item": "reading a value on the host",
+    "coalesce": "sorting a sparse tensor's entries and adding up equal ones",
+    "to_sparse": "changing layouts of tensors",
+    "to_sparse_csr": "changing layouts of tensors",
+    "to_dense": "changing layouts of tensors",
     **_NAMED,
 }
 
@@ -156,6 +160,8 @@ _ELEMENTWISE_OF_TORCH: Final = (
     "reciprocal erf erfc floor round sin cos lerp addcmul addcdiv dropout native_dropout"
 )
 _OF_TENSORFLOW: Final = frozenset(_ELEMENTWISE_OF_TENSORFLOW.split())
+#: TensorFlow's elementwise ops that any formula may have: their names say little.
+PLAIN: Final = _OF_TENSORFLOW - UNUSUAL.keys()
 _OF_TORCH: Final = frozenset(_ELEMENTWISE_OF_TORCH.split())
 
 

@@ -10,13 +10,16 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from stepscope.schema import names
-from stepscope.tables.account.op_families import PRODUCTS, SCOPES, scope_of
+from stepscope.tables.account.op_families import PRODUCTS, SCOPES, UNUSUAL, scope_of
 from stepscope.tables.account.owners import Owner
 
 # From this share of a loop on, products are what it is for: layers, steps of a recurrence.
 _PRODUCT_FRAC = 0.5
 # Runs of one op in a step from which the program calls it in a loop.
 _MANY = 8
+# Of ops that say more than their place, those that take longer each make no loop of it: one call
+# over all elements would hardly be quicker.
+_LONG_PS = 500_000_000
 # Where products have more of the time of a place, the model runs there.
 _MODEL_FRAC = 0.05
 # Ops called again and again make a loop of a place where they have this share of its ops' time.
@@ -85,7 +88,9 @@ def python_loops(listed: Iterable[tuple[Owner, Place]], count: int) -> frozenset
         found.is_optimizer |= one.name.startswith(names.PYTORCH_OPTIMIZER)
         if one.kind == "op":
             found.ops += one.total_ps
-            found.again += one.total_ps if one.stretches >= _MANY * count else 0
+            is_long = one.family in UNUSUAL and one.total_ps >= _LONG_PS * one.stretches
+            is_again = one.stretches >= _MANY * count and not is_long
+            found.again += one.total_ps if is_again else 0
     return frozenset(place for place, found in sums.items() if found.is_loop)
 
 

@@ -18,6 +18,7 @@ from stepscope.tables.account.account import (
     Account,
 )
 from stepscope.tables.account.frames import LIBRARY, Frames, Name
+from stepscope.tables.account.library_models import is_module_call
 from stepscope.tables.account.op_families import family_of
 from stepscope.tables.account.updates import is_update, update_of
 from stepscope.tables.core.op_name import is_collective_call
@@ -174,6 +175,7 @@ def _owner(found: Account, row: int) -> Owner:
             is_carried = bool(found.frames.is_carried[item])
             is_trainers = is_carried and _TRAINERS.match(called.public) is not None
             is_library = code == PYTHON or called.kind == LIBRARY or is_trainers
+            is_library &= not is_module_call(called)
             kind, name = "library" if is_library else "framework", called.public
             if is_library and is_carried:
                 function = ""  # the program's line calls the loop, not this

@@ -103,7 +103,7 @@ def parts(
         for one, place in places
         if place in eager and (one.kind != "op" or is_dispatched(one))
     }
-    outside = [one for one in listed if id(one) not in in_graph]
+    outside = [one for one in listed if id(one) not in in_graph and id(one) not in whole]
     together = _elementwise(outside) if calls is None else {}
     for one in listed:
         key = whole.get(id(one), _key(one, loops))

@@ -9,9 +9,21 @@ from stepscope.tables.account.parts import Part
 
 
 def located(one: Part, *, is_launched: bool) -> Owner:
-    """The largest owner with a place; the loop's, unless most of the part was launched."""
+    """The largest owner with a place; the loop's, unless most of the part was launched.
+
+    Of a loop around ops it is the largest of those at the line that has most of it: what one line
+    runs may be many ops, each with less than the one that ends the loop.
+    """
     mine = [each for each in one.owners if each.is_launched == is_launched] or one.owners
-    return next((each for each in mine if each.file), mine[0])
+    placed = [each for each in mine if each.file]
+    if one.kind == "eager" and placed:
+        lines: dict[tuple[str, int], int] = {}
+        for each in placed:
+            at = each.file, each.line
+            lines[at] = lines.get(at, 0) + each.total_ps
+        most = max(lines, key=lambda at: lines[at])
+        placed = [each for each in placed if (each.file, each.line) == most]
+    return placed[0] if placed else mine[0]
 
 
 def place_of(

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.columns import stats_by_name, union_spans
-from stepscope.columns.space import I64, Line
+from stepscope.columns.space import I64, Bool, Line
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.frames import RECORDER, Frames, linked
+from stepscope.tables.account.frames import OWN, RECORDER, Frames, linked
+from stepscope.tables.account.moments import one_line
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
@@ -83,6 +84,8 @@ def rivals(host: Host, found: Account) -> list[Rival]:
     own = int(space.lines_of(found.frames.rows[:1])[0])
     first, quarter = _lateness_ms(host, int(start[0]), int(end[-1]))
     seen: dict[tuple[str, str], list[_Seen]] = {}
+    # Threads of a server that do what the loop's thread does count as loops, not as rivals.
+    alike = _root(found.frames)
     for row, line in enumerate(space.lines):
         plane = space.planes[line.plane].name
         if plane != names.PYTHON_SAMPLES_PLANE or row == own or line.name == names.COUNTER_LINE:
@@ -91,7 +94,7 @@ def rivals(host: Host, found: Account) -> list[Rival]:
         if len(rows) == 0:
             continue
         one = _seen(host, linked(host, rows, is_sampled=True), line, start, end)
-        if one is not None:
+        if one is not None and one.root != alike:
             seen.setdefault(one.root, []).append(one)
     listed = [_rival(alike, start, end, first, quarter) for alike in seen.values()]
     return sorted(
@@ -116,7 +119,7 @@ def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, quarter_ms
 
 def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen | None:
     owner = calls.moments.owner
-    works = (calls.kind[owner] != RECORDER) & ~calls.is_passive[owner]
+    works = (calls.kind[owner] != RECORDER) & ~_is_idle(calls)[owner]
     # What only libraries run there is not the program's; what it calls in them is.
     if not works.any() or not (calls.own[owner[works]] >= 0).any():
         return None
@@ -131,14 +134,34 @@ def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen 
     name = calls.names[int(calls.name[at])]
     function = calls.names[int(calls.name[calls.own[at]])].function if calls.own[at] >= 0 else ""
     where = function, name.file, name.line
+    held, computed = _processor_time(host, line.id, start, end)
+    root = _root(calls)
+    makes_input = any(_CALLS_PYTHON.search(one.file) for one in calls.names.values())
+    return _Seen(line.label, root, where, union_spans(begin, until), held, computed, makes_input)
+
+
+def _root(calls: Frames) -> tuple[str, str]:
+    """File and name of the program's function that a thread began in; "" of one without any."""
     # A lambda calls, and is not a function that has its own line.
     is_called = (calls.caller >= 0) & (calls.own[np.maximum(calls.caller, 0)] >= 0)
     outer = np.flatnonzero((calls.own == np.arange(len(calls.rows))) & ~is_called)
+    if len(outer) == 0:
+        return "", ""
     begun = calls.names[int(calls.name[outer[int(calls.length_ps[outer].argmax())]])]
-    held, computed = _processor_time(host, line.id, start, end)
-    root = begun.file, begun.function
-    makes_input = any(_CALLS_PYTHON.search(one.file) for one in calls.names.values())
-    return _Seen(line.label, root, where, union_spans(begin, until), held, computed, makes_input)
+    return begun.file, begun.function
+
+
+def _is_idle(calls: Frames) -> Bool:
+    """Calls that wait, or that lie in one which waits for a clock or a socket."""
+    outside = [row for row, one in calls.names.items() if one.is_outside]
+    found: Bool = np.isin(calls.name, outside) & (calls.kind != OWN)
+    parent = one_line(calls.start_ps, calls.length_ps).parent.astype(np.int64)
+    inner = (parent >= 0) & (calls.kind != OWN)
+    below = found
+    while below.any():
+        below = inner & below[np.maximum(parent, 0)] & ~found
+        found |= below
+    return found | calls.is_passive
 
 
 def _lateness_ms(host: Host, begin_ps: int, end_ps: int) -> tuple[float, float]:

@@ -22,6 +22,8 @@ _OFF_FRAC, _ODD_FRAC = 0.25, 0.2
 _STEADY, _STEADY_OF_FEW, _FEW = 0.6, 0.8, 20
 # Where the rest of the step grows as well, it is the machine; a rest of this share tells.
 _TELLING_FRAC = 0.1
+# Of two growths, as powers, this share is the machine's: a slow one makes Python slower than ops.
+_SHARED = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +87,15 @@ def _growth(time_ps: I64) -> float:
 
 
 def _apart(growth: float, time_ps: I64, step_ps: I64 | None) -> float:
-    """The growth, unless more of it is that of the rest of the step than of the part's own."""
+    """The growth, unless a good share of it is that of the rest of the step: of the machine."""
     if step_ps is None or not growth > 0:
         return growth
     rest = np.maximum(step_ps - time_ps, 0)
     if float(rest.mean()) < _TELLING_FRAC * float(step_ps.mean()):
         return growth
     around = _growth(rest)
-    return nan if around > 0 and log(around) * log(growth) > 0.5 * log(growth) ** 2 else growth
+    is_the_machine = around > 0 and log(around) * log(growth) > _SHARED * log(growth) ** 2
+    return nan if is_the_machine else growth
 
 
 def _period(at: I64) -> float:

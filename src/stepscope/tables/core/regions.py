@@ -12,11 +12,16 @@ _MARKED = re.compile(
 )
 # Lightning names the program's own class and the hook of it that runs.
 _HOOK = re.compile(r"(?:\[pl\]\[(?:profile|module)\])?\[(?:LightningModule|Callback)\](\w+\.\w+)")
+# Its strategies call what the program has written by the same name.
+_STEP = re.compile(
+    r"(?:\[pl\]\[profile\])?\[Strategy\]\w+\."
+    r"((?:training|validation|test|predict)_step)$"
+)
 
 
 def region_name(text: str) -> str:
     """What the program calls a range; "" where it is not the program's."""
-    if hook := _HOOK.match(text):
+    if hook := _HOOK.match(text) or _STEP.match(text):
         return hook.group(1)
     return "" if _MARKED.match(text) else text.strip()
 

@@ -26,6 +26,7 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints, metadata_texts
 from stepscope.tables.device import kernel_names
 from stepscope.tables.hlo import HloModules, hlo_modules
+from stepscope.tables.hlo.command_buffers import recorded_ops
 from stepscope.tables.hlo.precision import computes_in_16_bits, text_computes_in_16_bits
 from stepscope.tables.host.events import Work, timed_events
 from stepscope.tables.host.ops import hlo_framework_op
@@ -50,6 +51,8 @@ _COPY_PAIR = re.compile(r"\((\w+\[[^{]*\]\S*), (\w+\[[^{]*\]\S*), u32\[")
 _HOST_SPACE = "S(5)"
 # Words that stand where no op is known.
 _ORIGINS = (names.OUTSIDE_OPS, names.BEFORE_RECORDING, names.FROM_GRAPH, names.NO_LAUNCH)
+# Instructions that move what they work on, and may do so with the driver's own copies.
+_RUN_AS_COPIES = frozenset({"async-start", "fusion", "dynamic-slice", "dynamic-update-slice"})
 # Categories of ops that only enclose others: their bodies are counted, they are not.
 CONTAINERS = frozenset({"while", "call", "conditional", "megacore fusion"})
 
@@ -260,10 +263,15 @@ def _self_times(host: Host, rows: I64, duration: I64) -> I64:
 def _sources(host: Host, rows: I64, correlation: I64) -> tuple[list[_Source], I64]:
     """The distinct sources of the rows, and which one each row has."""
     space, stats, kinds = host.space, event_stats(host), planes(host).plane_kind
-    text_names = (names.TF_OP, names.ANNOTATION, names.HLO_OP, names.XLA_OP_NAME)
     # Shapes of what ran on devices only: ops of hosts have more of them.
     shapes = stats.texts_between(names.SHAPE, int(rows[0]), int(rows[-1]))
-    texts = [*(stats.texts(name) for name in text_names), shapes]
+    texts = [
+        stats.texts(names.TF_OP),
+        stats.texts(names.ANNOTATION),
+        recorded_ops(host),
+        stats.texts(names.XLA_OP_NAME),
+        shapes,
+    ]
     launch_names, launch_of = _launches(host, correlation)
     keys = (
         space.events.metadata[rows].astype(np.int64),
@@ -388,10 +396,19 @@ def _gpu_work(source: _Source, modules: HloModules) -> Work:
         if pattern.search(source.name):
             # ROCm copies with a kernel: only the launching call knows the direction.
             by_launch = (w for p, w in _COPY if source.launch and p.search(source.launch))
+            if work is Work.DEVICE_TO_DEVICE and _is_part_of_an_op(source, modules):
+                break
             return next(by_launch, work) if work is Work.DEVICE_TO_DEVICE else work
     if kernel_names.is_collective(source.name):
         return Work.COLLECTIVE
     return _computing(source, modules)
+
+
+def _is_part_of_an_op(source: _Source, modules: HloModules) -> bool:
+    """Whether a copy is how XLA runs an op that computes: a slice of a scan's arrays."""
+    module = modules.get(source.program_id) if source.hlo_op else None
+    found = None if module is None else module.instructions.get(_instruction_name(source))
+    return found is not None and found.opcode in _RUN_AS_COPIES and bool(found.op_name)
 
 
 def _computing(source: _Source, modules: HloModules) -> Work:

@@ -43,7 +43,6 @@ _TENSOR_CORE: Final = (
     # What exists on matrix units only: products of 8 and 4 bits, and Triton's tl.dot.
     r"(bmm|gemm)_\w*E[245]m[123]|_matmul_ogs|triton_(tem|mm)_"
 )
-
 # Products on the cores for single numbers, whatever family of kernels they are of.
 _PLAIN_CORES: Final = r"(?i)(?<![a-z])(ffma|dfma|simt)(?![a-z])"
 

@@ -15,7 +15,7 @@ from stepscope.tables.hlo.shape import Shape, parse_shape
 from stepscope.wire.read import packed_varints, values
 
 # Of HloModuleProto.
-_DEVICE_ASSIGNMENT, _STACK_FRAMES = 15, 17
+_SCHEDULE, _DEVICE_ASSIGNMENT, _STACK_FRAMES = 7, 15, 17
 _FUSION_KINDS = {"kLoop": "Loop", "kInput": "Input", "kOutput": "Output", "kCustom": "Custom"}
 # Field numbers of xla.HloInstructionProto.
 _NAME, _OPCODE, _SHAPE, _METADATA, _FUSION_KIND = 1, 2, 3, 7, 11
@@ -149,6 +149,7 @@ class HloModule:
         buffer_assignment: The BufferAssignmentProto, empty when the file has none.
         stack_frames: The StackFrameIndexProto, empty when the file has none.
         device_assignment: The DeviceAssignmentProto, empty when the file has none.
+        schedule: The HloScheduleProto, empty when the program was not scheduled.
     """
 
     name: str
@@ -159,6 +160,7 @@ class HloModule:
     buffer_assignment: bytes = field(default=b"", repr=False)
     stack_frames: bytes = field(default=b"", repr=False)
     device_assignment: bytes = field(default=b"", repr=False)
+    schedule: bytes = field(default=b"", repr=False)
 
     @property
     def entry(self) -> Computation | None:
@@ -180,6 +182,28 @@ class HloModule:
                     found.update(new)
                     open_ids += new
         return frozenset(found)
+
+    @cached_property
+    def _sequences(self) -> dict[int, tuple[int, ...]]:
+        """Ids of the instructions in the order in which they run, by computation."""
+        found: dict[int, tuple[int, ...]] = {}
+        for number, entry in values(self.schedule):
+            if number == 1 and isinstance(entry, bytes):
+                told = dict(values(entry))
+                key, sequence = told.get(1, 0), told.get(2, b"")
+                if isinstance(key, int) and isinstance(sequence, bytes):
+                    ids = [value for field, value in values(sequence) if field == 1]
+                    found[key] = ints_of(ids)
+        return found
+
+    def in_order(self, computation: Computation) -> tuple[Instruction, ...]:
+        """A computation's instructions as they run, else as the module lists them."""
+        try:
+            ids = self._sequences.get(computation.id, ())
+        except DecodeError:
+            ids = ()
+        known = tuple(self.by_id[id_] for id_ in ids if id_ in self.by_id)
+        return known if len(known) == len(computation.instructions) else computation.instructions
 
     def operands(self, instruction: Instruction) -> Iterator[Instruction]:
         """The operands the module holds, in order."""
@@ -229,7 +253,7 @@ def parse_stack_frames(proto: bytes) -> bytes:
 
 def _parse(data: bytes, buffers: bytes) -> HloModule:
     name, entry_name, entry_id = "", "", 0
-    stack_frames = device_assignment = b""
+    stack_frames = device_assignment = schedule = b""
     computations: dict[int, Computation] = {}
     for number, value in values(data):
         if isinstance(value, int):
@@ -241,6 +265,8 @@ def _parse(data: bytes, buffers: bytes) -> HloModule:
         elif number == 3:
             computation = _parse_computation(value)
             computations[computation.id] = computation
+        elif number == _SCHEDULE:
+            schedule = value
         elif number == _DEVICE_ASSIGNMENT:
             device_assignment = value
         elif number == _STACK_FRAMES:
@@ -258,6 +284,7 @@ def _parse(data: bytes, buffers: bytes) -> HloModule:
         buffer_assignment=buffers,
         stack_frames=stack_frames,
         device_assignment=device_assignment,
+        schedule=schedule,
     )
 
 

@@ -24,7 +24,8 @@ _LISTED, _IOTA = 1, 2
 _COUNT, _SIZE, _DIMS, _PERMUTATION = 1, 2, 3, 4
 # A program for more devices than this is damaged.
 _MOST: Final = 1 << 20
-_PREFIXES: Final = (
+#: What their opcodes begin with.
+COLLECTIVES: Final = (
     "all-reduce",
     "all-gather",
     "all-to-all",
@@ -63,7 +64,7 @@ class HloCollective:
 
 def collectives_of(module: HloModule) -> dict[str, HloCollective]:
     """By name of the op, its collective; ops that start, finish or wrap one have it, too."""
-    own = {one.id: one for one in module.by_id.values() if one.opcode.startswith(_PREFIXES)}
+    own = {one.id: one for one in module.by_id.values() if one.opcode.startswith(COLLECTIVES)}
     told = [one for one in own.values() if not one.opcode.endswith("-done")]
     place = {one.id: at for at, one in enumerate(sorted(told, key=lambda one: one.id))}
     replicas, partitions = _assigned(module)

@@ -7,8 +7,10 @@ events that are not ops do not count as children (reference §5.1).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -180,7 +182,14 @@ def hlo_framework_op(module: HloModule | None, hlo_op: str) -> OpName:
     if instruction is None or not instruction.op_name:
         return OpName(OpCategory.UNKNOWN, name, "Unknown")
     full = instruction.op_name
+    if _COMBINED.search(full):  # no name of an op: what it is says more than what it is made of
+        path = _COMBINED.sub(f"/{instruction.opcode}", full)
+        return OpName(OpCategory.JAX, path, instruction.opcode)
     return parse_op_name(full if ":" in full else full + ":")
+
+
+# What XLA calls an exchange that it made of several, with the names of all of them.
+_COMBINED: Final = re.compile(r"/\([^/]*/.*:.*\)$", re.DOTALL)
 
 
 def _eager(host: Host, rows: I64) -> Bool:

@@ -27,6 +27,7 @@ from stepscope.tables.core.stats import event_stats, metadata_ints, metadata_tex
 from stepscope.tables.device.events import CONTAINERS, device_events, on_own_clock
 from stepscope.tables.hlo import HloModule, HloModules, Instruction, hlo_modules
 from stepscope.tables.hlo.category import category
+from stepscope.tables.hlo.command_buffers import recorded_ops
 from stepscope.tables.hlo.cost import CostAnalysis
 from stepscope.tables.hlo.recorded_costs import (
     ASYNC_START,
@@ -242,7 +243,7 @@ def _sources(
     """
     stats, rows = event_stats(host), events.rows
     calls = op_calls(host) if events.on_device else None
-    hlo = stats.texts(names.HLO_OP)
+    hlo = recorded_ops(host)
     code = hlo.at(rows)
     program = stats.ints(names.PROGRAM_ID).at(rows, 0)
     entries = host.space.events.metadata[rows]

@@ -14,6 +14,7 @@ from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.op_name import OpCategory
 from stepscope.tables.core.planes import PlaneKind, planes
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.hlo import hlo_modules
@@ -23,6 +24,13 @@ from stepscope.tables.host.ops import host_ops
 _TRAINING = re.compile(
     r"(^|/)(gradient_tape|gradients\w*)(/|$)|transpose\(|(^|/)autograd/|(^|/)(Adam|SGD|RMSprop)(/|$)"
 )
+# What computes gradients, as calls of it are recorded: of ops that run one by one no name tells.
+_GRADIENT_CALL = re.compile(
+    r"\bGradientTape\b|(?:^|[ .])(?:value_and_grad|grad|apply_gradients|backward)(?:_f(?:un)?)?$"
+)
+# A function that JAX compiled; of so many each is hardly more than an op.
+_FUNCTION: Final = re.compile(r"p?jit\([^()]*\)(?=/)")
+_MANY_FUNCTIONS: Final = 8
 _VERSION_KEYS = re.compile(r"version", re.IGNORECASE)
 
 
@@ -219,4 +227,15 @@ def _is_training(host: Host) -> bool | None:
     for module in hlo_modules(host):
         if any(_TRAINING.search(one.op_name) for one in module.instructions.values()):
             return True
-    return False if op_names else None
+    if entries_named(host, lambda name: _GRADIENT_CALL.search(name) is not None).any():
+        return True
+    return False if says_layers(op_names) else None
+
+
+def says_layers(op_names: list[str]) -> bool:
+    """Whether ops have names by which a gradient would be known.
+
+    Those of ops that Python dispatches one by one say no more than their type.
+    """
+    functions = {told[0] for name in op_names if (told := _FUNCTION.match(name))}
+    return any("/" in name for name in op_names) and len(functions) < _MANY_FUNCTIONS

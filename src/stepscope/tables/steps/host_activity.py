@@ -346,7 +346,7 @@ def _garbage(host: Host, time: HostTime) -> tuple[SideWork, ...]:
         space.event_metadata.name[name].removeprefix(names.COLLECTION) for name in names_in
     )
     step_ps = covered(*spans, time.start_ps, time.end_ps)
-    said = "generation " + " and ".join(sorted(one.strip() for one in calls))
+    said = "generation " + " and ".join(sorted({one.strip() for one in calls}))
     return (SideWork(GARBAGE, (said,), int(inside.sum()), step_ps, step_ps),)
 
 

@@ -2,7 +2,9 @@
 
 A model that writes a text word by word, and runs on the whole text for each word, multiplies its
 weights with n, n + 1, n + 2 rows. With the keys and values of the past kept it would take the new
-rows alone. Shapes of operands tell: PyTorch notes them with ``record_shapes``.
+rows alone. Shapes of operands tell: PyTorch notes them with ``record_shapes``. Where a backward
+pass lies between two passes, the rows are another batch's, or the weights are others: nothing of
+the pass before could be kept.
 """
 
 from __future__ import annotations
@@ -13,9 +15,12 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import rows_of
 from stepscope.columns.space import I64
 from stepscope.schema import names
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.core.stats import event_stats
 
 # Ops whose last two matrices are the rows and the weights.
@@ -77,15 +82,23 @@ def growing_products(host: Host) -> GrowingProducts | None:
     weights: dict[tuple[int, int], int] = {}
     same = [weights.setdefault(one[1:], len(weights)) for one in told]
     kind = np.asarray(same, dtype=np.int64)[which]
+    learned = np.searchsorted(_backward_ps(host), space.events.start_ps[rows])
     best: GrowingProducts | None = None
     most = 0
     for one in range(len(weights)):
         mine = np.flatnonzero((kind == one) & (count > 0))
         if len(mine) and (total := int(count[mine].sum())) > most:
             op = space.event_metadata.name[int(space.events.metadata[rows[mine[0]]])]
-            if (found := _growing(op.partition(":")[0], count[mine])) is not None:
+            if (found := _growing(op.partition(":")[0], count[mine], learned[mine])) is not None:
                 best, most = found, total
     return best
+
+
+def _backward_ps(host: Host) -> I64:
+    """When parts of backward passes begin, ascending."""
+    space = host.space
+    is_backward = entries_named(host, is_of_backward)
+    return np.sort(space.events.start_ps[rows_of(space.events.metadata, is_backward)])
 
 
 def _extents(shape: str) -> tuple[int, int, int]:
@@ -96,8 +109,14 @@ def _extents(shape: str) -> tuple[int, int, int]:
     return int(matrices[-2][0]), int(matrices[-1][0]), int(matrices[-1][1])
 
 
-def _growing(op: str, rows: I64) -> GrowingProducts | None:
-    """What the rows of products with one weight's shape do, in order."""
+def _growing(op: str, rows: I64, learned: I64) -> GrowingProducts | None:
+    """What the rows of products with one weight's shape do, in order.
+
+    Args:
+        op: Their name.
+        rows: Of each.
+        learned: How many parts of backward passes came before each.
+    """
     change = np.diff(rows)
     turns = np.flatnonzero(change)
     grown, falls = change[change > 0], int((change < 0).sum())
@@ -110,7 +129,9 @@ def _growing(op: str, rows: I64) -> GrowingProducts | None:
     begins = np.concatenate([[0], turns + 1])
     length = np.diff(np.append(begins, len(rows)))  # layers with one weight's shape
     passes = rows[begins]
-    is_first = np.concatenate([[True], np.diff(passes) < 0])
+    # The weights have changed since the last product of the pass before.
+    is_new = learned[begins[1:]] > learned[begins[1:] - 1]
+    is_first = np.concatenate([[True], (np.diff(passes) < 0) | is_new])
     needed = np.where(is_first, passes, np.minimum(by, passes))
     run = np.cumsum(is_first) - 1
     longest = np.flatnonzero(run == np.bincount(run).argmax())

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": [],
     "words": ["mix_experts", "tef", "ted"],
-    "part": "score",
+    "part": "develop",
 }
 
 GPU = jax.default_backend() == "gpu"

@@ -12,8 +12,8 @@ from clock import run
 LABEL = {
     "planted": "after a search for a difference of two machines, all products are still computed with precision HIGHEST",
     "cause": "more precision than it needs",
-    "accept": ["largest-part", "dominant-op"],
-    "rules": ["dominant-op"],
+    "accept": ["full-precision", "tensor-cores-unused", "largest-part", "dominant-op"],
+    "rules": ["full-precision", "tensor-cores-unused", "dominant-op"],
     "words": ["product", "HIGHEST", "dot_general", "gemm", "precision"],
     "part": "develop",
 }

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
-LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "score"}
+LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "develop"}
 
 GPU = jax.default_backend() == "gpu"
 POLES, TIME, HIDDEN, EPOCHS = (65536, 12, 256, 2) if GPU else (256, 12, 32, 2)

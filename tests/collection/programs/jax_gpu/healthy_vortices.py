@@ -9,7 +9,7 @@ import jax.numpy as jnp
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
-LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "score"}
+LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "develop"}
 
 GPU = jax.default_backend() == "gpu"
 SIDE = 2048 if GPU else 96

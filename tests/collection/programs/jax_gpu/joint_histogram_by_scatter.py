@@ -13,10 +13,10 @@ from clock import run
 LABEL = {
     "planted": "the joint histogram is a scatter-add of millions of voxels onto a thousand bins, most of them onto the one of the background",
     "cause": "updates of the same few addresses",
-    "accept": ["dominant-op", "largest-part"],
-    "rules": ["dominant-op"],
+    "accept": ["dominant-op", "largest-part", "roofline-gap"],
+    "rules": [],
     "words": ["scatter", "joint_histogram", "scatter-add"],
-    "part": "score",
+    "part": "develop",
 }
 
 GPU = jax.default_backend() == "gpu"

@@ -14,10 +14,10 @@ from clock import run
 LABEL = {
     "planted": "clipping stands before the split of trained and frozen weights: its norm asks for the gradients of the frozen trunk",
     "cause": "results computed and thrown away",
-    "accept": ["largest-part", "unused-gradients"],
+    "accept": ["largest-part", "unused-gradients", "dominant-op"],
     "rules": ["unused-gradients"],
     "words": ["optimizer", "clip_by_global_norm", "global_norm", "trunk"],
-    "part": "score",
+    "part": "develop",
 }
 
 GPU = jax.default_backend() == "gpu"

@@ -13,9 +13,9 @@ LABEL = {
     "planted": "a convolution is written as nine shifted copies of the picture, put side by side, times a matrix",
     "cause": "a huge intermediate",
     "accept": ["largest-part", "dominant-op", "device-copies"],
-    "rules": ["dominant-op", "device-copies"],
+    "rules": ["device-copies"],
     "words": ["filter_patches", "concatenate", "pad"],
-    "part": "score",
+    "part": "develop",
 }
 
 GPU = jax.default_backend() == "gpu"

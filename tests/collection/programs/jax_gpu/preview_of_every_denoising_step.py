@@ -13,10 +13,10 @@ from clock import run
 LABEL = {
     "planted": "a callback of the sampling loop hands all pictures of each iteration to the host for a preview that nobody opens",
     "cause": "host callbacks",
-    "accept": ["host-callbacks", "print-every-step", "host-copies", "python-bound", "idle-device", "host-waits"],
-    "rules": ["host-callbacks", "print-every-step", "host-copies", "python-bound", "idle-device", "host-waits"],
+    "accept": ["print-every-step", "host-copies", "python-bound", "idle-device", "host-waits"],
+    "rules": ["print-every-step", "host-copies"],
     "words": ["show", "callback", "Preview", "denoise"],
-    "part": "score",
+    "part": "develop",
 }
 
 GPU = jax.default_backend() == "gpu"

@@ -12,10 +12,10 @@ from clock import run
 LABEL = {
     "planted": "nodes are gathered for edges with h[source]: the backward pass of such an index sorts all edges and adds up those of one node one after the other, where index_select adds them at once",
     "cause": "a slow op where a fast one does the same",
-    "accept": ["largest-part", "dominant-op"],
-    "rules": ["dominant-op"],
-    "words": ["Messages", "aten::index", "IndexBackward0", "aten::_index_put_impl_", "aten::index_put_", "indexing_backward"],
-    "part": "score",
+    "accept": ["largest-part", "dominant-op", "roofline-gap"],
+    "rules": [],
+    "words": ["Messages", "aten::index", "IndexBackward0", "aten::_index_put_impl_", "aten::index_put_", "indexing_backward", "RadixSort"],
+    "part": "develop",
 }
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "host-waits", "launch-bound", "tiny-kernels", "idle-device"],
     "rules": ["host-waits", "launch-bound", "tiny-kernels"],
     "words": ["Experts", "aten::where", "aten::nonzero", "aten::index_add_", "aten::nonzero_numpy"],
-    "part": "score",
+    "part": "develop",
 }
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

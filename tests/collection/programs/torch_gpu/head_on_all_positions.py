@@ -12,9 +12,9 @@ LABEL = {
     "planted": "logits are computed for all positions of the questions, and those of the last one are read",
     "cause": "results computed and thrown away",
     "accept": ["largest-part", "dominant-op"],
-    "rules": ["dominant-op"],
+    "rules": [],
     "words": ["lm_head", "answer_letters", "logits_to_keep"],
-    "part": "score",
+    "part": "develop",
 }
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

@@ -12,10 +12,10 @@ from clock import run
 LABEL = {
     "planted": "the best path lies on the device and is walked frame by frame: every letter is a copy of its own that the host waits for",
     "cause": "the host waits for the device",
-    "accept": ["largest-part", "host-waits", "python-bound", "device-copies", "host-copies", "idle-device"],
-    "rules": ["host-waits", "device-copies", "host-copies"],
+    "accept": ["largest-part", "host-waits", "python-bound", "host-copies", "idle-device"],
+    "rules": ["host-waits", "host-copies"],
     "words": ["collapse", "aten::item", "aten::_local_scalar_dense", "Memcpy DtoH", "aten::select"],
-    "part": "score",
+    "part": "develop",
 }
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

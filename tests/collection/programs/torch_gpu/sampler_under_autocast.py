@@ -12,10 +12,10 @@ from clock import run
 LABEL = {
     "planted": "the frozen weights are float32 and the sampler opens autocast for every call: all weights are cast to bfloat16 again for each denoising step",
     "cause": "work that is done again",
-    "accept": ["largest-part", "dominant-op", "device-copies", "launch-bound"],
-    "rules": ["dominant-op", "device-copies"],
-    "words": ["denoise", "aten::to", "aten::_to_copy", "aten::copy_", "autocast"],
-    "part": "score",
+    "accept": ["largest-part", "dominant-op", "device-copies"],
+    "rules": ["device-copies"],
+    "words": ["denoise", "aten::to", "aten::_to_copy", "aten::copy_", "autocast", "bfloat16_copy_kernel"],
+    "part": "develop",
 }
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

@@ -13,10 +13,10 @@ from clock import run
 LABEL = {
     "planted": "the windows come from NumPy as float64, so frames, FFTs and all that follows of the loss run in double precision",
     "cause": "a slower number format than needed",
-    "accept": ["largest-part", "double-precision", "dominant-op"],
-    "rules": ["double-precision"],
-    "words": ["spectrum", "SpectralLoss", "hanning", "aten::fft_rfft", "aten::_fft_r2c", "float64", "double"],
-    "part": "score",
+    "accept": ["largest-part", "dominant-op"],
+    "rules": [],
+    "words": ["spectrum", "SpectralLoss", "hanning", "aten::fft_rfft", "aten::_fft_r2c", "FftR2CBackward0", "aten::_fft_c2c", "regular_fft", "vector_fft", "aten::unfold", "UnfoldBackward0", "float64", "double"],
+    "part": "develop",
 }
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

@@ -7,6 +7,7 @@ import pytest
 from stepscope.advice.evidence.replacements import (
     _FAMILIES,
     instead_of,
+    instead_of_columns,
     instead_of_reads,
     instead_of_rows,
 )
@@ -29,6 +30,8 @@ def test_no_family_has_two_replacements_and_products_have_none() -> None:
         ("while", "jax", "jax.vmap"),
         ("cat", "pytorch", "join them once"),
         ("item", "pytorch", "every n-th step"),
+        ("SparseTensorDenseMatMul", "tensorflow", "tf.sparse.to_dense"),
+        ("MaxPoolWithArgmax", "tensorflow", "tf.nn.max_pool2d"),
     ],
 )
 def test_it_is_in_the_frameworks_own_words(family: str, framework: str, says: str) -> None:
@@ -57,3 +60,16 @@ def test_values_read_one_by_one_are_to_be_read_at_once(made_of: str, reads: bool
 )
 def test_rows_of_a_jacobian_are_told_by_their_ops(op: str, is_row: bool) -> None:
     assert ("tape.jacobian" in instead_of_rows(op)) == is_row
+
+
+@pytest.mark.parametrize(
+    ("op", "is_column"),
+    [
+        ("jit(improve)/vmap(jvp())/dot_general", True),
+        ("jit(improve)/jit(loss)/vmap(jvp(jit(softplus)))/mul", True),
+        ("jit(improve)/jvp(vmap())/dot_general", False),
+        ("improve/vmap(jvp())/dot_general", False),
+    ],
+)
+def test_columns_of_a_jacobian_are_told_by_their_ops(op: str, is_column: bool) -> None:
+    assert ("jax.grad" in instead_of_columns(op)) == is_column

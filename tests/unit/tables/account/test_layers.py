@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
-from stepscope.tables.account.layers import scope_with_most
-from stepscope.tables.account.owners import owners
+from stepscope.tables.account.layers import named_layers, scope_with_most
+from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.profile import Host
@@ -66,6 +69,49 @@ def test_a_layer_with_all_of_the_time_stands_beside_others_of_the_model() -> Non
 )
 def test_else_families_stay_parts(pool: str, why: str) -> None:
     assert all(part.kind == "op" for part in made(pool, **MIXED)), why
+
+
+def test_one_with_less_is_named_where_no_family_has_as_much() -> None:
+    spread = {**MIXED, "D": f"{NET}/head/Softmax:Softmax", "E": f"{NET}/norm/Cumsum:Cumsum"}
+    one = made("ABCDDEE...", **spread)[0]
+    assert (one.kind, one.name) == ("layer", "net/mixer")
+
+
+def test_a_name_that_any_formula_has_says_less_than_the_scope() -> None:
+    names = {"A": f"{NET}/unit/Mul:Mul", "B": f"{NET}/unit:Mul", "C": f"{NET}/unit/Sum:Sum"}
+    one = made("AAABBCDDE.", **{**MIXED, **names})[0]
+    assert (one.kind, one.name) == ("layer", "net/unit")
+    assert one.total_ps == pytest.approx(2 * 6e8), "what the scope ends in is named after it"
+
+
+def test_an_op_with_its_gradients_is_no_layer_but_what_it_is_in() -> None:
+    """TensorFlow names the gradients of one difference after it, as those of a layer."""
+    pairs = {
+        "A": f"{NET}/mixer/sub:Sub",
+        "B": f"{BACK}/mixer/sub/Sum_1:Sum",
+        "C": f"{BACK}/mixer/sub/Neg:Neg",
+        "F": f"{NET}/mixer/Square:Square",
+    }
+    one = made("AABBCCFDE.", **{**MIXED, **pairs})[0]
+    assert (one.kind, one.name) == ("layer", "net/mixer")
+    assert one.total_ps == pytest.approx(2 * 7e8)
+
+
+def owner(name: str, line: int, time_ps: int) -> Owner:
+    """An op that ran while the loop's thread was at a line of its file."""
+    known: dict[str, Any] = dict.fromkeys(("function", "caller", "between"), "")
+    where: dict[str, Any] = {"file": "train.py", "line": line, "begins": 0, "under": None}
+    ran: dict[str, Any] = {"event": -1, "on_device": False, "is_inline": False, "stretches": 1}
+    time = np.asarray([time_ps])
+    return Owner("op", name, name[-6:], **known, **where, **ran, time_ps=time, rows=())
+
+
+def test_two_calls_of_a_compiled_function_do_not_tell_its_ops_apart() -> None:
+    ops = [f"{NET}/mixer/fold/MatMul", f"{BACK}/mixer/sum/Summed", f"{NET}/head/Einsum"]
+    twice = [owner(name, line, 100 // line) for name in ops for line in (1, 2)]
+    assert set(named_layers(twice).values()) == {("layer", "net/mixer")}
+    apart = [owner(name, line, 100) for line, name in enumerate(ops)]
+    assert named_layers(apart) == {}
 
 
 def test_the_model_itself_is_no_layer() -> None:

@@ -14,6 +14,8 @@ from tests.unit.tables.account.test_account import host
 @pytest.mark.parametrize(
     ("text", "name"),
     [
+        ("[pl][profile][Strategy]SingleDeviceStrategy.training_step", "training_step"),
+        ("[pl][profile][Strategy]SingleDeviceStrategy.batch_to_device", ""),
         ("tokenise", "tokenise"),
         ("[pl][profile][LightningModule]Tagger.on_train_batch_end", "Tagger.on_train_batch_end"),
         ("[pl][profile][Callback]Logs.on_train_batch_end", "Logs.on_train_batch_end"),

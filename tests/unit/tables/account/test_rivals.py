@@ -144,3 +144,42 @@ def test_a_function_that_only_a_lambda_calls_is_where_its_thread_began() -> None
     assert of_loop is not None
     (rival,) = rivals(one, of_loop)
     assert (rival.function, rival.file) == ("match", "/home/me/train.py")
+
+
+def test_a_thread_that_waits_for_an_answer_is_not_at_work() -> None:
+    """Of 6 ms it reads from a socket for 3, in lines of that library, and then parses."""
+    library = "/usr/lib/python3.11/socket.py"
+    one = Host(
+        "h",
+        decode(
+            space(
+                plane(
+                    names.PYTHON_SAMPLES_PLANE,
+                    line("MainThread", ("$train.py:4 main", 0, 10_000), id=7),
+                    line(
+                        "client",
+                        ("$/home/me/ask.py:12 ask", 1000, 6000),
+                        (f"${library}:692 SocketIO.readinto", 1000, 3000),
+                        (f"${library}:706", 1000, 3000),
+                        id=1,
+                    ),
+                )
+            )
+        ),
+    )
+    made = account(one)
+    assert made is not None
+    (asks,) = rivals(one, made)
+    assert asks.busy_frac == pytest.approx(0.3)
+
+
+def test_a_server_of_equal_threads_has_no_rival_among_them() -> None:
+    """The thread that was taken for the loop's answers as the others do."""
+    stacks = [
+        line(name, ("$serve.py:4 answer", 0, 9000), ("$serve.py:20 look_up", 0, 9000), id=at)
+        for at, name in enumerate(("t-1", "t-2", "t-3"), start=7)
+    ]
+    one = Host("h", decode(space(plane(names.PYTHON_SAMPLES_PLANE, *stacks))))
+    made = account(one)
+    assert made is not None
+    assert rivals(one, made) == []

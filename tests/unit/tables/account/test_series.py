@@ -51,6 +51,8 @@ def test_what_grows_from_step_to_step_is_told_by_its_thirds() -> None:
 def test_what_grows_as_the_rest_of_the_step_does_is_the_machine() -> None:
     part, rest = np.asarray([10, 20, 30, 40, 50, 60]), np.asarray([30, 55, 95, 115, 160, 170])
     assert isnan(series(part, part + rest).growth)
+    # A machine that is twice as slow makes Python six times as slow between its ops.
+    assert isnan(series(part, part + np.asarray([50, 52, 60, 70, 95, 100])).growth)
     assert series(part, part + rest[::-1]).growth == pytest.approx(55 / 15)
     assert series(part, part + 100).growth == pytest.approx(55 / 15)
     # Beside next to nothing there is nobody to compare with.

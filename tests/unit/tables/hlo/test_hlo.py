@@ -45,6 +45,19 @@ def test_instructions_have_names_edges_and_origin() -> None:
     assert module.entry.root is found
 
 
+def test_a_scheduled_program_runs_its_instructions_in_an_order_of_its_own() -> None:
+    entry = [
+        instruction("a", "parameter", f32(2), parameter_number=0),
+        instruction("b", "tanh", f32(2), "a"),
+        instruction("c", "negate", f32(2), "a"),
+    ]
+    for order, runs in ((("a", "c", "b"), "acb"), ((), "abc"), (("c", "b"), "abc")):
+        module = parse_module(program("jit_f", entry, order=order))
+        assert module is not None
+        assert module.entry is not None
+        assert "".join(one.name for one in module.in_order(module.entry)) == runs
+
+
 @pytest.mark.parametrize("data", [b"", b"\x0a", b"\xff" * 20, b"\x0a\x05\x1a\x03\x0a\x7f"])
 def test_damaged_protos_are_absent(data: bytes) -> None:
     assert parse_module(data) is None

@@ -4,7 +4,7 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
-from stepscope.tables.recording.environment import HostEnvironment, environment
+from stepscope.tables.recording.environment import HostEnvironment, environment, says_layers
 from tests.profiles.model import environment as environment_plane
 from tests.profiles.model import host, line, space, u
 
@@ -33,6 +33,16 @@ def test_training_shows_in_the_ops() -> None:
     assert environment_of("gradient_tape/dense/MatMul:MatMul").is_training is True
     assert environment_of("dense/MatMul:MatMul").is_training is False
     assert environment_of("python function").is_training is None
+
+
+def test_ops_that_run_one_by_one_do_not_tell_training_from_inference() -> None:
+    assert environment_of("MatMul:MatMul").is_training is None
+    assert environment_of("MatMul:MatMul", "GradientTape.gradient").is_training is True
+    assert environment_of("a/MatMul:MatMul", "$api.py:430 value_and_grad_f").is_training is True
+    assert environment_of("a/MatMul:MatMul", "$train.py:9 grade").is_training is False
+    many = [f"jit(op_{number})/add" for number in range(8)]
+    assert not says_layers(many)
+    assert says_layers([*many[:4], *many[:4]])
 
 
 def test_duration_is_the_recorders_where_it_noted_one() -> None:

@@ -7,7 +7,8 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host
-from stepscope.tables.recording.completeness import completeness, traced_calls
+from stepscope.tables.recording.completeness import completeness
+from stepscope.tables.recording.traced_calls import traced_calls, tracing
 from tests.profiles.model import Event, host, line, plane, space
 
 
@@ -35,3 +36,11 @@ def test_many_calls_are_said_to_make_python_dear() -> None:
 )
 def test_few_calls_and_samples_are_not(quiet: Host) -> None:
     assert traced_calls(quiet) == ()
+
+
+def test_no_cost_is_told_that_the_step_cannot_hold() -> None:
+    """6,000 calls would take 1.8 ms of a step of 1 ms."""
+    (told,) = traced_calls(recorded(6000))
+    assert "would be most of its 1 ms" in told.message and "%" not in told.message
+    found = tracing(recorded(6000))
+    assert found is not None and found.cost_ps == pytest.approx(0.8e9)

@@ -14,7 +14,9 @@ from stepscope.tables.torch.growing_products import growing_products, has_produc
 from tests.unit.formats.kineto.layout import profile, x
 
 
-def recorded(folder: Path, passes: list[int], *, layers: int = 2, shapes: bool = True) -> Host:
+def recorded(
+    folder: Path, passes: list[int], *, layers: int = 2, shapes: bool = True, learns: bool = False
+) -> Host:
     """Each pass runs an addmm of [rows, 64] x [64, 256] in each layer, and mm of [1, rows] each."""
     events, at = [], 0.0
     for rows in passes:
@@ -26,6 +28,9 @@ def recorded(folder: Path, passes: list[int], *, layers: int = 2, shapes: bool =
             said = {"Input_Dims": [[1, rows], [rows, 64]]} if shapes else {}
             events.append(x("cpu_op", "aten::mm", at + 9, 1.0, **said))
             at += 12.0
+        if learns:
+            events.append(x("cpu_op", "autograd::engine::evaluate_function: Addmm", at, 5.0))
+            at += 6.0
     (host,) = profile(folder, events).hosts
     return host
 
@@ -64,6 +69,12 @@ def test_other_rows_say_nothing(tmp_path: Path, passes: list[int]) -> None:
     host = recorded(tmp_path, passes)
     assert has_products(host)
     assert growing_products(host) is None
+
+
+def test_sorted_batches_that_a_model_learns_from_are_computed_once(tmp_path: Path) -> None:
+    """Lengths that grow by one, as in a data set sorted by length: each batch is another."""
+    found = growing_products(recorded(tmp_path, list(range(10, 20)), learns=True))
+    assert found is None or found.needless_frac == 0.0
 
 
 def test_without_shapes_nothing_is_known(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ units; where kernels are known, the matrix products and convolutions that run in
 Why it matters: tensor and matrix cores run bfloat16 and float16 several times faster than float32
 (V100: 125 against 15.7 TFLOP/s; A100: 312 against 19.5, and 156 in TF32), and half the bytes move.
 What to do: mixed precision.
+Where the products use tensor cores in TF32 already, and where a program factors matrices or solves
+systems, it informs: how many bits are enough is the program's choice.
 When it is wrong: the model needs float32 for its numerics, or its kernels are too small for their
 arithmetic to matter.
 """
@@ -17,10 +19,13 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import NARROWED
 from stepscope.advice.evidence.device_time import (
+    EXACT,
     MATRIX_CLASSES,
     compute_ms,
+    factors_matrices,
     has_bf16,
     has_matrix_units,
+    has_tf32,
     kernel_time,
     no_matrix_units,
     said_name,
@@ -39,6 +44,8 @@ LOW_FRAC = 0.10
 # Matrix products in 32 bits from this share of the step on speak even if others are in 16.
 _MATRIX_FRAC = 0.20
 _COMPUTE_FRAC = 0.10
+# Products outside of tensor cores with less of the step are no reason to speak of a fault.
+_SOME_FRAC = 0.10
 # With more than this unknown, the rest says little of the whole.
 _UNTOLD_FRAC = 0.5
 # Expected and largest share that 16 bits save: of 32-bit products (peak 8 times higher, of which
@@ -62,12 +69,17 @@ _FP16_CODE = {
 
 @dataclass(frozen=True, slots=True)
 class _Wide:
-    """Time per step, in ms, of work in 32 bits."""
+    """Time per step, in ms, of work in 32 bits.
+
+    And whether the program may need them, and whether kernels tell which of it are products.
+    """
 
     products: float
     tf32_products: float
     others: float
     names: tuple[str, ...]
+    is_exact: bool = False
+    is_known: bool = False
 
     def saving(self, which: int) -> float:
         """Expected (0) or largest (1) saving per step, in ms."""
@@ -138,7 +150,8 @@ def _wide(overview: OverviewPage, kernels: KernelStats | None) -> _Wide:
     # Which kernels compute in 16 bits the step's parts know better, where programs say it.
     products = min(matrix.step_ms, wide)
     tf32_ms = min(tf32.step_ms, products)
-    return _Wide(products - tf32_ms, tf32_ms, wide - products, matrix.names[:3])
+    exact = factors_matrices(kernels)
+    return _Wide(products - tf32_ms, tf32_ms, wide - products, matrix.names[:3], exact, True)
 
 
 def _is_wide(row: KernelRow) -> bool:
@@ -156,9 +169,12 @@ def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Fi
     products = wide.products + wide.tf32_products
     most = f"; longest product: {said_name(wide.names[0])}" if wide.names else ""
     has_steps = step > 0
+    severity = severity_of(wide.saving(0), step) if has_steps else "low"
+    if _is_a_choice(wide, step, device):
+        severity = "info"
     return Finding(
         rule=RULE.id,
-        severity=severity_of(wide.saving(0), step) if has_steps else "low",
+        severity=severity,
         saving_ms=wide.saving(0) if has_steps else None,
         no_saving="" if has_steps else "no step was found to measure it in",
         saving_high_ms=wide.saving(1) if has_steps else None,
@@ -171,7 +187,8 @@ def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Fi
             else ""
         )
         + most
-        + ".",
+        + "."
+        + EXACT * wide.is_exact,
         measured={
             "bits_16_frac": low,
             "compute_32_ms": overview.breakdown_ms["device_compute_32"],
@@ -184,6 +201,7 @@ def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Fi
             Ref("kernel_stats", "is_16_bit", rows=wide.names),
         ),
         actions=(
+            *_first_tf32(wide, step, device),
             "Train in mixed precision: variables in float32, compute in bfloat16."
             if has_bf16(device)
             else "Train in mixed precision: variables in float32, compute in float16 with a scaled "
@@ -192,6 +210,21 @@ def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Fi
         ),
         code=_BF16_CODE if has_bf16(device) else _FP16_CODE,
     )
+
+
+def _first_tf32(wide: _Wide, step_ms: float, device: str) -> Iterator[str]:
+    if has_tf32(device) and wide.products >= _SOME_FRAC * step_ms:
+        yield (
+            "Allow TF32 first: products in float32 then run on tensor cores"
+            "[pytorch:  (torch.set_float32_matmul_precision('high'))"
+            " | jax:  (no precision=HIGHEST, no jax_default_matmul_precision)]."
+        )
+
+
+def _is_a_choice(wide: _Wide, step_ms: float, device: str) -> bool:
+    """Whether fewer bits are an offer: nothing is slower than the hardware does it in 32 bits."""
+    on_tensor_cores = has_tf32(device) and wide.is_known and wide.products < _SOME_FRAC * step_ms
+    return wide.is_exact or on_tensor_cores
 
 
 RULE = Rule(

@@ -78,6 +78,8 @@ def idle_device(results: Results) -> Iterator[Answer]:
     own = host_ops(results.optional.step_account) if meanwhile is None else None
     own = own if own is not None and own.time_ms >= SOME_FRAC * idle.idle_ms else None
     launching = sum(row.idle_ms for row in causes if row.cause in _LAUNCHING)
+    if meanwhile is None:  # no function of the program's, but the calls between its ops
+        launching += sum(row.idle_ms for row in causes if row.cause == "python")
     is_recorded = launching >= _MOSTLY_FRAC * idle.idle_ms
     is_recorded = is_recorded and may_be_the_recorders(results, overview)
     yield Finding(
@@ -135,7 +137,8 @@ def _meanwhile(results: Results, idle_ms: float) -> PartRow | None:
     own = [
         one
         for one in parts
-        if one.kind in _HOST or (one.kind == "op" and is_told and not one.launched)
+        if one.kind in _HOST
+        or (one.kind == "op" and is_told and not one.launched and not one.on_device)
     ]
     largest = max(own, key=lambda one: one.time_ms, default=None)
     return largest if largest and largest.time_ms >= _MOST_FRAC * idle_ms else None

@@ -4,7 +4,8 @@ What it checks: each op's rate against its roofline (compute or memory, whicheve
 FLOPs, bytes and the device's peaks are known.
 Why it matters: an op at a fifth of its roofline could be several times faster on the same device.
 What to do: larger or aligned shapes, fusion, a better kernel; fewer bytes where memory binds. How
-fast PyTorch's own kernels are, and those it compiles, is no fault of a program: these only inform.
+fast PyTorch's own kernels are, and those that it or XLA compiles for a GPU, is no fault of a
+program: these only inform.
 When it is wrong: the cost model counts work that the kernel does not do, or the op waits for
 something else (an asynchronous copy).
 """
@@ -37,8 +38,12 @@ _WAITING = ("async", "copy", "send", "recv", "infeed", "outfeed", "all-", "colle
 # Of less of the time than this, what is known says nothing of the whole.
 _JUDGED_FRAC = 0.5
 _UNBOUND = ("", "Unknown")
-# PyTorch's own ops, and what its compiler makes: a healthy model's norms reach a fifth, too.
-_OF_TORCH = re.compile(r"(?:aten|torch)(?:::|/)|triton_(?:poi|red|per|tem|for)_")
+# PyTorch's own ops, and what its compiler and XLA make for GPUs: norms, sums and factors of healthy
+# models reach a fifth, too, and the bytes of an op in a loop are an estimate.
+_NOT_OF_PROGRAM = re.compile(
+    r"(?:aten|torch)(?:::|/)|triton_(?:poi|red|per|tem|for)_|"
+    r"(?:\w+_)?fusion(?:[._]\d+)*$|custom-call|command_buffer|wrapped_"
+)
 
 
 def roofline_gap(results: Results) -> Iterator[Answer]:
@@ -75,7 +80,9 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
         return
     low.sort(key=lambda row: -row.self_time_us * (1 - row.roofline_efficiency_frac))
     found = _finding(overview, low, scale, expected)
-    if _saving_ms([row for row in low if not _OF_TORCH.match(row.operation)], scale) < least:
+    on_tpu = "TPU" in overview.environment.device_type
+    own = [row for row in low if on_tpu or not _NOT_OF_PROGRAM.match(row.operation)]
+    if _saving_ms(own, scale) < least:
         found = replace(found, severity="info")
     if found.actions == _COMPUTE and _is_narrow(low[0], roofline):
         found = replace(found, actions=_COMPUTE[:1])

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import NARROWED
 from stepscope.advice.evidence.device_time import (
+    EXACT,
     KernelTime,
+    factors_matrices,
     has_matrix_units,
     has_tf32,
     kernel_time,
@@ -73,6 +75,7 @@ def tensor_cores_unused(results: Results) -> Iterator[Answer]:
             "run in plain float32; TF32 is off, or they cannot use it",
             "Allow TF32: float32 products then run on tensor cores with 10 bits of mantissa.",
             _CODE_TF32,
+            is_exact=factors_matrices(kernels),
         )
     if narrow.step_ms < least and (wide.step_ms < least or not has_tf32(device)):
         why = " (32-bit products cannot use them here)" if wide.step_ms >= least else ""
@@ -87,17 +90,18 @@ def _missed(row: KernelRow) -> bool:
 
 
 def _finding(
-    missed: KernelTime, step: float, why: str, action: str, code: dict[str, str]
-) -> Finding:
+    missed: KernelTime, step: float, why: str, action: str, code: dict[str, str],
+    *, is_exact: bool = False,
+) -> Finding:  # fmt: skip
     expected = missed.step_ms * _EXPECTED
     return Finding(
         rule=RULE.id,
-        severity=severity_of(expected, step),
+        severity="info" if is_exact else severity_of(expected, step),
         saving_ms=expected,
         saving_high_ms=missed.step_ms * _MOST,
         confidence=0.6,
         message=f"Matrix products that take {missed.step_ms:.3g} ms of each {step:.3g} ms step "
-        f"{why} (longest: {said_name(missed.names[0])}).",
+        f"{why} (longest: {said_name(missed.names[0])})." + EXACT * is_exact,
         measured={
             "missed_ms": missed.step_ms,
             "missed_frac": missed.step_ms / step,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import BATCHED
@@ -98,13 +99,16 @@ def _by_steps(
     # PyTorch runs op by op by default: that alone is not an alarm.
     is_usual = framework == "PyTorch"
     outer = _outer(account) if _are_single_ops(rows) else None
+    is_window = account is not None and account.is_window
     where, place = _site(account, framework) if outer is None else outer.where(step)
-    message, high = _message(host, account, outer, saving) + where, None
+    what = "What was recorded" if is_window else "The step"
+    message, high = _message(what, host, account, outer, saving) + where, None
     if outer is not None:  # with all else that the call does: it may not be needed
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
+    sure = saving if outer is not None else min(saving, _EXPECTED * _handed_over_ms(account))
     yield Finding(
         rule=RULE.id,
-        severity="info" if is_usual and saving < _USUAL_FRAC * step else severity_of(saving, step),
+        severity="info" if is_usual and sure < _USUAL_FRAC * step else severity_of(sure, step),
         saving_ms=saving,
         saving_high_ms=high,
         confidence=0.7,
@@ -123,6 +127,17 @@ def _by_steps(
         actions=_ACTIONS if outer is None else (outer.action, *_ACTIONS[1:]),
         code=_SERVED if is_served else _CODE,
     )
+
+
+# So much of what is handed over is expected to go.
+_EXPECTED = 0.8
+
+
+def _handed_over_ms(account: StepAccount | None) -> float:
+    """What the account has of it, without a device: what else computes nothing is another part."""
+    if account is None or account.has_device:
+        return inf
+    return sum(part.time_ms for part in account.parts.records() if part.kind in RULE.parts)
 
 
 def _python_ms(host: HostActivity) -> float:
@@ -271,15 +286,19 @@ _ONCE = (0.9, 1.1)
 
 
 def _message(
-    host: HostActivity, account: StepAccount | None, outer: _Outer | None, idle_ms: float
+    what: str,
+    host: HostActivity,
+    account: StepAccount | None,
+    outer: _Outer | None,
+    idle_ms: float,
 ) -> str:
     rows, step = list(host.calls.records()), host.step_time_ms
     is_eager = host.eager_ops >= sum(one.calls for one in rows)
-    what = "ops" if is_eager else "jitted functions"
+    ops = "ops" if is_eager else "jitted functions"
     again = ("" if account is None else _again(account)) or _often(rows)
     return (
-        f"{_where(rows, host, outer)}: {dispatched(host):.0f} {what} are dispatched from Python, "
-        f"and for {idle_ms:.3g} of its {step:.3g} ms nothing is computed.{again}"
+        f"{_where(what, rows, host, outer)}: {dispatched(host):,.0f} {ops} are dispatched from "
+        f"Python, and for {idle_ms:.3g} of its {step:.3g} ms nothing is computed.{again}"
     )
 
 
@@ -293,10 +312,10 @@ def _are_single_ops(calls: list[CallRow]) -> bool:
     return all(map(is_op, often))
 
 
-def _where(calls: list[CallRow], host: HostActivity, outer: _Outer | None) -> str:
+def _where(what: str, calls: list[CallRow], host: HostActivity, outer: _Outer | None) -> str:
     """What runs op by op: the step, a call, or what the loop does beside a tf.function."""
     if outer is not None:
-        return f"Below {outer.function} the step runs op by op"
+        return f"Below {outer.function} {what[0].lower()}{what[1:]} runs op by op"
     compiled = [
         one
         for one in calls
@@ -304,7 +323,7 @@ def _where(calls: list[CallRow], host: HostActivity, outer: _Outer | None) -> st
         if one.time_ms >= _NAMED_FRAC * host.step_time_ms
     ]
     if host.eager_ops < MANY or not compiled:
-        return "The step runs op by op"
+        return f"{what} runs op by op"
     longest = max(compiled, key=lambda one: one.time_ms)
     return f"Beside the compiled {longest.function} the loop, or a callback, runs op by op"
 

@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.evidence.changes import REMOVED
+from stepscope.advice.evidence.waits_for_others import waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import RivalRow
+    from stepscope.analysis.step_account import RivalRow, StepAccount
 
 _SOME_FRAC: Final = 0.20
 # Two threads that want one lock have it half of the time each; but a thread that asks for it waits
@@ -31,6 +32,8 @@ _EXPECTED: Final = 0.75
 # Python gives another thread its turn every 5 ms, and every 0.2 ms while it is sampled.
 _UNRECORDED: Final = 1.5
 _NEARLY_ALL: Final = 0.9
+# A loop that needs the lock for less has little to wait for.
+_LITTLE_FRAC: Final = 0.05
 # Kinds of parts of the step in which the loop's thread needs the lock.
 _NEEDS_LOCK: Final = ("python", "library", "framework", "unrecorded", "region")
 
@@ -57,18 +60,20 @@ def gil_contention(results: Results) -> Iterator[Answer]:
             "was asked for."
         )
         return
-    # What computes without the lock goes on; what the loop does in Python may wait for it.
-    needs = sum(one.time_ms for one in account.parts.records() if one.kind in _NEEDS_LOCK)
+    needs = _needs_ms(account)
+    if needs < _LITTLE_FRAC * step:
+        yield Silence(
+            f"Thread {worst.thread} runs {place} beside the loop, which needs the lock for "
+            f"{needs / step:.1%} of the step."
+        )
+        return
     most = min(worst.busy_frac, 1.0) * needs
-    # A sampler lets threads take turns more often than Python does by itself: without it the loop
-    # waits longer for each turn, up to all of the time that the others are at work.
-    high = most if worst.loop_waits else min(_UNRECORDED * worst.busy_frac, _NEARLY_ALL) * step
     yield Finding(
         rule=RULE.id,
         severity=severity_of(_EXPECTED * most, step),
         saving_ms=_EXPECTED * most,
         saving_low_ms=_LEAST * most,
-        saving_high_ms=max(most, high),
+        saving_high_ms=max(most, _most_ms(worst, most, step)),
         assumption="the loop's Python is as fast as without the other thread",
         confidence=0.8 if worst.loop_waits else 0.6,
         place=Place(function=worst.function, file=worst.file, line=worst.line or 0),
@@ -93,6 +98,25 @@ def gil_contention(results: Results) -> Iterator[Answer]:
             ("tensorflow", "jax", "pytorch"),
             "multiprocessing.get_context('spawn').Process(target=monitor, daemon=True).start()",
         ),
+    )
+
+
+def _most_ms(worst: RivalRow, most_ms: float, step: float) -> float:
+    """A sampler lets threads take turns more often than Python does by itself.
+
+    Without it the loop waits longer for each turn, up to all of the time that others are at work.
+    """
+    if worst.loop_waits:
+        return most_ms
+    return min(_UNRECORDED * worst.busy_frac, _NEARLY_ALL) * step
+
+
+def _needs_ms(account: StepAccount) -> float:
+    """What computes without the lock goes on; what the loop does in Python may wait for it."""
+    return sum(
+        one.time_ms
+        for one in account.parts.records()
+        if one.kind in _NEEDS_LOCK and not waits_for_others(one)
     )
 
 

@@ -12,7 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.advice.evidence.changes import SUPPLIED
-from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.evidence.input_stage import (
+    SEVERAL,
+    STARVED,
+    InputStage,
+    input_stage,
+    stage_finding,
+)
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
@@ -25,6 +31,9 @@ def missing_prefetch(results: Results) -> Iterator[Answer]:
         return
     if "prefetch" not in found.knobs:
         yield Silence("The pipeline runs ahead of the step.")
+        return
+    if found.stage.kind == "python source" and found.stage.elements < SEVERAL:
+        yield Silence(f"{found.leaf} makes whole batches in Python: what makes them is the limit.")
         return
     saving = found.knobs["prefetch"]
     yield from stage_finding(

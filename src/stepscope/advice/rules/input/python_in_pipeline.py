@@ -13,15 +13,18 @@ from collections.abc import Iterator
 
 from stepscope.advice.evidence import makers
 from stepscope.advice.evidence.changes import SUPPLIED
-from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.evidence.input_stage import (
+    SEVERAL,
+    STARVED,
+    InputStage,
+    input_stage,
+    stage_finding,
+)
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 _PYTHON_FRAC = 0.5
-# Elements per batch from which a generator does not make whole batches; calls at the edges of a
-# recording are counted with too few or too many.
-_SEVERAL = 1.5
 # Shares of the step from which a Python function beside it is taken to hold the interpreter.
 _LOCK_FRAC = 0.3
 _PYTHON_OPS = ("PyFunc", "EagerPyFunc", "PyFuncStateless")
@@ -40,7 +43,7 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
         yield Silence(f"{found.leaf}, which the step waits for, runs hardly any Python.")
         return
     what = "A Python generator makes" if is_source else "A Python function in map makes"
-    is_whole = is_source and stage.elements < _SEVERAL
+    is_whole = is_source and stage.elements < SEVERAL
     made = "whole batches" if is_whole else "the elements one at a time"
     maker = makers.maker(results.optional.step_account)
     yield from stage_finding(

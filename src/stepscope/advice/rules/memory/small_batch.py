@@ -32,6 +32,8 @@ FULL_FRAC = 0.40
 # Python between the ops is left out: what it does may well grow with the batch.
 _FIXED = ("kernel_launch", "host_compute")
 _FIXED_FRAC = 0.15
+# Copies to the device with this share of the step: the host prepares them before, for as long.
+_SENT_FRAC = 0.05
 
 
 def small_batch(results: Results) -> Iterator[Answer]:
@@ -51,6 +53,13 @@ def small_batch(results: Results) -> Iterator[Answer]:
     fullest = memories[0]
     if fullest.used_frac >= FULL_FRAC:
         yield Silence(f"{fullest.used_frac:.0%} of {fullest.name} is in use at the peak.")
+        return
+    sent = overview.breakdown_ms["host_to_device"]
+    if sent >= _SENT_FRAC * step:
+        yield Silence(
+            f"The host sends data to the device for {sent / step:.0%} of the step: what it spends "
+            "on that grows with the batch."
+        )
         return
     fixed = min(_idle_ms(idle), _least_ms(overview))
     if fixed < _FIXED_FRAC * step:

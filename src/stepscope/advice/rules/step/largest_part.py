@@ -16,20 +16,22 @@ from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence import changes, layers, makers, part_words
+from stepscope.advice.evidence.after_update import NOT_LATER, after_update
 from stepscope.advice.evidence.compiled_words import most_of_it
 from stepscope.advice.evidence.dispatches import dispatched, many
 from stepscope.advice.evidence.hopes import Hope, hope_of, hope_of_kind, is_mostly_runtime
 from stepscope.advice.evidence.input_stage import said_main_ops
 from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wrong_when
 from stepscope.advice.evidence.replacements import AGAIN, CALLS, LESS_PADDING, PAIRS
-from stepscope.advice.evidence.savings import is_hidden, saving_of, without_saving
+from stepscope.advice.evidence.savings import is_hidden, saving_of, untraced, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
+from stepscope.advice.evidence.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.account.made_of import AT_ONCE, BROADCAST, PADDED
-from stepscope.tables.recording.completeness import TRACED_CALLS
+from stepscope.tables.recording.traced_calls import TRACED_CALLS
 from stepscope.verdicts.sentences import time_words
 
 if TYPE_CHECKING:
@@ -112,6 +114,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         return
     # Those that are most likely worth a change, and whichever is the largest.
     is_compiled, by_layer = _is_compiled(results), _by_layer(shown, results)
+    later = after_update(results.optional.host_activity)
     ranked = sorted(shown, key=lambda part: -_worth(part, account) * part.time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
     for at, part in enumerate(ranked):
@@ -125,9 +128,13 @@ def largest_part(results: Results) -> Iterator[Answer]:
                 )
                 words = replace(words, title=title)
             stage = _around(part, more) + _stage(part, results)
+            beside = NOT_LATER
             if part.kind == "op" and not part.file:
-                stage, by_layer = stage + by_layer, ""
+                stage, by_layer = stage + by_layer + later.sentence, ""
+                words = replace(words, actions=(*later.actions, *words.actions))
+                beside, later = later, NOT_LATER
             found = _finding(part, account, words, stage, hope_of(part, more, account))
+            found = beside.most_of(found)
             several = _functions(part, account, results, more)
             yield _of_several(found, several, account.step_time_ms) if several else found
 
@@ -208,6 +215,7 @@ def _finding(
     if hope.change is changes.NARROWED and not part.on_device:
         at_most = _HALVED_AT_MOST
     saving = saving_of(account, part, hope.change, hope.expected, at_most)
+    saving = untraced(account, part, saving)
     # Without steps it is unknown what of the rest belongs to the part and would go with it.
     most = max(part.time_ms, saving.expected_ms) if account.is_window else step
     found = Finding(
@@ -226,7 +234,7 @@ def _finding(
         + _made_meanwhile(part, account)
         + _nowhere(part, account)
         + _traced(part, account),
-        place=_place(part),
+        place=makers.place(waited_for(part, account)) or _place(part),
         measured={
             "part_ms": part.time_ms,
             "step_frac": part.step_frac,
@@ -235,6 +243,7 @@ def _finding(
             "kind": part.kind,
             "data_type": part.data_type,
             "input_frac": 1.0 if part.kind == "input" else part.input_frac,
+            "received_frac": 0.0 if isnan(account.received_frac) else account.received_frac,
             "step_after_ms": step - saving.expected_ms,
         },
         evidence=_evidence(part, words),
@@ -343,7 +352,7 @@ def _nowhere(part: PartRow, account: StepAccount) -> str:
 
 def _made_meanwhile(part: PartRow, account: StepAccount) -> str:
     """What other threads make, where the loop waits for it, or may: a library's call may wait."""
-    other = makers.maker(account)
+    other = None if waits_for_others(part) else makers.maker(account)
     may = part.kind == "library" and other is not None and other.busy_frac >= _BUSY_FRAC
     if not may and part.kind != "input":
         return ""
@@ -379,6 +388,9 @@ def _worth(part: PartRow, account: StepAccount) -> float:
     if part.kind == "op" and part.stretches >= MANY_STRETCHES and part.typical_ms >= 0:
         # An op that every step runs often, and that few steps spend time in, was interrupted.
         worth *= min(part.typical_ms / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
+    elif part.kind == "framework" and _is_rare(part) and part.typical_ms >= 0:
+        # So was a hand-over that is long in few steps, in no rhythm: it ranks as in most steps.
+        worth *= min(part.typical_ms / part.time_ms, 1.0)
     if _is_once(part, account):
         worth *= _BESIDE
     # Without steps it is unknown whether the program ran when nothing was recorded.
@@ -388,14 +400,22 @@ def _worth(part: PartRow, account: StepAccount) -> float:
 def _is_interrupted(part: PartRow) -> bool:
     """Whether every step does it, often, and few steps, in no rhythm, spend most of its time.
 
-    So looks what another program takes the processor from: it hits whatever runs just then.
+    So looks what another program takes the processor from: it hits whatever runs just then. Of
+    little Python that only few steps have, in no rhythm, a few samples tell, or one interruption.
     """
+    if part.kind in _CODE and _is_rare(part) and part.step_frac < _SOME_FRAC:
+        return True
     return (
         part.stretches >= MANY_STRETCHES
         and part.steps_frac < _FEW_STEPS_FRAC
         and 0 < part.typical_ms < _FEW_STEPS_FRAC * part.alone_ms
         and not part.every > 1
     )
+
+
+def _is_rare(part: PartRow) -> bool:
+    """Whether most of its time is in few steps, in no rhythm."""
+    return part.every == part.every and not part.every > 1
 
 
 def _severity(part: PartRow, hope: Hope, saving: float, account: StepAccount) -> Severity:

@@ -1,0 +1,328 @@
+"""Which op of the program each kernel of a command buffer is of.
+
+XLA puts many ops into one command buffer, a CUDA graph, and recorders name that in place of the
+op: "command_buffer_26 takes 84 %" says nothing. Kernels that XLA wrote itself bear the name of
+their fusion. What libraries run (products, convolutions, sorts) and what copies lies between two
+of those, in the program's order as on the device: where as many ops lie there as kernels, or one
+alone, they are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns.space import I64, Bool
+from stepscope.schema import names
+from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import StatTexts, event_stats
+from stepscope.tables.hlo.module import Computation, HloModule, Instruction
+from stepscope.tables.hlo.modules import hlo_modules
+
+_BUFFER: Final = re.compile(r"(?:^|::)command_buffer(?:[._]\d+)*$")
+_COPIES: Final = re.compile(r"^mem_?cpy", re.IGNORECASE)
+_FILLS: Final = re.compile(r"^mem_?set", re.IGNORECASE)
+# Instructions that run no kernel, and those that copy; what libraries run are custom calls.
+_RUN_NOTHING: Final = frozenset(
+    [
+        "parameter",
+        "constant",
+        "tuple",
+        "get-tuple-element",
+        "bitcast",
+        "after-all",
+        "async-done",
+        "copy-done",
+        "partition-id",
+        "replica-id",
+        "while",
+        "call",
+        "conditional",
+    ]
+)
+_COPYING: Final = frozenset({"copy", "copy-start", "async-start"})
+_CALLING: Final = frozenset({"while", "call", "conditional"})
+_LIBRARY: Final = frozenset({"custom-call", "sort", "fft", "cholesky", "triangular-solve"})
+# Loops in loops beyond this depth are damage.
+_DEEPEST: Final = 64
+# What a kernel is, where its name is not that of an instruction.
+_OF_LIBRARY, _COPY, _FILL = -1, -2, -3
+
+
+@derived
+def recorded_ops(host: Host) -> StatTexts:
+    """The HLO op of each event that has one, those of command buffers by their kernels.
+
+    A kernel of which nothing tells the op keeps its buffer's name.
+    """
+    stats = event_stats(host)
+    texts = stats.texts(names.HLO_OP)
+    is_buffer = np.asarray([_BUFFER.search(one) is not None for one in texts.texts] or [False])
+    inside = is_buffer[texts.codes] if len(texts.rows) else np.zeros(0, dtype=bool)
+    if not inside.any():
+        return texts
+    places = {text: at for at, text in enumerate(texts.texts)}
+    codes = texts.codes.astype(np.int64)
+    program = stats.ints(names.PROGRAM_ID).at(texts.rows, 0)
+    for id_ in np.unique(program[inside]).tolist():
+        module = hlo_modules(host).get(int(id_) & _UINT64)
+        if module is None:
+            continue
+        own = np.flatnonzero(program == id_)
+        start, line = (
+            host.space.events.start_ps[texts.rows[own]],
+            host.space.lines_of(texts.rows[own]),
+        )
+        own = own[np.lexsort((start, line))]
+        found = _resolved(_Kernels(host, texts, own, inside[own]), _Order(module), places)
+        codes[own] = np.where(found >= 0, found, codes[own])
+    return StatTexts(texts.rows, codes.astype(np.int32), list(places))
+
+
+_UINT64: Final = 0xFFFF_FFFF_FFFF_FFFF
+
+
+class _Order:
+    """Instructions that run kernels in the order of the program, bodies of loops once."""
+
+    def __init__(self, module: HloModule) -> None:
+        self._module = module
+        self.flat: list[Instruction] = []
+        self.span: dict[int, tuple[int, int]] = {}
+        if module.entry is not None:
+            self._add(module.entry)
+
+    def _add(self, one: Computation, depth: int = 0) -> None:
+        """Depth first; a computation that is called again keeps its first place."""
+        begin = len(self.flat)
+        self.span[one.id] = (begin, begin)
+        for each in self._module.in_order(one):
+            if each.opcode in _CALLING:
+                for called in self._module.called(each):
+                    if called.id not in self.span and depth < _DEEPEST:
+                        self._add(called, depth + 1)
+            elif each.opcode not in _RUN_NOTHING:
+                self.flat.append(each)
+        self.span[one.id] = (begin, len(self.flat))
+
+    @cached_property
+    def named(self) -> dict[str, list[int]]:
+        """Places of the instructions that a kernel's name may stand for.
+
+        Of fusions that do the same XLA compiles one, which has the name of any of them.
+        """
+        alike: dict[object, list[int]] = {}
+        for at, one in enumerate(self.flat):
+            if one.opcode == "fusion":
+                alike.setdefault(_same(one), []).append(at)
+                if one.deduplicated_name:
+                    alike.setdefault(one.deduplicated_name, []).append(at)
+        found: dict[str, list[int]] = {}
+        for at, one in enumerate(self.flat):
+            groups = (alike.get(_same(one), ()), alike.get(one.deduplicated_name, ()))
+            found[_sanitized(one.name)] = sorted({at, *groups[0], *groups[1]})
+        return found
+
+    def place(self, before: str, name: str, after: str) -> int:
+        """Where the instruction is that a kernel between two others is of; -1 unknown."""
+        places = self.named.get(name, [])
+        if len(places) < 2:
+            return places[0] if places else -1
+        earlier, later = self.named.get(before, []), self.named.get(after, [])
+
+        def far(at: int) -> int:
+            return at - _last(earlier, at, -len(self.flat)) + _next(later, at, len(self.flat)) - at
+
+        return min(places, key=far)
+
+    def between(self, before: str, after: str) -> list[Instruction]:
+        """What lies between two instructions, the closest of those that have these names."""
+        earlier, later = self.named.get(before, []), self.named.get(after, [])
+        if not earlier or not later:
+            return []
+        end = len(self.flat)
+        distance, a = min((_next(later, at, 2 * end) - at, at) for at in earlier)
+        if a + distance < end:
+            return self.flat[a + 1 : a + distance]
+        # A loop, or the program, runs again: from its end on at its begin.
+        a, b = earlier[-1], later[0]
+        begin, end = self._loop(a, b)
+        return self.flat[a + 1 : end] + self.flat[begin:b]
+
+    def _loop(self, a: int, b: int) -> tuple[int, int]:
+        """The smallest computation with both."""
+        around = [one for one in self.span.values() if one[0] <= min(a, b) and max(a, b) < one[1]]
+        return min(around, key=lambda one: one[1] - one[0], default=(0, len(self.flat)))
+
+
+def _next(places: list[int], after: int, none: int) -> int:
+    """The first of the ascending places after another."""
+    at = bisect_right(places, after)
+    return places[at] if at < len(places) else none
+
+
+def _last(places: list[int], before: int, none: int) -> int:
+    """The last of the ascending places before another."""
+    at = bisect_left(places, before)
+    return places[at - 1] if at else none
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Kernels:
+    """A program's kernels in the order in which they ran, line by line.
+
+    Attributes:
+        host: Whose.
+        texts: The recorded ops.
+        own: Places of the kernels in these.
+        inside: Whether each is in a command buffer.
+    """
+
+    host: Host
+    texts: StatTexts
+    own: I64
+    inside: Bool
+
+
+def _resolved(kernels: _Kernels, order: _Order, places: dict[str, int]) -> I64:
+    """The op of each kernel, as a place among the names of ops, which may grow; -1 unknown."""
+    rows = kernels.texts.rows[kernels.own]
+    runs = _Runs(*_coded(kernels, order), kernels.host.space.lines_of(rows).astype(np.int64))
+    found = np.full(len(rows), -1, dtype=np.int64)
+    mine = np.flatnonzero(kernels.inside & (runs.code >= 0))
+    found[mine] = _of_fusions(runs, order, mine, places)
+    rest = np.flatnonzero((runs.code < 0) & (runs.before >= 0) & (runs.after >= 0))
+    for kind in (_OF_LIBRARY, _COPY):
+        is_filled = (runs.code[rest] == _FILL) & (kind == _OF_LIBRARY)
+        mine = rest[(runs.code[rest] == kind) | is_filled]
+        found[mine] = _between_known(runs, order, mine, kind, places)
+    return found
+
+
+def _coded(kernels: _Kernels, order: _Order) -> tuple[I64, list[str]]:
+    """Of each kernel the index of its op's name, else what it is; and the names.
+
+    What is in no buffer has its op's own name.
+    """
+    texts, inside = kernels.texts, kernels.inside
+    entries = kernels.host.space.event_metadata
+    entry = kernels.host.space.events.metadata[texts.rows[kernels.own]].astype(np.int64)
+    text = texts.codes[kernels.own].astype(np.int64)
+    anchors: dict[str, int] = {}
+    code = np.empty(len(kernels.own), dtype=np.int64)
+
+    def of_name(name: str) -> int:
+        return anchors.setdefault(_sanitized(name), len(anchors))
+
+    def of_entry(at: int) -> int:
+        name = entries.name[at]
+        return of_name(name) if _sanitized(name) in order.named else _kind(name)
+
+    def of_text(at: int) -> int:
+        return of_name(texts.texts[at].rpartition("::")[2])
+
+    for where, keys, told in ((inside, entry, of_entry), (~inside, text, of_text)):
+        distinct, which = np.unique(keys[where], return_inverse=True)
+        codes = [told(at) for at in distinct.tolist()]
+        code[where] = np.asarray(codes or [0], dtype=np.int64)[which.ravel()]
+    return code, list(anchors)
+
+
+def _kind(name: str) -> int:
+    if _COPIES.search(name):
+        return _COPY
+    return _FILL if _FILLS.search(name) else _OF_LIBRARY
+
+
+class _Runs:
+    """Kernels, and which of those before and after each has a name that tells its op.
+
+    Attributes:
+        code: Of each kernel: index of its op's name, else what it is.
+        names: Of ops, as kernels have them.
+        before, after: Places of the nearest kernels of known ops on the same line; -1 none.
+    """
+
+    def __init__(self, code: I64, listed: list[str], line: I64) -> None:
+        self.code, self.names = code, [*listed, ""]
+        known = np.flatnonzero(code >= 0)
+        at = np.searchsorted(known, np.arange(len(code)))
+        self.before = self._same_line(line, np.append(known, -1)[at - 1], at > 0)
+        beyond = at + (code >= 0)
+        self.after = self._same_line(line, np.append(known, -1)[beyond], beyond < len(known))
+
+    @staticmethod
+    def _same_line(line: I64, other: I64, has: Bool) -> I64:
+        found: I64 = np.where(has & (line[other] == line), other, -1)
+        return found
+
+    def name_of(self, place: I64) -> I64:
+        """Index of the name of the kernels at some places, of the last one for none."""
+        found: I64 = np.where(place >= 0, self.code[place], len(self.names) - 1)
+        return found
+
+
+def _of_fusions(runs: _Runs, order: _Order, mine: I64, places: dict[str, int]) -> I64:
+    """Of kernels with the name of an instruction: it, or one that does the same."""
+    key = (runs.name_of(runs.before[mine]), runs.code[mine], runs.name_of(runs.after[mine]))
+
+    def told(group: list[int]) -> str:
+        place = order.place(*(runs.names[one] for one in group))
+        return order.flat[place].name if place >= 0 else ""
+
+    return _by_group(key, told, places)
+
+
+def _between_known(runs: _Runs, order: _Order, mine: I64, kind: int, places: dict[str, int]) -> I64:
+    """Of kernels of one kind between two of known ops."""
+    before, after = runs.before[mine], runs.after[mine]
+    count = np.concatenate([[0], np.cumsum(runs.code == kind)])
+    # A fill goes with the next kernel of a library.
+    number, of_run = count[mine] - count[before], count[after] - count[before]
+
+    def told(group: list[int]) -> str:
+        a, b, many, nth = group
+        return _nth(order.between(runs.names[a], runs.names[b]), kind, many, nth)
+
+    return _by_group((runs.code[before], runs.code[after], of_run, number), told, places)
+
+
+def _by_group(
+    key: tuple[I64, ...], told: Callable[[list[int]], str], places: dict[str, int]
+) -> I64:
+    """What is told of each distinct key, as a place among the names; -1 where that is nothing."""
+    first, which = distinct_rows(key)
+    said = [told(group) for group in np.stack(key)[:, first].T.tolist()]
+    found = [places.setdefault(name, len(places)) if name else -1 for name in said]
+    spread: I64 = np.asarray(found or [-1], dtype=np.int64)[which.ravel()]
+    return spread
+
+
+def _nth(between: list[Instruction], kind: int, many: int, nth: int) -> str:
+    """The instruction that one of so many kernels is of; "" unknown."""
+    opcodes = _COPYING if kind == _COPY else _LIBRARY
+    fits = [one for one in between if one.opcode in opcodes]
+    if len(fits) == 1:
+        return fits[0].name
+    if len(fits) == many and nth < many:
+        return fits[nth].name
+    # Whichever of them it is, it is one line of the program: the slices that a scan takes.
+    ops = {one.op_name for one in fits}
+    return fits[0].name if len(ops) == 1 and "" not in ops else ""
+
+
+def _same(one: Instruction) -> tuple[str, bytes]:
+    """What instructions share that may be one kernel: the stem of the name, and the shape."""
+    return one.name.rstrip("0123456789").rstrip("."), one.shape_proto
+
+
+def _sanitized(name: str) -> str:
+    """An instruction's name as that of its kernel: no dots, no dashes."""
+    return name.replace(".", "_").replace("-", "_")

@@ -1,0 +1,68 @@
+"""Whose place a product has that lost its own when the compiler rewrote it.
+
+XLA rewrites products for the layouts that its libraries take, and the new ones have neither the
+op's name nor its line. What rearranges their results and operands still has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.source import source_frames
+
+_PRODUCTS: Final = ("dot", "convolution")
+_REARRANGES: Final = ("bitcast", "reshape", "transpose", "copy", "slice", "pad", "reverse")
+_PARAMETER_NUMBER: Final = 9
+# A product has few such instructions around it.
+_DEEPEST: Final = 8
+
+
+def before_rewriting(module: HloModule, one: Instruction) -> Instruction:
+    """What tells where an instruction comes from: mostly itself."""
+    if one.opcode not in _PRODUCTS or one.op_name or _is_placed(module, one):
+        return one
+    return _placed(module, one, 1, 0) or _placed(module, one, -1, 0) or one
+
+
+def _is_placed(module: HloModule, one: Instruction) -> bool:
+    return bool(one.source or source_frames(module, one))
+
+
+def _placed(module: HloModule, one: Instruction, side: int, depth: int) -> Instruction | None:
+    """The nearest on one side that has a place, with nothing but rearranging on the way."""
+    for near in _readers(module, one) if side > 0 else _read(module, one):
+        if near.opcode not in _REARRANGES or depth >= _DEEPEST:
+            continue
+        found = near if _is_placed(module, near) else _placed(module, near, side, depth + 1)
+        if found is not None:
+            return found
+    return None
+
+
+def _readers(module: HloModule, one: Instruction) -> Iterator[Instruction]:
+    """What reads an instruction, within fusions as well."""
+    for id_ in module.users.get(one.id, ()):
+        user = module.by_id[id_]
+        if user.opcode != "fusion":
+            yield user
+            continue
+        for body in module.called(user):
+            for inner in body.instructions:
+                if inner.opcode == "parameter" and _operand(user, inner) == one.id:
+                    yield from (module.by_id[at] for at in module.users.get(inner.id, ()))
+
+
+def _operand(fusion: Instruction, parameter: Instruction) -> int:
+    number = next(iter(parameter.ints(_PARAMETER_NUMBER)), 0)
+    return fusion.operand_ids[number] if number < len(fusion.operand_ids) else -1
+
+
+def _read(module: HloModule, one: Instruction) -> Iterator[Instruction]:
+    """What an instruction reads; of a fusion what it ends in."""
+    for operand in module.operands(one):
+        if operand.opcode == "fusion":
+            yield from (body.root for body in module.called(operand))
+        else:
+            yield operand

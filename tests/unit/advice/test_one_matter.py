@@ -1,0 +1,68 @@
+"""What is one matter is one finding, and what few steps have in no rhythm is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepscope.registry import Rule
+from stepscope.result import Finding
+from tests.unit.advice.test_largest_part import account, first, part, saying, told
+
+
+def test_a_loop_and_what_dispatching_it_costs_are_one_finding() -> None:
+    def check(_results: Any) -> Any:
+        yield Finding(
+            "eager-execution", "high", 6.0, 0.7, "The step runs op by op", saving_high_ms=8.0,
+            measured={"ops_per_step": 1404.0, "idle_ms": 6.5}, code={"jax": "jax.jit(step)"},
+        )  # fmt: skip
+
+    rule = Rule("eager-execution", check, parts=("framework", "eager"))
+    loop = part(kind="eager", name="fresh_keys", function="fresh_keys", time_ms=5.0, op="split")
+    (found,) = told(account(loop), rule).findings
+    assert (found.rule, found.severity) == ("largest-part", "high")
+    assert found.title == "fresh_keys (train.py:12) takes 50% of the step"
+    assert "In all 1,404 ops or functions are dispatched" in found.message
+    assert found.code == {"jax": "jax.jit(step)"}
+    assert found.saving_high_ms is not None and found.saving_high_ms >= 5.0
+    # A loop with little of it is not what that finding is about.
+    rest = part(kind="framework", function="main", time_ms=5.0)
+    small = part(kind="eager", name="fresh_keys", function="fresh_keys", time_ms=2.0, op="split")
+    others = told(account(small, rest), rule).findings
+    assert all("In all" not in one.message for one in others if "fresh_keys" in one.title)
+
+
+def test_all_calls_that_read_values_are_one_matter() -> None:
+    """A number that Python asks for is an array first: both calls wait for the same work."""
+    made_of = "np.asarray(jax.Array) 51%, jax.ArrayImpl.__float__ 44%, learn 4%"
+    first_call = {"first": "np.asarray(jax.Array)", "first_frac": 0.51}
+    read = part(kind="framework", name="main", time_ms=4.0, made_of=made_of, **first_call)
+    found = first(account(read))
+    assert found.title == "Reading values with np.asarray(jax.Array) takes 38% of the step"
+    assert "every n-th step" in found.actions[0]
+
+
+def test_little_python_of_few_steps_in_no_rhythm_is_no_alarm() -> None:
+    few: dict[str, Any] = {"every": 0.0, "burst_ms": 3.0, "steps_frac": 0.1}
+    assert first(account(part(time_ms=0.7, **few))).severity == "info"
+    assert first(account(part(time_ms=0.7))).severity != "info"
+    assert first(account(part(time_ms=4.0, **few))).severity != "info"
+
+
+def test_a_hand_over_that_few_steps_have_in_no_rhythm_ranks_as_most_steps_have_it() -> None:
+    """What another program takes the processor from hands over nothing."""
+    rare: dict[str, Any] = {"every": 0.0, "typical_ms": 0.5}
+    handed = part(kind="framework", function="main", time_ms=4.0, first="fit", first_frac=0.8)
+    layer = part(kind="layer", name="net/mixer", time_ms=3.0, function="", file="", line=0)
+    assert "Handing work over" in first(account(handed, layer)).title
+    assert first(account(handed | rare, layer)).title.startswith("net/mixer takes 30%")
+
+
+def test_a_wait_has_the_number_of_what_causes_it() -> None:
+    def check(_results: Any) -> Any:
+        yield Finding("python-in-pipeline", "high", 5.0, 0.6, "made in Python", saving_high_ms=7.0)
+
+    cause = Rule("python-in-pipeline", check, cause_of=("input-bound",))
+    found = told(account(), cause, saying("input-bound", 8.0)).findings
+    assert [one.rule for one in found] == ["python-in-pipeline", "input-bound"]
+    assert [one.saving_ms for one in found] == [5.0, 5.0]
+    assert [one.saving_high_ms for one in found] == [7.0, 7.0]
