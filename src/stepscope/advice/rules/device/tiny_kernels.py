@@ -54,6 +54,13 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
     if launching < NEGLIGIBLE_FRAC * step:
         yield Silence(f"The device waits for launches {launching / step:.1%} of the step.")
         return
+    waits = 0.0 if idle is None else sum(row.per_step for row in idle.waits.records())
+    if waits >= each:
+        yield Silence(
+            f"The host waits for the device {waits:,.0f} times a step, and launches {each:,.0f} "
+            "kernels: reading, not launching, takes its time."
+        )
+        return
     everything = kernel_time(kernels, overview)
     tiny = kernel_time(kernels, overview, lambda row: row.avg_duration_us < TINY_US)
     share = tiny.occurrences / everything.occurrences if everything.occurrences else 0.0
@@ -86,17 +93,21 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
             Ref("kernel_stats", "avg_duration_us", rows=tiny.names[:3]),
             Ref("overview_page", "breakdown_ms.kernel_launch"),
         ),
-        actions=(
-            "Compile the step, so that chains of small kernels become one.",
-            "Record the step as a graph and launch that: one call for all kernels.",
-            "Use a larger batch if memory allows it: the same launches, more work in each.",
-        ),
-        code={
-            "tensorflow": "@tf.function(jit_compile=True)\ndef train_step(x, y): ...",
-            "jax": "train_step = jax.jit(train_step)  # the whole step, optimizer included",
-            "pytorch": "model = torch.compile(model, mode='reduce-overhead')  # CUDA graphs",
-        },
+        actions=_ACTIONS,
+        code=_CODE,
     )
+
+
+_ACTIONS = (
+    "Compile the step, so that chains of small kernels become one.",
+    "Record the step as a graph and launch that: one call for all kernels.",
+    "Use a larger batch if memory allows it: the same launches, more work in each.",
+)
+_CODE = {
+    "tensorflow": "@tf.function(jit_compile=True)\ndef train_step(x, y): ...",
+    "jax": "train_step = jax.jit(train_step)  # the whole step, optimizer included",
+    "pytorch": "model = torch.compile(model, mode='reduce-overhead')  # CUDA graphs",
+}
 
 
 def _waiting_ms(overview: OverviewPage, idle: DeviceIdle | None, kernels: float) -> float:

@@ -79,14 +79,16 @@ def _lock_held(results: Results) -> Finding | None:
     saving = min(share * step, host.idle_ms)
     if saving < _LOCK_FRAC * step:
         return None
+    maker = makers.maker(results.optional.step_account)
     return Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
         saving_ms=saving,
         confidence=0.5,
+        place=makers.place(maker),
         message=f"A Python function in the input pipeline runs for {share:.0%} of the time, and "
         f"meanwhile nothing computes for {host.idle_ms:.3g} of each {step:.3g} ms step: it holds "
-        "the interpreter, which the training loop needs, too.",
+        f"the interpreter, which the training loop needs, too.{makers.said(maker)}",
         measured={"python_frac": share, "idle_ms": host.idle_ms, "step_time_ms": step},
         evidence=(
             Ref("tf_data_bottleneck_analysis", "function_ops"),
