@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.evidence.device_time import compute_ms
+from stepscope.verdicts.sentences import key_of
 
 if TYPE_CHECKING:
     from stepscope.advice.results import Results
