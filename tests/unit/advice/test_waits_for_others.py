@@ -29,6 +29,7 @@ def test_who_is_at_work_for_most_of_a_wait_is_what_is_waited_for() -> None:
         "Waiting for render (serve.py:42) on another thread takes 50% of the step"
     )
     assert "Beside it 73 threads such as t-9 are in render (serve.py:42)" in found.message
+    assert found.place is not None
     assert (found.place.function, found.place.file, found.place.line) == ("render", "serve.py", 42)
     assert "ready sooner" in found.assumption
 

@@ -36,7 +36,7 @@ from stepscope.tables.host.ops import HostOps, host_ops
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
 # An op competes with the longest if it takes this share of its time.
 _RIVALS_FRAC = 0.5
-# Where ops are too many to be told apart, the longest have this share of the labels each alone.
+# Where ops are too many to be distinguished, the longest have this share of the labels each alone.
 _ALONE_FRAC = 0.5
 _RANK = {"input": 0, "runtime": 1, "compile": 2, "copy": 3, "collective": 3, "op": 4}
 # A program of XLA's runs although none of its ops does: its runtime waits for them.

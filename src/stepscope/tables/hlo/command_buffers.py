@@ -60,7 +60,7 @@ _OF_LIBRARY, _COPY, _FILL = -1, -2, -3
 def recorded_ops(host: Host) -> StatTexts:
     """The HLO op of each event that has one, those of command buffers by their kernels.
 
-    A kernel of which nothing tells the op keeps its buffer's name.
+    A kernel whose op is not known keeps its buffer's name.
     """
     stats = event_stats(host)
     texts = stats.texts(names.HLO_OP)
@@ -297,7 +297,7 @@ def _between_known(runs: _Runs, order: _Order, mine: I64, kind: int, places: dic
 def _by_group(
     key: tuple[I64, ...], told: Callable[[list[int]], str], places: dict[str, int]
 ) -> I64:
-    """What is told of each distinct key, as a place among the names; -1 where that is nothing."""
+    """The name that each distinct key leads to, as a place among the names; -1 for none."""
     first, which = distinct_rows(key)
     said = [told(group) for group in np.stack(key)[:, first].T.tolist()]
     found = [places.setdefault(name, len(places)) if name else -1 for name in said]

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "clipping stands before the split of trained and frozen weights: its norm asks for the gradients of the frozen trunk",
+    "planted": "clipping comes before the split of trained and frozen weights: its norm asks for the gradients of the frozen trunk",
     "cause": "results computed and thrown away",
     "accept": ["largest-part", "unused-gradients", "dominant-op"],
     "rules": ["unused-gradients"],

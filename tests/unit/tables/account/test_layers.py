@@ -148,7 +148,7 @@ def test_a_layer_like_the_others_does_not_stand_out() -> None:
 
 
 def test_ops_that_share_a_label_keep_their_layer() -> None:
-    """More ops than can be told apart: those of one family are one, within each layer."""
+    """More ops than can be distinguished: those of one family are one, within each layer."""
     many = [f"{NET}/attend/t{at}/Mul_{at}:Mul" for at in range(40)]
     many += [f"{NET}/attend/t{at}/Add_{at}:Add" for at in range(40)]
     many += [f"{NET}/block_{at % 8}/Mul_{at}:Mul" for at in range(40)]

@@ -12,7 +12,7 @@ from stepscope.tables.account.account import account
 from stepscope.tables.account.received import received_frac
 from stepscope.tables.core.profile import Host
 from tests.profiles import space
-from tests.profiles.model import line, plane
+from tests.profiles.model import EventLike, line, plane
 
 _CALL = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 _LIBRARY = "/venv/lib/python3.11/site-packages"
@@ -20,7 +20,9 @@ _LIBRARY = "/venv/lib/python3.11/site-packages"
 
 def recorded(*, with_stacks: bool = True) -> Host:
     """Four steps of 10 ms; each waits 8 ms for its batch, and rebuilds tensors for 6 of these."""
-    loop = [("train", 10_000 * at, 10_000, {"step_num": at, "_r": 1}) for at in range(4)]
+    loop: list[EventLike] = [
+        ("train", 10_000 * at, 10_000, {"step_num": at, "_r": 1}) for at in range(4)
+    ]
     loop += [(_CALL, 10_000 * at, 8000) for at in range(4)]
     stacks = [("$/home/me/train.py:4 main", 0, 40_000)]
     for at in range(4):

@@ -44,7 +44,7 @@ LOW_FRAC = 0.10
 # Matrix products in 32 bits from this share of the step on speak even if others are in 16.
 _MATRIX_FRAC = 0.20
 _COMPUTE_FRAC = 0.10
-# Products outside of tensor cores with less of the step are no reason to speak of a fault.
+# Products outside of tensor cores with less of the step are not a fault.
 _SOME_FRAC = 0.10
 # With more than this unknown, the rest says little of the whole.
 _UNTOLD_FRAC = 0.5

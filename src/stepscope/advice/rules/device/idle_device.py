@@ -170,7 +170,7 @@ def _beside(overview: OverviewPage, idle: DeviceIdle, step: float) -> str:
     """What else devices do, apart from compute and from what compute hides."""
     parts = overview.breakdown_ms
     copying = parts["host_to_device"] + parts["output"] + parts["device_to_device"]
-    # What the host does for them while devices idle was said.
+    # What the host does for them while devices idle is in the causes.
     copying -= next(row.idle_ms for row in idle.causes.records() if row.cause == "copy")
     spent = {"copies": copying, "collectives": parts["collectives"]}
     named = [

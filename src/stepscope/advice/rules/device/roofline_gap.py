@@ -4,7 +4,7 @@ What it checks: each op's rate against its roofline (compute or memory, whicheve
 FLOPs, bytes and the device's peaks are known.
 Why it matters: an op at a fifth of its roofline could be several times faster on the same device.
 What to do: larger or aligned shapes, fusion, a better kernel; fewer bytes where memory binds. How
-fast PyTorch's own kernels are, and those that it or XLA compiles for a GPU, is no fault of a
+fast PyTorch's own kernels are, and those that it or XLA compiles for a GPU, is not a fault of a
 program: these only inform.
 When it is wrong: the cost model counts work that the kernel does not do, or the op waits for
 something else (an asynchronous copy).

@@ -54,19 +54,9 @@ def small_batch(results: Results) -> Iterator[Answer]:
     if fullest.used_frac >= FULL_FRAC:
         yield Silence(f"{fullest.used_frac:.0%} of {fullest.name} is in use at the peak.")
         return
-    sent = overview.breakdown_ms["host_to_device"]
-    if sent >= _SENT_FRAC * step:
-        yield Silence(
-            f"The host sends data to the device for {sent / step:.0%} of the step: what it spends "
-            "on that grows with the batch."
-        )
-        return
     fixed = min(_idle_ms(idle), _least_ms(overview))
-    if fixed < _FIXED_FRAC * step:
-        yield Silence(
-            f"Memory is free, but costs per step that a larger batch would spread take only "
-            f"{fixed / step:.1%} of the step."
-        )
+    if (why := _grows(overview, fixed, step)) is not None:
+        yield why
         return
     # As often as the batch fits into the memory, in doublings that leave a tenth free.
     times = max(int(0.9 / fullest.used_frac) if fullest.used_frac else 64, 2)
@@ -104,6 +94,22 @@ def small_batch(results: Results) -> Iterator[Answer]:
             "pytorch": "DataLoader(dataset, batch_size=2 * batch_size)",
         },
     )
+
+
+def _grows(overview: OverviewPage, fixed_ms: float, step_ms: float) -> Silence | None:
+    """Why a larger batch would not spread what the host does; None where it would."""
+    sent = overview.breakdown_ms["host_to_device"]
+    if sent >= _SENT_FRAC * step_ms:
+        return Silence(
+            f"The host sends data to the device for {sent / step_ms:.0%} of the step: what it "
+            "spends on that grows with the batch."
+        )
+    if fixed_ms < _FIXED_FRAC * step_ms:
+        return Silence(
+            f"Memory is free, but costs per step that a larger batch would spread take only "
+            f"{fixed_ms / step_ms:.1%} of the step."
+        )
+    return None
 
 
 def _idle_ms(idle: DeviceIdle) -> float:
