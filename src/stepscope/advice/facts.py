@@ -515,6 +515,11 @@ FACTS = (
         "largest-part",
         title="The largest part of the step",
         needs=("step_account",),
-        optional=("tf_data_bottleneck_analysis", "host_activity", "framework_op_stats"),
+        optional=(
+            "tf_data_bottleneck_analysis",
+            "host_activity",
+            "framework_op_stats",
+            "overview_page",
+        ),
     ),
 )

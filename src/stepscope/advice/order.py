@@ -37,6 +37,8 @@ _ONE_BY_ONE = "eager-execution"
 # A loop with this share of what dispatching op by op costs is what that finding is about.
 _LOOP_FRAC = 0.6
 _ONLY_LOCATE = ("python-bound", "dominant-op")
+_IDLE = "idle-device"
+_OF_HOST = ("python", "library", "framework", "eager", "compile", "input")
 # The tool whose rows are ops.
 _OPS = "framework_op_stats"
 # What voids other findings: a recording that is not whole, or mostly of the start.
@@ -467,6 +469,10 @@ def _explains(cause: Finding, symptom: Finding) -> bool:
 
 def _locates(part: Finding, one: Finding, rules: Mapping[str, RuleFacts]) -> bool:
     """Whether the account has the place of most of what one of its locators found."""
+    if part.rule == LOCATED and one.rule == _IDLE:
+        # What the host does while devices idle says more than that they do.
+        is_host = str(part.measured["kind"]) in _OF_HOST
+        return is_host and float(part.measured["part_ms"]) >= _MOSTLY_FRAC * (one.saving_ms or 0.0)
     if part.rule != LOCATED or one.rule not in _LOCATORS or one.place is not None:
         return False
     return str(part.measured["kind"]) in rules[one.rule].parts and (

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from math import nan
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from stepscope.advice import RULES
+from stepscope.advice.evidence.replacements import ARGUMENTS
 from stepscope.advice.results import Results
+from stepscope.advice.rules.step.largest_part import _before
+from stepscope.analysis.step_account import PartRow
 from stepscope.registry import Rule
 from stepscope.result import Diagnostic, Finding, Ref
 from stepscope.tables.recording.traced_calls import TRACED_CALLS
-from tests.unit.advice.test_largest_part import account, first, op, part, told
+from tests.unit.advice.test_largest_part import account, first, op, part, saying, told
 
 
 @pytest.mark.parametrize(("calls", "says"), [(2.0, "Double the batch"), (200.0, "one compiled")])
@@ -86,3 +89,29 @@ def test_calls_of_one_function_are_what_to_look_at_first() -> None:
     found = first(account(op("matmul", 8.0, again="unet")))
     assert found.actions[0].startswith("See whether a step needs all of these calls of unet")
     assert "these calls" not in first(account(op("matmul", 8.0))).actions[0]
+
+
+def test_what_the_host_does_while_devices_idle_comes_before_that_they_do() -> None:
+    """That a device is idle is doubtful, saves most, and does not say why."""
+    reads = part(kind="framework", name="aten/item", time_ms=6.0)
+    found = told(account(reads, op("MatMul", 1.0)), saying("idle-device", 9.0))
+    assert [one.rule for one in found.findings][:2] == ["largest-part", "idle-device"]
+    little = told(account(part(kind="framework", time_ms=3.0)), saying("idle-device", 9.0))
+    assert little.findings[0].rule == "idle-device"
+
+
+@pytest.mark.parametrize(
+    ("framework", "sent_ms", "is_said"),
+    [("JAX", 1.2, True), ("JAX", 0.1, False), ("PyTorch", 1.2, False)],
+)
+def test_arrays_that_are_sent_at_each_call_are_looked_at_first(
+    framework: str, sent_ms: float, is_said: bool
+) -> None:
+    overview = SimpleNamespace(
+        environment=SimpleNamespace(framework=framework),
+        breakdown_ms={"host_to_device": sent_ms},
+        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=10.0)),
+    )
+    results = cast(Results, SimpleNamespace(optional=SimpleNamespace(overview_page=overview)))
+    call = cast(PartRow, SimpleNamespace(kind="framework", made_of="", again=""))
+    assert (ARGUMENTS in _before(call, results)) is is_said

@@ -112,6 +112,12 @@ LARGER: Final = (
     "compile, or a loop over batches within the tf.function | "
     "jax: a scan over batches | pytorch: a CUDA graph of several].",
 )
+#: For calls of compiled functions while data goes to the device.
+ARGUMENTS: Final = (
+    "Look at what the call is given: a NumPy array is copied to the device at each call. Put what "
+    "does not change there once, before the loop (jax.device_put), and the batch while the step "
+    "before it computes."
+)
 #: For a program of several devices that is given all of the batch on each.
 DIVIDED: Final = (
     "Divide the batch among the devices before the call (jax.device_put(batch, NamedSharding(mesh, "

@@ -22,7 +22,7 @@ from stepscope.advice.evidence.dispatches import dispatched, many
 from stepscope.advice.evidence.hopes import Hope, hope_of, hope_of_kind, is_mostly_runtime
 from stepscope.advice.evidence.input_stage import said_main_ops
 from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wrong_when
-from stepscope.advice.evidence.replacements import AGAIN, CALLS, LESS_PADDING, PAIRS
+from stepscope.advice.evidence.replacements import AGAIN, ARGUMENTS, CALLS, LESS_PADDING, PAIRS
 from stepscope.advice.evidence.savings import is_hidden, saving_of, untraced, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.evidence.waits_for_others import waited_for, waits_for_others
@@ -120,7 +120,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
     for at, part in enumerate(ranked):
         if at < _MOST or part is largest:
             words = part_words.words(part, account, _compiled(part, results), is_compiled)
-            words = replace(words, actions=(*_before(part), *words.actions))
+            words = replace(words, actions=(*_before(part, results), *words.actions))
             if is_mostly_runtime(part, more):  # what it is called for is the smaller share
                 title = (
                     f"{part.name} and the runtime around it take {part.step_frac:.0%} of the step"
@@ -146,8 +146,10 @@ def _by_layer(shown: list[PartRow], results: Results) -> str:
     return layers.said(results.optional.framework_op_stats)
 
 
-def _before(part: PartRow) -> Iterator[str]:
+def _before(part: PartRow, results: Results) -> Iterator[str]:
     """What to look at before all else, where the recording tells how a part comes to its time."""
+    if part.kind in _HANDS_OVER and _sends(results):
+        yield ARGUMENTS
     if BROADCAST in part.made_of:
         yield PAIRS
     if PADDED in part.made_of:
@@ -156,6 +158,19 @@ def _before(part: PartRow) -> Iterator[str]:
         yield CALLS.format(part.again)
     if AT_ONCE in part.made_of:
         yield AGAIN
+
+
+# Parts that call compiled functions, and the least share of a step in which they are sent data.
+_HANDS_OVER, _SENT_FRAC = ("framework", "library"), 0.05
+
+
+def _sends(results: Results) -> bool:
+    """Whether arguments of JAX's calls may be sent to a device in each step."""
+    overview = results.optional.overview_page
+    if overview is None or overview.environment.framework != "JAX":
+        return False
+    sent, step = overview.breakdown_ms["host_to_device"], overview.steps.time_ms.mean
+    return bool(sent >= _SENT_FRAC * step)
 
 
 def _is_of_traces(part: PartRow, results: Results) -> bool:
@@ -455,7 +470,12 @@ RULE = Rule(
     id="largest-part",
     check=largest_part,
     needs=("step_account",),
-    optional=("tf_data_bottleneck_analysis", "host_activity", "framework_op_stats"),
+    optional=(
+        "tf_data_bottleneck_analysis",
+        "host_activity",
+        "framework_op_stats",
+        "overview_page",
+    ),
     doc=__doc__ or "",
     title="The largest part of the step",
     threshold="a part with ≥ 10 % of the step",
