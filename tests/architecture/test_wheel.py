@@ -27,7 +27,8 @@ SOURCES = (
     "web/package-lock.json", "web/vite.config.mjs", "pyproject.toml", "setup.py", "MANIFEST.in",
     "README.md", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md", "dev.py", "docs",
 )  # fmt: skip
-LIMIT_WHEEL_BYTES = 3_000_000
+# Two thirds are Python, a file for each tool, rule and format: 3.0 MB with 890 of them.
+LIMIT_WHEEL_BYTES = 3_200_000
 
 
 def archive_of(root: Path, kind: str) -> bytes:
