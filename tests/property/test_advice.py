@@ -64,11 +64,13 @@ def test_a_fault_of_any_size_comes_first_and_is_sized(fault: str, loop: Loop, si
     }[fault]
     launches = len(sound.kernels) * sound.launch_us if fault == "idle-device" else 0.0
     # Where most of a step goes comes first, whatever small fault it has besides.
-    first = next(one for one in ask(faulty).advice() if one.rule != "largest-part")
-    assert first.rule in (fault, "python-bound", "missing-prefetch"), first
-    assert first.saving_ms is not None
+    said = [one for one in ask(faulty).advice() if one.rule != "largest-part"]
+    assert said[0].rule in (fault, "python-bound", "missing-prefetch"), said[0]
+    # What keeps the host comes before that devices idle, and takes a little less.
+    sized = next((one for one in said if one.rule == fault), said[0])
+    assert sized.saving_ms is not None
     # Up to the launch of the first kernel, which is in the same gap.
-    assert first.saving_ms == pytest.approx((cost + launches) / 1000, rel=0.02, abs=0.01)
+    assert sized.saving_ms == pytest.approx((cost + launches) / 1000, rel=0.02, abs=0.01)
 
 
 @settings(max_examples=12)
