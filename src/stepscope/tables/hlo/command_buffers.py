@@ -13,7 +13,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -50,8 +49,8 @@ _RUN_NOTHING: Final = frozenset(
 _COPYING: Final = frozenset({"copy", "copy-start", "async-start"})
 _CALLING: Final = frozenset({"while", "call", "conditional"})
 _LIBRARY: Final = frozenset({"custom-call", "sort", "fft", "cholesky", "triangular-solve"})
-# Loops in loops beyond this depth are damage.
-_DEEPEST: Final = 64
+# Loops in loops beyond this depth are damage; of more pairs of fusions alike none is looked at.
+_DEEPEST, _MOST_ALIKE = 64, 1 << 18
 # What a kernel is, where its name is not that of an instruction.
 _OF_LIBRARY, _COPY, _FILL = -1, -2, -3
 
@@ -81,7 +80,8 @@ def recorded_ops(host: Host) -> StatTexts:
             host.space.lines_of(texts.rows[own]),
         )
         own = own[np.lexsort((start, line))]
-        found = _resolved(_Kernels(host, texts, own, inside[own]), _Order(module), places)
+        kernels = _Kernels(host, texts, own, inside[own])
+        found = _resolved(kernels, _Order(module, kernels.names), places)
         codes[own] = np.where(found >= 0, found, codes[own])
     return StatTexts(texts.rows, codes.astype(np.int32), list(places))
 
@@ -92,12 +92,14 @@ _UINT64: Final = 0xFFFF_FFFF_FFFF_FFFF
 class _Order:
     """Instructions that run kernels in the order of the program, bodies of loops once."""
 
-    def __init__(self, module: HloModule) -> None:
+    def __init__(self, module: HloModule, kernels: frozenset[str]) -> None:
         self._module = module
         self.flat: list[Instruction] = []
         self.span: dict[int, tuple[int, int]] = {}
         if module.entry is not None:
             self._add(module.entry)
+        self.at = {one.name: place for place, one in enumerate(self.flat)}
+        self.named = self._named(kernels)
 
     def _add(self, one: Computation, depth: int = 0) -> None:
         """Depth first; a computation that is called again keeps its first place."""
@@ -112,49 +114,56 @@ class _Order:
                 self.flat.append(each)
         self.span[one.id] = (begin, len(self.flat))
 
-    @cached_property
-    def named(self) -> dict[str, list[int]]:
+    def _named(self, kernels: frozenset[str]) -> dict[str, list[int]]:
         """Places of the instructions that a kernel's name may stand for.
 
-        Of fusions that do the same XLA compiles one, which has the name of any of them.
+        Of fusions that do the same XLA compiles one, which has the name of any of them: besides
+        its own one, a kernel may be of those alike that no kernel is named after.
         """
-        alike: dict[object, list[int]] = {}
+        group = [_same(one) for one in self.flat]
+        without: dict[_Same, list[int]] = {}
+        with_one: dict[_Same, int] = {}
         for at, one in enumerate(self.flat):
-            if one.opcode == "fusion":
-                alike.setdefault(_same(one), []).append(at)
-                if one.deduplicated_name:
-                    alike.setdefault(one.deduplicated_name, []).append(at)
+            if one.opcode == "fusion" and _sanitized(one.name) not in kernels:
+                without.setdefault(group[at], []).append(at)
+            else:
+                with_one[group[at]] = with_one.get(group[at], 0) + 1
         found: dict[str, list[int]] = {}
         for at, one in enumerate(self.flat):
-            groups = (alike.get(_same(one), ()), alike.get(one.deduplicated_name, ()))
-            found[_sanitized(one.name)] = sorted({at, *groups[0], *groups[1]})
+            others = without.get(group[at], []) if _sanitized(one.name) in kernels else []
+            if len(others) * with_one.get(group[at], 0) > _MOST_ALIKE:
+                others = []
+            found[_sanitized(one.name)] = sorted([at, *others])
         return found
 
-    def place(self, before: str, name: str, after: str) -> int:
-        """Where the instruction is that a kernel between two others is of; -1 unknown."""
+    def place(self, name: str, neighbours: tuple[str, str], nth: int, many: int) -> int:
+        """Where the instruction is that a kernel is of; -1 unknown.
+
+        Args:
+            name: Its own.
+            neighbours: The names before and after it, where its number does not tell.
+            nth: Which of that name it is in its buffer,
+            many: of how many.
+        """
         places = self.named.get(name, [])
         if len(places) < 2:
             return places[0] if places else -1
-        earlier, later = self.named.get(before, []), self.named.get(after, [])
+        if len(places) == many:
+            return places[nth]
+        earlier, later = (self.named.get(one, []) for one in neighbours)
 
         def far(at: int) -> int:
             return at - _last(earlier, at, -len(self.flat)) + _next(later, at, len(self.flat)) - at
 
         return min(places, key=far)
 
-    def between(self, before: str, after: str) -> list[Instruction]:
-        """What lies between two instructions, the closest of those that have these names."""
-        earlier, later = self.named.get(before, []), self.named.get(after, [])
-        if not earlier or not later:
-            return []
-        end = len(self.flat)
-        distance, a = min((_next(later, at, 2 * end) - at, at) for at in earlier)
-        if a + distance < end:
-            return self.flat[a + 1 : a + distance]
+    def between(self, before: int, after: int) -> list[Instruction]:
+        """What lies between two places."""
+        if before < after:
+            return self.flat[before + 1 : after]
         # A loop, or the program, runs again: from its end on at its begin.
-        a, b = earlier[-1], later[0]
-        begin, end = self._loop(a, b)
-        return self.flat[a + 1 : end] + self.flat[begin:b]
+        begin, end = self._loop(before, after)
+        return self.flat[before + 1 : end] + self.flat[begin:after]
 
     def _loop(self, a: int, b: int) -> tuple[int, int]:
         """The smallest computation with both."""
@@ -190,19 +199,32 @@ class _Kernels:
     own: I64
     inside: Bool
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of kernels in command buffers."""
+        entries = self.host.space.events.metadata[self.texts.rows[self.own[self.inside]]]
+        listed = self.host.space.event_metadata.name
+        return frozenset(_sanitized(listed[at]) for at in np.unique(entries).tolist())
+
 
 def _resolved(kernels: _Kernels, order: _Order, places: dict[str, int]) -> I64:
     """The op of each kernel, as a place among the names of ops, which may grow; -1 unknown."""
     rows = kernels.texts.rows[kernels.own]
     runs = _Runs(*_coded(kernels, order), kernels.host.space.lines_of(rows).astype(np.int64))
-    found = np.full(len(rows), -1, dtype=np.int64)
-    mine = np.flatnonzero(kernels.inside & (runs.code >= 0))
-    found[mine] = _of_fusions(runs, order, mine, places)
-    rest = np.flatnonzero((runs.code < 0) & (runs.before >= 0) & (runs.after >= 0))
+    launch = event_stats(kernels.host).ints(names.CORRELATION_ID).at(rows, -1)
+    at = _anchors(runs, order, launch)
+    is_between = (runs.code < 0) & (runs.before >= 0) & (runs.after >= 0)
+    is_between &= (at[runs.before] >= 0) & (at[runs.after] >= 0)
+    rest = np.flatnonzero(is_between)
     for kind in (_OF_LIBRARY, _COPY):
         is_filled = (runs.code[rest] == _FILL) & (kind == _OF_LIBRARY)
         mine = rest[(runs.code[rest] == kind) | is_filled]
-        found[mine] = _between_known(runs, order, mine, kind, places)
+        at[mine] = _between_known(runs, order, at, mine, kind)
+    known = kernels.inside & (at >= 0)
+    found = np.full(len(rows), -1, dtype=np.int64)
+    used, which = np.unique(at[known], return_inverse=True)
+    said = [places.setdefault(order.flat[one].name, len(places)) for one in used.tolist()]
+    found[known] = np.asarray(said or [-1], dtype=np.int64)[which.ravel()]
     return found
 
 
@@ -269,57 +291,74 @@ class _Runs:
         return found
 
 
-def _of_fusions(runs: _Runs, order: _Order, mine: I64, places: dict[str, int]) -> I64:
-    """Of kernels with the name of an instruction: it, or one that does the same."""
-    key = (runs.name_of(runs.before[mine]), runs.code[mine], runs.name_of(runs.after[mine]))
+def _anchors(runs: _Runs, order: _Order, launch: I64) -> I64:
+    """Of each kernel whose name tells its op: the instruction's place; -1 of others."""
+    mine = np.flatnonzero(runs.code >= 0)
+    # Kernels of one buffer share the call that launched it, in which they are counted by name.
+    _first, group = distinct_rows((launch[mine], runs.code[mine]))
+    many = np.bincount(group)
+    order_of = np.argsort(group, kind="stable")
+    nth = np.empty(len(mine), dtype=np.int64)
+    nth[order_of] = np.arange(len(mine)) - np.repeat(np.cumsum(many) - many, many)
+    key = (
+        runs.name_of(runs.before[mine]),
+        runs.code[mine],
+        runs.name_of(runs.after[mine]),
+        nth,
+        many[group].astype(np.int64),
+    )
 
-    def told(group: list[int]) -> str:
-        place = order.place(*(runs.names[one] for one in group))
-        return order.flat[place].name if place >= 0 else ""
+    def told(one: list[int]) -> int:
+        before, own, after, number, count = one
+        return order.place(runs.names[own], (runs.names[before], runs.names[after]), number, count)
 
-    return _by_group(key, told, places)
+    at = np.full(len(runs.code), -1, dtype=np.int64)
+    at[mine] = _by_group(key, told)
+    return at
 
 
-def _between_known(runs: _Runs, order: _Order, mine: I64, kind: int, places: dict[str, int]) -> I64:
+def _between_known(runs: _Runs, order: _Order, at: I64, mine: I64, kind: int) -> I64:
     """Of kernels of one kind between two of known ops."""
     before, after = runs.before[mine], runs.after[mine]
     count = np.concatenate([[0], np.cumsum(runs.code == kind)])
     # A fill goes with the next kernel of a library.
     number, of_run = count[mine] - count[before], count[after] - count[before]
 
-    def told(group: list[int]) -> str:
+    def told(group: list[int]) -> int:
         a, b, many, nth = group
-        return _nth(order.between(runs.names[a], runs.names[b]), kind, many, nth)
+        return _nth(order, order.between(a, b), kind, many, nth)
 
-    return _by_group((runs.code[before], runs.code[after], of_run, number), told, places)
+    return _by_group((at[before], at[after], of_run, number), told)
 
 
-def _by_group(
-    key: tuple[I64, ...], told: Callable[[list[int]], str], places: dict[str, int]
-) -> I64:
-    """The name that each distinct key leads to, as a place among the names; -1 for none."""
+def _by_group(key: tuple[I64, ...], told: Callable[[list[int]], int]) -> I64:
+    """The place that each distinct key leads to, of each; -1 for none."""
     first, which = distinct_rows(key)
     said = [told(group) for group in np.stack(key)[:, first].T.tolist()]
-    found = [places.setdefault(name, len(places)) if name else -1 for name in said]
-    spread: I64 = np.asarray(found or [-1], dtype=np.int64)[which.ravel()]
+    spread: I64 = np.asarray(said or [-1], dtype=np.int64)[which.ravel()]
     return spread
 
 
-def _nth(between: list[Instruction], kind: int, many: int, nth: int) -> str:
-    """The instruction that one of so many kernels is of; "" unknown."""
+def _nth(order: _Order, between: list[Instruction], kind: int, many: int, nth: int) -> int:
+    """The place of the instruction that one of so many kernels is of; -1 unknown."""
     opcodes = _COPYING if kind == _COPY else _LIBRARY
     fits = [one for one in between if one.opcode in opcodes]
     if len(fits) == 1:
-        return fits[0].name
+        return order.at[fits[0].name]
     if len(fits) == many and nth < many:
-        return fits[nth].name
+        return order.at[fits[nth].name]
     # Whichever of them it is, it is one line of the program: the slices that a scan takes.
     ops = {one.op_name for one in fits}
-    return fits[0].name if len(ops) == 1 and "" not in ops else ""
+    return order.at[fits[0].name] if len(ops) == 1 and "" not in ops else -1
 
 
-def _same(one: Instruction) -> tuple[str, bytes]:
-    """What instructions share that may be one kernel: the stem of the name, and the shape."""
+_Same = tuple[str, bytes]
+
+
+def _same(one: Instruction) -> _Same:
+    """What instructions share that may be one kernel: what they repeat, else stem and shape."""
+    if one.deduplicated_name:
+        return one.deduplicated_name, b""
     return one.name.rstrip("0123456789").rstrip("."), one.shape_proto
 
 

@@ -109,6 +109,33 @@ def test_of_fusions_that_share_a_kernel_the_one_between_its_neighbours_runs() ->
     assert found == ["a", "twin.1", "custom-call.1", "b", "twin.2", "custom-call.2", "c"]
 
 
+def test_layers_that_share_their_kernels_are_counted() -> None:
+    """Two kernels stand for three layers each; neighbours alone would give all to the first."""
+    entry = [X]
+    for at in range(1, 4):
+        entry += [
+            fusion(f"norm.{at}", 8, copy_of="norm.1"),
+            product(f"custom-call.{at}"),
+            fusion(f"sum.{at}", 8, copy_of="sum.1"),
+        ]
+    once = ["norm_3", GEMM, "sum_2"] * 3
+    found = ops(recorded(*once, entry=entry))
+    assert found == [one.name for one in entry[1:]]
+
+
+def test_fusions_of_one_shape_that_repeat_others_are_not_alike() -> None:
+    entry = [
+        X,
+        fusion("sum.1", 8, copy_of="sum.1"),
+        product("custom-call.1"),
+        fusion("sum.2", 8, copy_of="sum.2"),
+        product("custom-call.2"),
+        fusion("sum.3", 8, copy_of="sum.1"),
+    ]
+    found = ops(recorded("sum_1", GEMM, "sum_2", GEMM, "sum_1", entry=entry))
+    assert found == ["sum.1", "custom-call.1", "sum.2", "custom-call.2", "sum.3"]
+
+
 def test_the_schedule_says_in_which_order_they_run() -> None:
     entry = [X, product("custom-call.1"), fusion("a", 2), product("custom-call.2"), fusion("b", 16)]
     order = ("x", "custom-call.2", "b", "custom-call.1", "a")
