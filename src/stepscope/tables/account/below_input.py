@@ -11,7 +11,7 @@ from math import nan
 import numpy as np
 
 from stepscope.columns import union_spans
-from stepscope.columns.space import F64
+from stepscope.columns.space import F64, I64
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.parts import Part
 from stepscope.tables.core.interval_overlap import covered
@@ -20,18 +20,23 @@ from stepscope.tables.host.events import Work
 from stepscope.tables.steps.attribution import host_work
 
 
+def input_spans(host: Host, found: Account) -> tuple[I64, I64]:
+    """When the loop's thread is within calls for its next batch: begins and ends, disjoint."""
+    if found.line < 0:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    rows, work = host_work(host)
+    line = host.space.lines[found.line]
+    calls = rows[(work == Work.INPUT_WAIT) & (rows >= line.begin) & (rows < line.end)]
+    begin = host.space.events.start_ps[calls]
+    return union_spans(begin, begin + host.space.length_ps[calls])
+
+
 def below_input(host: Host, found: Account) -> F64:
     """Of each owner (row of the account) the share of its time, from 0 to 1."""
     share = np.zeros(len(found.kind))
-    if found.line < 0:
+    spans = input_spans(host, found)
+    if not len(spans[0]):
         return share
-    rows, work = host_work(host)
-    events, line = host.space.events, host.space.lines[found.line]
-    calls = rows[(work == Work.INPUT_WAIT) & (rows >= line.begin) & (rows < line.end)]
-    if not len(calls):
-        return share
-    begin = events.start_ps[calls]
-    spans = union_spans(begin, begin + host.space.length_ps[calls])
     told = found.timeline
     length = told.end_ps - told.start_ps
     within = covered(*spans, told.start_ps, told.end_ps) / np.maximum(length, 1)

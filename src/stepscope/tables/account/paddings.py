@@ -128,7 +128,7 @@ def _sequences(op: str, given: tuple[Any, ...]) -> Padding | None:
 
 
 def _large(op: str, given: Shape, result: Shape, tensors: int, elements: int) -> Padding | None:
-    """The padding, if it makes much more elements than it is given."""
+    """The padding, if it makes many more elements than it is given."""
     if min(result) <= 0 or prod(result) < max(LEAST_ELEMENTS, _TIMES * elements):
         return None
     return Padding(op, given, result, tensors, prod(result) / elements)

@@ -12,14 +12,12 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import union_spans
 from stepscope.tables.account.account import Account
+from stepscope.tables.account.below_input import input_spans
 from stepscope.tables.account.frames import OWN
 from stepscope.tables.account.moments import one_line
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
-from stepscope.tables.host.events import Work
-from stepscope.tables.steps.attribution import host_work
 
 _TAKES: Final = re.compile(r"(?:^|\.)rebuild_(?:storage_\w+|tensor|typed_storage\w*)$")
 
@@ -27,15 +25,9 @@ _TAKES: Final = re.compile(r"(?:^|\.)rebuild_(?:storage_\w+|tensor|typed_storage
 def received_frac(host: Host, found: Account) -> float:
     """The share; NaN where no call for a batch, or nothing of Python, was recorded."""
     calls = found.frames
-    if found.line < 0 or calls is None:
+    spans = input_spans(host, found)
+    if calls is None or not len(spans[0]):
         return nan
-    rows, work = host_work(host)
-    events, line = host.space.events, host.space.lines[found.line]
-    waits = rows[(work == Work.INPUT_WAIT) & (rows >= line.begin) & (rows < line.end)]
-    if not len(waits):
-        return nan
-    begin = events.start_ps[waits]
-    spans = union_spans(begin, begin + host.space.length_ps[waits])
     takes = np.isin(
         calls.name, [row for row, one in calls.names.items() if _TAKES.search(one.function)]
     )
