@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["expected_over_codes", "CODES"],
-    "part": "score",
+    "part": "develop",
 }
 
 BITS, PIXELS, BATCH, WIDTH = 12, 784, 128, 1024

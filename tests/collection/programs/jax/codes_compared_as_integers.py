@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["hamming", "dot_general", "dot"],
-    "part": "score",
+    "part": "develop",
 }
 
 ARCHIVE, BITS, QUERIES, PIXELS = 16_000, 256, 32, 1024

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "graph-loop", "dominant-op"],
     "rules": ["graph-loop", "dominant-op"],
     "words": ["metropolis", "log_posterior"],
-    "part": "score",
+    "part": "develop",
 }
 
 ROWS, FIELDS, CHAINS, MOVES = 5000, 32, 64, 6

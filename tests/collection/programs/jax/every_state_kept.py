@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "graph-loop", "device-copies"],
     "rules": ["dominant-op", "graph-loop", "device-copies"],
     "words": ["simulate", "integrate", "dynamic_update_slice", "dynamic-update-slice"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, TIMES, DT, GRAVITY = 256, 40, 0.05, 1.0

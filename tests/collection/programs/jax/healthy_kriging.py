@@ -10,7 +10,7 @@ from jax.scipy.linalg import cho_solve
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
-LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "score"}
+LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "develop"}
 
 STATIONS = 448
 

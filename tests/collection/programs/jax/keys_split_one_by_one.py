@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "eager-execution", "python-bound", "launch-bound", "tiny-kernels", "tiny-ops"],
     "rules": ["eager-execution", "python-bound", "launch-bound", "tiny-kernels", "tiny-ops"],
     "words": ["member_keys", "split", "random_split", "threefry", "stack"],
-    "part": "score",
+    "part": "develop",
 }
 
 MEMBERS, SIGHT, HIDDEN, ACTIONS, TIMES = 48, 24, 384, 6, 6

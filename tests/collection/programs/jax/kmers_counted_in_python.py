@@ -18,7 +18,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch"],
     "words": ["count_kmers", "spectrum", "spectra"],
-    "part": "score",
+    "part": "develop",
 }
 
 LENGTH, BATCH, K = 600, 32, 5

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["pinv", "svd", "gesdd", "accelerations"],
-    "part": "score",
+    "part": "develop",
 }
 
 JOINTS, WIDTH, BATCH = 12, 96, 256

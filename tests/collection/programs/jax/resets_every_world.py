@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "graph-loop", "dominant-op"],
     "rules": ["graph-loop", "dominant-op"],
     "words": ["make_maze", "reset", "auto_reset", "flood"],
-    "part": "score",
+    "part": "develop",
 }
 
 WORLDS, SIDE, MOVES, ROUNDS = 256, 12, 3, 8

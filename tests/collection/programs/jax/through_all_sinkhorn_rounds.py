@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "graph-loop"],
     "rules": ["dominant-op", "graph-loop"],
     "words": ["sinkhorn", "potentials", "logsumexp"],
-    "part": "score",
+    "part": "develop",
 }
 
 CELLS, GENES, NOISE, WIDTH, ROUNDS, BLUR = 256, 30, 16, 256, 30, 1.0

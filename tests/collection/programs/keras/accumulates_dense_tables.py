@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["AccumulatedModel", "UnsortedSegmentSum", "AssignAddVariableOp", "AssignSubVariableOp", "gather_gradients"],
-    "part": "score",
+    "part": "develop",
 }
 
 SONGS, WIDTH, BATCH, SESSION = 40_000, 64, 128, 8

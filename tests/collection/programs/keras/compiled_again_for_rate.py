@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "retracing", "recompilation", "python-bound"],
     "rules": ["retracing", "recompilation", "python-bound"],
     "words": ["set_rate", "compile", "make_train_function", "initial_call", "_initialize", "trace_function"],
-    "part": "score",
+    "part": "develop",
 }
 
 ROWS, FIELDS, BATCH = 4096, 30, 512

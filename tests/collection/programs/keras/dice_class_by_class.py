@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "tiny-ops", "unfused-ops"],
     "rules": ["dominant-op", "tiny-ops", "unfused-ops"],
     "words": ["overlap_loss", "StridedSliceGrad", "StridedSlice", "strided_slice", "Pad", "AddN"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, BATCH, ORGANS = 64, 4, 24

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "graph-loop", "tiny-ops", "dominant-op"],
     "rules": ["graph-loop", "tiny-ops", "dominant-op"],
     "words": ["PerFrame", "while", "While", "map_fn", "map"],
-    "part": "score",
+    "part": "develop",
 }
 
 CLIPS, FRAMES, SIDE, BATCH, SIGNS = 48, 32, 20, 4, 10

@@ -8,7 +8,7 @@ import tensorflow as tf
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
-LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "score"}
+LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "develop"}
 
 FIELDS, KINDS, BATCH, WARMTH = 200, 20, 512, 3.0
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
-LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "score"}
+LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "develop"}
 
 CARS, MAKES, COLUMNS, BATCH = 16_384, 80, 6, 512
 L = tf.keras.layers

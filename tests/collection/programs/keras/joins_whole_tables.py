@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch"],
     "rules": ["input-bound", "python-bound", "python-in-pipeline", "host-input-limit", "missing-prefetch"],
     "words": ["merge", "joined", "orders_with_features", "pandas", "factorize"],
-    "part": "score",
+    "part": "develop",
 }
 
 CUSTOMERS, GOODS, BATCH = 80_000, 30_000, 256

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "slow-callback", "python-bound", "idle-device"],
     "rules": ["slow-callback", "python-bound", "idle-device"],
     "words": ["RankLog", "effective_rank", "svd"],
-    "part": "score",
+    "part": "develop",
 }
 
 GENES, WIDTH, CELLS, BATCH = 400, 256, 1024, 128

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["oscillators", "Sin", "Cos", "synthesize"],
-    "part": "score",
+    "part": "develop",
 }
 
 RATE, SAMPLES, FRAMES, BATCH, WIDTH = 16_000, 2000, 25, 4, 256

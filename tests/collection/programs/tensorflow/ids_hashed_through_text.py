@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["AsString", "StringToHashBucketStrong", "StringToHashBucket", "bucket_of"],
-    "part": "score",
+    "part": "develop",
 }
 
 FIELDS, BUCKETS, BATCH, WIDTH = 26, 4096, 1024, 16

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "idle-device"],
     "rules": ["python-bound", "idle-device"],
     "words": ["bootstrap", "GainWatch", "interval"],
-    "part": "score",
+    "part": "develop",
 }
 
 CUSTOMERS, HOLDOUT, FIELDS, WIDTH, BATCH = 20_000, 5000, 40, 384, 512

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "host-input-limit", "no-cache", "few-input-threads", "serial-map", "batch-after-map", "input-takes-cores"],
     "rules": ["input-bound", "host-input-limit", "no-cache", "few-input-threads", "serial-map", "batch-after-map", "input-takes-cores"],
     "words": ["Zip", "ZipDataset", "mixed_from_two", "decode", "DecodeJpeg", "ParallelMap"],
-    "part": "score",
+    "part": "develop",
 }
 
 PHOTOS, SIDE, BATCH, KINDS = 64, 448, 12, 5

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "host-input-limit", "no-cache", "few-input-threads", "serial-map", "batch-after-map", "missing-prefetch"],
     "rules": ["input-bound", "host-input-limit", "no-cache", "few-input-threads", "serial-map", "batch-after-map", "missing-prefetch"],
     "words": ["StringToNumber", "StringSplit", "StringSplitV2", "parse_text", "ParallelMap", "Map"],
-    "part": "score",
+    "part": "develop",
 }
 
 RECORDS, SENSORS, BATCH = 1024, 1600, 128

@@ -13,7 +13,7 @@ LABEL = {
     "accept": ["largest-part", "eager-execution", "python-bound", "tiny-ops", "launch-bound", "tiny-kernels", "python-optimizer"],
     "rules": ["eager-execution", "python-bound", "tiny-ops", "launch-bound", "tiny-kernels", "python-optimizer"],
     "words": ["follow", "assign", "AssignVariableOp"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIGHT, ACTIONS, WIDTH, DEPTH, BATCH, TAU = 32, 6, 128, 8, 128, 0.005

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "input-bound", "host-input-limit", "missing-prefetch"],
     "rules": ["python-bound", "input-bound", "host-input-limit", "missing-prefetch"],
     "words": ["mask_words", "words_of", "shuffle", "startswith"],
-    "part": "score",
+    "part": "develop",
 }
 
 WORDS, LENGTH, BATCH, WIDTH, MASK, SHARE = 600, 48, 160, 32, 1, 0.15

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "small-batch", "eager-execution", "tiny-kernels", "launch-bound", "python-bound", "tiny-ops"],
     "rules": ["small-batch", "eager-execution", "tiny-kernels", "launch-bound", "python-bound", "tiny-ops"],
     "words": ["serve_one_by_one", "adapter_by_row"],
-    "part": "score",
+    "part": "develop",
 }
 
 CUSTOMERS, BATCH, WIDTH, RANK, LAYERS, WORDS = 40, 10, 448, 4, 2, 3000

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["solve_all", "block_diag", "linalg_solve", "aten::linalg_solve_ex", "aten::_linalg_solve_ex", "aten::linalg_lu_solve"],
-    "part": "score",
+    "part": "develop",
 }
 
 POSES, POINTS, FREE = 96, 40, 6

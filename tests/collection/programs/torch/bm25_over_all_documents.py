@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound"],
     "rules": ["python-bound"],
     "words": ["Bm25", "score_all", "keyword_scores"],
-    "part": "score",
+    "part": "develop",
 }
 
 DOCUMENTS, WORDS, WIDTH = 12_000, 8000, 128

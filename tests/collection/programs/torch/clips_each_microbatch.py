@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["clip_grad_norm_", "clip_grads_with_norm_", "get_total_norm", "aten::_foreach_norm", "aten::_foreach_mul_"],
-    "part": "score",
+    "part": "develop",
 }
 
 ACCUMULATE, MICRO = 5, 2

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "input-bound", "python-in-pipeline", "host-input-limit"],
     "rules": ["python-bound", "input-bound", "python-in-pipeline", "host-input-limit"],
     "words": ["view_through_pil", "fromarray", "PIL", "Image.py", "to_pil", "to_tensor"],
-    "part": "score",
+    "part": "develop",
 }
 
 TILES, BATCH, SIDE, CROP = 256, 48, 48, 32

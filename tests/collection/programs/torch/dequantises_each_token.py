@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["dequantise", "Int8Linear", "aten::_to_copy", "aten::to", "aten::copy_", "aten::mul"],
-    "part": "score",
+    "part": "develop",
 }
 
 WIDTH, LAYERS = 640, 3

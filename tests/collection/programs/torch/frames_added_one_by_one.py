@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "eager-execution", "tiny-kernels", "launch-bound", "python-bound", "tiny-ops", "unfused-ops"],
     "rules": ["eager-execution", "tiny-kernels", "launch-bound", "python-bound", "tiny-ops", "unfused-ops"],
     "words": ["overlap_add", "CopySlices", "aten::add_", "autograd::engine::evaluate_function: CopySlices"],
-    "part": "score",
+    "part": "develop",
 }
 
 SAMPLES, FRAME, HOP, WIDTH = 2560, 64, 32, 96

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "optimizer-per-variable", "tiny-ops", "tiny-kernels", "eager-execution", "launch-bound", "python-bound"],
     "rules": ["optimizer-per-variable", "tiny-ops", "tiny-kernels", "eager-execution", "launch-bound", "python-bound"],
     "words": ["AdamW", "Adam", "layer_decay", "param_groups", "_multi_tensor_adam", "Optimizer.step#AdamW.step"],
-    "part": "score",
+    "part": "develop",
 }
 
 WIDTH, DEPTH, PATCHES = 64, 5, 16

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "host-copies"],
     "rules": ["dominant-op", "host-copies"],
     "words": ["repeat_kv", "repeat_interleave", "aten::repeat_interleave", "aten::index_select", "aten::clone"],
-    "part": "score",
+    "part": "develop",
 }
 
 WIDTH, HEADS, SHARED, LAYERS, ROOM = 256, 16, 2, 4, 1024

@@ -9,7 +9,7 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
-LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "score"}
+LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "develop"}
 
 WORDS, WIDTH, LENGTH, BATCH = 1000, 192, 64, 8
 

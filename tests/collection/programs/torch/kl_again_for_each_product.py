@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["fisher_product", "divergence_gradient", "kl_divergence", "make_product"],
-    "part": "score",
+    "part": "develop",
 }
 
 STATES, SIGHT, ACTIONS, WIDTH = 1024, 48, 8, 128

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "input-bound", "host-input-limit", "missing-prefetch", "idle-device"],
     "rules": ["python-bound", "input-bound", "host-input-limit", "missing-prefetch", "idle-device"],
     "words": ["recv", "tolist", "receive", "Observations", "torch.tensor"],
-    "part": "score",
+    "part": "develop",
 }
 
 ROBOTS, SIGHT, ACTIONS = 48, 1500, 12

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound"],
     "rules": ["python-bound"],
     "words": ["follow", "named_parameters", "_named_members", "named_modules"],
-    "part": "score",
+    "part": "develop",
 }
 
 MELS, WIDTH, DEPTH = 40, 48, 16

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound"],
     "rules": ["python-bound"],
     "words": ["unlabelled", "Pool", "listcomp"],
-    "part": "score",
+    "part": "develop",
 }
 
 ROWS, FIELDS = 6000, 128

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["update_bn", "AveragedModel", "swa_utils"],
-    "part": "score",
+    "part": "develop",
 }
 
 
