@@ -20,12 +20,11 @@ import numpy as np
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import StatTexts, event_stats
 from stepscope.tables.hlo.module import Computation, HloModule, Instruction
 from stepscope.tables.hlo.modules import hlo_modules
 
-_BUFFER: Final = re.compile(r"(?:^|::)command_buffer(?:[._]\d+)*$")
 _COPIES: Final = re.compile(r"^mem_?cpy", re.IGNORECASE)
 _FILLS: Final = re.compile(r"^mem_?set", re.IGNORECASE)
 # Instructions that run no kernel, and those that copy; what libraries run are custom calls.
@@ -55,21 +54,17 @@ _DEEPEST, _MOST_ALIKE = 64, 1 << 18
 _OF_LIBRARY, _COPY, _FILL = -1, -2, -3
 
 
-@derived
-def recorded_ops(host: Host) -> StatTexts:
-    """The HLO op of each event that has one, those of command buffers by their kernels.
+def ops_of_kernels(host: Host, texts: StatTexts, inside: Bool) -> StatTexts:
+    """The recorded ops with those of kernels in place of their command buffers.
 
-    A kernel whose op is not known keeps its buffer's name.
+    Args:
+        host: Whose.
+        texts: The recorded ops.
+        inside: Whether each is a command buffer; it stays where the kernel's op is not known.
     """
-    stats = event_stats(host)
-    texts = stats.texts(names.HLO_OP)
-    is_buffer = np.asarray([_BUFFER.search(one) is not None for one in texts.texts] or [False])
-    inside = is_buffer[texts.codes] if len(texts.rows) else np.zeros(0, dtype=bool)
-    if not inside.any():
-        return texts
     places = {text: at for at, text in enumerate(texts.texts)}
     codes = texts.codes.astype(np.int64)
-    program = stats.ints(names.PROGRAM_ID).at(texts.rows, 0)
+    program = event_stats(host).ints(names.PROGRAM_ID).at(texts.rows, 0)
     for id_ in np.unique(program[inside]).tolist():
         module = hlo_modules(host).get(int(id_) & _UINT64)
         if module is None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stepscope.tables.core.profile import Host
-from stepscope.tables.hlo.command_buffers import recorded_ops
+from stepscope.tables.hlo.recorded_ops import recorded_ops
 from tests.profiles.hlo import Instruction, f32, instruction, metadata_plane, program
 from tests.profiles.model import gpu, stream, u
 from tests.unit.analysis.compiled import profile
