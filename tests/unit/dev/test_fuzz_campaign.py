@@ -34,6 +34,31 @@ def test_seeds_and_a_few_mutations_pass(target: Target) -> None:
         target.attempt(target.mutate(rng, rng.choice(seeds)))
 
 
+def test_an_empty_input_is_tried_and_not_mutated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the inputs come of what was kept: of nothing none can come."""
+    inputs = iter([b"", b"abc", b"", b"abc"])
+
+    def mutate(_rng: random.Random, seed: bytes) -> bytes:
+        assert seed
+        return next(inputs)
+
+    target = replace(
+        TARGETS[0], seeds=lambda _: [b"seed"], mutate=mutate, attempt=lambda data: str(len(data))
+    )
+    monkeypatch.setattr(worker_module, "TARGETS", (target,))
+    corpus = tmp_path / "corpus" / target.name
+    corpus.mkdir(parents=True)
+    (corpus / "kept-0").touch()  # as campaigns before this one did
+    worker = Worker(tmp_path, tmp_path / "ledger.json", None, seed=0)
+    for _ in range(4):
+        worker._try(target)
+    assert (worker.counts[target.name], worker.failed) == (4, 0)
+    assert {one.name[-2:] for one in corpus.iterdir()} == {"-0", "-3"}
+    assert worker.kept[target.name] == {"": [b"abc"]}
+
+
 def test_new_outcomes_and_failures_are_kept_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
