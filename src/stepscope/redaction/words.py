@@ -56,9 +56,9 @@ ends engine enqueue entire entries entropy enum enumerate environment ep episodi
 equal er erf erfc erfinv error errors escapes est etw ev eval evaluat evaluate evaluator even
 event events every everything evidence ex example examples exceeded exception exceptions exclusive
 exec executable execute executed execution executions executor exist exp expand experimental
-expert expm exponential export exported expressions ext extdata extend extension external eye
-factor fadd false family fast faster fastparquet fault fb fbar fcompute fd fdw feature fecs fermi
-fetch fetches fewer ff ffi ffma fft field fifo file filename files filesystem fill fillbuffer
+expert expm exponential export exported ext extdata extend extension external eye factor fadd
+false family fast faster fastparquet fault fb fbar fcompute fd fdw feature fecs fermi fetch
+fetches fewer ff ffi ffma fft field fifo file filename files filesystem fill fillbuffer
 fillfunctor filter filtered finding finished finite firefox first fit fixed flags flash flat
 flatten flax flexible flight flip float floor flops flow flush fmac fmha fmod fmul fn fnu fnuz
 folded for foreach fork form format formats formatted formatting forward forwardprop found fourier
@@ -107,11 +107,11 @@ optimizer option optional options or orbax orch order ordinal orgqr origin ormqr
 out outfeed output outside over overhead override overrideable overrides own owner pack package
 packages packed packet packets pad padded padding page pageable paged pandas panic parallel param
 parameter parameters parent parquet parse parser parsing part partial partition partitioned
-partitioning parts pascal path pattern pause pauses payload pb pc pcie pct peak peer peers peft
-pending per percent perf perfetto performance period permute persist persistent pfor pftrace pg ph
-phase philox pickle pid pil pinned pinv pipeline pitch pj pjit pkl pl place places plain plane
-planes plus pmap pmc png po pocketfft pod poi pointwise policy poll polymorphic polynomial pool
-pooling popcnt popen post potrf pow power pp pprof pragma pre precision pred predict prefetch
+partitioning parts pascal pass path pattern pause pauses payload pb pc pcie pct peak peer peers
+peft pending per percent perf perfetto performance period permute persist persistent pfor pftrace
+pg ph phase philox pickle pid pil pinned pinv pipeline pitch pj pjit pkl pl place places plain
+plane planes plus pmap pmc png po pocketfft pod poi pointwise policy poll polymorphic polynomial
+pool pooling popcnt popen post potrf pow power pp pprof pragma pre precision pred predict prefetch
 prefill prefix prelu preprocessing pretty primary prime primitive prims print printer printing
 printoptions priority private privateuse prng process processes processing prod produce produced
 product products prof profile profiled profiler profiles profiling progbar program programs prop
@@ -121,13 +121,13 @@ quantization query queue queued queues quint radix ragged ran rand random random
 range ranges rank ranks rasterio rate ratio ravel raw rb rbg rccl rd read reader readers reading
 readinto ready real rearranging reason rebatch rebuild receive recfunctions reciprocal record
 recorded recorder recording recordings records recur recurrent recurs recv red redispatch reduce
-reduction reductions ref reference regex region registers registry regs regular relative release
-relu rem remainder remat rematted remote removed rendezvous repeat replace replayed replica
-replicated repr req requested reraise reserved reshape resize resolve resource resources resp rest
-restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc
-rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx roll root rope
-rotary rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime rwlock
-same sample sampler samples sampling save saved saving say says sc scalar scalars scale scaled
+reduction reductions ref reference regex region registers registry regs relative release relu rem
+remainder remat rematted remote removed rendezvous repeat replace replayed replica replicated repr
+req requested reraise reserved reshape resize resolve resource resources resp rest restore result
+resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc rocclr
+rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx roll root rope rotary
+rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime rwlock same
+sample sampler samples sampling save saved saving say says sc scalar scalars scale scaled
 scalepackedtensor scan scankernel scanner scatter sched schema scimath scope scr scratch script
 scs sct sctc sctd scudnn sdca sdcz sdk sdpa second seconds section seed segment segmented segments
 select selector selectors self selu sem send sentence seq sequence sequencer serialization serve
@@ -137,16 +137,16 @@ sig sigmoid sign signed significant silu simd simds simt sin since sine single s
 site size sizes skew skip skipped sleep sli slice slices slicing slinky slow slower slowest sm
 small smart smisc sms sn snapshot so socket soft softmax softplus solve solver solving some
 something sort sorting soundfile source sourcemap space sparse spatial spec special speedscope
-splash split splitk splitting sprop sq sqlite sqrt square squeeze sram src ss sse ssl stable stack
-stacks stage stages stall standard standardize start starts stat state stateful stateless states
-static stats status std stdin step stepped steps stepscope stf stochastic stop stopped storage
-stores str strategy stream streamk stretches strict stride strided strides string strings
-structured sub subprocess subscribe substr substring subtensoropwith subtract such sum summaries
-summary summed sunk surrogatepass suspects sv svd svdvals swap swapaxes swapdimension swish switch
-sxm sy syevd sym symbol symbols sync synchronization synchronize syscall system systems sz table
-tables tachyon tag take taken takes tan tanh tape target task tb tc tcgen tcs tec telemetry tell
-tem temp template temporary tensor tensorboard tensorflow tensorop tensors teraflops test text tf
-tfe tfprof tfrt than that the them then they this thnn thq thread threading threadpool threads
+splash split splitk sprop sq sqlite sqrt square squeeze sram src ss sse ssl stable stack stacks
+stage stages stall standard standardize start starts stat state stateful stateless states static
+stats status std stdin step stepped steps stepscope stf stochastic stop stopped storage stores str
+strategy stream streamk stretches strict stride strided strides string strings structured sub
+subprocess subscribe substr substring subtensoropwith subtract such sum summaries summary summed
+sunk surrogatepass suspects sv svd svdvals swap swapaxes swapdimension swish switch sxm sy syevd
+sym symbol symbols sync synchronization synchronize syscall system systems sz table tables tachyon
+tag take taken takes tan tanh tape target task tb tc tcgen tcs tec telemetry tell tem temp
+template temporary tensor tensorboard tensorflow tensorop tensors teraflops test text tf tfe
+tfprof tfrt than that the them then they this thnn thq thread threading threadpool threads
 threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles time timed timeline
 times timeseries timestamp timing timm to together toggle toggles token tokens toks told tolist
 too took tool top topk torch torchinductor torchvision total tpu trace traceable traceback traced
