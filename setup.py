@@ -18,7 +18,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 PACKAGE = Path("src", "stepscope", "kernels")
-# Cython's own code for memoryviews, once beside the kernels: in each of them it is 45 kB of a wheel.
+# Cython's own code for memoryviews, once beside the kernels: in each it is 45 kB of a wheel.
 # It also enters the list of modules by its last name alone, which so must be of nobody else.
 SHARED = "stepscope.kernels._stepscope_cython"
 # Typed memoryviews need the buffer interface, which the limited API has from here on.

@@ -40,7 +40,7 @@ def failed(path: Path, data: bytes, *ops: str) -> list[str]:
     path.write_bytes(space(*planes))
     began = time.process_time()
     wrong = failures_of(path, TOOLS)
-    assert time.process_time() - began < 30  # most took for ever
+    assert time.process_time() - began < 30  # most took forever
     return wrong
 
 

@@ -54,7 +54,7 @@ const LONG_CHARACTERS = 9;
 export function tickTexts(times: readonly number[]): string[] {
   const [first, second] = times;
   if (first === undefined) return [];
-  // A single tick, on a narrow page, has no neighbour to be told from: four digits of its own do.
+  // A single tick, on a narrow page, has no neighbour: it takes four digits of its own.
   const step = second === undefined ? Math.abs(first) / 1000 : second - first;
   const full = times.map((time) => tickTime(time, step));
   if ((full[0]?.length ?? 0) <= LONG_CHARACTERS) return full;

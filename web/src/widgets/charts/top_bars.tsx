@@ -29,7 +29,7 @@ const FEWEST_CHARACTERS = 10;
 /** Of the width for labels: on a narrow page they are shortened, so that bars are left to see. */
 const LABELS_FRAC = 0.45;
 
-/** How many characters labels may have, at most so many, and the width of the longest then. */
+/** How many characters of labels have room, up to `most`, and the width of the longest then. */
 function labelRoom(bars: readonly TopBar[], most: number, width: number): [number, number] {
   for (let characters = most; ; characters -= 2) {
     const texts = bars.map((bar) => shortened(bar.label, characters));
