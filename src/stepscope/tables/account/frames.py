@@ -25,7 +25,7 @@ from stepscope.tables.account.library_files import (
 from stepscope.tables.account.moments import Moments, innermost, one_line
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import metadata_texts
-from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.source import source_files
 from stepscope.tables.steps.recorder_work import is_recorder_frame
 

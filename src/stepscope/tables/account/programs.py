@@ -16,7 +16,7 @@ from stepscope.tables.account.owners import Owner
 from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.account.without_gradients import passes_apart, without_gradients
 from stepscope.tables.core.profile import Host
-from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.steps.calls import function_calls, is_single_op
 
 # So many functions are named where what of each was running is unknown.
