@@ -56,8 +56,8 @@ ends engine enqueue entire entries entropy enum enumerate environment ep episodi
 equal er erf erfc erfinv error errors escapes est etw ev eval evaluat evaluate evaluator even
 event events every everything evidence ex example examples exceeded exception exceptions exclusive
 exec executable execute executed execution executions executor exist exp expand experimental
-expert expm exponential export exported ext extdata extend extension external eye factor fadd
-false family fast faster fastparquet fault fb fbar fcompute fd fdw feature fecs fermi fetch
+expert expm exponential export exported ext extdata extend extension external eye fabric factor
+fadd false family fast faster fastparquet fault fb fbar fcompute fd fdw feature fecs fermi fetch
 fetches fewer ff ffi ffma fft field fifo file filename files filesystem fill fillbuffer
 fillfunctor filter filtered finding finished finite firefox first fit fixed flags flash flat
 flatten flax flexible flight flip float floor flops flow flush fmac fmha fmod fmul fn fnu fnuz
@@ -156,8 +156,8 @@ trtri true truediv trunc trusted try ts tstate tt tuple turing two twodim tx txt
 ucc ucp ufunc ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind
 uncertain unconnected unequal uneven unflatten ungqr unified uniform unique unit units unknown
 unmap unpickler unprivileged unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze
-unstack until unweighted up update updates upsample us usage use user utc utf util utils val
-validate validation valu value values var variable variables variant varlen vdot vec vector
+unstack until unweighted up update updates upsample us usage use user utc utf util utilities utils
+val validate validation valu value values var variable variables variant varlen vdot vec vector
 vectorize vectorized vendor version versions vex vf vgpr view viewer virtual visualization
 viztracer vjp vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited
 waiting waits wal wall warm warning warp warps was wave weak weight weights were wgmma wgr wgrad

@@ -46,12 +46,15 @@ _OF_FRAMEWORK = re.compile(r"torch\b|Tensor$|Parameter$|type$|pybind11_")
 _GENERATED = re.compile(names.INDUCTOR_FILE)
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
 _STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
-_PACKAGES = "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
+_PACKAGES = (
+    "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
+    "|lightning_fabric|lightning_utilities|pytorch_lightning"
+)
 # Of these packages what reads and writes files, or keeps logs: that dispatches no
 # ops, and a program calls it as it calls any library.
 _ASIDE = (
     r"torch[/\\](?:serialization|storage|_weights_only_unpickler|hub|package|utils[/\\]tensorboard)"
-    r"|lightning[/\\].*[/\\]loggers|keras[/\\]src[/\\](?:saving|legacy[/\\]saving)"
+    r"|(?:pytorch_)?lightning[/\\].*loggers|keras[/\\]src[/\\](?:saving|legacy[/\\]saving)"
 )
 _FRAMEWORKS = re.compile(rf"^(?!{_ASIDE})(?:{_PACKAGES})\b")
 # PyTorch writes paths from where Python looks for packages: "torch/nn/modules/module.py".
