@@ -44,6 +44,12 @@ _MODULE = re.compile(r"\$nn\.Module: (.*?)(?:_\d+)?$")
 _A_MODULE = "nn.Module"
 _OF_FRAMEWORK = re.compile(r"torch\b|Tensor$|Parameter$|type$|pybind11_")
 _GENERATED = re.compile(names.INDUCTOR_FILE)
+# Functions that libraries write and compile at run time: those of decorators, of NumPy, of attrs,
+# of SymPy. A notebook's cells, and what a person types, have such names as well.
+_WRITTEN = re.compile(
+    r"<(?:class '([\w.]+)'> compilation|decorator-gen|__array_function__|attrs generated|"
+    r"lambdifygenerated)"
+)
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
 _STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
 _PACKAGES = (
@@ -351,6 +357,8 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
         return FRAMEWORK, "torch"
     if (path or file) == "<string>":  # made by whom calls it, as a dataclass' __init__ is
         return UNSAID, ""
+    if (written := _WRITTEN.match(path or file)) is not None:
+        return LIBRARY, (written.group(1) or "").split(".")[0]
     installed, standard = _INSTALLED.search(path), _STANDARD.search(path)
     if installed is not None:
         inside = installed.group(1).replace("\\", "/")
