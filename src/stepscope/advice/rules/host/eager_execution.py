@@ -153,6 +153,10 @@ def _python_ms(host: HostActivity) -> float:
 _OUTER_FRAC = 0.25
 # One that has more of it is what the step is for: the model's own call.
 _WHOLE_FRAC = 0.75
+# Handing over has this share of it, or long ops are what it costs, and no compiler takes those:
+# 0.4 and more where a call's many short ops were planted, below 0.25 where copies or a model's
+# ops were.
+_HANDED_FRAC = 0.3
 # So much of it is expected to go, whether it is compiled or left out.
 _OF_OUTER = 0.75
 # What hands ops over, or runs them.
@@ -226,7 +230,8 @@ def _outer(account: StepAccount | None) -> _Outer | None:
         return None
     found = _Outer(most, total[most])
     least, whole = _OUTER_FRAC * account.step_time_ms, _WHOLE_FRAC * account.step_time_ms
-    if not least <= found.time_ms <= whole or handed[most] < own.get(most, 0.0):
+    handing = max(own.get(most, 0.0), _HANDED_FRAC * found.time_ms)
+    if not least <= found.time_ms <= whole or handed[most] < handing:
         return None
     is_told = any(
         (part.function == found.function or _is_called(part, found))
