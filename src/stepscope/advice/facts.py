@@ -131,7 +131,7 @@ FACTS = (
         "launch-bound",
         title="The device waits for launches",
         needs=("overview_page",),
-        optional=("compiled_regions",),
+        optional=("compiled_regions", "host_activity"),
         symptom_of=(
             "start-up",
             "allocation-stalls",
@@ -147,7 +147,7 @@ FACTS = (
         "tiny-kernels",
         title="Kernels shorter than their launch",
         needs=("overview_page", "kernel_stats"),
-        optional=("device_idle", "compiled_regions"),
+        optional=("device_idle", "compiled_regions", "host_activity"),
         symptom_of=("start-up", "small-batch", "eager-execution"),
         parts=("launch", "framework"),
     ),

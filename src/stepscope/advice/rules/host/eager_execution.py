@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.dispatches import MANY, dispatched, is_op, many
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, replayed_frac
+from stepscope.advice.evidence.turns import loop_within
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
@@ -106,7 +107,7 @@ def _by_steps(
     if outer is not None:  # with all else that the call does: it may not be needed
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
     sure = saving if outer is not None else min(saving, _EXPECTED * _handed_over_ms(account))
-    yield Finding(
+    found = Finding(
         rule=RULE.id,
         severity="info" if is_usual and sure < _USUAL_FRAC * step else severity_of(sure, step),
         saving_ms=saving,
@@ -127,6 +128,7 @@ def _by_steps(
         actions=_ACTIONS if outer is None else (outer.action, *_ACTIONS[1:]),
         code=_SERVED if is_served else _CODE,
     )
+    yield loop_within(host).behind(found)
 
 
 # So much of what is handed over is expected to go.
