@@ -133,7 +133,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
                 words = replace(words, title=title)
             stage = _around(part, more) + _stage(part, results)
             beside = NOT_LATER
-            if part.kind == "op" and not part.file:
+            if part.kind == "op" and not (part.file and part.is_source):
                 stage, by_layer = stage + by_layer + later.sentence, ""
                 words = replace(words, actions=(*later.actions, *words.actions))
                 beside, later = later, NOT_LATER
