@@ -210,7 +210,7 @@ def test_some_of_what_goes_with_a_part_always_goes_with_some_changes() -> None:
     """A fifth of the 6 ms between the 4 of the part and the 10 that go at most."""
     supplied = ChangeClass(1.0, "batches are ready", gains=0.2)
     one = found(printing(4.0, saving_high_ms=10.0), rule(supplied, ()), part())
-    assert (one.saving_low_ms, one.saving_ms) == (pytest.approx(5.2), pytest.approx(5.2))
+    assert one.saving_low_ms == one.saving_ms == pytest.approx(5.2)
     played = account(op("mm", 4.0, most_ms=9.0))
     (row,) = played.parts.records()
     of_part = saving_of(played, row, supplied, 1.0)

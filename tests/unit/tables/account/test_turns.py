@@ -35,7 +35,7 @@ def recorded(folder: Path, *steps: list[dict[str, Any]]) -> Host:
 
 
 def experts(count: int = 8, *, grows: int = 0) -> list[dict[str, Any]]:
-    """Each 50 µs: linear 30, silu 10, mul and add; with a view, which is no op of a turn."""
+    """Each 50 µs: linear 30, silu 10, mul and add; with a view, which is not an op of a turn."""
     found = []
     for one in range(count):
         at, rows = 100.0 + 50 * one, 8 + grows * one
