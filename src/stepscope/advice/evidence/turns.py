@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from stepscope.advice.evidence.part_facts import brief_path
 from stepscope.result import Finding
 from stepscope.tables.steps.found import WINDOW
 
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import HostActivity
+    from stepscope.analysis.step_account import PartRow
 
+# Kinds of parts of the step that a loop around ops takes its time with.
+_KINDS: Final = ("op", "layer", "framework", "launch", "unrecorded")
 # Where ops have less of a loop's time, it runs something else between them.
 _OPS_FRAC: Final = 0.7
 _ONE_CALL: Final = (
@@ -33,11 +37,24 @@ class Loop:
         sentence: What it runs, and how much of the step; "" where there is none.
         action: What to look for; "" where there is none.
         is_layers: Whether it may well be a model's layers: then others come first.
+        step_frac: Share of the step that it takes; 0 where there is none.
+        function: Of the program, that runs it; "" unknown.
     """
 
     sentence: str
     action: str
     is_layers: bool
+    step_frac: float = 0.0
+    function: str = ""
+
+    def tells(self, part: PartRow) -> bool:
+        """Whether it says more of a part of the step than its place does."""
+        if part.kind not in _KINDS or not self.sentence:
+            return False
+        if not part.file:
+            return True
+        is_new = self.function not in ("", part.function) and self.function not in part.made_of
+        return is_new and not self.is_layers and self.step_frac >= part.step_frac
 
     def behind(self, found: Finding) -> Finding:
         """A finding about ops that no line of the program is known of, with the loop behind it."""
@@ -65,14 +82,19 @@ def loop_within(host: HostActivity | None) -> Loop:
     if found is None:
         return NO_LOOP
     ops = "the same op" if found.op_count == 1 else f"the same {found.op_count} ops"
-    sizes = ", on the same sizes" if found.is_same_size else ""
+    sizes = " on the same sizes" if found.is_same_size else ""
     also = ["their gradients"] if found.is_training else []
     also += ["what lies between them"] if found.ops_frac < _OPS_FRAC else []
+    where = ""
+    if found.function:
+        where = f", mostly in {found.function} at {brief_path(found.file)}:{found.line}"
     with_ = f"with {' and '.join(also)} " if also else ""
     whole = "the program" if host is not None and host.step_source == WINDOW else "the step"
     return Loop(
-        f" {found.times:.0f} times in a row {whole} runs {ops}{sizes} ({found.ops}): "
+        f" {found.times:.0f} times in a row {whole} runs {ops}{sizes}{where} ({found.ops}): "
         f"{with_}{found.step_frac:.0%} of it.",
         _OF_LAYERS if found.is_layers else _ONE_CALL,
         found.is_layers,
+        found.step_frac,
+        found.function,
     )

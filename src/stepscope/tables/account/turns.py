@@ -16,6 +16,9 @@ import numpy as np
 from stepscope.columns import distinct, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
+from stepscope.tables.account.frames import Frames, frames
+from stepscope.tables.account.owners import CallSite, site_of
+from stepscope.tables.account.unused_graph import place_of
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.in_a_row import InARow, in_a_row
 from stepscope.tables.core.profile import Host, derived
@@ -36,6 +39,11 @@ _SOME_FRAC: Final = 0.25
 _MOST_OPS: Final = 8_000
 # Turns on differing sizes count where they explain so much more than those on the same.
 _MORE: Final = 1.25
+# In as many steps it is looked for what a sampler saw of a loop.
+_MOST_STEPS: Final = 20
+# So many looks at a loop tell its function, if most of them saw it.
+_FEWEST_LOOKS: Final = 3
+_MOST_LOOKS: Final = 0.5
 # As many ops of a turn are named: those that take longest.
 _NAMED: Final = 4
 # Ops that make another view of what there is, or read one number: they come and go with versions
@@ -71,6 +79,8 @@ class Turns:
         step_frac: Share of the step that they take, with what lies between them: on the host or, if
             longer, on devices.
         ops_frac: Share of the time from the first to the last on the host that ops take.
+        function, file, line: Where the program calls most of the first turn from; "" and None where
+            that was not recorded.
     """
 
     ops: str
@@ -81,6 +91,9 @@ class Turns:
     is_training: bool
     step_frac: float
     ops_frac: float
+    function: str = ""
+    file: str = ""
+    line: int | None = None
 
 
 @derived
@@ -97,8 +110,8 @@ def turns(host: Host) -> Turns | None:
         alike = _largest(host, step, rows, distinct_rows([meta, sizes])[1], _LEAST)
     of_any_size = _largest(host, step, rows, distinct_rows([meta])[1], _LEAST_OF_ANY)
     if of_any_size is None or (alike is not None and of_any_size.worth < _MORE * alike.worth):
-        return None if alike is None else _told(host, rows, alike, is_same_size=True)
-    return _told(host, rows, of_any_size, is_same_size=False)
+        return None if alike is None else _told(host, step, rows, alike, is_same_size=True)
+    return _told(host, step, rows, of_any_size, is_same_size=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +128,19 @@ class _Step:
     end_ps: int
 
 
-def _typical_step(host: Host) -> _Step | None:
-    """The kept step of median length; None where no thread is known to run the loop."""
+def _kept_steps(host: Host) -> list[_Step]:
+    """The kept steps; empty where no thread is known to run the loop."""
     found = steps(host)
     if found is None or found.markers.thread < 0:
-        return None
-    kept = np.flatnonzero(found.kept)
-    if len(kept) == 0:
-        return None
-    at = kept[np.argsort(found.duration_ps[kept], kind="stable")[len(kept) // 2]]
-    return _Step(found.markers.thread, int(found.start_ps[at]), int(found.end_ps[at]))
+        return []
+    times = zip(found.start_ps[found.kept].tolist(), found.end_ps[found.kept].tolist(), strict=True)
+    return [_Step(found.markers.thread, begin, end) for begin, end in times]
+
+
+def _typical_step(host: Host) -> _Step | None:
+    """The kept step of median length."""
+    listed = sorted(_kept_steps(host), key=lambda one: one.end_ps - one.begin_ps)
+    return listed[len(listed) // 2] if listed else None
 
 
 def _called(host: Host, step: _Step) -> I64:
@@ -232,13 +248,15 @@ def _launched_in(host: Host, step: _Step, spans: dict[int, tuple[I64, I64]]) -> 
     return union_spans(events.start_ps[chosen], events.end_ps[chosen])
 
 
-def _told(host: Host, rows: I64, loop: _Loop, *, is_same_size: bool) -> Turns | None:
+def _told(host: Host, step: _Step, rows: I64, loop: _Loop, *, is_same_size: bool) -> Turns | None:
     if loop.step_frac < _SOME_FRAC:
         return None
     first = loop.stretches[0]
-    is_layers = _are_layers(host, rows[first.begin : first.begin + first.period])
+    turn = rows[first.begin : first.begin + first.period]
+    is_layers = _are_layers(host, turn)
     if is_layers and not is_same_size:
         return None  # each of a network's layers has sizes of its own
+    place = _place(host, step, rows, first) or CallSite("", "", 0, "")
     return Turns(
         ops=_named(host, rows, first),
         op_count=first.period,
@@ -248,7 +266,53 @@ def _told(host: Host, rows: I64, loop: _Loop, *, is_same_size: bool) -> Turns | 
         is_training=loop.is_training,
         step_frac=loop.step_frac,
         ops_frac=loop.ops_frac,
+        function=place.function,
+        file=place.file,
+        line=place.line if place.file else None,
     )
+
+
+def _place(host: Host, step: _Step, rows: I64, one: InARow) -> CallSite | None:
+    """Where the program calls most of the ops of a stretch from."""
+    calls = frames(host, step.line, step.begin_ps, step.end_ps)
+    if calls is None:
+        return None
+    if not calls.is_sampled:
+        turn = rows[one.begin : one.begin + one.period]
+        begin = host.space.events.start_ps[turn]
+        return place_of(calls, begin, begin + host.space.length_ps[turn])
+    spans = [_span(host, other, len(rows), one) for other in _kept_steps(host)[:_MOST_STEPS]]
+    begin, end = np.asarray([each for each in spans if each], np.int64).T
+    calls = frames(host, step.line, int(begin[0]), int(end[-1]))
+    return None if calls is None else _seen_most(calls, begin, end)
+
+
+def _span(host: Host, step: _Step, count: int, one: InARow) -> tuple[int, int] | None:
+    """When a stretch runs in a step of as many ops as the one it was found in."""
+    rows = _called(host, step)
+    if len(rows) != count:
+        return None
+    start, last = host.space.events.start_ps[rows[one.begin]], rows[one.end - 1]
+    return int(start), int(host.space.events.start_ps[last] + host.space.length_ps[last])
+
+
+def _seen_most(calls: Frames, begin_ps: I64, end_ps: I64) -> CallSite | None:
+    """The line of the program's function that most looks within these spans saw."""
+    at = np.searchsorted(begin_ps, calls.looks_ps, side="right") - 1
+    inside = (at >= 0) & (calls.looks_ps < end_ps[np.maximum(at, 0)])
+    seen = calls.moments.owner[inside]
+    seen = seen[seen >= 0]
+    row = np.where(calls.line[seen] >= 0, calls.line[seen], calls.own[seen])
+    row = row[row >= 0]
+    if len(row) < _FEWEST_LOOKS:
+        return None
+    own = np.where(calls.own[row] >= 0, calls.own[row], row)
+    functions, code, often = np.unique(calls.name[own], return_inverse=True, return_counts=True)
+    mine = row[code == int(often.argmax())]
+    if len(mine) < _MOST_LOOKS * len(row) or len(functions) == 0:
+        return None
+    lines, first, count = np.unique(calls.name[mine], return_index=True, return_counts=True)
+    return site_of(calls, int(mine[first[int(count.argmax())]])) if len(lines) else None
 
 
 def _are_layers(host: Host, turn: I64) -> bool:
