@@ -20,6 +20,9 @@ from stepscope.advice.evidence.kind_words import (
     KINDS,
     SYSTEM_CALLS,
     SYSTEM_WAITS,
+    WITHIN,
+    WITHIN_ACTIONS,
+    is_within,
 )
 from stepscope.advice.evidence.layer_words import layer_words
 from stepscope.advice.evidence.op_words import op_words
@@ -41,6 +44,8 @@ from stepscope.tables.core.system_calls import is_system_call, is_system_wait
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
+# What has this share of a part is the part.
+_ALL_FRAC = 0.9
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
 # Calls of a library's functions by Python, outside of what is compiled.
@@ -390,7 +395,9 @@ _LOOK = ("Look at it in the timeline.",)
 
 
 def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
-    what = f"{KINDS.get(part.kind, part.kind)} {about}".strip()
+    within = is_within(part.kind, part.first)
+    what = WITHIN if within else f"{KINDS.get(part.kind, part.kind)} {about}".strip()
+    actions = WITHIN_ACTIONS if within else ACTIONS.get(part.kind, _LOOK)
     name = f" ({part.name})" if part.name and part.name != part.kind else ""
     place = f" below {part.function}{at(part)}" if part.function else between(part)
     facts = " ".join(unusual(part))
@@ -400,11 +407,13 @@ def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
         if part.kind == "wait" and account.has_device
         else ""
     )
-    message = f"{what}{name}{place} takes {share(part, account)}. {idle} {facts}".strip()
+    is_said = part.first in (part.name, part.kind) and part.first_frac >= _ALL_FRAC
+    mostly = f": {part.made_of}" if part.made_of and not is_said else ""
+    message = f"{what}{name}{place} takes {share(part, account)}{mostly}. {idle} {facts}".strip()
     return PartWords(
         f"{what} takes {part.step_frac:.0%} of the step",
         message,
-        SYSTEM_WAITS if is_system_wait(part.first) else ACTIONS.get(part.kind, _LOOK),
+        SYSTEM_WAITS if is_system_wait(part.first) else actions,
         part.first,
     )
 
