@@ -18,6 +18,9 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 PACKAGE = Path("src", "stepscope", "kernels")
+# Cython's own code for memoryviews, once beside the kernels: in each it is 45 kB of a wheel.
+# It also enters the list of modules by its last name alone, which so must be of nobody else.
+SHARED = "stepscope.kernels._stepscope_cython"
 # Typed memoryviews need the buffer interface, which the limited API has from here on.
 LIMITED_API = (3, 11)
 
@@ -45,24 +48,26 @@ _COMPILE = [
 ]
 
 
+def extension(name: str, suffix: str) -> Extension:
+    """One module of the kernels, as this machine compiles it."""
+    limited = f"0x{LIMITED_API[0]:02X}{LIMITED_API[1]:02X}0000"
+    return Extension(
+        f"stepscope.kernels.{name}",
+        [(PACKAGE / f"{name}.{suffix}").as_posix()],
+        extra_compile_args=_COMPILE if os.name == "posix" else [],
+        # Without symbols that only a debugger reads: 7 kB of each module in a wheel.
+        extra_link_args=["-Wl,-s", "-Wl,--gc-sections"] if sys.platform == "linux" else [],
+        define_macros=[("Py_LIMITED_API", limited)] if ABI3 else [],
+        py_limited_api=ABI3,
+    )
+
+
 def kernels() -> list[Extension]:
     """The extension modules, translated to C; none where Cython is absent or fails."""
     listed = PACKAGE / "_kernels.txt"
     names = [line.strip() for line in listed.read_text("utf-8").splitlines()]
-    macros = [("Py_LIMITED_API", f"0x{LIMITED_API[0]:02X}{LIMITED_API[1]:02X}0000")] if ABI3 else []
-    wanted = [
-        Extension(
-            f"stepscope.kernels.{Path(name).stem}",
-            [(PACKAGE / name).as_posix()],
-            extra_compile_args=_COMPILE if os.name == "posix" else [],
-            # Without symbols that only a debugger reads: 7 kB of each module in a wheel.
-            extra_link_args=["-Wl,-s", "-Wl,--gc-sections"] if sys.platform == "linux" else [],
-            define_macros=macros,
-            py_limited_api=ABI3,
-        )
-        for name in names
-        if name and not name.startswith("#")
-    ]
+    wanted = [extension(Path(name).stem, "py") for name in names if name and name[0] != "#"]
+    wanted.append(extension(SHARED.rpartition(".")[2], "c"))
     try:
         from Cython.Build import cythonize
 
@@ -73,6 +78,7 @@ def kernels() -> list[Extension]:
             build_dir="build/cython",
             language_level=3,
             compiler_directives={"binding": False},
+            shared_utility_qualified_name=SHARED,
         )
     except Exception as error:
         if REQUIRED:
@@ -82,8 +88,8 @@ def kernels() -> list[Extension]:
             file=sys.stderr,
         )
         return []
-    for extension in translated:
-        extension.optional = not REQUIRED
+    for one in translated:
+        one.optional = not REQUIRED
     return translated
 
 

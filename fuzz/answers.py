@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,16 @@ def failures(path: Path, *, only: str = "") -> list[str]:
         if only in name:
             wrong += [f"{name}: {problem}" for problem in _tried(ask)]
     return wrong
+
+
+def failures_of(path: Path, tools: Iterable[str]) -> list[str]:
+    """What failed of some tools' answers about a file; empty if nothing did."""
+    with open(path) as session:
+        return [
+            f"show {tool}: {problem}"
+            for tool in tools
+            for problem in _tried(partial(_shown, session, tool))
+        ]
 
 
 def _tried(ask: Callable[[], list[str]]) -> list[str]:

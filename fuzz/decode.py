@@ -20,7 +20,8 @@ from fuzz.mutate import mutated, seeds
 from stepscope.columns import Space, nest, read_bytes, stats_by_name
 from stepscope.columns.space import KIND_BYTES, KIND_REF, KIND_STR, Stats
 from stepscope.errors import DecodeError
-from stepscope.formats.xspace import decode, encode
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from stepscope.kernels.core import compiled
 
 

@@ -1,4 +1,4 @@
-"""XSpaces whose framing holds: fields change, and the lengths around them are written again.
+"""Messages whose framing holds: fields change, and the lengths around them are written again.
 
 Bytes changed at random break the framing nine times in ten, so that little gets past it. Here a
 field goes missing, comes twice, moves to another message, or gets another number, type or value.
@@ -22,7 +22,7 @@ from stepscope.schema.xspace import (
 from stepscope.wire import write as wire
 from stepscope.wire.read import fields
 
-#: Which fields of a message hold messages, and of which kind.
+#: Which fields of a message hold messages, and of which kind: of an XSpace, and of an HloProto.
 _INSIDE: Final[dict[tuple[str, int], str]] = {
     ("space", XSpace.PLANES): "plane",
     ("plane", XPlane.LINES): "line",
@@ -33,6 +33,27 @@ _INSIDE: Final[dict[tuple[str, int], str]] = {
     ("metadata", XEventMetadata.STATS): "stat",
     ("line", XLine.EVENTS): "event",
     ("event", XEvent.STATS): "stat",
+    ("program", 1): "module",
+    ("program", 3): "memory",
+    ("module", 3): "computation",
+    ("module", 7): "schedule",
+    ("module", 17): "stacks",
+    ("computation", 2): "instruction",
+    ("instruction", 3): "shape",
+    ("instruction", 7): "source",
+    ("instruction", 15): "window",
+    ("shape", 4): "shape",
+    ("shape", 5): "layout",
+    ("schedule", 1): "order",
+    ("order", 2): "sequence",
+    ("stacks", 3): "place",
+    ("stacks", 4): "frame",
+    ("memory", 1): "buffer",
+    ("memory", 3): "block",
+    ("memory", 4): "heap",
+    ("buffer", 3): "defined",
+    ("block", 9): "placed",
+    ("heap", 1): "moment",
 }
 _EDGES: Final = (0, 1, 2, 3, 127, 128, 2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 1)
 _LARGEST_NUMBER: Final = 15
@@ -126,10 +147,10 @@ def _value(rng: random.Random, kind: int) -> bytes:
     return number.to_bytes(8, "little")[: _FIXED_BYTES[Wire(kind)]]
 
 
-def reframed(rng: random.Random, seed: bytes) -> bytes:
+def reframed(rng: random.Random, seed: bytes, kind: str = "space") -> bytes:
     """A seed with a few fields changed; itself where its framing does not hold."""
     try:
-        space = taken_apart(seed)
+        space = taken_apart(seed, kind)
     except ValueError:
         return seed
     for _ in range(rng.choice((1, 1, 2, 3, 8))):

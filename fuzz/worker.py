@@ -63,7 +63,8 @@ class Worker:
         for target in TARGETS:
             kept = sorted((folder / "corpus" / target.name).glob("*"))
             self.seeds[target.name] = _by_kind(target, target.seeds(corpus), readers)
-            self.kept[target.name] = _by_kind(target, [one.read_bytes() for one in kept])
+            inputs = [one.read_bytes() for one in kept if one.stat().st_size]
+            self.kept[target.name] = _by_kind(target, inputs)
             self.outcomes[target.name] = {one.name.partition("-")[0] for one in kept}
 
     def run(self, targets: tuple[Target, ...], until: float) -> None:
@@ -122,7 +123,9 @@ class Worker:
         return self.rng.choice([seed for seed in seeds if len(seed) == smallest])
 
     def _keep(self, target: Target, kind: str, data: bytes, outcome: str) -> None:
-        """Keep an input whose outcome is new."""
+        """Keep an input whose outcome is new; an empty one would leave nothing to mutate."""
+        if not data:
+            return
         name = hashlib.sha256(outcome.encode()).hexdigest()[:12]
         known = self.outcomes[target.name]
         if name in known or len(known) >= _KEPT_PER_TARGET:

@@ -8,6 +8,7 @@ from fuzz.targets.differential import TARGET as DIFFERENTIAL
 from fuzz.targets.http import TARGET as HTTP
 from fuzz.targets.imports import TARGET as IMPORTS
 from fuzz.targets.kineto import TARGET as KINETO
+from fuzz.targets.programs import TARGET as PROGRAMS
 from fuzz.targets.rpc import TARGET as RPC
 from fuzz.targets.scanner import TARGET as SCANNER
 from fuzz.targets.tools import TARGET as TOOLS
@@ -20,5 +21,6 @@ TARGETS: tuple[Target, ...] = (
     IMPORTS,
     RPC,
     HTTP,
+    PROGRAMS,
     TOOLS,
 )

@@ -13,7 +13,8 @@ from fuzz.fields import reframed
 from fuzz.mutate import mutated, seeds
 from fuzz.target import Target
 from stepscope.errors import DecodeError
-from stepscope.formats.xspace import decode, encode
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from tests.oracle.protobuf_space import canonical, parse
 
 # Broken framing is damage, which the decoder's own target tries: here most messages are whole.

@@ -30,7 +30,8 @@ def _seeds(corpus: Path | None) -> list[bytes]:
     """Each input is method, path, query, Host and body, a line each."""
     paths = ["session", "tools", "progress", "capture", *(f"tool/{tool.id}" for tool in TOOLS)]
     paths += [f"timeline/{part}" for part in ("meta", "tile", "search", "range", "event", "export")]
-    return [f"GET\n/api/v1/{path}\nrun=&top=5\nlocalhost\n".encode() for path in paths]
+    pages = ["/", "/index.html", *(f"/api/v1/{path}" for path in paths)]
+    return [f"GET\n{path}\nrun=&top=5\nlocalhost\n".encode() for path in pages]
 
 
 def _mutate(rng: random.Random, seed: bytes) -> bytes:
@@ -54,12 +55,15 @@ class _Heard(logging.Handler):
 def _application() -> tuple[Application, _Heard]:
     folder = Path(tempfile.mkdtemp(prefix="stepscope-fuzz-"))
     (folder / "a.xplane.pb").write_bytes(small_space())
+    pages = folder / "pages"
+    pages.mkdir()
+    (pages / "index.html").write_text("<!doctype html>")
     settings = Settings(token_required=False)
     heard = _Heard()
     log = logging.getLogger("stepscope")
     log.addHandler(heard)
     log.propagate = False
-    return Application(Workspace(find(folder)), Guard(settings, 1), folder / "none"), heard
+    return Application(Workspace(find(folder)), Guard(settings, 1), pages), heard
 
 
 def _attempt(data: bytes) -> str:
@@ -104,4 +108,4 @@ def _attempt(data: bytes) -> str:
     return f"{status[0]} {lines[1][:24]}"
 
 
-TARGET = Target("http", 0.15, _seeds, _mutate, _attempt)
+TARGET = Target("http", 0.1, _seeds, _mutate, _attempt)

@@ -49,4 +49,4 @@ def _attempt(data: bytes) -> str:
     return "".join(outcomes)
 
 
-TARGET = Target("rpc", 0.1, _seeds, mutated, _attempt)
+TARGET = Target("rpc", 0.05, _seeds, mutated, _attempt)

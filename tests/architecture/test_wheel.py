@@ -27,8 +27,7 @@ SOURCES = (
     "web/package-lock.json", "web/vite.config.mjs", "pyproject.toml", "setup.py", "MANIFEST.in",
     "README.md", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md", "dev.py", "docs",
 )  # fmt: skip
-# Two thirds are Python, a file for each tool, rule and format: 3.0 MB with 890 of them.
-LIMIT_WHEEL_BYTES = 3_200_000
+LIMIT_WHEEL_BYTES = 3_000_000
 
 
 def archive_of(root: Path, kind: str) -> bytes:
@@ -136,7 +135,7 @@ def test_kernels_are_compiled_where_there_is_a_compiler(wheel: Path) -> None:
     compiled = [name for name in names_in(wheel) if name.endswith((".so", ".pyd"))]
     with zipfile.ZipFile(wheel) as archive:
         kernels = archive.read("stepscope/kernels/_kernels.txt").decode().split()
-    assert len(compiled) == len(kernels) > 0
+    assert len(compiled) == len(kernels) + 1 > 1  # and what they share
 
 
 def test_without_a_compiler_it_still_installs_and_answers(tmp_path: Path) -> None:

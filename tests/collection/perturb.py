@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 import stepscope
-from stepscope.formats.xspace import encode
+from stepscope.formats.xspace.encode import encode
 from tests.collection.altered import CHANGES, COMMON_FILE, Change
 from tests.collection.labels import Recorded, recordings
 from tests.collection.score import CAUSES, Judged, judge, share, text_of

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from stepscope.columns.space import Space
-from stepscope.formats.xspace import decode, encode
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from tests.collection.altered import CHANGES, Change
 from tests.profiles import host, line, space
 

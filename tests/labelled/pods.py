@@ -11,7 +11,7 @@ import numpy as np
 from bench.pods.faults import FAULTS
 from bench.pods.job import Event, Layout, Run, Simulation
 from stepscope.formats.kineto.open_trace import open_trace
-from stepscope.formats.xspace import encode
+from stepscope.formats.xspace.encode import encode
 from tests.labelled import Labelled
 
 GEMM: Final = "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_nn>"

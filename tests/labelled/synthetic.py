@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from stepscope.formats import FORMATS
-from stepscope.formats.xspace import encode
+from stepscope.formats.xspace.encode import encode
 from stepscope.store import read_pieces
 from tests.labelled import Labelled, pods, torch_loops
 from tests.profiles.loops import Collective, Kernel, Loop, copy_to_device, copy_to_host, record

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from stepscope.errors import DecodeError
-from stepscope.formats.xspace import decode, encode
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from tests.oracle.protobuf_space import canonical
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "xplane"

@@ -8,7 +8,7 @@ import pytest
 
 import stepscope
 from stepscope.summary.build import summarise
-from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.replica_groups import collectives_of
 
 FILE = Path(__file__).parents[3] / "shared/data/xplane/jax-tpu-v6e-4/tpu_inference_2.xplane.pb"

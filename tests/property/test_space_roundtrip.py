@@ -7,7 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stepscope.errors import DecodeError
-from stepscope.formats.xspace import decode, encode
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from tests.oracle.protobuf_space import canonical
 from tests.property.wire_bytes import framed, message, spaces, tag, varint
 

@@ -13,6 +13,7 @@ from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.tables.account.collections_at import collections_at
+from stepscope.tables.account.turns import Turns, turns
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.steps.after_update import after_update_frac
@@ -225,6 +226,8 @@ class HostActivity(Result):
         growing_rows: What they compute again from pass to pass; None where nothing grows.
         after_update_frac: Share of marked steps after the last update of PyTorch's optimizer in
             them; empty where that is unknown.
+        turns: Ops of PyTorch's that come several times in a row in a step; None where no such loop
+            takes much of it.
     """
 
     tool = "host_activity"
@@ -243,6 +246,7 @@ class HostActivity(Result):
     has_product_shapes: bool
     growing_rows: GrowingProducts | None
     after_update_frac: float = nan
+    turns: Turns | None = None
 
 
 def host_activity(profile: Profile, options: Options = Options()) -> HostActivity:
@@ -285,12 +289,18 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         has_product_shapes=any(has_products(host) for host, _time in found),
         growing_rows=_growing_rows([host for host, _time in found]),
         after_update_frac=_mean([after_update_frac(host) for host, _time in found]),
+        turns=_turns([host for host, _time in found]),
     )
 
 
 def _growing_rows(hosts: list[Host]) -> GrowingProducts | None:
     told = [one for host in hosts if (one := growing_products(host)) is not None]
     return max(told, key=lambda one: one.needless_frac, default=None)
+
+
+def _turns(hosts: list[Host]) -> Turns | None:
+    told = [one for host in hosts if (one := turns(host)) is not None]
+    return max(told, key=lambda one: one.step_frac, default=None)
 
 
 # Shares of the step from which waiting and idling are named.

@@ -12,10 +12,10 @@ from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Profile
-from stepscope.tables.hlo import HloModule
 from stepscope.tables.hlo.buffers import Allocation, BufferPlan
 from stepscope.tables.hlo.category import category
 from stepscope.tables.hlo.heap import Heap, simulate, unpadded_bytes
+from stepscope.tables.hlo.module import HloModule
 from stepscope.tables.hlo.programs import (
     PlannedProgram,
     Program,

@@ -14,9 +14,9 @@ from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Profile
-from stepscope.tables.hlo import hlo_modules
 from stepscope.tables.hlo.category import NO_WORK, category
 from stepscope.tables.hlo.cost import CostAnalysis
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.text import expression
 from stepscope.tables.ops.device_peaks import Peaks, active_peaks
 from stepscope.tables.ops.hlo_ops import UNATTRIBUTED, HloOp

@@ -11,7 +11,8 @@ from stepscope import store
 from stepscope.columns.merge import merged
 from stepscope.errors import StoreError
 from stepscope.formats import FORMATS
-from stepscope.formats.xspace import decode, encode
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from stepscope.store.identify import XSPACE
 
 

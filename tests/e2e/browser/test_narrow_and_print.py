@@ -7,7 +7,10 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.browser.conftest import Opener
 
-PAGES = ("overview", "kernel_stats", "trace_viewer", "host_activity", "about")
+PAGES = (
+    "overview", "framework_op_stats", "kernel_stats", "trace_viewer", "host_activity",
+    "memory_profile", "about",
+)  # fmt: skip
 MOST_SHIFT = 0.02
 WATCH_SHIFTS = """
 window.shifted = 0;

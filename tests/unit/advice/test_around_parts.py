@@ -49,6 +49,7 @@ def test_a_part_of_several_functions_asks_first_which_of_them_is_needed(
     rows = [SimpleNamespace(function=one, time_ms=ms, calls=1.0) for one, ms in calls.items()]
     host = SimpleNamespace(
         after_update_frac=nan,
+        turns=None,
         calls=SimpleNamespace(records=lambda: rows),
         step_count=8,
         eager_ops=0.0,

@@ -27,6 +27,7 @@ def test_a_step_that_is_compiled_already_is_not_told_to_be_compiled(
     row = SimpleNamespace(function="step", calls=calls, built=0.0, build_ms=0.0, traces=0)
     host = SimpleNamespace(
         after_update_frac=nan,
+        turns=None,
         calls=SimpleNamespace(records=lambda: [row]),
         step_count=8,
         eager_ops=0.0,

@@ -31,3 +31,24 @@ def test_a_loop_of_the_program_says_more_than_the_call_that_runs_it() -> None:
     assert _outer(account("a.py:7 views")) is None
     found = _outer(account("a.py:7 others"))
     assert found is not None and found.function == "views"
+
+
+def test_a_call_of_long_ops_is_not_named_for_the_few_it_hands_over() -> None:
+    """Copies of a whole table, or a model's convolutions, take what no compiler saves."""
+
+    class Listed(list[SimpleNamespace]):
+        def records(self) -> list[SimpleNamespace]:
+            return list(self)
+
+    def account(op_ms: float) -> StepAccount:
+        made = [("framework", 2.0), ("op", op_ms)]
+        owners = [
+            SimpleNamespace(kind=kind, name="aten/mul", below="refresh (a.py:9)", time_ms=time)
+            for kind, time in made
+        ]
+        tables = {"owners": Listed(owners), "parts": Listed()}
+        return cast("StepAccount", SimpleNamespace(step_time_ms=20.0, **tables))
+
+    few, many = _outer(account(op_ms=4.0)), _outer(account(op_ms=8.0))
+    assert few is not None and few.function == "refresh"
+    assert many is None

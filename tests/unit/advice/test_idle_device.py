@@ -46,7 +46,7 @@ def test_what_the_host_computes_for_the_device_is_named() -> None:
     """A rotary embedding's angles, on the host in each layer: "the device is idle", and no more."""
 
     def owner(name: str, time_ms: float, on_device: bool, **more: Any) -> SimpleNamespace:
-        known = {"function": "", "file": "", "line": None, "caller": ""} | more
+        known = {"function": "", "file": "", "line": None, "caller": "", "stretches": 2.0} | more
         return SimpleNamespace(kind="op", name=name, time_ms=time_ms, on_device=on_device, **known)
 
     at = {"function": "angles", "file": "train.py", "line": 27}
@@ -56,6 +56,8 @@ def test_what_the_host_computes_for_the_device_is_named() -> None:
         owner("aten/mul and 1 other op", 0.5, True),
         owner("aten/mm", 0.3, False),  # what hands it over, on the thread of gradients
         owner("aten/mm and 2 other ops", 2.0, True),
+        owner("aten/sum", 0.5, False, stretches=20),  # each as short as a launch
+        owner("aten/sum", 0.1, True),
         owner("aten/empty", 0.5, False),
     ]
     told = SimpleNamespace(

@@ -274,7 +274,7 @@ def test_compiling_names_the_function_and_alarms_where_it_happens_again() -> Non
         SimpleNamespace(function=one, built=0.9, build_ms=ms, traces=0) for one, ms in calls.items()
     ]
     calls_of = SimpleNamespace(records=lambda: rows)
-    host = SimpleNamespace(calls=calls_of, step_count=0, after_update_frac=nan)
+    host = SimpleNamespace(calls=calls_of, step_count=0, after_update_frac=nan, turns=None)
     row = part(kind="compile", name="Compile", function="", time_ms=5.0)
     # One step that compiles warms up if it is the first; a later one has done so already.
     later = account(row | {"steps_frac": 0.125, "first_step_frac": 0.0})

@@ -96,3 +96,16 @@ def test_what_ends_an_epoch_is_not_the_hand_over_of_work() -> None:
     assert told.title == "Freeing tensors and iterators takes 24% of the step"
     assert "each epoch of Keras' fit" in told.message
     assert told.severity == "info"
+
+
+def test_a_pass_without_gradients_is_asked_what_it_is_for() -> None:
+    apart = part(
+        kind="layer",
+        name="a pass without gradients",
+        made_of="aten/conv2d 63%, aten/batch_norm 32%",
+    )
+    found = first(account(apart))
+    assert found.title == "A pass without gradients takes 50% of the step"
+    assert "Under no_grad the step runs ops" in found.message
+    assert "aten/conv2d 63%" in found.message
+    assert "every n-th step" in found.actions[0]

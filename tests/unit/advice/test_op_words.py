@@ -110,3 +110,9 @@ def test_what_each_device_does_whole_is_to_be_divided() -> None:
     found = said("dot_general", made_of="dot 71%; each of 4 devices computes the same")
     assert "Divide the batch" in found.actions[0]
     assert found.severity == "high"
+
+
+def test_ops_on_text_leave_the_step_together() -> None:
+    found = said("text", made_of="AsString 56%, StringToHashBucketStrong 44%")
+    assert found.title == "Ops on text take 60% of the step"
+    assert "Turn text into numbers once" in found.actions[0]

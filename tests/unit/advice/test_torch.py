@@ -53,6 +53,15 @@ def test_a_loader_with_workers_is_no_fault_however_long_it_takes() -> None:
     assert "of the step" in asked(quick).reason("loader-workers", Silence)
 
 
+def test_a_wait_for_worker_processes_says_where_batches_are_made() -> None:
+    """No line of theirs is on the loop's thread: the words of a person's own code are the place."""
+    found = asked(replace(LONELY, loader="_MultiProcessingDataLoaderIter")).finding("input-bound")
+    assert "__getitem__" in found.message
+    assert "stepscope loader" in found.actions[-1]
+    alone = asked(LONELY).finding("input-bound")
+    assert "__getitem__" not in alone.message
+
+
 def test_breaks_are_named_with_their_line() -> None:
     found = asked(BROKEN).finding("graph-breaks")
     assert found.measured["breaks_per_step"] == BROKEN.breaks

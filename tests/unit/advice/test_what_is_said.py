@@ -26,6 +26,7 @@ def parts_said(made_of: str, *, traces: int, first_call: str = "train_step") -> 
     )
     host = SimpleNamespace(
         after_update_frac=nan,
+        turns=None,
         calls=SimpleNamespace(records=lambda: [row]),
         step_count=8,
         eager_ops=0.0,

@@ -137,6 +137,19 @@ def test_printing_costs_what_no_other_op_hides() -> None:
     assert row["whole_ms"] == pytest.approx(0.25)
 
 
+def test_a_number_that_becomes_text_is_not_printed() -> None:
+    """Ids are hashed as text: nothing is shown of it."""
+    found = drawn(
+        """
+        /host:CPU
+          python     S---------S---------
+          tf_pool    .T----..............
+        """,
+        T=event("ids/AsString:AsString"),
+    )
+    assert len(found.side_work) == 0
+
+
 def test_python_functions_of_the_pipeline_are_no_callbacks_of_the_step() -> None:
     found = drawn(
         """

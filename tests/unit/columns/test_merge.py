@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from stepscope.columns import event_stats, plane_stats
 from stepscope.columns.merge import merged
 from stepscope.columns.space import Space
-from stepscope.formats.xspace import decode, encode
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from tests.profiles import Kind, gpu, host, line, plane, ref, space, stream
 from tests.profiles.messages import XSpace
 

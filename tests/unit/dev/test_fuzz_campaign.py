@@ -14,10 +14,16 @@ import pytest
 from fuzz import worker as worker_module
 from fuzz.campaign import Campaign, _by_reader
 from fuzz.ledger import RUNNING, added, ledgers, on_record, record, settle
+from fuzz.program import run_of, small_program
 from fuzz.target import Target
 from fuzz.targets import TARGETS
+from fuzz.targets.programs import TARGET as PROGRAMS
 from fuzz.worker import Worker
 from stepscope.formats import FORMATS
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.hlo.module import parse_module
+from stepscope.tables.hlo.recorded_ops import recorded_ops
 
 
 def test_the_shares_of_the_targets_add_up() -> None:
@@ -32,6 +38,31 @@ def test_seeds_and_a_few_mutations_pass(target: Target) -> None:
         assert target.attempt(seed)
     for _ in range(tries):
         target.attempt(target.mutate(rng, rng.choice(seeds)))
+
+
+def test_an_empty_input_is_tried_and_not_mutated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the inputs come of what was kept: of nothing none can come."""
+    inputs = iter([b"", b"abc", b"", b"abc"])
+
+    def mutate(_rng: random.Random, seed: bytes) -> bytes:
+        assert seed
+        return next(inputs)
+
+    target = replace(
+        TARGETS[0], seeds=lambda _: [b"seed"], mutate=mutate, attempt=lambda data: str(len(data))
+    )
+    monkeypatch.setattr(worker_module, "TARGETS", (target,))
+    corpus = tmp_path / "corpus" / target.name
+    corpus.mkdir(parents=True)
+    (corpus / "kept-0").touch()  # as campaigns before this one did
+    worker = Worker(tmp_path, tmp_path / "ledger.json", None, seed=0)
+    for _ in range(4):
+        worker._try(target)
+    assert (worker.counts[target.name], worker.failed) == (4, 0)
+    assert {one.name[-2:] for one in corpus.iterdir()} == {"-0", "-3"}
+    assert worker.kept[target.name] == {"": [b"abc"]}
 
 
 def test_new_outcomes_and_failures_are_kept_once(
@@ -168,3 +199,13 @@ def test_what_a_worker_is_still_at_is_recorded_when_it_ended(tmp_path: Path) -> 
     settle(tmp_path, 0, running)
     record(tmp_path, file, build="sanitized", commit="abc", date="2026-11-24")
     assert on_record(file, "sanitized") == {"rpc": 7}
+
+
+def test_the_program_to_mutate_reaches_what_reads_programs() -> None:
+    """Its kernels lie in command buffers, between which only its schedule says what ran."""
+    (host,) = Profile("s", (Host("h", decode(run_of(small_program()))),)).hosts
+    found = recorded_ops(host)
+    said = [found.texts[code] for code in found.codes.tolist()]
+    assert {"slice", "mul_fusion", "add_fusion.2", "copy-start.1", "custom-call.1"} < set(said)
+    broken = [parse_module(PROGRAMS.mutate(random.Random(at), small_program())) for at in range(40)]
+    assert 0 < broken.count(None) < 20

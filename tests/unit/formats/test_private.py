@@ -21,7 +21,7 @@ import stepscope
 from stepscope.analysis import TOOLS
 from stepscope.columns.private import is_private
 from stepscope.columns.space import Space
-from stepscope.formats.xspace import encode
+from stepscope.formats.xspace.encode import encode
 from stepscope.session import Session
 from stepscope.surfaces.cli.main import run
 from stepscope.surfaces.export.recording import RECORDING_FORMATS

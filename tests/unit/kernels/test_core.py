@@ -19,7 +19,8 @@ PROGRAM = """
 import pickle, sys
 import numpy as np
 from stepscope.columns import nest, stats_by_name, sweep
-from stepscope.formats.xspace import decode, encode
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from stepscope.kernels.core import compiled
 from stepscope.columns import distinct_keys, look_up, rows_of, sum_by_key, sum_labels, union_spans
 space = decode(sys.stdin.buffer.read())

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.columns.space import Space
-from stepscope.formats.xspace import decode, encode
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from stepscope.redaction import LEVELS, Level, Redaction, key_of, redact
 from stepscope.redaction.texts import RedactedTexts, is_known
 from stepscope.session import open

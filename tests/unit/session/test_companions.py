@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import stepscope
-from stepscope.formats.xspace import decode, encode
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from stepscope.redaction import Redaction
 from stepscope.session import Session
 from stepscope.store import find

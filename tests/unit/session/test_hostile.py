@@ -13,7 +13,8 @@ import pytest
 import stepscope
 from fuzz.answers import failures
 from stepscope.errors import DecodeError
-from stepscope.formats.xspace import decode, encode
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from stepscope.schema.xspace import (
     MapEntry,
     XEvent,

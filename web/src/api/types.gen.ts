@@ -540,6 +540,18 @@ export interface GrowingProducts {
   readonly needless_frac: number | null;
 }
 
+/** Ops of a step that come several times in a row. */
+export interface Turns {
+  readonly ops: string;
+  readonly op_count: number;
+  readonly times: number | null;
+  readonly is_same_size: boolean;
+  readonly is_layers: boolean;
+  readonly is_training: boolean;
+  readonly step_frac: number | null;
+  readonly ops_frac: number | null;
+}
+
 /** The device the roofs belong to; None where a limit is unknown. */
 export interface RooflineDevice {
   readonly device_type: string;
@@ -3186,6 +3198,7 @@ export interface HostActivity extends ResultBody {
   readonly has_product_shapes: boolean;
   readonly growing_rows: GrowingProducts | null;
   readonly after_update_frac: number | null;
+  readonly turns: Turns | null;
 }
 
 /** The modules of a PyTorch model as a tree, with their time on host and device. */

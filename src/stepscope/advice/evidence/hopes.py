@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence import changes, part_words
+from stepscope.advice.evidence import changes, layer_words, part_words
 from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.evidence.op_words import instead_for
 from stepscope.advice.evidence.planned_ops import is_planned
@@ -131,9 +131,9 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _APART if part.is_apart else _PRODUCT
     if part.kind == "op" and instead_for(part, account):
         return _REPLACEABLE
-    if part_words.reads_rows(part, account):
+    if layer_words.reads_rows(part, account):
         return _FOR_ROWS
-    if part_words.is_constant(part, account):
+    if layer_words.is_constant(part, account):
         return _CONSTANT
     if part.kind == "function" and part_words.calls_model(part.name):
         return HOPES["op"]

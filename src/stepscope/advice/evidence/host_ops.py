@@ -16,6 +16,8 @@ _MOST: Final = 4
 _NAMED_FRAC: Final = 0.005
 # Ops that make room, or look at a tensor otherwise, compute nothing.
 _NO_COMPUTE: Final = ("empty", "detach", "view", "select", "slice", "resize", "set_", "as_strided")
+# Handing an op over takes no longer, a recorder's part of it included.
+_LAUNCH_MS: Final = 0.06
 # Where this share of their time is in one function, they are its ops.
 _PLACE_FRAC: Final = 0.5
 
@@ -46,7 +48,8 @@ class ComputedOnHost:
 def host_ops(account: StepAccount | None) -> ComputedOnHost | None:
     """Those of a step that is shared with a device; None without.
 
-    An op that takes a device longer than the host was handed over, and not computed there.
+    An op that takes a device longer than the host was handed over, and not computed there; so was
+    one that both run, if the host is done with it as soon as with a launch.
     """
     if account is None or not account.has_device:
         return None
@@ -62,7 +65,12 @@ def host_ops(account: StepAccount | None) -> ComputedOnHost | None:
             here.setdefault(name, []).append(one)
     time = {name: sum(one.time_ms for one in own) for name, own in here.items()}
     least = _NAMED_FRAC * account.step_time_ms
-    names = [name for name in time if time[name] >= max(least, there.get(name, 0.0))]
+    names = [
+        name
+        for name in time
+        if time[name] >= max(least, there.get(name, 0.0))
+        and not (name in there and _is_as_short_as_a_launch(here[name]))
+    ]
     if not names:
         return None
     names.sort(key=lambda name: -time[name])
@@ -75,3 +83,8 @@ def host_ops(account: StepAccount | None) -> ComputedOnHost | None:
         return ComputedOnHost(tuple(names[:_MOST]), whole, "", None)
     place = Place(largest.function, largest.file, largest.line or 0, largest.caller)
     return ComputedOnHost(tuple(names[:_MOST]), whole, f"{largest.function}{at(largest)}", place)
+
+
+def _is_as_short_as_a_launch(own: list[OwnerRow]) -> bool:
+    stretches = sum(one.stretches for one in own)
+    return sum(one.time_ms for one in own) <= _LAUNCH_MS * stretches

@@ -40,7 +40,7 @@ from stepscope.advice.evidence.replacements import (
 )
 from stepscope.advice.evidence.transforms import instead_of_length
 from stepscope.tables.account.made_of import LONG_WINDOW, ON_EACH
-from stepscope.tables.account.op_families import DOUBLE, ELEMENTWISE, PRODUCTS, UNUSUAL
+from stepscope.tables.account.op_families import DOUBLE, ELEMENTWISE, PRODUCTS, TEXT, UNUSUAL
 from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def _inner(part: PartRow) -> str:
 def op_words(part: PartRow, account: StepAccount) -> PartWords:
     """What to say of ops."""
     why = UNUSUAL.get(part.name, "")
-    what = f"{part.name} ops" + (f" ({why})" if why else "")
+    what = "Ops on text" if part.name == TEXT else f"{part.name} ops"
+    what += f" ({why})" if why else ""
     typed = f" in {part.data_type}" if part.data_type in DOUBLE else ""
     # A device's work falls into as many pieces as the host's thread moves on: no count of runs.
     many = part.stretches >= MANY_STRETCHES and not part.launched
@@ -170,6 +171,8 @@ def _source(part: PartRow) -> str:
 def _ops_take(part: PartRow) -> str:
     if part.name == ELEMENTWISE:
         return "Elementwise ops take"
+    if part.name == TEXT:
+        return "Ops on text take"
     if inner := _inner(part):
         return f"{inner} in a loop of the compiled program takes"
     if is_loop(part.name):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from stepscope.advice.evidence.kind_words import (
     SYSTEM_CALLS,
     SYSTEM_WAITS,
 )
+from stepscope.advice.evidence.layer_words import layer_words
 from stepscope.advice.evidence.op_words import op_words
 from stepscope.advice.evidence.part_facts import PartWords, at, between, called_from, share, unusual
 from stepscope.advice.evidence.replacements import (
@@ -31,12 +31,10 @@ from stepscope.advice.evidence.replacements import (
     KEEP_RESULTS,
     LARGER,
     READ_LATER,
-    UNTRAINED,
     instead_of_line,
     instead_of_reads,
 )
 from stepscope.advice.evidence.waits_for_others import waited_for, waits_for_others
-from stepscope.tables.account.made_of import MANY_OPS
 from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
 from stepscope.tables.core.system_calls import is_system_call, is_system_wait
 
@@ -256,67 +254,6 @@ def _line(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
-def _layer(part: PartRow, account: StepAccount) -> PartWords:
-    """What is named after one layer, loss or metric."""
-    message = (
-        f"The ops named after {part.name}, with their gradients, if any, take "
-        f"{share(part, account)}: {part.made_of}. Which line of the program runs this was not "
-        f"recorded. {' '.join(unusual(part))}"
-    ).strip()
-    return PartWords(
-        f"{part.name} takes {part.step_frac:.0%} of the step",
-        message,
-        (
-            *_of_layer(part, account),
-            "Look for the layer, loss or metric of that name, and at its settings: widths that "
-            "multiply (units per head, filters times channels), a resolution or length that "
-            "nothing needs. Halve one of them and time the loop.",
-            "If it is not the model's own work: every n-th step, on less data, or otherwise.",
-        ),
-        part.op,
-    )
-
-
-# TensorFlow's gradient of rows that were read from what a layer made.
-_ADDS_ROWS = "UnsortedSegmentSum"
-
-
-def reads_rows(part: PartRow, account: StepAccount) -> bool:
-    """Whether of what a layer makes rows are read by index, and gradients added to them."""
-    return part.kind == "layer" and any(
-        one.family == _ADDS_ROWS and f"/{part.name}/" in f"/{one.name}"
-        for one in account.owners.records()
-    )
-
-
-# The scope in which TensorFlow computes gradients.
-_TAPE = "gradient_tape/"
-
-
-def is_constant(part: PartRow, account: StepAccount) -> bool:
-    """Whether a step computes gradients, and none of what bears this name."""
-    if part.kind != "layer":
-        return False
-    gradients = [one.name for one in account.owners.records() if _TAPE in one.name]
-    return bool(gradients) and not any(f"/{part.name}/" in name for name in gradients)
-
-
-def _of_layer(part: PartRow, account: StepAccount) -> Iterator[str]:
-    """What to look at first, where the recording tells how a layer's ops come to their time."""
-    if is_constant(part, account):
-        yield f"The step computes gradients, and none of these. {UNTRAINED}"
-    if MANY_OPS in part.made_of:
-        yield (
-            "It is many ops: look in it for a loop over columns, heads or pairs, and compute all "
-            "at once: stack them, one product or one op, then take what is needed of it."
-        )
-    if reads_rows(part, account):
-        yield (
-            "Rows of what it makes are read by index: read the rows first, and compute it for "
-            "these alone."
-        )
-
-
 def _program(part: PartRow, account: StepAccount) -> PartWords:
     """Compiled functions of whose ops none was recorded."""
     what = "functions" if ", " in part.name else "function"
@@ -478,7 +415,7 @@ _TELLS = {
     "op": op_words,
     "eager": _eager,
     "function": _function,
-    "layer": _layer,
+    "layer": layer_words,
     "line": _line,
     "program": _program,
     "framework": _framework,

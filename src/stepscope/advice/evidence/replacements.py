@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stepscope.tables.account.op_families import ELEMENTWISE
+from stepscope.tables.account.op_families import ELEMENTWISE, TEXT
 
 _SORTED: Final = (
     "If only the largest are used, ask for those alone ([tensorflow: tf.math.top_k | "
@@ -187,6 +187,10 @@ KEEP_NEEDED: Final = (
     "If it is needed: compute what does not change once, before the loop, and hand it over as an "
     "argument; make what it works on smaller."
 )
+_ONCE_AS_NUMBERS: Final = (
+    "Turn text into numbers once, before the loop: in the dataset, with a cache behind it. What is "
+    "a number needs no text to be hashed: a remainder, or tf.keras.layers.Hashing of integers."
+)
 _FAMILIES: Final = {
     _COALESCED: "coalesce to_sparse to_sparse_csr to_dense",
     _SORTED: "Sort sort top_k approx_top_k topk argsort",
@@ -210,6 +214,7 @@ _FAMILIES: Final = {
     ROWS_ALONE: "AssignVariableOp AssignAddVariableOp AssignSubVariableOp",
     _ON_HOST: "item",
     _SPARSE: "SparseTensorDenseMatMul SparseMatrixMatMul sparse_mm",
+    _ONCE_AS_NUMBERS: TEXT,
     _PLACES: "MaxPoolWithArgmax",
 }
 _OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.split()}

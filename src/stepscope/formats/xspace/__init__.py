@@ -1,12 +1,11 @@
 """XSpace, the protobuf message of ``*.xplane.pb``: bytes to ``Space`` and back.
 
-``decode`` reads any XSpace without the protobuf runtime; ``encode`` writes the columns again, event
-for event; ``plane_writer`` makes new planes from arrays for recorders and importers.
+``decode`` reads any XSpace without the protobuf runtime; ``encode`` holds what writes the columns
+again, event for event; ``plane_writer`` makes new planes from arrays for recorders and importers.
 """
 
 from __future__ import annotations
 
 from stepscope.formats.xspace.decode import decode
-from stepscope.formats.xspace.encode import encode, encode_to
 
-__all__ = ["decode", "encode", "encode_to"]
+__all__ = ["decode"]

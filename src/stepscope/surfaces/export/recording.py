@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stepscope.errors import UsageError
-from stepscope.formats.xspace import encode
+from stepscope.formats.xspace.encode import encode
 from stepscope.surfaces.export.chrome_json import chrome_trace
 from stepscope.surfaces.export.perfetto import perfetto_trace
 from stepscope.surfaces.export.stacks import collapsed, pprof, speedscope

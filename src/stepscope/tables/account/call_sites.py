@@ -23,7 +23,7 @@ from stepscope.tables.account.parts import Part
 from stepscope.tables.core.op_name import OpName
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
-from stepscope.tables.hlo.command_buffers import recorded_ops
+from stepscope.tables.hlo.recorded_ops import recorded_ops
 from stepscope.tables.host.ops import host_ops
 
 # So many of a part's owners are looked at, the longest first, and so many sites are named.

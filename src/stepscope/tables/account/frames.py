@@ -25,7 +25,7 @@ from stepscope.tables.account.library_files import (
 from stepscope.tables.account.moments import Moments, innermost, one_line
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import metadata_texts
-from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.source import source_files
 from stepscope.tables.steps.recorder_work import is_recorder_frame
 
@@ -44,14 +44,23 @@ _MODULE = re.compile(r"\$nn\.Module: (.*?)(?:_\d+)?$")
 _A_MODULE = "nn.Module"
 _OF_FRAMEWORK = re.compile(r"torch\b|Tensor$|Parameter$|type$|pybind11_")
 _GENERATED = re.compile(names.INDUCTOR_FILE)
+# Functions that libraries write and compile at run time: those of decorators, of NumPy, of attrs,
+# of SymPy. A notebook's cells, and what a person types, have such names as well.
+_WRITTEN = re.compile(
+    r"<(?:class '([\w.]+)'> compilation|decorator-gen|__array_function__|attrs generated|"
+    r"lambdifygenerated)"
+)
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
 _STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
-_PACKAGES = "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
+_PACKAGES = (
+    "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
+    "|lightning_fabric|lightning_utilities|pytorch_lightning"
+)
 # Of these packages what reads and writes files, or keeps logs: that dispatches no
 # ops, and a program calls it as it calls any library.
 _ASIDE = (
     r"torch[/\\](?:serialization|storage|_weights_only_unpickler|hub|package|utils[/\\]tensorboard)"
-    r"|lightning[/\\].*[/\\]loggers|keras[/\\]src[/\\](?:saving|legacy[/\\]saving)"
+    r"|(?:pytorch_)?lightning[/\\].*loggers|keras[/\\]src[/\\](?:saving|legacy[/\\]saving)"
 )
 _FRAMEWORKS = re.compile(rf"^(?!{_ASIDE})(?:{_PACKAGES})\b")
 # PyTorch writes paths from where Python looks for packages: "torch/nn/modules/module.py".
@@ -348,6 +357,8 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
         return FRAMEWORK, "torch"
     if (path or file) == "<string>":  # made by whom calls it, as a dataclass' __init__ is
         return UNSAID, ""
+    if (written := _WRITTEN.match(path or file)) is not None:
+        return LIBRARY, (written.group(1) or "").split(".")[0]
     installed, standard = _INSTALLED.search(path), _STANDARD.search(path)
     if installed is not None:
         inside = installed.group(1).replace("\\", "/")

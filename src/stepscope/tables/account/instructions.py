@@ -15,9 +15,9 @@ from stepscope.tables.account.frames import is_installed
 from stepscope.tables.account.inside import inside, place_of_instruction
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
-from stepscope.tables.hlo import hlo_modules
-from stepscope.tables.hlo.command_buffers import recorded_ops
 from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.modules import hlo_modules
+from stepscope.tables.hlo.recorded_ops import recorded_ops
 from stepscope.tables.hlo.rewritten import before_rewriting
 from stepscope.tables.hlo.shape import PRIMITIVES
 from stepscope.tables.hlo.source import source_frames

@@ -159,7 +159,7 @@ FRAMEWORK_FILES: Final = frozenset(_FRAMEWORK.split())
 # Of packages that programs call, where their folder is recorded; what is none of them, of Python
 # itself or of a framework is taken for the program: an engine that serves is what is looked at.
 _CALLED = (
-    "IPython PIL accelerate aiohttp albumentations attr boto3 botocore certifi "
+    "IPython PIL accelerate aiohttp albumentations ase attr av boto3 botocore cachetools certifi "
     "charset_normalizer click cloudpickle contourpy cv2 datasets dill einops evaluate fsspec "
     "google grpc h5py huggingface_hub imageio ipykernel joblib jsonschema kornia librosa lmdb "
     "lz4 matplotlib mlflow msgpack nltk numba numexpr numpy omegaconf onnx opt_einsum orjson "
@@ -167,7 +167,11 @@ _CALLED = (
     "requests rich ruamel s3fs safetensors scipy seaborn sentencepiece simplejson skimage "
     "sklearn soundfile spacy sqlalchemy sympy tensorboard tensorboardX tensorboard_data_server "
     "threadpoolctl tokenizers torchdata torchmetrics tornado tqdm triton typing_extensions "
-    "ujson urllib3 wandb webdataset xgboost yaml zmq"
+    "ujson urllib3 wandb webdataset xgboost yaml zmq "
+    # Of graphs, games, molecules, recordings and scores.
+    "catboost dask decord filelock gensim gym gymnasium hydra jinja2 jiwer lightgbm loguru "
+    "minio mne mpmath networkx nibabel obspy openpyxl pettingzoo pycocotools pydicom rdkit "
+    "redis rouge_score sacrebleu shapely statsmodels tabulate tifffile tiktoken wfdb zarr"
 )
 LIBRARY_PACKAGES: Final = sys.stdlib_module_names | frozenset(_CALLED.split())
 # Of NumPy and others, and of packages of the standard library; its modules Python itself knows.

@@ -6,12 +6,11 @@ a sample and a tap.
 
 from __future__ import annotations
 
-from math import prod
 from typing import Final
 
 from stepscope.tables.account.instructions import instruction_of
 from stepscope.tables.core.profile import Host
-from stepscope.tables.hlo.window import window_dimensions
+from stepscope.tables.hlo.window import window_dimensions, window_size
 
 # Shorter windows are as quick as transforms of their length; of many channels each transform is
 # a product for each frequency.
@@ -30,6 +29,6 @@ def long_window(host: Host, event: int) -> int:
     kernel = list(module.operands(one))[1:2]
     if longest is None or not kernel or longest.size < _LONG:
         return 0
-    channels = kernel[0].shape.elements / prod(each.size for each in window)
+    channels = kernel[0].shape.elements / (window_size(one) or 1.0)
     is_plain = longest.stride == longest.dilation == longest.base_dilation == 1
     return longest.size if is_plain and channels <= _MOST_CHANNELS else 0

@@ -8,14 +8,20 @@ before it may long be over.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
+from stepscope.columns import among, distinct, distinct_keys
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.frames import Frames
 from stepscope.tables.account.native import Native
 from stepscope.tables.core.distinct_rows import distinct_rows
+
+# So many looks at ops of a name would hardly miss a function that runs half of them.
+_OFTEN: Final = 5
+_FAR: Final = np.iinfo(np.int64).max
 
 
 def place_by_looks(
@@ -38,12 +44,69 @@ def place_by_looks(
 
 
 def _within_ops(said: Native, calls: Frames, event: I32, begin_ps: I64, call: I32) -> None:
-    """An op is called from one place: the first look within it tells, from its begin on."""
+    """An op is called from one place: the first look within it tells, from its begin on.
+
+    One that nobody looked at is not where no op of its name was ever seen, if many were.
+    """
     ops = np.flatnonzero((event >= 0) & (said.kind[event] == of_native.OP))
-    at = event[ops]
-    seen, look = calls.first_seen(said.start_ps[at], said.start_ps[at] + said.length_ps[at])
-    early = (seen >= 0) & (begin_ps[ops] < look)
-    call[ops[early]] = seen[early]
+    if len(ops) == 0 or len(calls.looks_ps) == 0:
+        return
+    first, place = distinct_keys(event[ops].astype(np.int64))
+    row = event[ops][first]
+    start, end = said.start_ps[row], said.start_ps[row] + said.length_ps[row]
+    seen, look = calls.first_seen(start, end)
+    found = np.where(seen >= 0, seen, calls.seen_around(start, end))
+    last = call[ops[first]].astype(np.int64)
+    told = np.where(seen >= 0, seen, _of_the_name(said.label[row], start, calls, found, last))
+    until = np.where(seen >= 0, look, end)
+    early = (told[place] >= 0) & (begin_ps[ops] < until[place])
+    call[ops[early]] = told[place[early]]
+
+
+def _of_the_name(label: I32, start_ps: I64, calls: Frames, found: I64, last: I64) -> I64:
+    """Where an op of the same name was seen, nearest in time, of those that lie elsewhere.
+
+    Args:
+        label: Of each op.
+        start_ps: When it begins.
+        calls: What the sampler saw.
+        found: What a look within it found, or the looks around it; -1 neither.
+        last: What was seen last before it; -1 nothing.
+
+    Returns:
+        -1 of ops that looks tell of, or that may well be where the program was seen last.
+    """
+    told = np.full(len(label), -1, dtype=np.int64)
+    sure = np.flatnonzero((found >= 0) & (label >= 0))
+    open_ = np.flatnonzero((found < 0) & (last >= 0) & (label >= 0))
+    if len(sure) < _OFTEN or len(open_) == 0:
+        return told
+    room = len(calls.name) + 1
+    there = label[sure].astype(np.int64) * room + _function(calls, found[sure])
+    here = label[open_].astype(np.int64) * room + _function(calls, last[open_])
+    often = np.bincount(label[sure], minlength=int(label.max()) + 1) >= _OFTEN
+    open_ = open_[often[label[open_]] & ~among(distinct(there), here)]
+    order = sure[np.lexsort((start_ps[sure], label[sure]))]
+    span = len(label)
+    rank = np.empty(span, dtype=np.int64)
+    rank[np.argsort(start_ps, kind="stable")] = np.arange(span)
+    known = label[order].astype(np.int64) * span + rank[order]
+    after = np.searchsorted(known, label[open_].astype(np.int64) * span + rank[open_])
+    best, apart = np.full(len(open_), -1, dtype=np.int64), np.full(len(open_), _FAR, np.int64)
+    for at in (after - 1, after):
+        one = order[np.clip(at, 0, len(order) - 1)]
+        away = np.abs(start_ps[one] - start_ps[open_])
+        nearer = (label[one] == label[open_]) & (away < apart)
+        best[nearer], apart[nearer] = found[one[nearer]], away[nearer]
+    told[open_] = best
+    return told
+
+
+def _function(calls: Frames, call: I64) -> I64:
+    """The program's function that each call is in, by a number of its name; 0 none."""
+    own = calls.own[call]
+    _first, number = distinct_keys(calls.name)
+    return np.where(own >= 0, number[np.maximum(own, 0)] + 1, 0)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -9,6 +9,7 @@ from typing import Final
 from stepscope.columns import pivot
 from stepscope.schema import names
 from stepscope.tables.account.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
+from stepscope.tables.account.gradients import APART
 from stepscope.tables.account.instructions import instruction_of
 from stepscope.tables.account.layers import scope_with_most
 from stepscope.tables.account.long_windows import long_window
@@ -38,7 +39,7 @@ def made_of(one: Part, host: Host | None = None) -> str:
     if one.kind == "line":
         return _calls_of_line(one)
     if one.kind == "layer":
-        return _ops_of_layer(one)
+        return _calls_of_pass(one) if one.name == APART else _ops_of_layer(one)
     said = _listed(total, one, 3)
     if host is None:
         return said + _layer_of(one, said) + pairs
@@ -216,6 +217,16 @@ def _ops_of_layer(one: Part) -> str:
     )
     count = sum(1 + owner.others for owner in one.owners if owner.kind == "op")
     return f"{said}; {count:,} {MANY_OPS}" if count >= _MANY_OPS else said
+
+
+def _calls_of_pass(one: Part) -> str:
+    """The ops that the program calls in passes without gradients."""
+    total: dict[str, int] = {}
+    for owner in one.owners:
+        outer = owner.between.removeprefix("within ").removesuffix(APART).removesuffix(", in ")
+        called = outer or owner.name
+        total[called] = total.get(called, 0) + owner.total_ps
+    return _listed(total, one, _FAMILIES)
 
 
 #: Ends what a layer is made of that is so many ops.

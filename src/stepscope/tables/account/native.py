@@ -11,6 +11,7 @@ from stepscope.columns import among, distinct_keys, look_up, union_spans
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.schema import names
+from stepscope.tables.account.gradients import by_gradients
 from stepscope.tables.account.moments import one_line
 from stepscope.tables.account.updates import marked_updates
 from stepscope.tables.core.distinct_rows import distinct_rows
@@ -175,6 +176,7 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         kind[here] = np.where(runs, OP, kind[here])
     _hand_over(nesting, kind)
     label = _in_updates(host, rows, kind, label, labels)
+    within = by_gradients(host, rows, (kind == OP) & (label >= 0), label, within, labels)
     longest = _longest_ops(rows, length, kind, label, len(labels))
     are_ranges = names.PROGRAM_RANGES in space.stat_metadata.name
     has_ops = _has_ops(kind, label, labels, are_ranges=are_ranges)

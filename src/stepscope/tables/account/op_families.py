@@ -26,6 +26,14 @@ _ATTENTIONS = (
     "scaled_dot_product_attention_math scaled_dot_product_flash_attention_for_cpu"
 )
 _BATCH_NORMS = "native_batch_norm cudnn_batch_norm miopen_batch_norm batch_norm_impl_index"
+# TensorFlow's ops on strings: a person moves them together, out of the step.
+TEXT: Final = "text"
+_ON_TEXT = (
+    "AsString DecodeCSV ReduceJoin RegexFullMatch RegexReplace StaticRegexFullMatch "
+    "StaticRegexReplace StringFormat StringJoin StringLength StringLower StringNGrams StringSplit "
+    "StringStrip StringToHashBucket StringToHashBucketFast StringToHashBucketStrong StringToNumber "
+    "StringUpper Substr UnicodeDecode UnicodeDecodeWithOffsets UnicodeEncode UnicodeTranscode"
+)
 _ALIASES: Final = {
     "BatchMatMul": "MatMul",
     "dot": "dot_general",
@@ -35,6 +43,7 @@ _ALIASES: Final = {
     **dict.fromkeys(_CONVOLUTIONS.split(), "convolution"),
     **dict.fromkeys(_MATMULS.split(), "matmul"),
     **dict.fromkeys(_ATTENTIONS.split(), "scaled_dot_product_attention"),
+    **dict.fromkeys(_ON_TEXT.split(), TEXT),
     **dict.fromkeys(_BATCH_NORMS.split(), "batch_norm"),
     **dict.fromkeys(("fft_r2c", "fft_c2r", "fft_c2c"), "fft"),
 }
@@ -119,9 +128,7 @@ UNUSUAL: Final = {
     "PrintV2": "printing",
     "WriteSummary": "writing summaries",
     "WriteHistogramSummary": "writing summaries",
-    "StringSplit": "splitting text",
-    "RegexReplace": "regular expressions",
-    "StaticRegexReplace": "regular expressions",
+    TEXT: "splitting, joining, formatting or hashing strings",
     "copy_": "copying tensors",
     "_to_copy": "changing data types",
     "item": "reading a value on the host",

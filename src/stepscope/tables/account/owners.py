@@ -26,7 +26,7 @@ from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.regions import region_name
 
 # What the loops of these do beside the model is their own, and not how they hand ops over.
-_TRAINERS = re.compile(r"(?:keras|tf_keras|lightning)\.")
+_TRAINERS = re.compile(r"(?:keras|tf_keras|(?:pytorch_)?lightning)\.")
 _KINDS = {
     PYTHON: "python",
     FRAMEWORK_CALL: "framework",

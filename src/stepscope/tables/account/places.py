@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from stepscope.tables.account.gradients import GRADIENT_OF
 from stepscope.tables.account.inside import LineWork
 from stepscope.tables.account.instructions import CompiledOp
 from stepscope.tables.account.owners import Owner
@@ -50,9 +53,27 @@ def place_of(
 
 
 def between_of(one: Part) -> str:
-    """The calls around most of a part; "" where there are none."""
+    """The calls around most of a part; "" where there are none.
+
+    Of what several gradients have, the op that the program called for them, or else the gradient.
+    """
+    return _most(one, str) or _most(one, _called) or _most(one, _gradient)
+
+
+def _most(one: Part, said: Callable[[str], str]) -> str:
     total: dict[str, int] = {}
     for owner in one.owners:
-        total[owner.between] = total.get(owner.between, 0) + owner.total_ps
+        name = said(owner.between)
+        total[name] = total.get(name, 0) + owner.total_ps
     most = max(total, key=lambda name: total[name], default="")
     return most if total.get(most, 0) > one.total_ps / 2 else ""
+
+
+def _gradient(between: str) -> str:
+    return between.partition(GRADIENT_OF)[0]
+
+
+def _called(between: str) -> str:
+    gradient, _, called = between.partition(GRADIENT_OF)
+    op = f"within {called}" if called else gradient
+    return op and f"{op} and its gradient"

@@ -14,9 +14,9 @@ from stepscope.tables.account.inside import LineWork, lines_of_program
 from stepscope.tables.account.one_hot_products import one_hot_products
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.account.parts import Part, parts
-from stepscope.tables.account.without_gradients import without_gradients
+from stepscope.tables.account.without_gradients import passes_apart, without_gradients
 from stepscope.tables.core.profile import Host
-from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.steps.calls import function_calls, is_single_op
 
 # So many functions are named where what of each was running is unknown.
@@ -26,7 +26,7 @@ _PROGRAMS = 3
 def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part]:
     """The parts of an account, with what the recording knows of compiled programs."""
     lines, apart = compiled_lines(host, listed), without_gradients(host, listed)
-    joined = one_hot_products(host, listed)
+    joined = passes_apart(listed) | one_hot_products(host, listed)
     return with_programs(host, parts(found, listed, lines, apart, joined))
 
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stepscope.tables.account.gradient_names import apart_from_gradients
+from stepscope.tables.account.gradients import APART
 from stepscope.tables.account.op_families import PRODUCTS
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.profile import Host
 
 # What has less of the steps stays with the others of its family.
 _SOME_FRAC = 0.15
+# With more of a pass a family says more than the pass.
+_FAMILY_FRAC = 2 / 3
 
 
 def without_gradients(host: Host, listed: Iterable[Owner]) -> frozenset[int]:
@@ -22,9 +25,30 @@ def without_gradients(host: Host, listed: Iterable[Owner]) -> frozenset[int]:
     owners = list(listed)
     ops = [one for one in owners if one.kind == "op"]
     apart = apart_from_gradients(host, (one.name for one in ops))
-    found = [one for one in ops if one.family in PRODUCTS and one.name in apart]
+    found = [
+        one
+        for one in ops
+        if one.family in PRODUCTS and (one.name in apart or one.between.endswith(APART))
+    ]
     enough = _SOME_FRAC * sum(one.total_ps for one in owners)
     families: dict[str, int] = {}
     for one in found:
         families[one.family] = families.get(one.family, 0) + one.total_ps
     return frozenset(id(one) for one in found if families[one.family] >= enough)
+
+
+def passes_apart(listed: Iterable[Owner]) -> dict[int, tuple[str, ...]]:
+    """Keys of the ops of passes without gradients, by the owners' ids.
+
+    A pass stands for its ops as a layer does: where no family of them has most of it.
+    """
+    owners = list(listed)
+    found = [one for one in owners if one.kind == "op" and one.between.endswith(APART)]
+    families: dict[str, int] = {}
+    for one in found:
+        families[one.family] = families.get(one.family, 0) + one.total_ps
+    whole = sum(families.values())
+    enough = _SOME_FRAC * sum(one.total_ps for one in owners)
+    if whole < max(enough, 1) or max(families.values()) > _FAMILY_FRAC * whole:
+        return {}
+    return {id(one): ("layer", APART) for one in found}

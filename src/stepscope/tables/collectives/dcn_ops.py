@@ -27,7 +27,8 @@ from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of, planes
 from stepscope.tables.core.presence import any_event
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import metadata_ints, metadata_texts
-from stepscope.tables.hlo import HloModule, Instruction, hlo_modules
+from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.wire.read import values
 
 

@@ -22,7 +22,7 @@ from stepscope.schema import names
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats, metadata_ints
-from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.replica_groups import HloCollective, collectives_of
 
 #: What a collective does, by words in its name; the first that occurs counts.

@@ -25,9 +25,8 @@ from stepscope.tables.core.processes import correlation_ids, launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints, metadata_texts
 from stepscope.tables.device import kernel_names
-from stepscope.tables.hlo import HloModules, hlo_modules
-from stepscope.tables.hlo.command_buffers import recorded_ops
-from stepscope.tables.hlo.precision import computes_in_16_bits, text_computes_in_16_bits
+from stepscope.tables.hlo.modules import HloModules, hlo_modules
+from stepscope.tables.hlo.recorded_ops import recorded_ops
 from stepscope.tables.host.events import Work, timed_events
 from stepscope.tables.host.ops import hlo_framework_op
 
@@ -419,11 +418,14 @@ def _in_16_bits(source: _Source, modules: HloModules) -> bool | None:
     """Whether it computes in 16 bits or fewer; None where nothing recorded says it."""
     module = modules.get(source.program_id) if source.hlo_op else None
     found = None if module is None else module.instructions.get(_instruction_name(source))
+    if found is None and source.plane not in OP_LINE_PLANES:
+        return kernel_names.computes_in_16_bits(source.name, source.shape)
+    # Imported with what reads programs, for events of programs alone.
+    from stepscope.tables.hlo.precision import computes_in_16_bits, text_computes_in_16_bits
+
     if module is not None and found is not None:
         return computes_in_16_bits(module, found)
-    if source.plane in OP_LINE_PLANES:
-        return text_computes_in_16_bits(source.name, source.hlo_category)
-    return kernel_names.computes_in_16_bits(source.name, source.shape)
+    return text_computes_in_16_bits(source.name, source.hlo_category)
 
 
 def _instruction_name(source: _Source) -> str:

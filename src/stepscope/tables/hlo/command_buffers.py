@@ -10,7 +10,7 @@ alone, they are the same.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -20,12 +20,11 @@ import numpy as np
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import StatTexts, event_stats
 from stepscope.tables.hlo.module import Computation, HloModule, Instruction
 from stepscope.tables.hlo.modules import hlo_modules
 
-_BUFFER: Final = re.compile(r"(?:^|::)command_buffer(?:[._]\d+)*$")
 _COPIES: Final = re.compile(r"^mem_?cpy", re.IGNORECASE)
 _FILLS: Final = re.compile(r"^mem_?set", re.IGNORECASE)
 # Instructions that run no kernel, and those that copy; what libraries run are custom calls.
@@ -53,23 +52,20 @@ _LIBRARY: Final = frozenset({"custom-call", "sort", "fft", "cholesky", "triangul
 _DEEPEST, _MOST_ALIKE = 64, 1 << 18
 # What a kernel is, where its name is not that of an instruction.
 _OF_LIBRARY, _COPY, _FILL = -1, -2, -3
+_NOWHERE: Final = np.zeros(0, dtype=np.int64)
 
 
-@derived
-def recorded_ops(host: Host) -> StatTexts:
-    """The HLO op of each event that has one, those of command buffers by their kernels.
+def ops_of_kernels(host: Host, texts: StatTexts, inside: Bool) -> StatTexts:
+    """The recorded ops with those of kernels in place of their command buffers.
 
-    A kernel whose op is not known keeps its buffer's name.
+    Args:
+        host: Whose.
+        texts: The recorded ops.
+        inside: Whether each is a command buffer; it stays where the kernel's op is not known.
     """
-    stats = event_stats(host)
-    texts = stats.texts(names.HLO_OP)
-    is_buffer = np.asarray([_BUFFER.search(one) is not None for one in texts.texts] or [False])
-    inside = is_buffer[texts.codes] if len(texts.rows) else np.zeros(0, dtype=bool)
-    if not inside.any():
-        return texts
     places = {text: at for at, text in enumerate(texts.texts)}
     codes = texts.codes.astype(np.int64)
-    program = stats.ints(names.PROGRAM_ID).at(texts.rows, 0)
+    program = event_stats(host).ints(names.PROGRAM_ID).at(texts.rows, 0)
     for id_ in np.unique(program[inside]).tolist():
         module = hlo_modules(host).get(int(id_) & _UINT64)
         if module is None:
@@ -90,35 +86,44 @@ _UINT64: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
 class _Order:
-    """Instructions that run kernels in the order of the program, bodies of loops once."""
+    """Instructions that run kernels in the order of the program, bodies of loops once.
+
+    Attributes:
+        flat: The instructions; a place is an index into them.
+        named: Places of the instructions that a kernel's name may stand for, ascending.
+        filling: Places that a kernel without a telling name may be of, by what it is.
+    """
 
     def __init__(self, module: HloModule, kernels: frozenset[str]) -> None:
         self._module = module
         self.flat: list[Instruction] = []
-        self.span: dict[int, tuple[int, int]] = {}
+        self._span: dict[int, tuple[int, int]] = {}
         if module.entry is not None:
             self._add(module.entry)
-        self.at = {one.name: place for place, one in enumerate(self.flat)}
+        self._spans: I64 = np.asarray([*self._span.values()], dtype=np.int64).reshape(-1, 2).T
         self.named = self._named(kernels)
+        self.filling = {
+            _COPY: _Filling(self.flat, _COPYING),
+            _OF_LIBRARY: _Filling(self.flat, _LIBRARY),
+        }
 
     def _add(self, one: Computation, depth: int = 0) -> None:
         """Depth first; a computation that is called again keeps its first place."""
         begin = len(self.flat)
-        self.span[one.id] = (begin, begin)
+        self._span[one.id] = (begin, begin)
         for each in self._module.in_order(one):
             if each.opcode in _CALLING:
                 for called in self._module.called(each):
-                    if called.id not in self.span and depth < _DEEPEST:
+                    if called.id not in self._span and depth < _DEEPEST:
                         self._add(called, depth + 1)
             elif each.opcode not in _RUN_NOTHING:
                 self.flat.append(each)
-        self.span[one.id] = (begin, len(self.flat))
+        self._span[one.id] = (begin, len(self.flat))
 
-    def _named(self, kernels: frozenset[str]) -> dict[str, list[int]]:
-        """Places of the instructions that a kernel's name may stand for.
+    def _named(self, kernels: frozenset[str]) -> dict[str, I64]:
+        """Of fusions that do the same XLA compiles one, which has the name of any of them.
 
-        Of fusions that do the same XLA compiles one, which has the name of any of them: besides
-        its own one, a kernel may be of those alike that no kernel is named after.
+        Besides its own one, a kernel may be of those alike that no kernel is named after.
         """
         group = [_same(one) for one in self.flat]
         without: dict[_Same, list[int]] = {}
@@ -128,59 +133,88 @@ class _Order:
                 without.setdefault(group[at], []).append(at)
             else:
                 with_one[group[at]] = with_one.get(group[at], 0) + 1
-        found: dict[str, list[int]] = {}
+        found: dict[str, I64] = {}
         for at, one in enumerate(self.flat):
             others = without.get(group[at], []) if _sanitized(one.name) in kernels else []
             if len(others) * with_one.get(group[at], 0) > _MOST_ALIKE:
                 others = []
-            found[_sanitized(one.name)] = sorted([at, *others])
+            found[_sanitized(one.name)] = np.asarray(sorted([at, *others]), dtype=np.int64)
         return found
 
-    def place(self, name: str, neighbours: tuple[str, str], nth: int, many: int) -> int:
+    def place(self, name: str, nth: int, neighbours: tuple[str, str]) -> int:
         """Where the instruction is that a kernel is of; -1 unknown.
 
         Args:
             name: Its own.
-            neighbours: The names before and after it, where its number does not tell.
-            nth: Which of that name it is in its buffer,
-            many: of how many.
+            nth: Which of that name it is, where there are as many in its buffer as places; else -1.
+            neighbours: The names before and after it.
         """
-        places = self.named.get(name, [])
+        places = self.named.get(name, _NOWHERE)
         if len(places) < 2:
-            return places[0] if places else -1
-        if len(places) == many:
-            return places[nth]
-        earlier, later = (self.named.get(one, []) for one in neighbours)
+            return int(places[0]) if len(places) else -1
+        if nth >= 0:
+            return int(places[nth])
+        earlier, later = (self.named.get(one, _NOWHERE) for one in neighbours)
+        last = np.append(earlier, -len(self.flat))[np.searchsorted(earlier, places) - 1]
+        beyond = np.append(later, len(self.flat))
+        following = beyond[np.searchsorted(later, places, side="right")]
+        return int(places[np.argmin(following - last)])
 
-        def far(at: int) -> int:
-            return at - _last(earlier, at, -len(self.flat)) + _next(later, at, len(self.flat)) - at
-
-        return min(places, key=far)
-
-    def between(self, before: int, after: int) -> list[Instruction]:
-        """What lies between two places."""
+    def between(self, before: int, after: int) -> list[tuple[int, int]]:
+        """Ranges of the places between two."""
         if before < after:
-            return self.flat[before + 1 : after]
+            return [(before + 1, after)]
         # A loop, or the program, runs again: from its end on at its begin.
         begin, end = self._loop(before, after)
-        return self.flat[before + 1 : end] + self.flat[begin:after]
+        return [(before + 1, end), (begin, after)]
 
     def _loop(self, a: int, b: int) -> tuple[int, int]:
         """The smallest computation with both."""
-        around = [one for one in self.span.values() if one[0] <= min(a, b) and max(a, b) < one[1]]
-        return min(around, key=lambda one: one[1] - one[0], default=(0, len(self.flat)))
+        begin, end = self._spans
+        around = np.flatnonzero((begin <= min(a, b)) & (max(a, b) < end))
+        if not len(around):
+            return 0, len(self.flat)
+        one = around[np.argmin((end - begin)[around])]
+        return int(begin[one]), int(end[one])
 
 
-def _next(places: list[int], after: int, none: int) -> int:
-    """The first of the ascending places after another."""
-    at = bisect_right(places, after)
-    return places[at] if at < len(places) else none
+class _Filling:
+    """Where instructions of some opcodes are, ascending.
 
+    Attributes:
+        places: Theirs.
+    """
 
-def _last(places: list[int], before: int, none: int) -> int:
-    """The last of the ascending places before another."""
-    at = bisect_left(places, before)
-    return places[at - 1] if at else none
+    def __init__(self, flat: list[Instruction], opcodes: frozenset[str]) -> None:
+        self.places = [at for at, one in enumerate(flat) if one.opcode in opcodes]
+        self._op = [flat[at].op_name for at in self.places]
+        # Of each the first behind it that is of another op.
+        self._until = [*range(1, len(self.places) + 1)]
+        for at in range(len(self.places) - 2, -1, -1):
+            if self._op[at] == self._op[at + 1]:
+                self._until[at] = self._until[at + 1]
+
+    def nth(self, ranges: list[tuple[int, int]], many: int, nth: int) -> int:
+        """The place that one of so many kernels in these ranges is of; -1 unknown."""
+        parts = [
+            (bisect_left(self.places, begin), bisect_left(self.places, end))
+            for begin, end in ranges
+        ]
+        parts = [(begin, end) for begin, end in parts if begin < end]
+        count = sum(end - begin for begin, end in parts)
+        if not count:
+            return -1
+        first = parts[0][0]
+        if count == many:
+            for begin, end in parts:
+                if nth < end - begin:
+                    return self.places[begin + nth]
+                nth -= end - begin
+        # Whichever of them it is, it is one line of the program: the slices that a scan takes.
+        is_one = all(
+            self._until[begin] >= end and self._op[begin] == self._op[first] for begin, end in parts
+        )
+        return self.places[first] if count == 1 or (is_one and self._op[first]) else -1
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -294,23 +328,25 @@ class _Runs:
 def _anchors(runs: _Runs, order: _Order, launch: I64) -> I64:
     """Of each kernel whose name tells its op: the instruction's place; -1 of others."""
     mine = np.flatnonzero(runs.code >= 0)
+    code = runs.code[mine]
     # Kernels of one buffer share the call that launched it, in which they are counted by name.
-    _first, group = distinct_rows((launch[mine], runs.code[mine]))
+    _first, group = distinct_rows((launch[mine], code))
     many = np.bincount(group)
     order_of = np.argsort(group, kind="stable")
     nth = np.empty(len(mine), dtype=np.int64)
     nth[order_of] = np.arange(len(mine)) - np.repeat(np.cumsum(many) - many, many)
+    places = np.asarray([len(order.named.get(one, ())) for one in runs.names])
+    is_counted = many[group] == places[code]
     key = (
-        runs.name_of(runs.before[mine]),
-        runs.code[mine],
-        runs.name_of(runs.after[mine]),
-        nth,
-        many[group].astype(np.int64),
+        code,
+        np.where(is_counted, nth, -1),
+        np.where(is_counted, -1, runs.name_of(runs.before[mine])),
+        np.where(is_counted, -1, runs.name_of(runs.after[mine])),
     )
 
     def told(one: list[int]) -> int:
-        before, own, after, number, count = one
-        return order.place(runs.names[own], (runs.names[before], runs.names[after]), number, count)
+        own, number, before, after = one
+        return order.place(runs.names[own], number, (runs.names[before], runs.names[after]))
 
     at = np.full(len(runs.code), -1, dtype=np.int64)
     at[mine] = _by_group(key, told)
@@ -326,7 +362,7 @@ def _between_known(runs: _Runs, order: _Order, at: I64, mine: I64, kind: int) ->
 
     def told(group: list[int]) -> int:
         a, b, many, nth = group
-        return _nth(order, order.between(a, b), kind, many, nth)
+        return order.filling[kind].nth(order.between(a, b), many, nth)
 
     return _by_group((at[before], at[after], of_run, number), told)
 
@@ -337,19 +373,6 @@ def _by_group(key: tuple[I64, ...], told: Callable[[list[int]], int]) -> I64:
     said = [told(group) for group in np.stack(key)[:, first].T.tolist()]
     spread: I64 = np.asarray(said or [-1], dtype=np.int64)[which.ravel()]
     return spread
-
-
-def _nth(order: _Order, between: list[Instruction], kind: int, many: int, nth: int) -> int:
-    """The place of the instruction that one of so many kernels is of; -1 unknown."""
-    opcodes = _COPYING if kind == _COPY else _LIBRARY
-    fits = [one for one in between if one.opcode in opcodes]
-    if len(fits) == 1:
-        return order.at[fits[0].name]
-    if len(fits) == many and nth < many:
-        return order.at[fits[nth].name]
-    # Whichever of them it is, it is one line of the program: the slices that a scan takes.
-    ops = {one.op_name for one in fits}
-    return order.at[fits[0].name] if len(ops) == 1 and "" not in ops else -1
 
 
 _Same = tuple[str, bytes]

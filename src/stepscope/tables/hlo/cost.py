@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from stepscope.errors import DecodeError
 from stepscope.tables.hlo.category import ARITHMETIC, NO_WORK
 from stepscope.tables.hlo.library_calls import gemm_contracting, library_call_flops
-from stepscope.tables.hlo.module import Computation, HloModule, Instruction, ints_of
+from stepscope.tables.hlo.module import Computation, HloModule, Instruction, fields_of, ints_of
 from stepscope.tables.hlo.shape import TUPLE, Shape
-from stepscope.tables.hlo.window import WindowDimension, window_dimensions
-from stepscope.wire.read import values
+from stepscope.tables.hlo.window import WindowDimension, window_dimensions, window_size
 
 _CONV_NUMBERS, _DOT = 16, 30
 _SLICES = frozenset({"slice", "dynamic-slice", "gather"})
@@ -27,6 +27,8 @@ _GEMM_TARGETS = ("gemm", "matmul")
 _CONV_TARGETS = ("__cudnn$conv",)
 # Nobody nests deeper; a module whose computations call themselves is damaged.
 _DEEPEST = 64
+# Places of windows that are looked at one by one; in larger ones padding hardly counts.
+_MOST_PLACES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,10 @@ class CostAnalysis:
             if self._depth >= _DEEPEST:
                 return math.nan
             self._depth += 1
-            self._flops[instruction.id] = self._count(instruction)
+            try:
+                self._flops[instruction.id] = self._count(instruction)
+            except (IndexError, DecodeError):  # of dimensions that are not there, or damage
+                self._flops[instruction.id] = math.nan
             self._depth -= 1
         return self._flops[instruction.id]
 
@@ -126,10 +131,10 @@ class CostAnalysis:
             results = len(out.parts) or 1
             return (operands[0].elements - out.elements / results) * each
         if opcode == "reduce-window":
-            window = math.prod(one.size for one in window_dimensions(instruction))
+            window = window_size(instruction)
             return (window - 1) * out.elements * each / (len(out.parts) or 1)
         if opcode == "select-and-scatter" and len(operands) > 1:
-            window = math.prod(one.size for one in window_dimensions(instruction))
+            window = window_size(instruction)
             return operands[1].elements * (window - 1 + each)
         if opcode == "scatter" and len(operands) > 2:
             return operands[-1].elements * each
@@ -198,9 +203,11 @@ class CostAnalysis:
 
     def _write_of(self, root: Instruction) -> float:
         """An update in place writes only the update."""
-        while root.opcode in ("bitcast", "copy") and len(root.operand_ids) == 1:
+        for _ in range(_DEEPEST):  # a longer chain of views is a circle, in a damaged program
+            if root.opcode != "bitcast" or len(root.operand_ids) != 1:
+                break
             below = self._module.by_id.get(root.operand_ids[0])
-            if below is None or root.opcode == "copy":
+            if below is None:
                 break
             root = below
         if root.opcode == "dynamic-update-slice":
@@ -210,7 +217,9 @@ class CostAnalysis:
 
 
 def _dot_flops(out: Shape, left: Shape, contracting: tuple[int, ...]) -> float:
-    inner = math.prod(left.dimensions[d] for d in contracting if d < len(left.dimensions))
+    inner = math.prod(
+        float(left.dimensions[d]) for d in contracting if 0 <= d < len(left.dimensions)
+    )
     return 2.0 * out.elements * inner
 
 
@@ -241,6 +250,8 @@ _CONV = {
 def _valid_pairs(extent: int, count: int, window: WindowDimension) -> int:
     """(kernel place, output place) pairs of one dimension that read a true input element."""
     size, stride, low, _high, dilation, base = window
+    if size * (count if base != 1 else 1) > _MOST_PLACES:
+        return size * count // base
     reach = (extent - 1) * base + 1
     valid = 0
     for tap in range(size):
@@ -278,7 +289,4 @@ def _conv_call_flops(instruction: Instruction, operands: list[Shape], result: Sh
 
 
 def _numbers(instruction: Instruction, field: int) -> dict[int, list[int | bytes]]:
-    found: dict[int, list[int | bytes]] = {}
-    for number, value in values(instruction.message(field)):
-        found.setdefault(number, []).append(value)
-    return found
+    return fields_of(instruction.message(field))

@@ -20,6 +20,7 @@ _ATTENTION = re.compile(r"attention|attn|fmha|(?<![a-z])mha(?![a-z])|sdpa|splash
 _BACKWARD = re.compile(r"bwd|backward|grad|transpose\(", re.I)
 _DQ = re.compile(r"(?<![a-z])d_?q(?![a-z])", re.I)
 _DKV = re.compile(r"(?<![a-z])d_?kv?(_d?v)?(?![a-z])", re.I)
+_NUMBER = re.compile(r"[0-9]{1,18}")
 _FLOATS = frozenset({10, 11, 12, 16, 19, 20, 23, 24, 25, 28, 29, 32})
 # Multiply-adds per pair of a query and a key, in head sizes: forward QKᵀ and PV; backward those of
 # the weights, of their gradient, and of the gradients of Q, K and V.
@@ -32,7 +33,8 @@ def gemm_contracting(config: str) -> tuple[int, ...] | None:
     numbers = gemm.get("dot_dimension_numbers")
     if not isinstance(numbers, dict):
         return None
-    return tuple(int(one) for one in numbers.get("lhs_contracting_dimensions", ()))
+    said = numbers.get("lhs_contracting_dimensions")
+    return _whole(said) if isinstance(said, list) else ()
 
 
 def library_call_flops(call: Instruction, operands: list[Shape]) -> float:
@@ -99,8 +101,13 @@ def _scores_of_cudnn(config: str) -> tuple[int, ...]:
     """Extents of the attention weights (batch, heads, queries, keys) that cuDNN's calls note."""
     noted = _section(config, "cudnn_fmha_backend_config").get("intermediate_tensor_shape")
     extents = noted.get("dimensions", ()) if isinstance(noted, dict) else ()
-    found = [int(one) for one in extents if str(one).isdecimal() and str(one).isascii()]
-    return tuple(found) if len(found) == 4 else ()
+    found = _whole(extents) if isinstance(extents, list) else ()
+    return found if len(found) == 4 else ()
+
+
+def _whole(said: list[Any]) -> tuple[int, ...]:
+    """Those of a list in JSON that are numbers, or texts of one, that a dimension can have."""
+    return tuple(int(one) for one in map(str, said) if _NUMBER.fullmatch(one))
 
 
 def _section(config: str, name: str) -> dict[str, Any]:

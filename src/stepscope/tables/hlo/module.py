@@ -82,10 +82,7 @@ class Instruction:
     @cached_property
     def attributes(self) -> dict[int, list[int | bytes]]:
         """Every field of its proto by number, undecoded."""
-        found: dict[int, list[int | bytes]] = {}
-        for number, value in values(self.data):
-            found.setdefault(number, []).append(value)
-        return found
+        return fields_of(self.data)
 
     def message(self, number: int) -> bytes:
         """An attribute that is a message or text; empty when not set."""
@@ -93,8 +90,11 @@ class Instruction:
         return value if isinstance(value, bytes) else b""
 
     def ints(self, number: int) -> tuple[int, ...]:
-        """An attribute that is a (repeated) number."""
-        return ints_of(self.attributes.get(number, ()))
+        """An attribute that is a (repeated) number; none where it is damaged."""
+        try:
+            return ints_of(self.attributes.get(number, ()))
+        except DecodeError:
+            return ()
 
     @property
     def fusion_kind(self) -> str:
@@ -111,6 +111,17 @@ class Instruction:
     def backend_config(self) -> str:
         """What the backend wrote about it (often JSON)."""
         return self.message(_BACKEND_CONFIG).decode("utf-8", "replace")
+
+
+def fields_of(data: bytes) -> dict[int, list[int | bytes]]:
+    """Every field of a message by number, undecoded; those before the damage where there is any."""
+    found: dict[int, list[int | bytes]] = {}
+    try:
+        for number, value in values(data):
+            found.setdefault(number, []).append(value)
+    except DecodeError:
+        pass  # what an instruction says of itself may be torn: the program still stands
+    return found
 
 
 def ints_of(values: list[int | bytes] | tuple[()]) -> tuple[int, ...]:

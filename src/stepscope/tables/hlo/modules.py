@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.columns import pivot
 from stepscope.columns.space import KIND_BYTES
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.hlo.module import HloModule, parse_module, parse_stack_frames
+
+if TYPE_CHECKING:
+    from stepscope.tables.hlo.module import HloModule
 
 # A program's id is 64 bits, written with or without a sign.
 _PROGRAM_ID = re.compile(r"-?[0-9]{1,20}")
@@ -35,7 +38,7 @@ class HloModules:
         program_id &= (1 << 64) - 1
         if program_id not in self._parsed:
             proto = self._protos.get(program_id)
-            self._parsed[program_id] = None if proto is None else parse_module(proto)
+            self._parsed[program_id] = None if proto is None else _parsed(proto)
         return self._parsed[program_id]
 
     def ids(self) -> tuple[int, ...]:
@@ -44,10 +47,19 @@ class HloModules:
 
     def stack_frames(self) -> Iterator[bytes]:
         """The StackFrameIndexProto of each module that has one; no module is parsed for it."""
+        from stepscope.tables.hlo.module import parse_stack_frames
+
         return (index for proto in self._protos.values() if (index := parse_stack_frames(proto)))
 
     def __iter__(self) -> Iterator[HloModule]:
         return (module for id_ in self._protos if (module := self.get(id_)) is not None)
+
+
+def _parsed(proto: bytes) -> HloModule | None:
+    # What reads programs is 10 ms of imports that no recording without one needs.
+    from stepscope.tables.hlo.module import parse_module
+
+    return parse_module(proto)
 
 
 @derived

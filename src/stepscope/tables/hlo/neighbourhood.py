@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -71,9 +72,9 @@ def producers(module: HloModule, instruction: Instruction) -> list[Instruction]:
 
 def _through(module: HloModule, instruction: Instruction, side: int) -> list[Instruction]:
     found: dict[int, Instruction] = {}
-    waiting, seen = list(_next(module, instruction.id, side)), set[int]()
+    waiting, seen = deque(_next(module, instruction.id, side)), set[int]()
     while waiting:
-        id_ = waiting.pop(0)
+        id_ = waiting.popleft()
         if id_ in seen:
             continue
         seen.add(id_)

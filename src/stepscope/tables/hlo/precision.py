@@ -11,9 +11,8 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 
-from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.module import HloModule, Instruction, fields_of
 from stepscope.tables.hlo.shape import Shape, shapes_of_text
-from stepscope.wire.read import values
 
 # xla.PrimitiveType numbers of floating point of 16 bits and fewer, of wider floating point, and of
 # the integers that matrix units multiply.
@@ -26,8 +25,8 @@ _NO_PRODUCT = re.compile(r"topk|sort|fft|rng|random|callback|sharding|barrier|al
 # PrecisionConfig.Algorithm: products of 8- and 16-bit floats in one pass (fields of field 51).
 _PRECISION_CONFIG, _ALGORITHM = 51, 2
 _LOW_ALGORITHMS = frozenset({1, 2, 3, 4, 5, 6})
-# Bodies are nested a few levels deep; a cycle in a stranger's file must end somewhere.
-_DEEPEST = 16
+# More bodies, one within the other, would be too deep for Python.
+_MOST_BODIES = 200
 _TEXT_PRODUCT = re.compile(r"\b(dot|convolution|ragged-dot|custom-call)\(")
 _PRODUCT_CATEGORY = re.compile(r"convolution|dot|matmul")
 # An op's text may name thousands of operands; its beginning says what it is.
@@ -36,7 +35,7 @@ _TEXT_LENGTH = 20_000
 
 def computes_in_16_bits(module: HloModule, instruction: Instruction) -> bool | None:
     """Whether it computes in 16 bits or fewer; None where it computes with no floats."""
-    products = list(_products(module, instruction, 0))
+    products = list(_products(module, instruction, set()))
     if products:
         low = sum(work for work, is_low in products if is_low)
         return 2 * low > sum(work for work, _ in products)
@@ -60,19 +59,24 @@ def text_computes_in_16_bits(text: str, category: str = "") -> bool | None:
 
 
 def _products(
-    module: HloModule, instruction: Instruction, depth: int
+    module: HloModule, instruction: Instruction, seen: set[int]
 ) -> Iterator[tuple[float, bool]]:
-    """The size of each product in it, its body included, and whether its operands are narrow."""
+    """The size of each product in it, its body included, and whether its operands are narrow.
+
+    ``seen`` are the bodies that were looked into: in a stranger's file each may call all others.
+    """
     operands = [one.shape for one in module.operands(instruction)]
     if instruction.opcode in _PRODUCTS and len(operands) >= 2:
         low = all(one.element_type in _LOW | _NARROW_INTEGERS for one in operands[:2])
         yield _size([*operands[:2], instruction.shape]), low or _low_algorithm(instruction)
     elif instruction.opcode == "custom-call":
         yield from _custom_product(instruction, operands)
-    elif depth < _DEEPEST:
+    elif len(seen) < _MOST_BODIES:
         for body in module.called(instruction):
-            for one in body.instructions:
-                yield from _products(module, one, depth + 1)
+            if body.id not in seen:
+                seen.add(body.id)
+                for one in body.instructions:
+                    yield from _products(module, one, seen)
 
 
 def _custom_product(
@@ -115,6 +119,4 @@ def _size(shapes: Iterable[Shape]) -> float:
 def _low_algorithm(instruction: Instruction) -> bool:
     """Whether the program asks for a product of wide operands to be computed in 16 bits."""
     config = instruction.message(_PRECISION_CONFIG)
-    return any(
-        number == _ALGORITHM and value in _LOW_ALGORITHMS for number, value in values(config)
-    )
+    return any(value in _LOW_ALGORITHMS for value in fields_of(config).get(_ALGORITHM, ()))

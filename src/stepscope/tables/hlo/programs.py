@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from stepscope.errors import UsageError
 from stepscope.tables.core.profile import Profile, derived
-from stepscope.tables.hlo import HloModule, hlo_modules
 from stepscope.tables.hlo.buffers import BufferPlan, buffer_plan
+from stepscope.tables.hlo.module import HloModule
+from stepscope.tables.hlo.modules import hlo_modules
 
 
 class Program(NamedTuple):

@@ -23,19 +23,25 @@ def before_rewriting(module: HloModule, one: Instruction) -> Instruction:
     """What tells where an instruction comes from: mostly itself."""
     if one.opcode not in _PRODUCTS or one.op_name or _is_placed(module, one):
         return one
-    return _placed(module, one, 1, 0) or _placed(module, one, -1, 0) or one
+    return _placed(module, one, 1, 0, {one.id}) or _placed(module, one, -1, 0, {one.id}) or one
 
 
 def _is_placed(module: HloModule, one: Instruction) -> bool:
     return bool(one.source or source_frames(module, one))
 
 
-def _placed(module: HloModule, one: Instruction, side: int, depth: int) -> Instruction | None:
-    """The nearest on one side that has a place, with nothing but rearranging on the way."""
+def _placed(
+    module: HloModule, one: Instruction, side: int, depth: int, seen: set[int]
+) -> Instruction | None:
+    """The nearest on one side that has a place, with nothing but rearranging on the way.
+
+    ``seen`` are those that were asked, each once: ways between them may be more than can be gone.
+    """
     for near in _readers(module, one) if side > 0 else _read(module, one):
-        if near.opcode not in _REARRANGES or depth >= _DEEPEST:
+        if near.opcode not in _REARRANGES or depth >= _DEEPEST or near.id in seen:
             continue
-        found = near if _is_placed(module, near) else _placed(module, near, side, depth + 1)
+        seen.add(near.id)
+        found = near if _is_placed(module, near) else _placed(module, near, side, depth + 1, seen)
         if found is not None:
             return found
     return None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from stepscope.errors import DecodeError
 from stepscope.wire.read import packed_varints, values
 
 TUPLE = 13
@@ -52,6 +52,10 @@ _ARRAY = re.compile(r"\b([a-z]\w{1,14})\[(\d{1,15}(?:,\d{1,15}){0,15}|)\]")
 _TEXT_LENGTH = 20_000
 # A tile dimension with this value joins its dimension to the next more minor one.
 _COMBINE = -(1 << 63)
+# No array has more elements; what says so is damage, and products of such numbers overflow.
+_MOST_ELEMENTS = (1 << 63) - 1
+# Tuples are nested a few levels deep.
+_DEEPEST = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ class Shape:
         """How many elements it has (a tuple: over its parts)."""
         if self.element_type == TUPLE:
             return sum(part.elements for part in self.parts)
-        return math.prod(self.dimensions)
+        return _product(self.dimensions)
 
     @property
     def bits(self) -> int:
@@ -100,7 +104,7 @@ class Shape:
         """Bytes it occupies in its tiled layout."""
         if self.element_type == TUPLE:
             return sum(part.padded_bytes for part in self.parts)
-        return -(-math.prod(self._tiled_extents()) * self.bits // 8)
+        return -(-_product(self._tiled_extents()) * self.bits // 8)
 
     def _tiled_extents(self) -> list[int]:
         order = self.minor_to_major or tuple(range(len(self.dimensions) - 1, -1, -1))
@@ -183,8 +187,25 @@ def _arrays(text: str) -> list[Shape]:
     ]
 
 
+def _product(extents: Iterable[int]) -> int:
+    """How many elements an array of these extents has; one that is not known is negative."""
+    found = 1
+    for extent in extents:
+        if extent <= 0:
+            return 0
+        found = min(found * extent, _MOST_ELEMENTS)
+    return found
+
+
 def parse_shape(data: bytes) -> Shape:
-    """A shape from its ShapeProto."""
+    """A shape from its ShapeProto; one of nothing where its bytes are damaged."""
+    try:
+        return _parse_shape(data, 0)
+    except DecodeError:
+        return Shape(0)
+
+
+def _parse_shape(data: bytes, depth: int) -> Shape:
     element_type = 0
     dimensions: list[int] = []
     parts: list[Shape] = []
@@ -194,8 +215,8 @@ def parse_shape(data: bytes) -> Shape:
             element_type = value
         elif number == 3:
             dimensions += [value] if isinstance(value, int) else packed_varints(value)
-        elif number == 4 and isinstance(value, bytes):
-            parts.append(parse_shape(value))
+        elif number == 4 and isinstance(value, bytes) and depth < _DEEPEST:
+            parts.append(_parse_shape(value, depth + 1))
         elif number == 5 and isinstance(value, bytes):
             layout = _parse_layout(value)
     return Shape(element_type, tuple(map(_signed, dimensions)), tuple(parts), **layout)  # type: ignore[arg-type]  # the layout's keys are Shape's own fields

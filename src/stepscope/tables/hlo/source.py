@@ -32,7 +32,9 @@ def source_frames(module: HloModule, instruction: Instruction) -> list[SourceFra
         return []
     locations, frames = _index(module.stack_frames)
     found: list[SourceFrame] = []
-    while 0 < frame <= len(frames) and len(found) < _DEEPEST:
+    for _ in range(_DEEPEST):
+        if not 0 < frame <= len(frames):
+            break
         location, frame = frames[frame - 1]
         if 0 < location <= len(locations):
             found.append(locations[location - 1])

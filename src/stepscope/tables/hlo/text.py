@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.tables.hlo.module import HloModule, Instruction, ints_of
+from stepscope.errors import DecodeError
+from stepscope.tables.hlo.module import HloModule, Instruction, fields_of, ints_of
 from stepscope.tables.hlo.window import window_dimensions
-from stepscope.wire.read import values
 
 _DIMENSIONS, _TUPLE_INDEX, _PARAMETER, _COMPARISON, _CHANNEL = 14, 13, 9, 63, 26
 _SLICE, _DYNAMIC_SLICE_SIZES, _DOT, _CONV_NUMBERS = 17, 20, 30, 16
@@ -40,7 +40,10 @@ def expression(module: HloModule, instruction: Instruction) -> str:
     elif instruction.opcode == "constant":
         operands = "…"
     head = f"%{instruction.name} = {instruction.shape} {instruction.opcode}({operands})"
-    return ", ".join([head, *_attributes(module, instruction)])
+    try:
+        return ", ".join([head, *_attributes(module, instruction)])
+    except DecodeError:
+        return head
 
 
 def _attributes(module: HloModule, instruction: Instruction) -> Iterator[str]:
@@ -88,9 +91,7 @@ def _calls(module: HloModule, instruction: Instruction) -> Iterator[str]:
 
 
 def _dot(instruction: Instruction) -> Iterator[str]:
-    numbers: dict[int, list[int | bytes]] = {}
-    for number, value in values(instruction.message(_DOT)):
-        numbers.setdefault(number, []).append(value)
+    numbers = fields_of(instruction.message(_DOT))
     for number, word in _DOT_TEXT:
         if number in numbers:
             yield f"{word}={_braces(ints_of(numbers[number]))}"
@@ -116,9 +117,7 @@ def _window_text(instruction: Instruction) -> str:
 
 def _dim_labels(instruction: Instruction) -> str:
     """Of a convolution, e.g. "b01f_01io->b01f": what each dimension of each array is."""
-    numbers: dict[int, list[int | bytes]] = {}
-    for number, value in values(instruction.message(_CONV_NUMBERS)):
-        numbers.setdefault(number, []).append(value)
+    numbers = fields_of(instruction.message(_CONV_NUMBERS))
     if not numbers:
         return ""
 
@@ -134,8 +133,8 @@ def _dim_labels(instruction: Instruction) -> str:
 
 def _slices(instruction: Instruction) -> Iterator[str]:
     for item in instruction.attributes.get(_SLICE, ()):
-        pairs = values(item) if isinstance(item, bytes) else ()
-        found = {number: value for number, value in pairs if isinstance(value, int)}
+        said = fields_of(item).items() if isinstance(item, bytes) else ()
+        found = {number: told[-1] for number, told in said if isinstance(told[-1], int)}
         stride = found.get(3, 1)
         yield f"[{found.get(1, 0)}:{found.get(2, 0)}{f':{stride}' if stride != 1 else ''}]"
 

@@ -45,6 +45,7 @@ _LARGEST_FACTOR, _AWKWARD = 13, 6.0
 _ENCLOSING: Final = ("fusion", "call", "async-start")
 # How often a loop runs whose end depends on what it computes.
 _UNKNOWN_TRIPS: Final = 10.0
+_MOST_TRIPS: Final = 1e12
 # Nobody nests deeper, nor runs as many instructions; a module that calls itself is damaged.
 _DEEPEST: Final = 16
 _MOST: Final = 300_000
@@ -55,18 +56,23 @@ Work = tuple[Instruction, float]
 def program_work(module: HloModule) -> Iterator[Work]:
     """Every instruction that a run of the program runs, with its work in all its runs."""
     if module.entry is not None:
-        yield from islice(_walk(module, CostAnalysis(module), [module.entry], 1.0, 0), _MOST)
+        yield from _some(_walk(module, CostAnalysis(module), [module.entry], 1.0, 0))
 
 
 def body_work(module: HloModule, instruction: Instruction) -> Iterator[Work]:
     """The same of what a fusion or a call encloses."""
     bodies = module.called(instruction)
-    yield from islice(_walk(module, CostAnalysis(module), bodies, 1.0, 0), _MOST)
+    yield from _some(_walk(module, CostAnalysis(module), bodies, 1.0, 0))
+
+
+def _some(walked: Iterator[Work | None]) -> Iterator[Work]:
+    return (one for one in islice(walked, _MOST) if one is not None)
 
 
 def _walk(
     module: HloModule, cost: CostAnalysis, bodies: Iterable[Computation], times: float, depth: int
-) -> Iterator[Work]:
+) -> Iterator[Work | None]:
+    """None stands for each that encloses others, which in a stranger's file may be all there is."""
     for body in bodies:
         for one in body.instructions:
             if depth >= _DEEPEST or one.opcode not in (*_ENCLOSING, "while", "conditional"):
@@ -77,14 +83,15 @@ def _walk(
                 again *= _trips(one)
             elif one.opcode == "conditional":  # one of its branches runs, which is unknown
                 again /= max(len(inner), 1)
+            yield None
             yield from _walk(module, cost, inner, again, depth + 1)
 
 
 def _trips(loop: Instruction) -> float:
     try:
         known = json.loads(loop.backend_config)["known_trip_count"]["n"]
-        return max(float(known), 1.0)
-    except (ValueError, KeyError, TypeError):
+        return min(max(float(known), 1.0), _MOST_TRIPS)
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return _UNKNOWN_TRIPS
 
 
@@ -132,8 +139,9 @@ def _of_transform(one: Instruction) -> float:
 
 
 def _largest_factor(number: int) -> int:
+    """The largest prime factor, as far as small ones tell."""
     factor, largest = 2, 1
-    while factor * factor <= number:
+    while factor * factor <= number and factor <= _LARGEST_FACTOR:
         if number % factor:
             factor += 1
         else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -23,8 +23,11 @@ from stepscope.tables.core.planes import LineKind, planes
 from stepscope.tables.core.presence import Stretch, any_stretch, entries_named, stat_rows
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import StatTexts, event_stats
-from stepscope.tables.hlo import HloModule, hlo_modules
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.host.events import host_names, host_thread_rows, timed_events
+
+if TYPE_CHECKING:
+    from stepscope.tables.hlo.module import HloModule
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -11,7 +11,8 @@ from typing import Final
 
 from stepscope.errors import DecodeError
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.hlo import HloModule, hlo_modules
+from stepscope.tables.hlo.module import HloModule
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.memory.breakdown import Holding
 from stepscope.wire.read import values
 

@@ -25,10 +25,10 @@ from stepscope.tables.core.planes import OP_LINE_PLANES, PlaneKind, planes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints, metadata_texts
 from stepscope.tables.device.events import CONTAINERS, device_events, on_own_clock
-from stepscope.tables.hlo import HloModule, HloModules, Instruction, hlo_modules
 from stepscope.tables.hlo.category import category
-from stepscope.tables.hlo.command_buffers import recorded_ops
 from stepscope.tables.hlo.cost import CostAnalysis
+from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.modules import HloModules, hlo_modules
 from stepscope.tables.hlo.recorded_costs import (
     ASYNC_START,
     CUSTOM_CALL,
@@ -36,6 +36,7 @@ from stepscope.tables.hlo.recorded_costs import (
     recorded_breakdowns,
     recorded_flops,
 )
+from stepscope.tables.hlo.recorded_ops import recorded_ops
 from stepscope.tables.hlo.source import source_line, source_stack
 from stepscope.tables.hlo.text import expression
 from stepscope.tables.host.ops import host_ops

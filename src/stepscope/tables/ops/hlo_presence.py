@@ -18,8 +18,8 @@ from stepscope.schema import names
 from stepscope.tables.core.presence import Stretch, any_stretch, stat_rows
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_lines, has_device_events
-from stepscope.tables.hlo import hlo_modules
 from stepscope.tables.hlo.cost import CostAnalysis
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.recorded_costs import entries_of_op_lines, recorded_flops
 from stepscope.tables.host.events import host_thread_rows
 from stepscope.tables.host.ops import has_host_ops, op_mask

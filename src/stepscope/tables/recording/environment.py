@@ -17,7 +17,7 @@ from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.events import device_events
-from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.host.events import timed_events
 from stepscope.tables.host.ops import host_ops
 

@@ -37,7 +37,6 @@ from stepscope.tables.steps.found import Markers
 from stepscope.tables.steps.intervals import Intervals, step_intervals
 from stepscope.tables.steps.markers import pauses, step_markers
 from stepscope.tables.steps.recorder_work import recorder_spans
-from stepscope.tables.steps.staged_copies import staged_copies
 from stepscope.tables.steps.tracing_calls import tracing_spans
 
 # The parts of a step, in the order every surface stacks them, and the work each is made of.
@@ -270,6 +269,9 @@ def host_work(host: Host) -> tuple[I64, U8]:
         idle = allocating_names(host) | waiting_names(host)
         launches = calls[~idle[metadata[calls]]] if len(calls) else calls
         _say(found, launches, Work.LAUNCH, host, reach)
+        # Where nothing runs on a GPU, nobody needs what looks for copies among launches.
+        from stepscope.tables.steps.staged_copies import staged_copies
+
         staged, way = staged_copies(host, launches)
         own = reach[space.lines_of(staged)] == _ALL_WORK
         found[staged[own]] = way[own]

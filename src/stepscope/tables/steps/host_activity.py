@@ -32,9 +32,7 @@ from stepscope.tables.steps.attribution import HostSteps, steps
 
 # Work that a program does for its operator, not for its result; by the name of the op or call.
 SIDE_WORK: dict[str, re.Pattern[str]] = {
-    "printing": re.compile(
-        r"(?:^|[: ])(?:PrintV2|Print|StringFormat|AsString)$|debug_print|debug_callback"
-    ),
+    "printing": re.compile(r"(?:^|[: ])(?:PrintV2|Print|StringFormat)$|debug_print|debug_callback"),
     "summaries": re.compile(
         # Ops that prepare a summary (a histogram's buckets) lie in its scope.
         r"(?:^|[: ])(?:Write\w*Summary|FlushSummaryWriter|ImportEvent|\w*Summary(?:V2)?)$|"

@@ -7,7 +7,7 @@ so that its time is accounted for, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from stepscope.tables.core.recording_gaps import crosses_gap, next_gap, recordin
 from stepscope.tables.device.driver_calls import waiting_names
 from stepscope.tables.device.events import device_events, device_lines
 from stepscope.tables.host.events import host_thread_rows, python_lines, timed_events
-from stepscope.tables.steps import inferred, marked
+from stepscope.tables.steps import marked
 from stepscope.tables.steps.cut_marks import with_cut_batches
 from stepscope.tables.steps.found import WINDOW, Markers
 from stepscope.tables.steps.loop_edges import up_to_the_edges
@@ -43,25 +43,30 @@ _ENOUGH = 5
 # A window is what it says, but no step: shares of it hold, times of it are of no step.
 _WINDOW_CONFIDENCE = 0.3
 
-_FINDERS: tuple[Callable[[Host], Markers | None], ...] = (
-    marked.annotated,
-    marked.pytorch,
-    marked.keras,
-    marked.device_steps,
-    inferred.rounds_on_devices,
-    inferred.rounds_of_functions,
-    inferred.rounds_of_programs,
-    inferred.rounds_of_ops,
-    inferred.single_calls,
-    inferred.rounds_of_kernels,
-    inferred.rounds_of_ranges,
-)
+_Finder = Callable[[Host], Markers | None]
+
+
+def _finders() -> Iterator[_Finder]:
+    """Where steps are looked for, the best evidence first."""
+    yield from (marked.annotated, marked.pytorch, marked.keras, marked.device_steps)
+    # Most programs mark their steps.
+    from stepscope.tables.steps import inferred
+
+    yield from (
+        inferred.rounds_on_devices,
+        inferred.rounds_of_functions,
+        inferred.rounds_of_programs,
+        inferred.rounds_of_ops,
+        inferred.single_calls,
+        inferred.rounds_of_kernels,
+        inferred.rounds_of_ranges,
+    )
 
 
 @derived
 def step_markers(host: Host) -> Markers | None:
     """The host's steps, or the recording as a whole; None where nothing was recorded."""
-    for find in () if host.as_window else _FINDERS:
+    for find in () if host.as_window else _finders():
         found = find(host)
         if found is not None and not _are_layers(host, found):
             return _on_loop_thread(host, _whole(host, with_cut_batches(host, found)))

@@ -41,6 +41,38 @@ class NumberedOps:
         found: I64 = rows[np.append(number[1:] != number[:-1], True)] if len(rows) else rows
         return found
 
+    def outermost(self) -> I64:
+        """Forward ops that no other forward op runs, by number, then by time."""
+        found = []
+        for thread in np.unique(self.thread):
+            rows = np.flatnonzero(~self.backward & (self.thread == thread))
+            rows = rows[np.lexsort((-self.end_ps[rows], self.start_ps[rows]))]
+            ended = np.maximum.accumulate(self.end_ps[rows])
+            found.append(rows[np.append(True, self.start_ps[rows[1:]] >= ended[:-1])[: len(rows)]])
+        rows = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+        outermost: I64 = rows[np.lexsort((self.start_ps[rows], self.number[rows]))]
+        return outermost
+
+    def called_for(self, thread: int, times: I64) -> I64:
+        """The event of the op that the program called, whose gradient a thread computes.
+
+        An op notes the number that the next gradient will have: what it makes of gradients has the
+        numbers from there to the next op's, however deep in it they are made.
+
+        Returns:
+            A row for each time; -1 where the thread computes no gradient, or none was recorded.
+        """
+        mine = self.backward & (self.thread == thread)
+        at = innermost(self.start_ps[mine], self.end_ps[mine], times)
+        asked = np.append(self.number[mine], -1)[at]
+        called = self.outermost()
+        if len(called) == 0:
+            return np.full(len(times), -1, dtype=np.int64)
+        place = np.searchsorted(self.number[called], asked, side="right") - 1
+        known = (asked >= 0) & (place >= 0)
+        found: I64 = np.where(known, self.row[called[np.maximum(place, 0)]], -1)
+        return found
+
     def forward_of(self, thread: int, times: I64) -> tuple[I64, I64]:
         """When the op ran whose gradient a thread computes at each time.
 

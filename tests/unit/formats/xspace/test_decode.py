@@ -12,7 +12,8 @@ import pytest
 from stepscope.columns import event_stats
 from stepscope.columns import space as columns
 from stepscope.errors import DecodeError
-from stepscope.formats.xspace import decode, encode
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from tests.oracle.protobuf_space import canonical
 from tests.profiles import Kind, host, line, plane, ref, space, u
 from tests.profiles.messages import XSpace

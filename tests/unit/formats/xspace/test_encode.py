@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from stepscope.formats.xspace import decode, encode, encode_to
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode, encode_to
 from tests.oracle.protobuf_space import canonical
 from tests.profiles import host, line, space
 from tests.profiles.messages import XSpace

@@ -30,6 +30,10 @@ from stepscope.tables.account.op_families import UNUSUAL, family_of
         ("aten/native_layer_norm_backward", "native_layer_norm"),
         ("dot.9", "dot_general"),
         ("AssignSubVariableOp", "AssignSubVariableOp"),
+        ("AsString", "text"),
+        ("StringToHashBucketStrong", "text"),
+        ("StringSplitV2", "text"),
+        ("StaticRegexReplace", "text"),
     ],
 )
 def test_a_type_belongs_to_a_family(op_type: str, family: str) -> None:

@@ -47,6 +47,44 @@ def test_an_op_that_nobody_looked_at_is_where_the_program_was_seen_last() -> Non
     assert functions(busy("...OO........OO........OO....."), "aten/mm") == {"forward"}
 
 
+def often(*seen: str) -> list[tuple[str, int]]:
+    """Functions that an op of 0.2 ms in each step is in, and how many of them."""
+    count = len(seen)
+    one = host(
+        f"""
+        /host:CPU
+          python      {"S-----" * count}
+          "           {".O-..." * count}
+        {names.PYTHON_SAMPLES_PLANE}
+          MainThread  T{"-" * (6 * count - 1)}
+          "           {"".join(seen)}
+        """,
+        T=event("$train.py:40 main"),
+        F=event("$train.py:12 forward"),
+        P=event("$train.py:30 post"),
+        O=event("aten/mm:mm"),
+    )
+    found = account(one)
+    assert found is not None
+    listed = [one for one in owners(found) if one.name == "aten/mm"]
+    return sorted((one.function, round(one.total_ps / 2e8)) for one in listed)
+
+
+def test_an_op_is_not_where_no_op_of_its_name_was_seen_if_many_were() -> None:
+    """In one step "post" was seen before the op, and nothing within it."""
+    assert often(*["P-F---"] * 3, "P-----", *["P-F---"] * 4) == [("forward", 6)]
+
+
+def test_an_op_may_be_where_another_of_its_name_was_seen() -> None:
+    assert often(*["P-F---"] * 4, "F-P---", "P-----", *["P-F---"] * 3) == [
+        ("forward", 5), ("post", 2),
+    ]  # fmt: skip
+
+
+def test_few_looks_say_nothing_of_an_op_that_none_of_them_found() -> None:
+    assert often(*["P-F---"] * 2, "P-----", "P-F---") == [("forward", 3), ("post", 1)]
+
+
 def test_a_gradient_is_of_the_line_that_a_look_within_its_forward_op_found() -> None:
     one = gradients(".O---.....O---................", ".........B.......B............")
     assert functions(one, "MmBackward0") == {"forward"}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from stepscope.tables.core.profile import Host
-from stepscope.tables.hlo.command_buffers import recorded_ops
+from stepscope.tables.hlo.recorded_ops import recorded_ops
 from tests.profiles.hlo import Instruction, f32, instruction, metadata_plane, program
 from tests.profiles.model import gpu, stream, u
 from tests.unit.analysis.compiled import profile
@@ -164,3 +165,30 @@ def test_without_the_program_nothing_is_known() -> None:
     stats = {"hlo_op": "command_buffer_7", "program_id": u(9)}
     (host,) = profile(gpu(0, stream(14, ("loop_norm_fusion", 0.0, 8.0, stats)))).hosts
     assert ops(host) == ["command_buffer_7"]
+
+
+def products(count: int, *others: Instruction) -> list[Instruction]:
+    return [X, fusion("a"), *(product(f"custom-call.{at}") for at in range(count)), *others]
+
+
+def twins(count: int) -> list[Instruction]:
+    return [X, *(fusion(f"twin.{at}", 8) for at in range(count)), fusion("a")]
+
+
+@pytest.mark.parametrize(
+    ("kernels", "entry"),
+    [
+        (("a", *[GEMM] * 20_000, "b"), products(4_000, fusion("b", 8))),
+        (("twin_0", "a") * 20_000, twins(4_000)),
+        (("a", GEMM) * 10_000, products(4_000)),
+    ],
+    ids=["between", "alike", "again"],
+)
+def test_many_kernels_of_a_long_program_take_no_longer_for_each(
+    kernels: tuple[str, ...], entry: list[Instruction]
+) -> None:
+    """Each walked the program: the first took 24 s."""
+    host = recorded(*kernels, entry=entry)
+    began = time.process_time()
+    ops(host)
+    assert time.process_time() - began < 5

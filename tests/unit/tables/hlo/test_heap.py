@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.tables.hlo import HloModule, parse_module
 from stepscope.tables.hlo.buffers import ALLOC, FREE, SHARE_WITH, BufferPlan, buffer_plan
 from stepscope.tables.hlo.heap import Heap, simulate
+from stepscope.tables.hlo.module import HloModule, parse_module
 from tests.profiles.hlo import f32, instruction, memory_plan, program, shape, tuple_of
 
 

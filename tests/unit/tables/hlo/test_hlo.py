@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.tables.hlo import HloModule, Shape, parse_module
 from stepscope.tables.hlo.category import category
 from stepscope.tables.hlo.cost import CostAnalysis
+from stepscope.tables.hlo.module import HloModule, parse_module
 from stepscope.tables.hlo.neighbourhood import consumers, neighbourhood, producers, whole
+from stepscope.tables.hlo.shape import Shape
 from stepscope.tables.hlo.text import expression
 from tests.profiles.hlo import f32, instruction, program, shape
 

@@ -7,7 +7,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
 from stepscope.tables.device.events import device_events
-from stepscope.tables.hlo import HloModule, parse_module
+from stepscope.tables.hlo.module import HloModule, parse_module
 from stepscope.tables.hlo.precision import computes_in_16_bits, text_computes_in_16_bits
 from stepscope.tables.host.events import Work
 from tests.profiles.hlo import Instruction, f32, instruction, metadata_plane, program, shape

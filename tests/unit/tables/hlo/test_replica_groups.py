@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stepscope.tables.hlo import parse_module
+from stepscope.tables.hlo.module import parse_module
 from stepscope.tables.hlo.replica_groups import HloCollective, collectives_of
 from tests.profiles.hlo import f32, instruction, program
 

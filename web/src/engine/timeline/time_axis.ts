@@ -52,10 +52,12 @@ const LONG_CHARACTERS = 9;
  * the others how much later they are.
  */
 export function tickTexts(times: readonly number[]): string[] {
-  const step = (times[1] ?? 0) - (times[0] ?? 0);
+  const [first, second] = times;
+  if (first === undefined) return [];
+  // A single tick, on a narrow page, has no neighbour: it takes four digits of its own.
+  const step = second === undefined ? Math.abs(first) / 1000 : second - first;
   const full = times.map((time) => tickTime(time, step));
-  const first = times[0];
-  if (first === undefined || (full[0]?.length ?? 0) <= LONG_CHARACTERS) return full;
+  if ((full[0]?.length ?? 0) <= LONG_CHARACTERS) return full;
   return times.map((time, place) =>
     place === 0 ? (full[0] as string) : `+${tickTime(time - first, step)}`,
   );

@@ -99,6 +99,9 @@ test("ticks far from zero tell once what they have in common", () => {
   const far = [35_272_629_050_000, 35_272_629_060_000, 35_272_629_070_000];
   assert.deepEqual(tickTexts(far), ["35.27262905 s", "+10 ns", "+20 ns"]);
   assert.deepEqual(tickTexts([]), []);
+  // A narrow page may hold one tick: its distance to none was NaN, and the timeline blank.
+  assert.deepEqual(tickTexts([2.57e12]), ["2.570 s"]);
+  assert.deepEqual(tickTexts([0]), ["0"]);
 });
 
 test("levels are even and within a factor of two of a pixel", () => {

@@ -25,15 +25,29 @@ export interface TopBarsProps {
 
 const ROW = 22;
 const LABEL_CHARACTERS = 38;
+const FEWEST_CHARACTERS = 10;
+/** Of the width for labels: on a narrow page they are shortened, so that bars are left to see. */
+const LABELS_FRAC = 0.45;
 
-export function TopBars({ bars, label, full, characters = LABEL_CHARACTERS }: TopBarsProps) {
+/** How many characters of labels have room, up to `most`, and the width of the longest then. */
+function labelRoom(bars: readonly TopBar[], most: number, width: number): [number, number] {
+  for (let characters = most; ; characters -= 2) {
+    const texts = bars.map((bar) => shortened(bar.label, characters));
+    const longest = Math.max(...texts.map((text) => textWidth(text, "normal", 12)));
+    if (longest <= LABELS_FRAC * width || characters <= FEWEST_CHARACTERS) {
+      return [characters, longest];
+    }
+  }
+}
+
+export function TopBars({ bars, label, full, characters: most = LABEL_CHARACTERS }: TopBarsProps) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame, 960);
-  const left =
-    Math.max(...bars.map((bar) => textWidth(shortened(bar.label, characters), "normal", 12))) + 12;
+  const [characters, longest] = labelRoom(bars, most, width);
+  const left = longest + 12;
   const right = Math.max(...bars.map((bar) => textWidth(bar.text, "normal", 12))) + 10;
   const max = Math.max(full ?? 0, ...bars.map((bar) => bar.value)) || 1;
-  const room = width - left - right;
+  const room = Math.max(1, width - left - right);
   return (
     <div ref={frame}>
       <svg

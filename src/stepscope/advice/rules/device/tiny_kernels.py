@@ -25,6 +25,7 @@ from stepscope.advice.evidence.device_time import (
 )
 from stepscope.advice.evidence.launchers import RECORDED, may_be_the_recorders
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.evidence.turns import loop_within
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
@@ -73,7 +74,7 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
         return
     # A step of nothing else is too finely cut, however fast its host launches.
     is_recorded = share < _ALL_FRAC and may_be_the_recorders(results, overview)
-    yield Finding(
+    found = Finding(
         rule=RULE.id,
         severity="info" if is_recorded else severity_of(launching * share, step),
         saving_ms=launching * share,
@@ -96,6 +97,7 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
         actions=_ACTIONS,
         code=_CODE,
     )
+    yield loop_within(results.optional.host_activity).behind(found)
 
 
 _ACTIONS = (
@@ -140,7 +142,7 @@ RULE = Rule(
     id="tiny-kernels",
     check=tiny_kernels,
     needs=("overview_page", "kernel_stats"),
-    optional=("device_idle", "compiled_regions"),
+    optional=("device_idle", "compiled_regions", "host_activity"),
     evidence=("driver",),
     parts=("launch", "framework"),
     doc=__doc__ or "",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.dispatches import MANY, dispatched, is_op, many
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, replayed_frac
+from stepscope.advice.evidence.turns import loop_within
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
@@ -106,7 +107,7 @@ def _by_steps(
     if outer is not None:  # with all else that the call does: it may not be needed
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
     sure = saving if outer is not None else min(saving, _EXPECTED * _handed_over_ms(account))
-    yield Finding(
+    found = Finding(
         rule=RULE.id,
         severity="info" if is_usual and sure < _USUAL_FRAC * step else severity_of(sure, step),
         saving_ms=saving,
@@ -127,6 +128,7 @@ def _by_steps(
         actions=_ACTIONS if outer is None else (outer.action, *_ACTIONS[1:]),
         code=_SERVED if is_served else _CODE,
     )
+    yield loop_within(host).behind(found)
 
 
 # So much of what is handed over is expected to go.
@@ -153,6 +155,10 @@ def _python_ms(host: HostActivity) -> float:
 _OUTER_FRAC = 0.25
 # One that has more of it is what the step is for: the model's own call.
 _WHOLE_FRAC = 0.75
+# Handing over has this share of it, or long ops are what it costs, and no compiler takes those:
+# 0.4 and more where a call's many short ops were planted, below 0.25 where copies or a model's
+# ops were.
+_HANDED_FRAC = 0.3
 # So much of it is expected to go, whether it is compiled or left out.
 _OF_OUTER = 0.75
 # What hands ops over, or runs them.
@@ -226,7 +232,8 @@ def _outer(account: StepAccount | None) -> _Outer | None:
         return None
     found = _Outer(most, total[most])
     least, whole = _OUTER_FRAC * account.step_time_ms, _WHOLE_FRAC * account.step_time_ms
-    if not least <= found.time_ms <= whole or handed[most] < own.get(most, 0.0):
+    handing = max(own.get(most, 0.0), _HANDED_FRAC * found.time_ms)
+    if not least <= found.time_ms <= whole or handed[most] < handing:
         return None
     is_told = any(
         (part.function == found.function or _is_called(part, found))

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.launchers import RECORDED, may_be_the_recorders
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, NO_STEPS, replayed_frac
+from stepscope.advice.evidence.turns import loop_within
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 from stepscope.result import Finding, Ref
@@ -35,7 +36,7 @@ def launch_bound(results: Results) -> Iterator[Answer]:
     share = launching / step
     is_recorded = may_be_the_recorders(results, overview)
     is_replayed = replayed_frac(overview) >= MOSTLY_REPLAYED
-    yield Finding(
+    found = Finding(
         rule=RULE.id,
         severity="info" if is_recorded else "high" if share >= HIGH_FRAC else "low",
         saving_ms=launching,
@@ -47,6 +48,7 @@ def launch_bound(results: Results) -> Iterator[Answer]:
         actions=_ON_GRAPHS if is_replayed else _ACTIONS,
         code={} if is_replayed else _CODE,
     )
+    yield loop_within(results.optional.host_activity).behind(found)
 
 
 _ACTIONS = (
@@ -69,7 +71,7 @@ RULE = Rule(
     id="launch-bound",
     check=launch_bound,
     needs=("overview_page",),
-    optional=("compiled_regions",),
+    optional=("compiled_regions", "host_activity"),
     evidence=("device", "driver"),
     parts=("launch",),
     doc=__doc__ or "",

@@ -20,6 +20,7 @@ from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
+from stepscope.schema import names
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
@@ -39,6 +40,17 @@ _CODE: Final = {
     "pytorch": "loader = DataLoader(dataset, num_workers=4, prefetch_factor=4, "
     "persistent_workers=True)",
 }
+
+_LOADER: Final = "DataLoader"
+# Where to look, in the words that a person's own code has for it.
+_OF_WORKERS: Final = (
+    " The DataLoader's worker processes make the batches, in the dataset's __getitem__ and the "
+    "collate function; which line of these takes the time, the loop's thread does not tell."
+)
+_BY_ITSELF: Final = (
+    "Time the loader by itself (stepscope loader train.py:make_loader), and dataset[i] and the "
+    "collate function under cProfile: the slow line is in one of them."
+)
 
 
 def input_bound(results: Results) -> Iterator[Answer]:
@@ -64,6 +76,7 @@ def input_bound(results: Results) -> Iterator[Answer]:
     share = waiting / step
     # One late batch among a few is not a habit of the pipeline.
     is_once = _is_once(overview)
+    is_of_workers = _is_of_workers(results)
     yield Finding(
         rule=RULE.id,
         severity="info" if is_once else "high" if share >= HIGH_FRAC else "medium",
@@ -71,13 +84,15 @@ def input_bound(results: Results) -> Iterator[Answer]:
         confidence=round((0.4 if is_once else 0.95) * overview.steps.confidence, 2),
         title="" if is_once else f"The step waits for input for {share:.0%} of its time",
         message=f"The input pipeline costs {waiting:.3g} ms of each {step:.3g} ms step "
-        f"({share:.0%}){', nearly all of it in one step' if is_once else ''}.",
+        f"({share:.0%}){', nearly all of it in one step' if is_once else ''}."
+        + (_OF_WORKERS if is_of_workers else ""),
         measured={"input_wait_ms": waiting, "input_wait_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
         actions=(
             "Prefetch: prepare the next batches while the step runs.",
             "Give slow stages threads or processes, and read several files at once.",
             "Cache what is expensive and fits in memory; move constant preprocessing offline.",
+            *((_BY_ITSELF,) if is_of_workers else ()),
         ),
         code=_CODE,
     )
@@ -91,6 +106,13 @@ def _is_once(overview: OverviewPage) -> bool:
     return 1 < len(waited) < _FEW and float(waited.max()) >= _NEARLY_ALL * float(waited.sum())
 
 
+def _is_of_workers(results: Results) -> bool:
+    """Whether processes of a PyTorch loader make the batches, away from the loop's thread."""
+    stages = results.optional.input_pipeline_analyzer
+    ops = set[str]() if stages is None else {one.op for one in stages.input_ops.records()}
+    return any(op.startswith(_LOADER) for op in ops) and names.LONELY_LOADER not in ops
+
+
 def _unseen(overview: OverviewPage) -> Unknown | None:
     """Why a wait may have gone unseen: time is left in the step that nothing recorded explains."""
     is_open = overview.breakdown_ms["other"] >= SOME_FRAC * overview.steps.time_ms.mean
@@ -101,6 +123,7 @@ RULE = Rule(
     id="input-bound",
     check=input_bound,
     needs=("overview_page",),
+    optional=("input_pipeline_analyzer",),
     parts=("input",),
     doc=__doc__ or "",
     change=SUPPLIED,

@@ -25,6 +25,7 @@ from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wron
 from stepscope.advice.evidence.replacements import AGAIN, ARGUMENTS, CALLS, LESS_PADDING, PAIRS
 from stepscope.advice.evidence.savings import is_hidden, saving_of, untraced, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
+from stepscope.advice.evidence.turns import NO_LOOP, loop_within
 from stepscope.advice.evidence.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
@@ -61,6 +62,8 @@ _CODE = ("python", "library")
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
 # What a runtime has work around, whose time is listed by itself.
 _RUN = ("op", "layer", "line")
+# What a loop around ops takes its time with.
+_OF_LOOPS = ("op", "layer", "framework", "launch")
 # What a compiled function runs.
 _OF_CALLS = ("op", "framework", "program")
 # An op of a compiled function of JAX's, which its path begins with.
@@ -115,6 +118,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
     # Those that are most likely worth a change, and whichever is the largest.
     is_compiled, by_layer = _is_compiled(results), _by_layer(shown, results)
     later = after_update(results.optional.host_activity)
+    loop = loop_within(results.optional.host_activity)
     ranked = sorted(shown, key=lambda part: -_worth(part, account) * part.time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
     for at, part in enumerate(ranked):
@@ -129,10 +133,13 @@ def largest_part(results: Results) -> Iterator[Answer]:
                 words = replace(words, title=title)
             stage = _around(part, more) + _stage(part, results)
             beside = NOT_LATER
-            if part.kind == "op" and not part.file:
+            if part.kind == "op" and not (part.file and part.is_source):
                 stage, by_layer = stage + by_layer + later.sentence, ""
                 words = replace(words, actions=(*later.actions, *words.actions))
                 beside, later = later, NOT_LATER
+            if part.kind in _OF_LOOPS and not part.file:
+                stage += loop.sentence
+                words, loop = replace(words, actions=loop.before(words.actions)), NO_LOOP
             found = _finding(part, account, words, stage, hope_of(part, more, account))
             found = beside.most_of(found)
             several = _functions(part, account, results, more)

@@ -186,6 +186,8 @@ def _rendered(
     to_file: bool,
 ) -> bytes | None:
     """The answer as bytes to write; None where the page printed itself."""
+    if format == "table":
+        return _page(tool, result, rows, to_file=to_file)
     from stepscope.surfaces import export
 
     if format == "json":
@@ -194,13 +196,11 @@ def _rendered(
         return export.markdown_text(result, tool.title, rows).encode()
     if format == "csv":
         return export.csv_text(export.main_table(result, table)[1], rows).encode()
-    if format == "parquet":
-        if not to_file and sys.stdout.isatty():
-            raise UsageError(
-                "Parquet is binary.", hint="Add --output FILE.parquet, or redirect the output."
-            )
-        return export.parquet_bytes(export.main_table(result, table)[1], rows)
-    return _page(tool, result, rows, to_file=to_file)
+    if not to_file and sys.stdout.isatty():
+        raise UsageError(
+            "Parquet is binary.", hint="Add --output FILE.parquet, or redirect the output."
+        )
+    return export.parquet_bytes(export.main_table(result, table)[1], rows)
 
 
 def _page(tool: Tool, result: Result, rows: int | None, *, to_file: bool) -> bytes | None:

@@ -1,0 +1,276 @@
+"""Ops that come many times in a row within a step: the turns of a loop that no line tells of.
+
+Experts, heads, chunks of a batch, samples of a draw, a model that runs again: where Python was not
+recorded, the sequence of PyTorch's ops, with the sizes they work on, shows that a loop runs them.
+The layers of a model may be its turns as well.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import distinct, union_spans
+from stepscope.columns.space import I64, Bool
+from stepscope.schema import names
+from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.core.in_a_row import InARow, in_a_row
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.device.events import device_events
+from stepscope.tables.steps.attribution import steps
+from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
+from stepscope.tables.torch.launches import launched
+from stepscope.tables.torch.op_calls import op_rows
+
+# Two of the same are a pair of layers; three in a row are a loop, or a stack of layers. On sizes
+# that differ a few are the layers of most models.
+_LEAST: Final = 3
+_LEAST_OF_ANY: Final = 5
+# What has less of a step is not what one looks for.
+_SOME_FRAC: Final = 0.25
+# Ops of a longer step beyond these are not looked at.
+_MOST_OPS: Final = 8_000
+# Turns on differing sizes count where they explain so much more than those on the same.
+_MORE: Final = 1.25
+# As many ops of a turn are named: those that take longest.
+_NAMED: Final = 4
+# Ops that make another view of what there is, or read one number: they come and go with versions
+# of PyTorch, and tell nothing of a loop.
+_VIEWED: Final = """
+    _local_scalar_dense _unsafe_view alias as_strided chunk detach detach_ empty empty_like expand
+    expand_as flatten item narrow permute reshape resolve_conj resolve_neg select slice split
+    squeeze t to transpose unbind unflatten unsqueeze view view_as
+"""
+_VIEWS: Final = frozenset(_VIEWED.split())
+# What a model's layers are made of, and experts, heads and chunks of a loop mostly are not.
+_LAYERS: Final = re.compile(
+    r"(?:layer|batch|group|instance|rms)_?norm|scaled_dot_product|multi_head|encoder_layer|conv\dd|"
+    r"lstm|gru"
+)
+# A product and an activation alone are a layer, too.
+_SHORT: Final = 3
+_PLAIN_LAYERS: Final = re.compile(r"linear|addmm")
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Ops of a step that come several times in a row.
+
+    Attributes:
+        ops: The ops of one turn that take longest, in the order in which they run, and how many of
+            each it has.
+        op_count: How many ops a turn has, views aside.
+        times: How many turns come in a row; a mean, where they come at several places.
+        is_same_size: Whether each turn works on the same sizes.
+        is_layers: Whether they look like the layers of a model, or like passes of one.
+        is_training: Whether gradients go through them, whose time is in the share.
+        step_frac: Share of the step that they take, with what lies between them: on the host or, if
+            longer, on devices.
+        ops_frac: Share of the time from the first to the last on the host that ops take.
+    """
+
+    ops: str
+    op_count: int
+    times: float
+    is_same_size: bool
+    is_layers: bool
+    is_training: bool
+    step_frac: float
+    ops_frac: float
+
+
+@derived
+def turns(host: Host) -> Turns | None:
+    """Those of a typical step whose loop takes most; None where no loop is a large part of it."""
+    step = _typical_step(host)
+    rows = None if step is None else _called(host, step)
+    if step is None or rows is None or len(rows) < _LEAST:
+        return None
+    meta = host.space.events.metadata[rows].astype(np.int64)
+    sizes = event_stats(host).texts(names.SHAPE).at(rows)
+    alike = None
+    if (sizes >= 0).any():
+        alike = _largest(host, step, rows, distinct_rows([meta, sizes])[1], _LEAST)
+    of_any_size = _largest(host, step, rows, distinct_rows([meta])[1], _LEAST_OF_ANY)
+    if of_any_size is None or (alike is not None and of_any_size.worth < _MORE * alike.worth):
+        return None if alike is None else _told(host, rows, alike, is_same_size=True)
+    return _told(host, rows, of_any_size, is_same_size=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A step to look at.
+
+    Attributes:
+        line: Row of the line of the loop's thread.
+        begin_ps, end_ps: Of it.
+    """
+
+    line: int
+    begin_ps: int
+    end_ps: int
+
+
+def _typical_step(host: Host) -> _Step | None:
+    """The kept step of median length; None where no thread is known to run the loop."""
+    found = steps(host)
+    if found is None or found.markers.thread < 0:
+        return None
+    kept = np.flatnonzero(found.kept)
+    if len(kept) == 0:
+        return None
+    at = kept[np.argsort(found.duration_ps[kept], kind="stable")[len(kept) // 2]]
+    return _Step(found.markers.thread, int(found.start_ps[at]), int(found.end_ps[at]))
+
+
+def _called(host: Host, step: _Step) -> I64:
+    """Event rows of the ops that a step calls one after the other, views aside."""
+    space, line = host.space, host.space.lines[step.line]
+    rows = op_rows(host)
+    rows = rows[np.searchsorted(rows, line.begin) : np.searchsorted(rows, line.end)]
+    start = space.events.start_ps[rows]
+    rows = rows[(start >= step.begin_ps) & (start < step.end_ps)]
+    start = space.events.start_ps[rows]
+    end = start + space.length_ps[rows]
+    order = np.lexsort((-end, start))
+    rows, start, last = rows[order], start[order], np.maximum.accumulate(end[order])
+    rows = rows[np.append(True, start[1:] >= last[:-1])[: len(rows)]]
+    is_view = np.asarray([_plain(one) in _VIEWS for one in space.event_metadata.name] or [False])
+    called: I64 = rows[~is_view[space.events.metadata[rows]]][:_MOST_OPS]
+    return called
+
+
+def _plain(name: str) -> str:
+    """An op's name as programs write it: "linear" of "aten/linear:linear"."""
+    return name.partition(":")[0].rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """Stretches of the same turns; what they take of the step, and ops of that on the host."""
+
+    stretches: tuple[InARow, ...]
+    step_frac: float
+    ops_frac: float
+    is_training: bool
+
+    @property
+    def times(self) -> float:
+        return sum(one.times for one in self.stretches) / len(self.stretches)
+
+    @property
+    def worth(self) -> float:
+        """The share of all but one of the turns."""
+        return self.step_frac * (1 - 1 / self.times)
+
+
+def _largest(host: Host, step: _Step, rows: I64, kind: I64, least: int) -> _Loop | None:
+    """The loop with most of a step, of ops of the same kinds in the same order."""
+    loops: dict[tuple[int, ...], list[InARow]] = {}
+    for one in in_a_row(kind, least):
+        body = sorted(kind[one.begin : one.begin + one.period].tolist())
+        loops.setdefault(tuple(body), []).append(one)
+    told = [_loop(host, step, rows, stretches) for stretches in loops.values()]
+    return max(told, key=lambda one: one.worth, default=None)
+
+
+def _loop(host: Host, step: _Step, rows: I64, stretches: list[InARow]) -> _Loop:
+    space, numbered = host.space, numbered_ops(host)
+    first = rows[[one.begin for one in stretches]]
+    last = rows[[one.end - 1 for one in stretches]]
+    begin = space.events.start_ps[first]
+    end = space.events.start_ps[last] + space.length_ps[last]
+    begin, end = union_spans(begin, end)
+    ops = sum(int(space.length_ps[rows[one.begin : one.end]].sum()) for one in stretches)
+    ops_frac = min(ops / max(_length(begin, end), 1), 1.0)
+    thread = space.lines[step.line].id
+    gradients = _gradients(numbered, thread, begin, end)
+    gradients &= (numbered.start_ps >= step.begin_ps) & (numbered.end_ps <= step.end_ps)
+    spans = {thread: (begin, end)}
+    for one in distinct(numbered.thread[gradients]).tolist():
+        mine = gradients & (numbered.thread == one)
+        known = spans.get(one, (begin[:0], end[:0]))
+        spans[one] = union_spans(
+            np.concatenate([known[0], numbered.start_ps[mine]]),
+            np.concatenate([known[1], numbered.end_ps[mine]]),
+        )
+    on_host = union_spans(*(np.concatenate(edges) for edges in zip(*spans.values(), strict=True)))
+    taken = max(_length(*on_host), _length(*_launched_in(host, step, spans)))
+    whole = step.end_ps - step.begin_ps
+    return _Loop(tuple(stretches), min(taken / whole, 1.0), ops_frac, bool(gradients.any()))
+
+
+def _length(begin: I64, end: I64) -> int:
+    return int((end - begin).sum())
+
+
+def _gradients(numbered: NumberedOps, thread: int, begin: I64, end: I64) -> Bool:
+    """Which numbered ops compute the gradients of what a thread runs within disjoint spans."""
+    forward = np.flatnonzero(~numbered.backward & (numbered.thread == thread))
+    at = np.searchsorted(begin, numbered.start_ps[forward], side="right") - 1
+    inside = (at >= 0) & (numbered.start_ps[forward] < end[np.maximum(at, 0)])
+    own = distinct(numbered.number[forward[inside]])
+    place = np.minimum(np.searchsorted(own, numbered.number), max(len(own) - 1, 0))
+    found: Bool = numbered.backward & (len(own) > 0)
+    if len(own):
+        found &= own[place] == numbered.number
+    return found
+
+
+def _launched_in(host: Host, step: _Step, spans: dict[int, tuple[I64, I64]]) -> tuple[I64, I64]:
+    """When devices run what threads launch within spans of theirs, in a step or after it."""
+    events, calls = device_events(host), launched(host)
+    chosen = np.zeros(len(calls.call), dtype=bool)
+    for thread, (begin, end) in spans.items():
+        mine = np.flatnonzero(calls.thread == thread)
+        at = np.searchsorted(begin, calls.start_ps[mine], side="right") - 1
+        chosen[mine] = (at >= 0) & (calls.start_ps[mine] < end[np.maximum(at, 0)])
+    return union_spans(events.start_ps[chosen], events.end_ps[chosen])
+
+
+def _told(host: Host, rows: I64, loop: _Loop, *, is_same_size: bool) -> Turns | None:
+    if loop.step_frac < _SOME_FRAC:
+        return None
+    first = loop.stretches[0]
+    is_layers = _are_layers(host, rows[first.begin : first.begin + first.period])
+    if is_layers and not is_same_size:
+        return None  # each of a network's layers has sizes of its own
+    return Turns(
+        ops=_named(host, rows, first),
+        op_count=first.period,
+        times=loop.times,
+        is_same_size=is_same_size,
+        is_layers=is_layers,
+        is_training=loop.is_training,
+        step_frac=loop.step_frac,
+        ops_frac=loop.ops_frac,
+    )
+
+
+def _are_layers(host: Host, turn: I64) -> bool:
+    named = [_plain(host.space.event_metadata.name[at]) for at in host.space.events.metadata[turn]]
+    return any(map(_LAYERS.search, named)) or (
+        len(turn) <= _SHORT and any(map(_PLAIN_LAYERS.search, named))
+    )
+
+
+def _named(host: Host, rows: I64, one: InARow) -> str:
+    """The ops of a turn that take longest: "2 aten/linear, aten/silu"."""
+    space, whole = host.space, rows[one.begin : one.end]
+    spent = space.length_ps[whole].reshape(one.times, one.period).sum(axis=0)
+    total: dict[str, int] = {}
+    count: dict[str, int] = {}
+    for row, time in zip(whole[: one.period].tolist(), spent.tolist(), strict=True):
+        name = space.event_metadata.name[space.events.metadata[row]].partition(":")[0]
+        total[name] = total.get(name, 0) + time
+        count[name] = count.get(name, 0) + 1
+    named = sorted(total, key=lambda name: -total[name])[:_NAMED]
+    return ", ".join(
+        f"{number} {name}" if (number := count[name]) > 1 else name
+        for name in total
+        if name in named
+    )

@@ -1,0 +1,127 @@
+"""The turns of a loop within PyTorch's step, told by its ops alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.tables.account.turns import Turns, turns
+from stepscope.tables.core.profile import Host
+from tests.unit.formats.kineto.layout import profile, x
+
+STEP_US = 1000.0
+
+
+def op(name: str, at: float, length: float, rows: int = 8, **said: Any) -> dict[str, Any]:
+    """An op that works on ``rows`` x 4."""
+    return x("cpu_op", f"aten::{name}", at, length, **{"Input Dims": [[rows, 4]], **said})
+
+
+def recorded(folder: Path, *steps: list[dict[str, Any]]) -> Host:
+    """Three steps of 1 ms, each with the same events, given for a step that begins at 0."""
+    folder.mkdir(exist_ok=True)
+    events = []
+    for number in range(3):
+        at = number * STEP_US
+        events.append(x("user_annotation", f"ProfilerStep#{number}", at, STEP_US))
+        listed = chain.from_iterable(steps)
+        events += [{**one, "ts": one["ts"] + at} for one in listed]
+    (host,) = profile(folder, events).hosts
+    return host
+
+
+def experts(count: int = 8, *, grows: int = 0) -> list[dict[str, Any]]:
+    """Each 50 µs: linear 30, silu 10, mul and add; with a view, which is no op of a turn."""
+    found = []
+    for one in range(count):
+        at, rows = 100.0 + 50 * one, 8 + grows * one
+        found += [
+            op("linear", at, 30, rows), op("silu", at + 30, 10, rows),
+            *([op("slice", at + 40, 1, rows)] if one % 2 else []), op("mul", at + 41, 4, rows),
+            op("add", at + 45, 5, rows),
+        ]  # fmt: skip
+    return found
+
+
+def test_experts_one_after_the_other_are_turns(tmp_path: Path) -> None:
+    """8 turns of 50 of 1000 µs, nearly all of it in ops."""
+    found = turns(recorded(tmp_path, [op("sort", 10, 50)], experts()))
+    assert found is not None
+    assert replace(found, step_frac=0.0, ops_frac=0.0) == Turns(
+        ops="aten/linear, aten/silu, aten/mul, aten/add", op_count=4, times=8, is_same_size=True,
+        is_layers=False, is_training=False, step_frac=0.0, ops_frac=0.0,
+    )  # fmt: skip
+    assert found.step_frac == pytest.approx(0.4)
+    assert found.ops_frac == pytest.approx(0.98, abs=0.02)
+
+
+def test_turns_on_growing_sizes_are_told_from_those_on_the_same(tmp_path: Path) -> None:
+    found = turns(recorded(tmp_path, experts(grows=2)))
+    assert found is not None
+    assert (found.times, found.is_same_size) == (8, False)
+    assert turns(recorded(tmp_path / "few", experts(4, grows=2))) is None
+
+
+def test_gradients_of_the_turns_count(tmp_path: Path) -> None:
+    """8 turns with numbers 0 to 15; their gradients take 300 µs, those of others 90."""
+    forward, backward = [op("sort", 10, 50, **{"Sequence number": 99})], []
+    for one in range(8):
+        forward += [
+            op("linear", 100 + 30 * one, 20, **{"Sequence number": 2 * one}),
+            op("silu", 120 + 30 * one, 10, **{"Sequence number": 2 * one + 1}),
+        ]
+    for at, number in ((400.0, 99), (500.0, 1), (600.0, 15), (700.0, 8)):
+        name = "autograd::engine::evaluate_function: AddmmBackward0"
+        said = {"Sequence number": number, "Fwd thread id": 1}
+        backward.append(x("cpu_op", name, at, 90 if number == 99 else 100, **said))
+    found = turns(recorded(tmp_path, forward, backward))
+    assert found is not None
+    assert (found.times, found.is_training) == (8, True)
+    assert found.step_frac == pytest.approx((240 + 300) / STEP_US)
+
+
+@pytest.mark.parametrize("grows", [0, 2])
+def test_layers_look_like_layers(tmp_path: Path, grows: int) -> None:
+    """A norm and a product are a layer; a network whose layers have other sizes each is usual."""
+    listed = [
+        op(name, 100 + 50 * one + begin, 25, 8 + grows * one)
+        for one in range(6)
+        for begin, name in ((0, "layer_norm"), (25, "linear"))
+    ]
+    found = turns(recorded(tmp_path, listed))
+    if grows:
+        assert found is None
+    else:
+        assert found is not None
+        assert found.is_layers
+
+
+def test_a_loop_of_little_time_or_of_two_turns_is_none(tmp_path: Path) -> None:
+    assert turns(recorded(tmp_path, experts(4), [op("sort", 350, 500)])) is None
+    assert turns(recorded(tmp_path / "two", experts(2), [op("sort", 350, 500)])) is None
+    assert turns(recorded(tmp_path / "none")) is None
+
+
+def test_what_devices_run_counts_where_it_takes_longer(tmp_path: Path) -> None:
+    """Each turn launches 100 µs of a device that runs behind: 800 of 1000 µs."""
+    events = []
+    for number in range(3):
+        at = number * STEP_US
+        events.append(x("user_annotation", f"ProfilerStep#{number}", at, STEP_US))
+        for one in range(8):
+            begin, code = at + 10 + 30 * one, number * 8 + one + 1
+            events.append(op("linear", begin, 20))
+            events.append(op("mul", begin + 20, 5))
+            events.append(x("cuda_runtime", "cudaLaunchKernel", begin + 2, 5, correlation=code))
+            kernel = x("kernel", "gemm", at + 100 + 100 * one, 100, pid=0, tid=7)
+            kernel["args"] |= {"correlation": code, "stream": 7, "device": 0}
+            events.append(kernel)
+    (host,) = profile(tmp_path, events).hosts
+    found = turns(host)
+    assert found is not None
+    assert found.times == 8
+    assert found.step_frac == pytest.approx(0.8, abs=0.05)
