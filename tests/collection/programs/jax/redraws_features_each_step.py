@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-LETTERS, LENGTH, BATCH, HEADS, DIM, FEATURES, DEPTH = 25, 128, 4, 4, 48, 192, 2
+LETTERS, LENGTH, BATCH, HEADS, DIM, FEATURES, DEPTH = 25, 128, 2, 4, 48, 240, 3
 
 
 def orthogonal_features(key):

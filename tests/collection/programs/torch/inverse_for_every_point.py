@@ -22,7 +22,7 @@ H, W = 64, 96
 
 
 class DepthNet(nn.Module):
-    def __init__(self, c=16):
+    def __init__(self, c=6):
         super().__init__()
         self.down = nn.Sequential(nn.Conv2d(3, c, 5, 2, 2), nn.ELU(), nn.Conv2d(c, 2 * c, 3, 2, 1), nn.ELU())
         self.up = nn.Sequential(nn.Conv2d(2 * c, c, 3, 1, 1), nn.ELU(), nn.Conv2d(c, 1, 3, 1, 1))
@@ -41,7 +41,7 @@ def back_project(depth, camera, pixels, once):
     if once:
         rays = pixels @ torch.linalg.inv(camera).T
     else:
-        cameras = camera.expand(len(pixels), 3, 3)
+        cameras = camera.expand(len(depth), len(pixels), 3, 3)
         rays = (torch.linalg.inv(cameras) @ pixels[:, :, None])[..., 0]  # planted
     return rays * depth.reshape(len(depth), -1, 1)
 

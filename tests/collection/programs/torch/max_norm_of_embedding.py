@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-SONGS, DIM, HIDDEN, LENGTH, BATCH = 30_000, 32, 32, 24, 256
+SONGS, DIM, HIDDEN, LENGTH, BATCH = 30_000, 32, 32, 12, 48
 
 
 class SongEmbedding(nn.Module):
@@ -42,7 +42,7 @@ class NextSong(nn.Module):
 
 
 def main(clock):
-    clock.plan(3, 4)
+    clock.plan(3, 2)
     torch.manual_seed(0)
     net = NextSong(max_norm=None if clock.fixed else 1.0)
     dense = [p for name, p in net.named_parameters() if "table" not in name]
@@ -51,7 +51,7 @@ def main(clock):
     for step in clock.loop():
         with clock.mark(step):
             playlist = torch.randint(SONGS, (BATCH, LENGTH))
-            candidates = torch.randint(SONGS, (BATCH, 20))
+            candidates = torch.randint(SONGS, (BATCH, 8))
             loss = nn.functional.cross_entropy(net(playlist, candidates), target)
             for optimizer in optimizers:
                 optimizer.zero_grad()
