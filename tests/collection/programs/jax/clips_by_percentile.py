@@ -16,6 +16,7 @@ LABEL = {
     "rules": ["dominant-op"],
     "words": ["limit_of", "percentile", "sort", "quantile"],
     "part": "score",
+    "repeats": 2,
 }
 
 FEATURES, WIDTH, BATCH = 40, 160, 512

@@ -18,7 +18,7 @@ LABEL = {
     "part": "score",
 }
 
-COLUMNS, ROWS, BATCH = 24, 8000, 1024
+COLUMNS, ROWS, BATCH = 60, 4000, 256
 
 
 def write_file(folder):
@@ -56,10 +56,10 @@ class Regressor(tf.Module):
 
 
 def main(clock):
-    clock.plan(4, 4)
+    clock.plan(4, 3)
     tf.random.set_seed(0)
     path = write_file(os.path.join(clock.folder, "data"))
-    model = Regressor(192, 192)
+    model = Regressor(128, 128)
 
     @tf.function
     def train_step(x, y):

@@ -35,7 +35,7 @@ class CartPole:
         move = push - 0.05 * turn * math.cos(a) / 1.1
         self.state = np.array([x + 0.02 * v, v + 0.02 * move, a + 0.02 * w, w + 0.02 * turn])
         self.t += 1
-        return self.state, 1.0, abs(x) > 2.4 or self.t >= 40
+        return self.state, 1.0, abs(x) > 2.4 or self.t >= 30
 
 
 class Agent(tf.Module):
@@ -69,7 +69,7 @@ def evaluate(agent, episodes=2):
 
 
 def main(clock):
-    clock.plan(2, 3)
+    clock.plan(2, 2)
     tf.random.set_seed(0)
     rng = np.random.default_rng(0)
     agent = Agent()

@@ -53,14 +53,12 @@ class SAC(tf.Module):
         next_a, logp = self.act(following)
         goal = r + 0.99 * (self.lowest(self.targets, following, next_a) - 0.2 * logp)
         weights = [w for net in self.critics for w in net.trainable_variables]
-        with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(weights)
+        with tf.GradientTape() as tape:
             sa = tf.concat([s, a], -1)
             loss = tf.add_n([tf.reduce_mean((net(sa)[:, 0] - goal) ** 2) for net in self.critics])
         self.of_critic.apply_gradients(zip(tape.gradient(loss, weights), weights))
         weights = self.actor.trainable_variables
-        with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(weights)
+        with tf.GradientTape() as tape:
             new, logp = self.act(s)
             gain = tf.reduce_mean(0.2 * logp - self.lowest(self.critics, s, new))
         self.of_actor.apply_gradients(zip(tape.gradient(gain, weights), weights))

@@ -53,11 +53,11 @@ class Schedule:
 def denoiser():
     layers = tf.keras.layers
     noisy, level = tf.keras.Input((SIDE, SIDE, 3)), tf.keras.Input((1, 1, 1))
-    shift = layers.Dense(48)(level)
-    x = layers.Conv2D(48, 3, padding="same")(noisy)
+    shift = layers.Dense(16)(level)
+    x = layers.Conv2D(16, 3, padding="same")(noisy)
     for _ in range(3):
         h = layers.Activation("swish")(layers.Add()([x, shift]))
-        x = layers.Add()([x, layers.Conv2D(48, 3, padding="same")(h)])
+        x = layers.Add()([x, layers.Conv2D(16, 3, padding="same")(h)])
     return tf.keras.Model([noisy, level], layers.Conv2D(3, 3, padding="same")(x))
 
 

@@ -22,7 +22,7 @@ WORDS, LENGTH, CLASSES = 2000, 24, 4
 
 
 class Comments(torch.utils.data.Dataset):
-    def __init__(self, count=3000):
+    def __init__(self, count=1500):
         self.encodings = torch.randint(5, WORDS, (count, LENGTH))
         self.labels = torch.multinomial(torch.tensor([0.8, 0.12, 0.06, 0.02]), count, replacement=True)
 
@@ -63,9 +63,9 @@ class Watch(TrainerCallback):
 
 
 def main(clock):
-    clock.plan(3, 4)
+    clock.plan(3, 2)
     torch.manual_seed(0)
-    config = DistilBertConfig(vocab_size=WORDS, dim=96, hidden_dim=256, n_layers=2, n_heads=4, max_position_embeddings=LENGTH, num_labels=CLASSES)
+    config = DistilBertConfig(vocab_size=WORDS, dim=96, hidden_dim=256, n_layers=1, n_heads=4, max_position_embeddings=LENGTH, num_labels=CLASSES)
     comments = Comments()
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(

@@ -15,6 +15,7 @@ LABEL = {
     "rules": ["python-bound", "growing-steps"],
     "words": ["decode", "Streamer", "ByteTokenizer", "on_token"],
     "part": "score",
+    "repeats": 8,
 }
 
 MERGES, WIDTH, PROMPT = 1500, 160, 700

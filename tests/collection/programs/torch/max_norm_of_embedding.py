@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-SONGS, DIM, HIDDEN, LENGTH, BATCH = 30_000, 32, 32, 12, 48
+SONGS, DIM, HIDDEN, LENGTH, BATCH = 30_000, 32, 32, 8, 40
 
 
 class SongEmbedding(nn.Module):
@@ -51,7 +51,7 @@ def main(clock):
     for step in clock.loop():
         with clock.mark(step):
             playlist = torch.randint(SONGS, (BATCH, LENGTH))
-            candidates = torch.randint(SONGS, (BATCH, 8))
+            candidates = torch.randint(SONGS, (BATCH, 6))
             loss = nn.functional.cross_entropy(net(playlist, candidates), target)
             for optimizer in optimizers:
                 optimizer.zero_grad()
