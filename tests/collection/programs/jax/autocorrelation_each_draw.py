@@ -66,7 +66,7 @@ class Diagnostics:
         for name, chain in self.chains.items():
             self.chains[name] = np.append(chain[1:], float(theta[name]))
         if self.draws % self.every == 0:
-            return min(self.effective_size(chain) for chain in self.chains.values())  # planted
+            return min(self.effective_size(chain) for chain in self.chains.values())
         return None
 
 

@@ -14,7 +14,7 @@ LABEL = {
     "cause": "the same computed several times",
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
-    "words": ["propagate", "spectrum", "transfer", "fft"],
+    "words": ["propagate", "spectrum", "fft"],
     "part": "score",
 }
 

@@ -16,7 +16,7 @@ LABEL = {
     "cause": "set-up work within the loop",
     "accept": ["largest-part", "python-bound", "idle-device", "eager-execution"],
     "rules": ["python-bound", "idle-device", "eager-execution"],
-    "words": ["fresh_variables", "init", "lecun_normal", "flax/linen"],
+    "words": ["fresh_variables", "lecun_normal", "flax/linen"],
     "part": "score",
 }
 

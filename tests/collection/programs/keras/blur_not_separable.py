@@ -13,7 +13,7 @@ LABEL = {
     "cause": "a costly way to compute the same",
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
-    "words": ["Retina", "blur_square", "DepthwiseConv2dNative", "depthwise_conv2d", "conv"],
+    "words": ["Retina", "blur_square", "DepthwiseConv2dNative", "depthwise_conv2d", "depthwise"],
     "part": "score",
 }
 
@@ -42,7 +42,7 @@ class Retina(tf.keras.layers.Layer):
         self.blur, self.kernels = blur, [gaussian(sigma) for sigma in SIGMAS]
 
     def call(self, x):
-        seen = [x] + [self.blur(x, g) for g in self.kernels]  # planted
+        seen = [x] + [self.blur(x, g) for g in self.kernels]
         return tf.concat([a - b for a, b in zip(seen, seen[1:])], -1)
 
 

@@ -13,7 +13,7 @@ LABEL = {
     "cause": "a slow callback",
     "accept": ["largest-part", "slow-callback", "python-bound", "idle-device"],
     "rules": ["slow-callback", "python-bound", "idle-device"],
-    "words": ["RateByTrend", "slope", "polyfit", "on_train_batch_end", "lstsq"],
+    "words": ["RateByTrend", "slope", "polyfit", "lstsq"],
     "part": "score",
 }
 
@@ -34,7 +34,7 @@ class RateByTrend(tf.keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         self.losses.append(logs["loss"])
         if self.each_batch:
-            self.slope_now = self.slope()  # planted
+            self.slope_now = self.slope()
 
     def on_epoch_end(self, epoch, logs=None):
         if self.slope() > self.patience:

@@ -13,7 +13,7 @@ LABEL = {
     "cause": "order of operations",
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
-    "words": ["TagHead", "tags", "MatMul", "Mean", "GlobalAveragePooling2D", "dot"],
+    "words": ["TagHead", "tag_cells", "tag_head", "MatMul", "GlobalAveragePooling2D", "dot"],
     "part": "score",
 }
 
@@ -27,10 +27,13 @@ class TagHead(L.Layer):
         self.pool_first = pool_first
         self.tags, self.pool = L.Dense(TAGS), L.GlobalAveragePooling2D()
 
+    def tag_cells(self, x):
+        return self.pool(self.tags(x))  # planted
+
     def call(self, x):
         if self.pool_first:
             return self.tags(self.pool(x))
-        return self.pool(self.tags(x))  # planted
+        return self.tag_cells(x)
 
 
 def tagger(pool_first):

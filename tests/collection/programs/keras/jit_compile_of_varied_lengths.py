@@ -13,7 +13,7 @@ LABEL = {
     "cause": "recompilation",
     "accept": ["largest-part", "recompilation", "retracing", "uneven-steps", "slow-steps"],
     "rules": ["recompilation", "retracing", "uneven-steps", "slow-steps"],
-    "words": ["cut_to_longest", "Peptides", "XlaCompile", "XlaLaunch", "jit_compile", "Compile", "compile", "RunBackend"],
+    "words": ["cut_to_longest", "Peptides", "XlaCompile", "XlaLaunch", "jit_compile", "RunBackend"],
     "part": "score",
 }
 

@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-SIDE, KINDS, BATCH, DIM = 16, 16, 192, 64
+SIDE, KINDS, BATCH, DIM = 16, 16, 80, 64
 
 
 def contrastive_by_anchor(labels, z):
@@ -54,7 +54,7 @@ def encoder():
 
 
 def main(clock):
-    clock.plan(3, 3)
+    clock.plan(3, 2)
     rng = np.random.default_rng(0)
     fabrics = rng.random((960, SIDE, SIDE, 3), np.float32)
     kinds = rng.integers(0, KINDS, 960).astype("float32")

@@ -29,7 +29,7 @@ class LeakWatch(tf.keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         if (batch + 1) % self.every == 0:
-            self.curve.append(self.unique_memory())  # planted
+            self.curve.append(self.unique_memory())
 
 
 def main(clock):

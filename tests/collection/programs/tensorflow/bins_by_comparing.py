@@ -13,7 +13,7 @@ LABEL = {
     "cause": "an algorithm that does more than it must",
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
-    "words": ["bins_of", "Greater", "GreaterEqual", "Cast", "Sum"],
+    "words": ["bins_of", "Greater", "Cast"],
     "part": "score",
 }
 

@@ -12,7 +12,7 @@ LABEL = {
     "cause": "work that a loop repeats though it never changes within",
     "accept": ["largest-part", "dominant-op", "graph-loop"],
     "rules": ["dominant-op", "graph-loop"],
-    "words": ["CayleyCell", "orthogonal", "MatrixSolve", "MatrixTriangularSolve", "triangular_solve", "while"],
+    "words": ["CayleyCell", "orthogonal", "MatrixSolve", "MatrixTriangularSolve", "triangular_solve"],
     "part": "score",
 }
 
@@ -33,7 +33,7 @@ class CayleyCell(tf.Module):
 
     def __call__(self, state, x, w=None):
         if w is None:
-            w = self.orthogonal()  # planted
+            w = self.orthogonal()
         z = tf.gather(self.kernel, x) + state @ w
         return tf.sign(z) * tf.nn.relu(tf.abs(z) + self.bias)
 

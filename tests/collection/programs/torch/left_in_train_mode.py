@@ -29,10 +29,13 @@ class Block(nn.Module):
         self.norm = nn.LayerNorm(dim)
         self.drops = nn.ModuleList([nn.Dropout(p) for _ in range(3)])
 
+    def dropped(self, i, x):
+        return self.drops[i](x)  # planted
+
     def forward(self, x):
-        near = self.drops[0](self.conv(x.transpose(1, 2)).transpose(1, 2))  # planted
-        far = self.drops[1](torch.relu(self.mix(x)))  # planted
-        return self.drops[2](self.norm(x + near + far))  # planted
+        near = self.dropped(0, self.conv(x.transpose(1, 2)).transpose(1, 2))
+        far = self.dropped(1, torch.relu(self.mix(x)))
+        return self.dropped(2, self.norm(x + near + far))
 
 
 class Tagger(nn.Module):

@@ -39,7 +39,7 @@ class MagnitudePruning(pl.Callback):
 
     def on_train_batch_end(self, trainer, module, outputs, batch, batch_idx):
         if trainer.global_step % self.every == 0:
-            self.prune(module)  # planted
+            self.prune(module)
         with torch.no_grad():
             for name, p in module.named_parameters():
                 if name in self.masks:

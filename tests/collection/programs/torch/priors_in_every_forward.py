@@ -16,7 +16,7 @@ LABEL = {
     "cause": "constant data computed again in each step",
     "accept": ["largest-part", "python-bound"],
     "rules": ["python-bound"],
-    "words": ["PriorBox", "itertools", "product"],
+    "words": ["PriorBox", "make_boxes"],
     "part": "score",
 }
 
@@ -26,7 +26,7 @@ SIZE, MAPS = 160, (40, 20, 10)
 class PriorBox:
     steps, sizes, ratios = (4, 8, 16), ((8, 12), (24, 36), (64, 96)), (1.0, 1.6)
 
-    def __call__(self):
+    def make_boxes(self):
         mean = []
         for k, f in enumerate(MAPS):
             for i, j in product(range(f), repeat=2):
@@ -45,7 +45,7 @@ class FaceNet(nn.Module):
         self.loc = nn.ModuleList([nn.Conv2d(c, 16, 3, padding=1) for c in (12, 24, 32)])
         self.conf = nn.ModuleList([nn.Conv2d(c, 8, 3, padding=1) for c in (12, 24, 32)])
         self.priorbox = PriorBox()
-        self.priors = self.priorbox() if keep_priors else None
+        self.priors = self.priorbox.make_boxes() if keep_priors else None
 
     def forward(self, x):
         x, loc, conf = self.stem(x), [], []
@@ -53,7 +53,7 @@ class FaceNet(nn.Module):
             x = F.relu(down(x))
             loc.append(l(x).permute(0, 2, 3, 1).reshape(len(x), -1, 4))
             conf.append(c(x).permute(0, 2, 3, 1).reshape(len(x), -1, 2))
-        priors = self.priorbox() if self.priors is None else self.priors
+        priors = self.priorbox.make_boxes() if self.priors is None else self.priors
         return torch.cat(loc, 1), torch.cat(conf, 1), priors
 
 

@@ -16,7 +16,7 @@ LABEL = {
     "cause": "input pipeline",
     "accept": ["largest-part", "input-bound", "python-bound", "file-reads"],
     "rules": ["input-bound", "python-bound", "file-reads"],
-    "words": ["read_boxes", "ElementTree", "XMLParser", "__getitem__", "findtext", "DataLoader"],
+    "words": ["read_boxes", "ElementTree", "XMLParser", "__getitem__", "findtext"],
     "part": "score",
 }
 
