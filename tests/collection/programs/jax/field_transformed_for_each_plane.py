@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the spectrum of the same mask, padded, is taken anew for each plane of depth, and the transfer function with it",
+    "planted": "the spectrum of the same mask, padded, is taken again for each plane of depth, and the transfer function with it",
     "cause": "the same computed several times",
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],

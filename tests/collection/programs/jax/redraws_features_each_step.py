@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the orthogonal random projections are drawn anew, by QR, in every step; once in a thousand is meant",
+    "planted": "the orthogonal random projections are drawn again, by QR, in every step; once in a thousand is meant",
     "cause": "upkeep in each step",
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],

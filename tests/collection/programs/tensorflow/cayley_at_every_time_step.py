@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the Cayley transform of the weights is solved for anew at each time step of the sequence; it is the same for all of them",
+    "planted": "the Cayley transform of the weights is solved for again at each time step of the sequence; it is the same for all of them",
     "cause": "work that a loop repeats though it never changes within",
     "accept": ["largest-part", "dominant-op", "graph-loop"],
     "rules": ["dominant-op", "graph-loop"],

@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the penalty of the curriculum is handed to the compiled step as a lambda that is made anew each time, so each step is traced again",
+    "planted": "the penalty of the curriculum is handed to the compiled step as a lambda that is created at each call, so each step is traced again",
     "cause": "traced each step",
     "accept": ["largest-part", "retracing", "recompilation", "python-bound"],
     "rules": ["retracing", "recompilation", "python-bound"],

@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "cdist is told not to use products (copied from a thread about rounding): it goes over each pair of customer and node, where the nearest is all that is asked",
+    "planted": "cdist gets the mode without products (copied from a thread about rounding): it goes over each pair of customer and node, where the nearest is all that is asked",
     "cause": "an option that takes the slow way",
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
