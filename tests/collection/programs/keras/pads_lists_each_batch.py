@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-WORDS, LONGEST, INTENTS, REQUESTS, BATCH = 1500, 20, 77, 1500, 64
+WORDS, LONGEST, INTENTS, REQUESTS, BATCH = 1500, 20, 77, 4000, 64
 
 
 class Requests:
@@ -39,8 +39,8 @@ class Requests:
 def intent_net():
     layers = tf.keras.layers
     words = tf.keras.Input((LONGEST,), dtype="int32")
-    x = layers.Embedding(WORDS, 96)(words)
-    near = [layers.GlobalMaxPooling1D()(layers.Conv1D(96, k, padding="same", activation="relu")(x)) for k in (2, 3, 5)]
+    x = layers.Embedding(WORDS, 64)(words)
+    near = [layers.GlobalMaxPooling1D()(layers.Conv1D(64, k, padding="same", activation="relu")(x)) for k in (2, 3, 5)]
     x = layers.Dropout(0.3)(layers.Concatenate()(near))
     return tf.keras.Model(words, layers.Dense(INTENTS, activation="softmax")(x))
 

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the distance to the mask is found in each step by 32 dilations in a row, one for each pixel of distance; masks never change, so it could be made once with the data",
+    "planted": "the distance to the mask is found in each step by 64 dilations in a row, one for each pixel of distance; masks never change, so it could be made once with the data",
     "cause": "work done again",
     "accept": ["largest-part", "dominant-op", "tiny-ops", "unfused-ops"],
     "rules": ["dominant-op", "tiny-ops", "unfused-ops"],
@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-SIDE, BATCH, FARTHEST, TILES = 64, 8, 32, 64
+SIDE, BATCH, FARTHEST, TILES = 64, 16, 64, 64
 
 
 def distance_to(mask):
@@ -35,7 +35,7 @@ def conv(x, w, stride=1):
 class RoadNet(tf.Module):
     def __init__(self):
         super().__init__()
-        sizes = [(3, 16), (16, 32), (32, 32), (32, 16), (32, 1)]
+        sizes = [(3, 8), (8, 16), (16, 16), (16, 8), (16, 1)]
         self.w = [tf.Variable(tf.random.normal([3, 3, a, b]) * (2 / (9 * a)) ** 0.5) for a, b in sizes]
 
     def __call__(self, x):
