@@ -183,12 +183,23 @@ def _for_others(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+# TensorFlow's ops that write a summary; a histogram is made of a dozen others.
+_SUMMARY = re.compile(r"\bWrite\w*Summary\b")
+_SUMMARIES = (
+    "Write summaries in every n-th step, and histograms of few variables: tf.summary.histogram "
+    "sorts all elements of a variable into buckets."
+)
+
+
 def _eager(part: PartRow, account: StepAccount) -> PartWords:
     """Ops that the program runs one by one in a loop of its own."""
     name = part.function
     called = called_from(part) if name else ""
     where = f"{name}{at(part)}{called}" if name else "The program"
     facts = " ".join(unusual(part))
+    is_summary = _SUMMARY.search(part.made_of) is not None
+    if is_summary:
+        facts = f"They make summaries for TensorBoard (tf.summary). {facts}".strip()
     runs = "runs the same ops in eager mode, one by one, again and again. They take"
     if part.through:
         runs = f"calls {part.through}, whose ops run one by one and take"
@@ -199,6 +210,7 @@ def _eager(part: PartRow, account: StepAccount) -> PartWords:
         f"{title or 'A loop around ops'} takes {part.step_frac:.0%} of the step",
         message,
         (
+            *((_SUMMARIES,) if is_summary else ()),
             f"Leave out what {what} does for some steps, and time the loop."
             if name
             else "Look for the loop that calls these ops; leave it out for some steps.",
