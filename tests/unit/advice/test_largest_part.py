@@ -435,6 +435,13 @@ def test_python_beside_compute_saves_what_compute_leaves() -> None:
     assert "Without it" not in first(account(part())).message
 
 
+def test_python_beside_compute_that_is_short_of_cores_may_save_more() -> None:
+    hidden = part(alone_ms=1.0, typical_ms=1.0, most_ms=6.0)
+    shown = told(account(hidden, op("Conv2D", 5.0))).findings
+    found = next(one for one in shown if one.measured["kind"] == "python")
+    assert "only 1 ms shorter, and up to 6 ms where that work is short of cores." in found.message
+
+
 def test_the_recorders_own_work_is_no_fault() -> None:
     answers = told(account(part(kind="recorder", name="recorder", time_ms=9.0)))
     assert answers.findings == ()

@@ -143,19 +143,21 @@ def _without(found: Account, plan: Dependencies, listed: list[Owner], part: Part
     alone = saved_ps(found, plan, own, work_goes=is_work)
     most = saved_ps(found, plan, best, relief, work_goes=is_work)
     mean, typical = float(alone.mean()), _at_share(alone, plan, _TYPICAL)
+    # What runs beside ops of the host has a core of theirs, whether or not the step waits for it.
+    own_ps = 0.0 if found.compute.has_device else part.total_ps / len(plan.step_ps)
     return WhatIf(
         mean,
         typical,
         max(
-            _within_reach(mean, float(most.mean())),
-            _within_reach(typical, _at_share(most, plan, _TYPICAL)),
+            _within_reach(mean, own_ps, float(most.mean())),
+            _within_reach(typical, own_ps, _at_share(most, plan, _TYPICAL)),
             _at_share(alone, plan, _LEFT_ALONE),
         ),
     )
 
 
-def _within_reach(alone: float, most: float) -> float:
-    return max(alone, min(most, (1.0 + _REACH) * alone))
+def _within_reach(alone: float, own: float, most: float) -> float:
+    return max(alone, min(most, (1.0 + _REACH) * max(alone, own)))
 
 
 def _at_share(saved: F64, plan: Dependencies, upto_frac: float) -> float:

@@ -79,6 +79,21 @@ def test_work_that_goes_on_beside_a_function_bounds_what_it_saves() -> None:
     assert what_if(found, made, cores=8)[at].most_ps / MS == pytest.approx(0.6 + 0.3 / 8 + 0.4 / 3)
 
 
+def test_what_runs_beside_ops_of_the_host_has_a_core_of_theirs() -> None:
+    """The step waits for 900 µs of ops, which 800 of Python slow down: 100 go for sure."""
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------S---------
+          "        .PPPPPPPP..PPPPPPPP..PPPPPPPP.
+          tf_pool  OOOOOOOOO.OOOOOOOOO.OOOOOOOOO.
+        """,
+        P=PREPARE, O=OP,
+    )  # fmt: skip
+    # Of two cores it held one for 800 µs; and a third of the ops may go with it.
+    assert ms(without(found, "prepare")) == pytest.approx((0.1, 0.1, 0.1 + 0.4 + 0.9 / 3), abs=1e-3)
+
+
 def test_a_wait_takes_back_what_the_thread_gained_before_it() -> None:
     """The device is busy for 900 of 1,000 µs: only its pause of 100 can go."""
     found = drawn(

@@ -249,7 +249,7 @@ def _finding(
         title=words.title,
         message=words.message
         + stage
-        + _beside(part)
+        + _beside(part, account)
         + _rival(part, account)
         + _made_meanwhile(part, account)
         + _nowhere(part, account)
@@ -353,13 +353,18 @@ def _is_once(part: PartRow, account: StepAccount) -> bool:
     return part.kind == "compile" and count > 1 and is_first
 
 
-def _beside(part: PartRow) -> str:
+def _beside(part: PartRow, account: StepAccount) -> str:
     """How little of a part the step waits for, where that is much less than its time."""
     if isnan(part.alone_ms) or not is_hidden(part):
         return ""
+    least = time_words(part.alone_ms)
+    if account.has_device or part.most_ms < part.time_ms:
+        return (
+            f" Without it the step would be only {least} shorter: other work runs at the same time."
+        )
     return (
-        f" Without it the step would be only {time_words(part.alone_ms)} shorter: other work runs "
-        "at the same time."
+        f" Other work runs at the same time: without it the step would be only {least} shorter, "
+        f"and up to {time_words(part.most_ms)} where that work is short of cores."
     )
 
 
