@@ -210,7 +210,8 @@ def _length(begin: I64, end: I64) -> int:
 
 def _gradients(numbered: NumberedOps, thread: int, begin: I64, end: I64) -> Bool:
     """Which numbered ops compute the gradients of what a thread runs within disjoint spans."""
-    forward = np.flatnonzero(~numbered.backward & (numbered.thread == thread))
+    forward = numbered.differentiated()
+    forward = forward[numbered.thread[forward] == thread]
     at = np.searchsorted(begin, numbered.start_ps[forward], side="right") - 1
     inside = (at >= 0) & (numbered.start_ps[forward] < end[np.maximum(at, 0)])
     own = distinct(numbered.number[forward[inside]])
