@@ -13,14 +13,17 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import distinct, union_spans
+from stepscope.columns import distinct, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.in_a_row import InARow, in_a_row
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.regions import region_name
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import host_names
 from stepscope.tables.steps.attribution import steps
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 from stepscope.tables.torch.launches import launched
@@ -51,9 +54,14 @@ _LAYERS: Final = re.compile(
     r"(?:layer|batch|group|instance|rms)_?norm|scaled_dot_product|multi_head|encoder_layer|conv\dd|"
     r"lstm|gru"
 )
-# A product and an activation alone are a layer, too.
-_SHORT: Final = 3
-_PLAIN_LAYERS: Final = re.compile(r"linear|addmm")
+# What a layer does with its weights, whatever is beside it; and what computes its gradient.
+_PRODUCTS: Final = re.compile(
+    r"(?:\b|_)(?:linear|addmm|matmul|b?mm|baddbmm|einsum)(?::|\b)|(?:Addmm|B?mm|Mm)Backward"
+)
+# No model stacks so many of the same layer.
+_MOST_LAYERS: Final = 100
+# Ends the gradients of a parameter: once in a step, however often it is used.
+_OF_PARAMETER: Final = "AccumulateGrad"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +73,12 @@ class Turns:
             each it has.
         op_count: How many ops a turn has, views aside.
         times: How many turns come in a row; a mean, where they come at several places.
+        places: At how many places of the step they do.
+        after, before: The op that runs before the first of them, and after the last, at the first
+            of these places; "" where the step begins or ends with them.
+        within: The range of the program's around all of it; "" where it marks none.
         is_same_size: Whether each turn works on the same sizes.
-        is_layers: Whether they look like the layers of a model, or like passes of one.
+        is_layers: Whether they may be the layers of a model, or passes of one.
         is_training: Whether gradients go through them, whose time is in the share.
         step_frac: Share of the step that they take, with what lies between them: on the host or, if
             longer, on devices.
@@ -76,6 +88,10 @@ class Turns:
     ops: str
     op_count: int
     times: float
+    places: int
+    after: str
+    before: str
+    within: str
     is_same_size: bool
     is_layers: bool
     is_training: bool
@@ -87,8 +103,10 @@ class Turns:
 def turns(host: Host) -> Turns | None:
     """Those of a typical step whose loop takes most; None where no loop is a large part of it."""
     step = _typical_step(host)
-    rows = None if step is None else _called(host, step)
-    if step is None or rows is None or len(rows) < _LEAST:
+    if step is None:
+        return None
+    rows = _without_views(host, step.called)
+    if len(rows) < _LEAST:
         return None
     meta = host.space.events.metadata[rows].astype(np.int64)
     sizes = event_stats(host).texts(names.SHAPE).at(rows)
@@ -97,22 +115,24 @@ def turns(host: Host) -> Turns | None:
         alike = _largest(host, step, rows, distinct_rows([meta, sizes])[1], _LEAST)
     of_any_size = _largest(host, step, rows, distinct_rows([meta])[1], _LEAST_OF_ANY)
     if of_any_size is None or (alike is not None and of_any_size.worth < _MORE * alike.worth):
-        return None if alike is None else _told(host, rows, alike, is_same_size=True)
-    return _told(host, rows, of_any_size, is_same_size=False)
+        return None if alike is None else _told(host, step, rows, alike, is_same_size=True)
+    return _told(host, step, rows, of_any_size, is_same_size=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Step:
     """A step to look at.
 
     Attributes:
         line: Row of the line of the loop's thread.
         begin_ps, end_ps: Of it.
+        called: Event rows of the ops that it calls one after the other.
     """
 
     line: int
     begin_ps: int
     end_ps: int
+    called: I64
 
 
 def _typical_step(host: Host) -> _Step | None:
@@ -124,24 +144,30 @@ def _typical_step(host: Host) -> _Step | None:
     if len(kept) == 0:
         return None
     at = kept[np.argsort(found.duration_ps[kept], kind="stable")[len(kept) // 2]]
-    return _Step(found.markers.thread, int(found.start_ps[at]), int(found.end_ps[at]))
+    thread, begin, end = found.markers.thread, int(found.start_ps[at]), int(found.end_ps[at])
+    return _Step(thread, begin, end, _called(host, thread, begin, end))
 
 
-def _called(host: Host, step: _Step) -> I64:
-    """Event rows of the ops that a step calls one after the other, views aside."""
-    space, line = host.space, host.space.lines[step.line]
+def _called(host: Host, thread: int, begin_ps: int, end_ps: int) -> I64:
+    """Event rows of the ops that a line calls one after the other between two times."""
+    space, line = host.space, host.space.lines[thread]
     rows = op_rows(host)
     rows = rows[np.searchsorted(rows, line.begin) : np.searchsorted(rows, line.end)]
     start = space.events.start_ps[rows]
-    rows = rows[(start >= step.begin_ps) & (start < step.end_ps)]
+    rows = rows[(start >= begin_ps) & (start < end_ps)]
     start = space.events.start_ps[rows]
     end = start + space.length_ps[rows]
     order = np.lexsort((-end, start))
     rows, start, last = rows[order], start[order], np.maximum.accumulate(end[order])
-    rows = rows[np.append(True, start[1:] >= last[:-1])[: len(rows)]]
-    is_view = np.asarray([_plain(one) in _VIEWS for one in space.event_metadata.name] or [False])
-    called: I64 = rows[~is_view[space.events.metadata[rows]]][:_MOST_OPS]
+    called: I64 = rows[np.append(True, start[1:] >= last[:-1])[: len(rows)]]
     return called
+
+
+def _without_views(host: Host, called: I64) -> I64:
+    space = host.space
+    is_view = np.asarray([_plain(one) in _VIEWS for one in space.event_metadata.name] or [False])
+    rows: I64 = called[~is_view[space.events.metadata[called]]][:_MOST_OPS]
+    return rows
 
 
 def _plain(name: str) -> str:
@@ -185,11 +211,13 @@ def _loop(host: Host, step: _Step, rows: I64, stretches: list[InARow]) -> _Loop:
     begin = space.events.start_ps[first]
     end = space.events.start_ps[last] + space.length_ps[last]
     begin, end = union_spans(begin, end)
-    ops = sum(int(space.length_ps[rows[one.begin : one.end]].sum()) for one in stretches)
+    called = step.called
+    at = np.searchsorted(begin, space.events.start_ps[called], side="right") - 1
+    inside = (at >= 0) & (space.events.start_ps[called] < end[np.maximum(at, 0)])
+    ops = int(space.length_ps[called[inside]].sum())
     ops_frac = min(ops / max(_length(begin, end), 1), 1.0)
     thread = space.lines[step.line].id
-    gradients = _gradients(numbered, thread, begin, end)
-    gradients &= (numbered.start_ps >= step.begin_ps) & (numbered.end_ps <= step.end_ps)
+    gradients = _gradients(numbered, thread, step, begin, end)
     spans = {thread: (begin, end)}
     for one in distinct(numbered.thread[gradients]).tolist():
         mine = gradients & (numbered.thread == one)
@@ -208,17 +236,21 @@ def _length(begin: I64, end: I64) -> int:
     return int((end - begin).sum())
 
 
-def _gradients(numbered: NumberedOps, thread: int, begin: I64, end: I64) -> Bool:
-    """Which numbered ops compute the gradients of what a thread runs within disjoint spans."""
-    forward = numbered.differentiated()
-    forward = forward[numbered.thread[forward] == thread]
-    at = np.searchsorted(begin, numbered.start_ps[forward], side="right") - 1
-    inside = (at >= 0) & (numbered.start_ps[forward] < end[np.maximum(at, 0)])
-    own = distinct(numbered.number[forward[inside]])
-    place = np.minimum(np.searchsorted(own, numbered.number), max(len(own) - 1, 0))
-    found: Bool = numbered.backward & (len(own) > 0)
-    if len(own):
-        found &= own[place] == numbered.number
+def _gradients(numbered: NumberedOps, thread: int, step: _Step, begin: I64, end: I64) -> Bool:
+    """Which numbered ops of a step compute gradients of what a thread runs in disjoint spans."""
+    called = numbered.differentiated()
+    start = numbered.start_ps[called]
+    mine = (numbered.thread[called] == thread) & (start >= step.begin_ps) & (start < step.end_ps)
+    called = called[mine]
+    called = called[np.argsort(numbered.number[called], kind="stable")]
+    # What an op calls has the numbers from its own to the next one's.
+    place = np.searchsorted(numbered.number[called], numbered.number, side="right") - 1
+    found: Bool = numbered.backward & (place >= 0)
+    found &= (numbered.start_ps >= step.begin_ps) & (numbered.end_ps <= step.end_ps)
+    if len(called):
+        at = np.searchsorted(begin, numbered.start_ps[called], side="right") - 1
+        inside = (at >= 0) & (numbered.start_ps[called] < end[np.maximum(at, 0)])
+        found &= inside[np.maximum(place, 0)]
     return found
 
 
@@ -233,17 +265,24 @@ def _launched_in(host: Host, step: _Step, spans: dict[int, tuple[I64, I64]]) -> 
     return union_spans(events.start_ps[chosen], events.end_ps[chosen])
 
 
-def _told(host: Host, rows: I64, loop: _Loop, *, is_same_size: bool) -> Turns | None:
+def _told(host: Host, step: _Step, rows: I64, loop: _Loop, *, is_same_size: bool) -> Turns | None:
     if loop.step_frac < _SOME_FRAC:
         return None
     first = loop.stretches[0]
-    is_layers = _are_layers(host, rows[first.begin : first.begin + first.period])
-    if is_layers and not is_same_size:
+    turn = [_name(host, row) for row in rows[first.begin : first.begin + first.period].tolist()]
+    is_layers = _are_layers(host, step, loop, turn)
+    if not is_same_size and any(map(_LAYERS.search, turn)):
         return None  # each of a network's layers has sizes of its own
+    around = (first.begin - 1, first.end)
+    after, before = ("" if not 0 <= at < len(rows) else _name(host, rows[at]) for at in around)
     return Turns(
         ops=_named(host, rows, first),
         op_count=first.period,
         times=loop.times,
+        places=len(loop.stretches),
+        after=after.partition(":")[0],
+        before=before.partition(":")[0],
+        within=_range_around(host, step, rows[first.begin], rows[loop.stretches[-1].end - 1]),
         is_same_size=is_same_size,
         is_layers=is_layers,
         is_training=loop.is_training,
@@ -252,11 +291,46 @@ def _told(host: Host, rows: I64, loop: _Loop, *, is_same_size: bool) -> Turns | 
     )
 
 
-def _are_layers(host: Host, turn: I64) -> bool:
-    named = [_plain(host.space.event_metadata.name[at]) for at in host.space.events.metadata[turn]]
-    return any(map(_LAYERS.search, named)) or (
-        len(turn) <= _SHORT and any(map(_PLAIN_LAYERS.search, named))
-    )
+def _name(host: Host, row: int) -> str:
+    name: str = host.space.event_metadata.name[host.space.events.metadata[row]]
+    return name
+
+
+def _are_layers(host: Host, step: _Step, loop: _Loop, turn: list[str]) -> bool:
+    """Whether a model may have so many of them.
+
+    A layer multiplies with weights of its own: where fewer parameters have gradients than there are
+    turns, the turns share theirs.
+    """
+    if any(map(_LAYERS.search, turn)):
+        return True
+    if loop.times > _MOST_LAYERS or not any(map(_PRODUCTS.search, turn)):
+        return False
+    events = host.space.events
+    ends = rows_of(events.metadata, entries_named(host, lambda name: _OF_PARAMETER in name))
+    start = events.start_ps[ends]
+    owned = int(((start >= step.begin_ps) & (start < step.end_ps)).sum())
+    return owned == 0 or owned >= loop.times * len(loop.stretches)
+
+
+def _range_around(host: Host, step: _Step, first: int, last: int) -> str:
+    """The innermost range that the program marks around two events of a step."""
+    space, line = host.space, host.space.lines[step.line]
+    begin, end = space.events.start_ps[first], space.events.start_ps[last] + space.length_ps[last]
+    is_op = host_names(host).op >= 0
+    marks = entries_named(host, _is_range) & ~is_op
+    rows = rows_of(space.events.metadata[line.begin : line.end], marks) + line.begin
+    start = space.events.start_ps[rows]
+    until = start + space.length_ps[rows]
+    around = (start <= begin) & (until >= end) & (start >= step.begin_ps) & (until <= step.end_ps)
+    rows = rows[around & (until - start < step.end_ps - step.begin_ps)]
+    if len(rows) == 0:
+        return ""
+    return region_name(_name(host, rows[np.argmin(space.length_ps[rows])]))
+
+
+def _is_range(name: str) -> bool:
+    return bool(region_name(name)) and not name.startswith(names.PYTHON_CALL_MARK)
 
 
 def _named(host: Host, rows: I64, one: InARow) -> str:

@@ -60,7 +60,7 @@ class NumberedOps:
         """
         rows = self.outermost()
         rows = rows[np.lexsort((self.start_ps[rows], self.thread[rows]))]
-        thread, number, start = self.thread[rows], self.number[rows], self.start_ps[rows]
+        thread, number = self.thread[rows], self.number[rows]
         # How many gradients have run before each, of lower numbers and of its own.
         back = np.flatnonzero(self.backward)
         both = np.append(back, rows)
