@@ -16,6 +16,7 @@ import numpy as np
 from stepscope.columns import distinct, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
+from stepscope.tables.account.updates import marked_updates
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.in_a_row import InARow, in_a_row
 from stepscope.tables.core.presence import entries_named
@@ -51,8 +52,7 @@ _VIEWED: Final = """
 _VIEWS: Final = frozenset(_VIEWED.split())
 # What a model's layers are made of, and experts, heads and chunks of a loop mostly are not.
 _LAYERS: Final = re.compile(
-    r"(?:layer|batch|group|instance|rms)_?norm|scaled_dot_product|multi_head|encoder_layer|conv\dd|"
-    r"lstm|gru"
+    r"(?:layer|batch|group|instance|rms)_?norm|attention|multi_head|encoder_layer|conv\dd|lstm|gru"
 )
 # What a layer does with its weights, whatever is beside it; and what computes its gradient.
 _PRODUCTS: Final = re.compile(
@@ -149,12 +149,16 @@ def _typical_step(host: Host) -> _Step | None:
 
 
 def _called(host: Host, thread: int, begin_ps: int, end_ps: int) -> I64:
-    """Event rows of the ops that a line calls one after the other between two times."""
+    """Event rows of the ops that a line calls one after the other between two times.
+
+    Those of an optimizer's update are left out: it goes over parameters, and has a rule of its own.
+    """
     space, line = host.space, host.space.lines[thread]
-    rows = op_rows(host)
-    rows = rows[np.searchsorted(rows, line.begin) : np.searchsorted(rows, line.end)]
+    rows = np.arange(line.begin, line.end)
     start = space.events.start_ps[rows]
     rows = rows[(start >= begin_ps) & (start < end_ps)]
+    rows = rows[np.argsort(space.events.start_ps[rows], kind="stable")]
+    rows = rows[(marked_updates(host, rows)[0] < 0) & np.isin(rows, op_rows(host))]
     start = space.events.start_ps[rows]
     end = start + space.length_ps[rows]
     order = np.lexsort((-end, start))

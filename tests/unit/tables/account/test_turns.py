@@ -154,6 +154,17 @@ def test_a_loop_of_little_time_or_of_two_turns_is_none(tmp_path: Path) -> None:
     assert turns(recorded(tmp_path / "none")) is None
 
 
+def test_an_update_of_each_parameter_is_no_loop_of_the_program(tmp_path: Path) -> None:
+    """Its ops are the optimizer's; in a closure the same ops may be the model's."""
+    updates = [op("addcdiv_", 400 + 50 * one, 50) for one in range(8)]
+    step = x("user_annotation", "Optimizer.step#Adam.step", 390, 420)
+    name = "autograd::engine::evaluate_function: AddmmBackward0"
+    back = x("cpu_op", name, 300, 50, **{"Sequence number": 1, "Fwd thread id": 1})
+    assert turns(recorded(tmp_path, [back, step], updates)) is None
+    late = {**back, "ts": 805.0}
+    assert turns(recorded(tmp_path / "late", [late, step], updates)) is not None
+
+
 def test_what_devices_run_counts_where_it_takes_longer(tmp_path: Path) -> None:
     """Each turn launches 100 µs of a device that runs behind: 800 of 1000 µs."""
     events = []
