@@ -113,6 +113,9 @@ def _between(found: Turns) -> str:
 _SURE_TURNS: Final = 8
 _WORTH, _WORTH_OF_FEW = 0.6, 0.2
 _EXPECTED: Final = 0.8
+# Turns of more ops than this that have nearly all of the step are what it is for: days of a
+# series, letters of a text. What is amiss is in a turn then.
+_WHOLE_FRAC, _WHOLE_OPS = 0.8, 24
 
 
 def of_loop(host: HostActivity | None, account: StepAccount, rule: str) -> Finding | None:
@@ -122,6 +125,8 @@ def of_loop(host: HostActivity | None, account: StepAccount, rule: str) -> Findi
     """
     found = None if host is None else host.turns
     if found is None or found.is_layers or account.has_python or account.is_window:
+        return None
+    if found.step_frac >= _WHOLE_FRAC and found.op_count > _WHOLE_OPS:
         return None
     step = account.step_time_ms
     # Between ops that are called one by one is Python: what no op has goes with them in proportion.

@@ -83,6 +83,8 @@ def test_layers_and_loops_whose_line_is_known_are_no_finding() -> None:
     assert of_loop(host(LOOP), account(has_python=True), "largest-part") is None
     assert of_loop(host(LOOP), account(is_window=True), "largest-part") is None
     assert of_loop(host(None), account(), "largest-part") is None
+    series = replace(LOOP, op_count=66, step_frac=0.9)
+    assert of_loop(host(series), account(), "largest-part") is None
 
 
 def test_a_known_line_says_more() -> None:
