@@ -226,11 +226,14 @@ class ChangeClass:
         least: The share that goes at least; all of it may.
         assumption: What the range of savings takes for granted, as a clause.
         beside: The share that goes at most of what the part's neighbours may lose with it.
+        gains: The share that goes at least of what the most is above the least: what lies beside
+            the part always gets quicker with some changes.
     """
 
     least: float
     assumption: str
     beside: float = 1.0
+    gains: float = 0.0
 
 
 @dataclass(frozen=True)

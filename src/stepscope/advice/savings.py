@@ -35,15 +35,21 @@ def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Findi
     if account is not None and rule.parts and not is_part and not account.has_device:
         beside = 1.0 if rule.change is None else rule.change.beside
         high = widened(account, rule.parts, high, beside)
-    if low is None:
-        low = saving * (_LEAST if rule.change is None else rule.change.least)
-    low, severity = min(low, saving), finding.severity
+    if low is not None:
+        low = min(low, saving)
+    elif rule.change is None:
+        low = _LEAST * saving
+    else:
+        low = min(rule.change.least, 1.0) * saving
+        low += rule.change.gains * (high - low)
+    severity = finding.severity
     if account is not None and account.step_time_ms > 0:
         gravest = severity_of(high, account.step_time_ms)
         severity = min(severity, gravest, key=_SEVERITY.index)
     complete = replace(
         finding,
         severity=severity,
+        saving_ms=max(saving, low),
         saving_low_ms=low,
         saving_high_ms=high,
         assumption=finding.assumption or ("" if rule.change is None else rule.change.assumption),

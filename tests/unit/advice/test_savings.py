@@ -204,3 +204,15 @@ def test_every_rule_that_saves_time_says_what_that_assumes() -> None:
         "memory-near-limit", "memory-fragmentation", "memory-growth", "incomplete-profile",
         "largest-part", "hung-collective", "memory-at-peak",
     }  # fmt: skip
+
+
+def test_some_of_what_goes_with_a_part_always_goes_with_some_changes() -> None:
+    """A fifth of the 6 ms between the 4 of the part and the 10 that go at most."""
+    supplied = ChangeClass(1.0, "batches are ready", gains=0.2)
+    one = found(printing(4.0, saving_high_ms=10.0), rule(supplied, ()), part())
+    assert one.saving_low_ms == one.saving_ms == pytest.approx(5.2)
+    played = account(op("mm", 4.0, most_ms=9.0))
+    (row,) = played.parts.records()
+    of_part = saving_of(played, row, supplied, 1.0)
+    assert of_part.low_ms == pytest.approx(4.0 + 0.2 * (of_part.high_ms - 4.0))
+    assert of_part.expected_ms == of_part.low_ms

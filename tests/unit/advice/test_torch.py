@@ -41,8 +41,8 @@ def test_a_loader_without_workers_costs_its_whole_wait() -> None:
     found = asked(LONELY).finding("loader-workers")
     assert found.saving_ms == pytest.approx(0.6)
     assert found.measured["step_after_ms"] == pytest.approx(LONELY.step_us / 1e3 - 0.6, rel=0.01)
-    # Two of them halve a step that only waits; this one waits for a part of it.
-    assert found.saving_low_ms == pytest.approx(0.6 * min(0.6, LONELY.step_us / 2e3), rel=0.01)
+    # Two of them make two batches at a time: half of a step that only waits would go.
+    assert found.saving_low_ms == pytest.approx(0.8 * 0.6, rel=0.01)
     assert "num_workers" in found.actions[0]
 
 

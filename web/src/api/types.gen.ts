@@ -550,6 +550,9 @@ export interface Turns {
   readonly is_training: boolean;
   readonly step_frac: number | null;
   readonly ops_frac: number | null;
+  readonly function: string;
+  readonly file: string;
+  readonly line: number | null;
 }
 
 /** The device the roofs belong to; None where a limit is unknown. */

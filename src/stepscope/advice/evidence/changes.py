@@ -2,7 +2,9 @@
 
 The least shares are of kinds of changes, not of programs: work that a loop does not need goes but
 for what calls it, work that moves beside other work shares a machine with it, and what is done in
-fewer, larger pieces still has to be done.
+fewer, larger pieces still has to be done. Input that is made no longer, or ahead, and work that is
+done once leave the rest of the step their cores, caches and locks: a fifth of what can go with them
+at most went in 72 of 74 recordings.
 """
 
 from __future__ import annotations
@@ -15,10 +17,15 @@ REMOVED: Final = ChangeClass(
     0.85, "nearly all of the work leaves the loop; at most what surrounds it goes too"
 )
 ONCE: Final = ChangeClass(
-    1.0, "it is done once, before the loop; at most what surrounds it in the loop goes too", 0.9
+    1.0,
+    "it is done once, before the loop; at most what surrounds it in the loop goes too",
+    0.9,
+    gains=0.2,
 )
 SUPPLIED: Final = ChangeClass(
-    1.0, "batches are ready when the step asks for them; at best making them takes no core from it"
+    1.0,
+    "batches are ready when the step asks for them; at best making them takes no core from it",
+    gains=0.2,
 )
 SOONER: Final = ChangeClass(
     0.8, "what another thread or process does is ready sooner; at best the loop never waits for it"

@@ -62,7 +62,9 @@ def saving_of(
     low = change.least * typical
     most = alone + change.beside * max(most - alone, 0.0)
     high = max(at_most * beyond(account, part, most), expected * alone)
-    return Saving(min(low, high), max(expected * alone, min(low, high)), high)
+    low = min(low, high)
+    low += change.gains * (high - low)
+    return Saving(low, max(expected * alone, low), high)
 
 
 # Kinds of parts whose calls are recorded one by one.

@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.evidence.changes import LOOPED
+from stepscope.advice.evidence.part_facts import brief_path
 from stepscope.advice.evidence.savings import ERRORS, error_frac
 from stepscope.result import Finding, Place, Ref
 from stepscope.tables.steps.found import WINDOW
 
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import HostActivity
-    from stepscope.analysis.step_account import StepAccount
+    from stepscope.analysis.step_account import PartRow, StepAccount
     from stepscope.tables.account.turns import Turns
 
+# Kinds of parts of the step that a loop around ops takes its time with.
+_KINDS: Final = ("op", "layer", "framework", "launch", "unrecorded")
 # Where ops have less of a loop's time, it runs something else between them; and mostly that.
 _OPS_FRAC, _MOSTLY_FRAC = 0.7, 0.5
 _ONE_CALL: Final = (
@@ -37,11 +40,24 @@ class Loop:
         sentence: What it runs, and how much of the step; "" where there is none.
         action: What to look for; "" where there is none.
         is_layers: Whether it may well be a model's layers: then others come first.
+        step_frac: Share of the step that it takes; 0 where there is none.
+        function: Of the program, that runs it; "" unknown.
     """
 
     sentence: str
     action: str
     is_layers: bool
+    step_frac: float = 0.0
+    function: str = ""
+
+    def tells(self, part: PartRow) -> bool:
+        """Whether it says more of a part of the step than its place does."""
+        if part.kind not in _KINDS or not self.sentence:
+            return False
+        if not part.file:
+            return True
+        is_new = self.function not in ("", part.function) and self.function not in part.made_of
+        return is_new and not self.is_layers and self.step_frac >= part.step_frac
 
     def behind(self, found: Finding) -> Finding:
         """A finding about ops that no line of the program is known of, with the loop behind it."""
@@ -69,7 +85,7 @@ def loop_within(host: HostActivity | None) -> Loop:
     if found is None:
         return NO_LOOP
     ops = "the same op" if found.op_count == 1 else f"the same {found.op_count} ops"
-    sizes = ", on the same sizes" if found.is_same_size else ""
+    sizes = " on the same sizes" if found.is_same_size else ""
     also = ["their gradients"] if found.is_training else []
     also += ["what lies between them"] if found.ops_frac < _OPS_FRAC else []
     with_ = f"with {' and '.join(also)} " if also else ""
@@ -80,6 +96,8 @@ def loop_within(host: HostActivity | None) -> Loop:
         f"({found.ops}){_where(found)}: {with_}{found.step_frac:.0%} of it.",
         _OF_LAYERS if found.is_layers else _ONE_CALL,
         found.is_layers,
+        found.step_frac,
+        found.function,
     )
 
 
@@ -88,7 +106,9 @@ def _many(found: Turns) -> str:
 
 
 def _where(found: Turns) -> str:
-    """Between which ops, and in which range of the program's."""
+    """In which function; else between which ops, and in which range of the program's."""
+    if found.function:
+        return f", mostly in {found.function} at {brief_path(found.file)}:{found.line}"
     if found.is_layers:
         return ""
     edges = (("after", found.after), ("before", found.before))

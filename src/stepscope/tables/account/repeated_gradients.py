@@ -82,7 +82,7 @@ def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
     spent = sum_by_key(code[again], length, len(runs))
     times = float(np.average(runs, weights=spent)) if spent.any() else float(runs.max())
     name = longest_name(host, rows[which], length)
-    return RepeatedGradients(time, len(which), times, name, place_of(found, *spans))
+    return RepeatedGradients(time, len(which), times, name, place_of(found.frames, *spans))
 
 
 def _of_torch(host: Host) -> tuple[I64, I64]:

@@ -16,6 +16,9 @@ import numpy as np
 from stepscope.columns import distinct, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
+from stepscope.tables.account.frames import Frames, frames
+from stepscope.tables.account.owners import CallSite, site_of
+from stepscope.tables.account.unused_graph import place_of
 from stepscope.tables.account.updates import marked_updates
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.in_a_row import InARow, in_a_row
@@ -40,6 +43,11 @@ _SOME_FRAC: Final = 0.25
 _MOST_OPS: Final = 8_000
 # Turns on differing sizes count where they explain so much more than those on the same.
 _MORE: Final = 1.25
+# In as many steps it is looked for what a sampler saw of a loop.
+_MOST_STEPS: Final = 20
+# So many looks at a loop tell its function, if most of them saw it.
+_FEWEST_LOOKS: Final = 3
+_MOST_LOOKS: Final = 0.5
 # As many ops of a turn are named: those that take longest.
 _NAMED: Final = 4
 # Ops that make another view of what there is, or read one number: they come and go with versions
@@ -83,6 +91,8 @@ class Turns:
         step_frac: Share of the step that they take, with what lies between them: on the host or, if
             longer, on devices.
         ops_frac: Share of the time from the first to the last on the host that ops take.
+        function, file, line: Where the program calls most of the first turn from; "" and None where
+            that was not recorded.
     """
 
     ops: str
@@ -97,6 +107,9 @@ class Turns:
     is_training: bool
     step_frac: float
     ops_frac: float
+    function: str = ""
+    file: str = ""
+    line: int | None = None
 
 
 @derived
@@ -105,58 +118,59 @@ def turns(host: Host) -> Turns | None:
     step = _typical_step(host)
     if step is None:
         return None
-    rows = _without_views(host, step.called)
+    called = _called(host, step)
+    rows = _without_views(host, called)
     if len(rows) < _LEAST:
         return None
     meta = host.space.events.metadata[rows].astype(np.int64)
     sizes = event_stats(host).texts(names.SHAPE).at(rows)
     alike = None
     if (sizes >= 0).any():
-        alike = _largest(host, step, rows, distinct_rows([meta, sizes])[1], _LEAST)
-    of_any_size = _largest(host, step, rows, distinct_rows([meta])[1], _LEAST_OF_ANY)
+        alike = _largest(host, step, called, rows, distinct_rows([meta, sizes])[1], _LEAST)
+    of_any_size = _largest(host, step, called, rows, distinct_rows([meta])[1], _LEAST_OF_ANY)
     if of_any_size is None or (alike is not None and of_any_size.worth < _MORE * alike.worth):
         return None if alike is None else _told(host, step, rows, alike, is_same_size=True)
     return _told(host, step, rows, of_any_size, is_same_size=False)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Step:
     """A step to look at.
 
     Attributes:
         line: Row of the line of the loop's thread.
         begin_ps, end_ps: Of it.
-        called: Event rows of the ops that it calls one after the other.
     """
 
     line: int
     begin_ps: int
     end_ps: int
-    called: I64
+
+
+def _kept_steps(host: Host) -> list[_Step]:
+    """The kept steps; empty where no thread is known to run the loop."""
+    found = steps(host)
+    if found is None or found.markers.thread < 0:
+        return []
+    times = zip(found.start_ps[found.kept].tolist(), found.end_ps[found.kept].tolist(), strict=True)
+    return [_Step(found.markers.thread, begin, end) for begin, end in times]
 
 
 def _typical_step(host: Host) -> _Step | None:
-    """The kept step of median length; None where no thread is known to run the loop."""
-    found = steps(host)
-    if found is None or found.markers.thread < 0:
-        return None
-    kept = np.flatnonzero(found.kept)
-    if len(kept) == 0:
-        return None
-    at = kept[np.argsort(found.duration_ps[kept], kind="stable")[len(kept) // 2]]
-    thread, begin, end = found.markers.thread, int(found.start_ps[at]), int(found.end_ps[at])
-    return _Step(thread, begin, end, _called(host, thread, begin, end))
+    """The kept step of median length."""
+    listed = sorted(_kept_steps(host), key=lambda one: one.end_ps - one.begin_ps)
+    return listed[len(listed) // 2] if listed else None
 
 
-def _called(host: Host, thread: int, begin_ps: int, end_ps: int) -> I64:
-    """Event rows of the ops that a line calls one after the other between two times.
+def _called(host: Host, step: _Step) -> I64:
+    """Event rows of the ops that a step calls one after the other.
 
     Those of an optimizer's update are left out: it goes over parameters, and has a rule of its own.
     """
-    space, line = host.space, host.space.lines[thread]
+    space, line = host.space, host.space.lines[step.line]
     rows = np.arange(line.begin, line.end)
     start = space.events.start_ps[rows]
-    rows = rows[(start >= begin_ps) & (start < end_ps)]
+    rows = rows[(start >= step.begin_ps) & (start < step.end_ps)]
     rows = rows[np.argsort(space.events.start_ps[rows], kind="stable")]
     rows = rows[(marked_updates(host, rows)[0] < 0) & np.isin(rows, op_rows(host))]
     start = space.events.start_ps[rows]
@@ -198,24 +212,25 @@ class _Loop:
         return self.step_frac * (1 - 1 / self.times)
 
 
-def _largest(host: Host, step: _Step, rows: I64, kind: I64, least: int) -> _Loop | None:
+def _largest(
+    host: Host, step: _Step, called: I64, rows: I64, kind: I64, least: int
+) -> _Loop | None:
     """The loop with most of a step, of ops of the same kinds in the same order."""
     loops: dict[tuple[int, ...], list[InARow]] = {}
     for one in in_a_row(kind, least):
         body = sorted(kind[one.begin : one.begin + one.period].tolist())
         loops.setdefault(tuple(body), []).append(one)
-    told = [_loop(host, step, rows, stretches) for stretches in loops.values()]
+    told = [_loop(host, step, called, rows, stretches) for stretches in loops.values()]
     return max(told, key=lambda one: one.worth, default=None)
 
 
-def _loop(host: Host, step: _Step, rows: I64, stretches: list[InARow]) -> _Loop:
+def _loop(host: Host, step: _Step, called: I64, rows: I64, stretches: list[InARow]) -> _Loop:
     space, numbered = host.space, numbered_ops(host)
     first = rows[[one.begin for one in stretches]]
     last = rows[[one.end - 1 for one in stretches]]
     begin = space.events.start_ps[first]
     end = space.events.start_ps[last] + space.length_ps[last]
     begin, end = union_spans(begin, end)
-    called = step.called
     at = np.searchsorted(begin, space.events.start_ps[called], side="right") - 1
     inside = (at >= 0) & (space.events.start_ps[called] < end[np.maximum(at, 0)])
     ops = int(space.length_ps[called[inside]].sum())
@@ -277,6 +292,7 @@ def _told(host: Host, step: _Step, rows: I64, loop: _Loop, *, is_same_size: bool
     is_layers = _are_layers(host, step, loop, turn)
     if not is_same_size and any(map(_LAYERS.search, turn)):
         return None  # each of a network's layers has sizes of its own
+    place = _place(host, step, rows, first) or CallSite("", "", 0, "")
     around = (first.begin - 1, first.end)
     after, before = ("" if not 0 <= at < len(rows) else _name(host, rows[at]) for at in around)
     return Turns(
@@ -292,6 +308,9 @@ def _told(host: Host, step: _Step, rows: I64, loop: _Loop, *, is_same_size: bool
         is_training=loop.is_training,
         step_frac=loop.step_frac,
         ops_frac=loop.ops_frac,
+        function=place.function,
+        file=place.file,
+        line=place.line if place.file else None,
     )
 
 
@@ -335,6 +354,49 @@ def _range_around(host: Host, step: _Step, first: int, last: int) -> str:
 
 def _is_range(name: str) -> bool:
     return bool(region_name(name)) and not name.startswith(names.PYTHON_CALL_MARK)
+
+
+def _place(host: Host, step: _Step, rows: I64, one: InARow) -> CallSite | None:
+    """Where the program calls most of the ops of a stretch from."""
+    calls = frames(host, step.line, step.begin_ps, step.end_ps)
+    if calls is None:
+        return None
+    if not calls.is_sampled:
+        turn = rows[one.begin : one.begin + one.period]
+        begin = host.space.events.start_ps[turn]
+        return place_of(calls, begin, begin + host.space.length_ps[turn])
+    spans = [_span(host, other, len(rows), one) for other in _kept_steps(host)[:_MOST_STEPS]]
+    begin, end = np.asarray([each for each in spans if each], np.int64).T
+    calls = frames(host, step.line, int(begin[0]), int(end[-1]))
+    return None if calls is None else _seen_most(calls, begin, end)
+
+
+def _span(host: Host, step: _Step, count: int, one: InARow) -> tuple[int, int] | None:
+    """When a stretch runs in a step of as many ops as the one it was found in."""
+    rows = _without_views(host, _called(host, step))
+    if len(rows) != count:
+        return None
+    start, last = host.space.events.start_ps[rows[one.begin]], rows[one.end - 1]
+    return int(start), int(host.space.events.start_ps[last] + host.space.length_ps[last])
+
+
+def _seen_most(calls: Frames, begin_ps: I64, end_ps: I64) -> CallSite | None:
+    """The line of the program's function that most looks within these spans saw."""
+    at = np.searchsorted(begin_ps, calls.looks_ps, side="right") - 1
+    inside = (at >= 0) & (calls.looks_ps < end_ps[np.maximum(at, 0)])
+    seen = calls.moments.owner[inside]
+    seen = seen[seen >= 0]
+    row = np.where(calls.line[seen] >= 0, calls.line[seen], calls.own[seen])
+    row = row[row >= 0]
+    if len(row) < _FEWEST_LOOKS:
+        return None
+    own = np.where(calls.own[row] >= 0, calls.own[row], row)
+    functions, code, often = np.unique(calls.name[own], return_inverse=True, return_counts=True)
+    mine = row[code == int(often.argmax())]
+    if len(mine) < _MOST_LOOKS * len(row) or len(functions) == 0:
+        return None
+    lines, first, count = np.unique(calls.name[mine], return_index=True, return_counts=True)
+    return site_of(calls, int(mine[first[int(count.argmax())]])) if len(lines) else None
 
 
 def _named(host: Host, rows: I64, one: InARow) -> str:

@@ -237,4 +237,4 @@ def _place(host: Host, found: Account, begin: I64, until: I64) -> CallSite | Non
     number, asked = numbered.number[last], numbered.number[known]
     slot = np.minimum(np.searchsorted(number, asked), len(last) - 1)
     forward = last[slot[number[slot] == asked]]
-    return place_of(found, numbered.start_ps[forward], numbered.end_ps[forward])
+    return place_of(found.frames, numbered.start_ps[forward], numbered.end_ps[forward])

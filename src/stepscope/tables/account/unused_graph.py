@@ -14,6 +14,7 @@ import numpy as np
 from stepscope.columns import distinct, distinct_keys, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.account.account import Account
+from stepscope.tables.account.frames import Frames
 from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
@@ -63,7 +64,7 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
         time,
         len(begin),
         longest_name(host, rows, until - begin),
-        place_of(found, *spans),
+        place_of(found.frames, *spans),
         is_all=not numbered.backward.any(),
     )
 
@@ -127,9 +128,8 @@ def longest_name(host: Host, rows: I64, length: I64) -> str:
     return names[int(of[first[most]])]
 
 
-def place_of(found: Account, begin: I64, until: I64) -> CallSite | None:
+def place_of(calls: Frames | None, begin: I64, until: I64) -> CallSite | None:
     """The line of the program that most of some spans is called from; None unknown."""
-    calls = found.frames
     if calls is None:
         return None
     call = calls.moments.at((begin + until) // 2)

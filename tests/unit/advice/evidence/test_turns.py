@@ -30,7 +30,7 @@ def host(loop: Turns | None, source: str = "markers") -> Any:
 def test_what_a_loop_runs_is_said_with_its_share() -> None:
     loop = loop_within(host(LOOP))
     assert loop.sentence == (
-        " 8 times in a row the step runs the same 3 ops, on the same sizes "
+        " 8 times in a row the step runs the same 3 ops on the same sizes "
         "(2 aten/linear, aten/silu), within loss, after aten/sort: with their gradients 72% of it."
     )
     told = loop.behind(FOUND)
@@ -92,3 +92,20 @@ def test_a_known_line_says_more() -> None:
     assert loop_within(host(LOOP)).behind(placed) == placed
     assert loop_within(host(None)) is loop_within(None) is NO_LOOP
     assert NO_LOOP.behind(FOUND) == FOUND
+
+
+def part(**known: Any) -> Any:
+    told = {"kind": "framework", "file": "", "function": "", "made_of": "", "step_frac": 0.5}
+    return SimpleNamespace(**(told | known))
+
+
+def test_a_loop_elsewhere_tells_what_a_backward_pass_is_of() -> None:
+    loop = loop_within(host(replace(LOOP, function="Cell.forward", file="/a/rnn.py", line=7)))
+    assert "(2 aten/linear, aten/silu), mostly in Cell.forward at rnn.py:7: with" in loop.sentence
+    assert loop.tells(part())
+    assert loop.tells(part(file="rnn.py", function="main"))
+    assert not loop.tells(part(file="rnn.py", function="Cell.forward"))
+    assert not loop.tells(part(file="rnn.py", function="main", made_of="Cell.forward 60%"))
+    assert not loop.tells(part(file="rnn.py", function="main", step_frac=0.8))
+    assert not loop.tells(part(kind="input"))
+    assert not NO_LOOP.tells(part())

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from stepscope.schema import names
 from stepscope.tables.account.turns import Turns, turns
 from stepscope.tables.core.profile import Host
+from tests.profiles import event
 from tests.unit.formats.kineto.layout import profile, x
+from tests.unit.tables.account.test_account import host
 
 STEP_US = 1000.0
 
@@ -35,7 +38,7 @@ def recorded(folder: Path, *steps: list[dict[str, Any]]) -> Host:
 
 
 def experts(count: int = 8, *, grows: int = 0) -> list[dict[str, Any]]:
-    """Each 50 µs: linear 30, silu 10, mul and add; with a view, which is no op of a turn."""
+    """Each 50 µs: linear 30, silu 10, mul and add; with a view, which is not an op of a turn."""
     found = []
     for one in range(count):
         at, rows = 100.0 + 50 * one, 8 + grows * one
@@ -184,3 +187,46 @@ def test_what_devices_run_counts_where_it_takes_longer(tmp_path: Path) -> None:
     assert found is not None
     assert found.times == 8
     assert found.step_frac == pytest.approx(0.8, abs=0.05)
+
+
+def drawn(python: str, plane: str) -> Turns:
+    """Three steps of five turns and a sort, with what is known of their Python."""
+    found = turns(
+        host(
+            f"""
+            /host:CPU
+              python      S-------------S-------------S-------------
+              "           .ABABABABABO--.ABABABABABO--.ABABABABABO--
+            {plane}
+              MainThread  T----------------------------------------.
+              "           {python}
+            """,
+            T=event("$train.py:40 main"),
+            F=event("$train.py:12 forward"),
+            P=event("$train.py:30 post"),
+            A=event("aten/mul:mul"),
+            B=event("aten/add:add"),
+            O=event("aten/sort:sort"),
+        )
+    )
+    assert found is not None
+    assert found.times == 5
+    return found
+
+
+def test_the_first_turn_tells_the_place_where_calls_were_traced() -> None:
+    found = drawn(".F---------P-..F---------P-..F---------P-.", names.PYTHON_CALLS_PLANE)
+    assert (found.function, found.file, found.line) == ("forward", "train.py", 12)
+
+
+@pytest.mark.parametrize(
+    ("seen", "function"),
+    [
+        ("..F--------P--..F--F-----P--..F--------P--", "forward"),  # four looks in all
+        ("...........P--..F--------P--...........P--", ""),  # one look, which is not enough
+    ],
+)
+def test_looks_at_all_steps_tell_the_place_where_calls_were_sampled(
+    seen: str, function: str
+) -> None:
+    assert drawn(seen, names.PYTHON_SAMPLES_PLANE).function == function

@@ -62,8 +62,6 @@ _CODE = ("python", "library")
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
 # What a runtime has work around, whose time is listed by itself.
 _RUN = ("op", "layer", "line")
-# What a loop around ops takes its time with.
-_OF_LOOPS = ("op", "layer", "framework", "launch")
 # What a compiled function runs.
 _OF_CALLS = ("op", "framework", "program")
 # An op of a compiled function of JAX's, which its path begins with.
@@ -129,7 +127,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
                 stage, by_layer = stage + by_layer + later.sentence, ""
                 words = replace(words, actions=(*later.actions, *words.actions))
                 beside, later = later, NOT_LATER
-            if part.kind in _OF_LOOPS and not part.file:
+            if loop.tells(part):
                 stage += loop.sentence
                 words, loop = replace(words, actions=loop.before(words.actions)), NO_LOOP
             found = _finding(part, account, words, stage, hope_of(part, more, account))
