@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Kinds of parts of the step that a loop around ops takes its time with.
 _KINDS: Final = ("op", "layer", "framework", "launch", "unrecorded")
+#: What is told with a loop that is a finding of its own: what lies between its ops has no name.
+BETWEEN_OPS: Final = ("unrecorded",)
 # Where ops have less of a loop's time, it runs something else between them; and mostly that.
 _OPS_FRAC, _MOSTLY_FRAC = 0.7, 0.5
 _ONE_CALL: Final = (
@@ -42,6 +44,7 @@ class Loop:
         is_layers: Whether it may well be a model's layers: then others come first.
         step_frac: Share of the step that it takes; 0 where there is none.
         function: Of the program, that runs it; "" unknown.
+        kinds: Of the parts that it is told with.
     """
 
     sentence: str
@@ -49,10 +52,11 @@ class Loop:
     is_layers: bool
     step_frac: float = 0.0
     function: str = ""
+    kinds: tuple[str, ...] = _KINDS
 
     def tells(self, part: PartRow) -> bool:
         """Whether it says more of a part of the step than its place does."""
-        if part.kind not in _KINDS or not self.sentence:
+        if part.kind not in self.kinds or not self.sentence:
             return False
         if not part.file:
             return True

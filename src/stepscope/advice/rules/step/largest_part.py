@@ -25,7 +25,7 @@ from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wron
 from stepscope.advice.evidence.replacements import AGAIN, ARGUMENTS, CALLS, LESS_PADDING, PAIRS
 from stepscope.advice.evidence.savings import is_hidden, saving_of, untraced, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
-from stepscope.advice.evidence.turns import NO_LOOP, loop_within, of_loop
+from stepscope.advice.evidence.turns import BETWEEN_OPS, NO_LOOP, loop_within, of_loop
 from stepscope.advice.evidence.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
@@ -107,7 +107,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
     later = after_update(results.optional.host_activity)
     loop = loop_within(results.optional.host_activity)
     if by_itself := of_loop(results.optional.host_activity, account, RULE.id):
-        loop = NO_LOOP
+        loop = replace(loop, kinds=BETWEEN_OPS)
         yield by_itself
     ranked = sorted(shown, key=lambda part: -_worth(part, account) * part.time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
