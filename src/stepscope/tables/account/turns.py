@@ -68,6 +68,7 @@ _PRODUCTS: Final = re.compile(
 )
 # No model stacks so many of the same layer.
 _MOST_LAYERS: Final = 100
+_OF_GRADIENTS: Final = "Backward"
 # Ends the gradients of a parameter: once in a step, however often it is used.
 _OF_PARAMETER: Final = "AccumulateGrad"
 
@@ -323,8 +324,10 @@ def _are_layers(host: Host, step: _Step, loop: _Loop, turn: list[str]) -> bool:
     """Whether a model may have so many of them.
 
     A layer multiplies with weights of its own: where fewer parameters have gradients than there are
-    turns, the turns share theirs.
+    turns, the turns share theirs. None computes its gradients before the next one runs.
     """
+    if _has_backward(turn):
+        return False
     if any(map(_LAYERS.search, turn)):
         return True
     if loop.times > _MOST_LAYERS or not any(map(_PRODUCTS.search, turn)):
@@ -334,6 +337,13 @@ def _are_layers(host: Host, step: _Step, loop: _Loop, turn: list[str]) -> bool:
     start = events.start_ps[ends]
     owned = int(((start >= step.begin_ps) & (start < step.end_ps)).sum())
     return owned == 0 or owned >= loop.times * len(loop.stretches)
+
+
+def _has_backward(turn: list[str]) -> bool:
+    """Whether a turn has a pass and its gradients: a step of its own, or a sample's."""
+    backward = [_OF_GRADIENTS in name for name in turn]
+    forward = (name for name, is_of in zip(turn, backward, strict=True) if not is_of)
+    return any(backward) and any(map(_PRODUCTS.search, forward))
 
 
 def _range_around(host: Host, step: _Step, first: int, last: int) -> str:

@@ -125,6 +125,19 @@ def test_what_multiplies_with_nothing_or_comes_too_often_is_no_layer(tmp_path: P
     assert (found.times, found.is_layers) == (150, False)
 
 
+def test_a_layer_does_not_end_with_its_gradients(tmp_path: Path) -> None:
+    """A leap of a sampler's: a product, then its gradient, before the next one."""
+    name = "autograd::engine::evaluate_function: MmBackward0"
+    leaps = [
+        event
+        for at in range(100, 600, 50)
+        for event in (op("matmul", at, 20), x("cpu_op", name, at + 20, 25))
+    ]
+    found = turns(recorded(tmp_path, leaps))
+    assert found is not None
+    assert not found.is_layers
+
+
 def test_a_loop_is_told_with_its_places_and_the_range_around_it(tmp_path: Path) -> None:
     """8 and 6 turns, within the range "loss": the ops around them are those of the first place."""
     first = [op("eq", 100 + 20 * one, 20) for one in range(8)]
