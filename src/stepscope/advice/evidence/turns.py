@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Kinds of parts of the step that a loop around ops takes its time with.
 _KINDS: Final = ("op", "layer", "framework", "launch", "unrecorded")
-#: What is told with a loop that is a finding of its own: what lies between its ops has no name.
+#: What is reported with a loop that is a finding of its own: what lies between its ops has no name.
 BETWEEN_OPS: Final = ("unrecorded",)
 # Where ops have less of a loop's time, it runs something else between them; and mostly that.
 _OPS_FRAC, _MOSTLY_FRAC = 0.7, 0.5
@@ -44,7 +44,7 @@ class Loop:
         is_layers: Whether it may well be a model's layers: then others come first.
         step_frac: Share of the step that it takes; 0 where there is none.
         function: Of the program, that runs it; "" unknown.
-        kinds: Of the parts that it is told with.
+        kinds: Of the parts that it is reported with.
     """
 
     sentence: str

@@ -127,11 +127,11 @@ def test_what_multiplies_with_nothing_or_comes_too_often_is_no_layer(tmp_path: P
 
 def test_a_layer_does_not_end_with_its_gradients(tmp_path: Path) -> None:
     """A leap of a sampler's: a product, then its gradient, before the next one."""
-    name = "autograd::engine::evaluate_function: MmBackward0"
+    name, said = "MmBackward0", {"Sequence number": 1, "Fwd thread id": 1}
     leaps = [
         event
         for at in range(100, 600, 50)
-        for event in (op("matmul", at, 20), x("cpu_op", name, at + 20, 25))
+        for event in (op("matmul", at, 20), x("cpu_op", name, at + 20, 25, **said))
     ]
     found = turns(recorded(tmp_path, leaps))
     assert found is not None
