@@ -41,7 +41,7 @@ _SAMPLER: Final = (
     "See whether the dataset, what puts batches together, or the sampler runs these ops. A sampler "
     "stays in this process: draw the indices of a whole epoch at once."
 )
-# Ops that run in calls for the next batch and are so much of the step are reported, so many of them.
+# Ops in calls for the next batch that are so much of the step are reported, so many of them.
 _MOSTLY_FRAC, _SOME_FRAC, _NAMED = 0.5, 0.03, 3
 # Batches of another process are copied, and may be late: so much of what they could save is left.
 _LEAST_FRAC: Final = 0.8
