@@ -313,6 +313,19 @@ def test_a_program_that_is_no_python_says_that_nothing_was_recorded(tmp_path: Pa
     assert "recorded nothing" in done.stderr
 
 
+def test_a_program_that_the_system_does_not_start_is_no_bug(tmp_path: Path) -> None:
+    program = tmp_path / "train"
+    program.write_bytes(b"\x7fELF of another machine")
+    program.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-m", "stepscope", "record", "-o", str(tmp_path / "logs"), str(program)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "The program cannot be started." in done.stderr
+    assert "bug" not in done.stderr
+
+
 def test_what_is_run_is_what_was_named(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text("", "utf-8")

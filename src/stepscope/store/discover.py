@@ -66,18 +66,13 @@ def search(path: str | os.PathLike[str]) -> Found:
     except (OSError, ValueError, RuntimeError) as error:  # the last: nobody has the home in ~name
         raise _impossible(text, error) from error
     if not found:
-        raise _absent(local, text)
+        # A link of /proc leads to a pipe (/dev/stdin), though no path of the pipe is there.
+        raise _no_file(text) if local.exists() else _absent(local, text)
     if root_path.is_dir():
         return _of_folder(LocalTree(root_path), str(root_path))
     status = root_path.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise StoreError(
-            "This is a pipe, a socket or a device.",
-            where=text,
-            why="A recording is read by its size and more than once, which only a file allows.",
-            hint="Save the bytes as a file and open that.",
-            slug="unreadable-path",
-        )
+        raise _no_file(text)
     if of_table(local.name):
         return _of_folder(LocalTree(root_path.parent), str(root_path.parent))
     entry = Entry(
@@ -96,6 +91,16 @@ def _impossible(text: str, error: Exception) -> StoreError:
         why=miss.reason,
         hint=miss.hint,
         slug=miss.slug,
+    )
+
+
+def _no_file(text: str) -> StoreError:
+    return StoreError(
+        "This is a pipe, a socket or a device.",
+        where=text,
+        why="A recording is read by its size and more than once, which only a file allows.",
+        hint="Save the bytes as a file and open that.",
+        slug="unreadable-path",
     )
 
 

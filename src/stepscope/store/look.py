@@ -7,7 +7,7 @@ file behind a URL these are a few ranges, of a compressed one what its begin inf
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -57,7 +57,7 @@ class Look:
     def at(self, begin: int, size: int) -> bytes:
         """Bytes of the file from a place on; fewer where it ends, or looking goes too far."""
         if self._inflating is not None:
-            return self._inflating.at(begin, size)
+            return self._inflating.at(self.stored, begin, size)
         first, known = self._window
         if not known and self._is_compressed():
             return self.at(begin, size)
@@ -70,7 +70,7 @@ class Look:
         known = self._stored(0, _WINDOW_BYTES)
         self._window = 0, known
         if known.startswith(GZIP_MAGIC):
-            self._inflating = _Inflating(self)
+            self._inflating = _Inflating()
         return self._inflating is not None
 
     def tail(self, size: int) -> bytes:
@@ -162,19 +162,21 @@ class _Far(Look):
 
 
 class _Inflating:
-    """What the begin of a compressed file inflates to, as far as it is asked for."""
+    """What the begin of a compressed file inflates to, as far as it is asked for.
 
-    def __init__(self, look: Look) -> None:
-        self._look = look
+    It does not keep the look: in a circle all of this would wait for the garbage collector.
+    """
+
+    def __init__(self) -> None:
         self._decoder = zlib.decompressobj(wbits=31)
         self._inflated = bytearray()
         self._taken = 0
 
-    def at(self, begin: int, size: int) -> bytes:
+    def at(self, stored: Callable[[int, int], bytes], begin: int, size: int) -> bytes:
         """Bytes from a place on; fewer where they end, break, or are too far in."""
         end = min(begin + size, _INFLATED_BYTES)
         while len(self._inflated) < end and not self._decoder.eof:
-            data = self._look.stored(self._taken, _WINDOW_BYTES)
+            data = stored(self._taken, _WINDOW_BYTES)
             self._taken += len(data)
             try:
                 self._inflated += self._decoder.decompress(data, _INFLATED_BYTES)

@@ -102,8 +102,9 @@ _SUGGESTION: dict[StageKind, str] = {
         "its result."
     ),
     StageKind.HAND_OVER: (
-        "Data was ready, but its hand-over took long: threads woke up late. Leave cores to the "
-        "program: set options.threading.private_threadpool_size, or use fewer parallel calls."
+        "Data was ready, but its hand-over took long: threads woke up late, or waited for Python's "
+        "lock where a function in the pipeline is Python. Leave cores to the program: set "
+        "options.threading.private_threadpool_size, or use fewer parallel calls."
     ),
     StageKind.BUFFER: (
         "{leaf} hands on what its upstream gives. If it was filling its buffer, record after the "

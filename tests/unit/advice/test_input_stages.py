@@ -176,6 +176,24 @@ def test_python_that_holds_the_lock_beside_the_step_is_found() -> None:
     assert isinstance(answer("python-in-pipeline", found), Silence)
 
 
+@pytest.mark.parametrize(("python_ms", "frac"), [(300.0, 1.0), (100.0, 1.0), (300.0, 0.2)])
+def test_a_batch_that_is_ready_waits_for_the_lock_that_the_pipeline_holds(
+    python_ms: float, frac: float
+) -> None:
+    """30 of each 100 ms are Python's, of a wait of 60 ms: half of it."""
+    ready = replace(PYTHON_MAP, iterator="Prefetch", kind="hand-over", python_frac=frac)
+    found = results(ready, {})
+    ops = [SimpleNamespace(type="EagerPyFunc", self_time_ms=python_ms)]
+    found["tf_data_bottleneck_analysis"].function_ops.records = lambda: ops
+    held = answer("python-in-pipeline", found)
+    if (python_ms, frac) != (300.0, 1.0):
+        assert isinstance(held, Silence)
+        return
+    assert isinstance(held, Finding)
+    assert held.title == "A Python function in map holds the lock"
+    assert (held.saving_ms, held.saving_high_ms) == (30.0, 60.0)
+
+
 def test_a_python_map_is_not_told_to_use_threads() -> None:
     assert isinstance(
         answer("serial-map", results(PYTHON_MAP, {"num_parallel_calls": 0.4})), Silence

@@ -116,3 +116,26 @@ def test_ops_on_text_leave_the_step_together() -> None:
     found = said("text", made_of="AsString 56%, StringToHashBucketStrong 44%")
     assert found.title == "Ops on text take 60% of the step"
     assert "Turn text into numbers once" in found.actions[0]
+
+
+@pytest.mark.parametrize(
+    ("first_", "made_of", "title", "says"),
+    [
+        ("aten/copy_", "aten/copy_ 74%, cudaMemcpyAsync 26%", "between host and device",
+         "(60%): aten/copy_ 74%, cudaMemcpyAsync 26%."),
+        ("copy.22", "copy.22 13%, copy.20 13%", "within a device", ": copy.22 13%, copy.20 13%."),
+        ("Memcpy DtoD (Device -> Device)", "", "within a device", "(60%)."),
+        ("copy", "copy 100%", "between host and device", "(60%)."),
+    ],
+)  # fmt: skip
+def test_copies_are_told_by_what_makes_them(
+    first_: str, made_of: str, title: str, says: str
+) -> None:
+    copies = part(
+        kind="copy", name="copy", function="", file="", line=0, caller="", time_ms=6.0,
+        first=first_, first_kind="copy", first_frac=0.98 if first_ == "copy" else 0.7,
+        made_of=made_of,
+    )  # fmt: skip
+    found = first(account(copies))
+    assert found.title == f"Copying {title} takes 60% of the step"
+    assert says in found.message

@@ -93,3 +93,12 @@ def test_a_wait_for_input_says_what_its_cause_does_and_no_list_of_what_may_help(
     assert told["serial-map"].actions == ("Prefetch.",)
     (alone,) = ordered([wait], rules, time)
     assert alone.actions == ("Prefetch.",)
+
+
+def test_a_loop_that_writes_summaries_is_said_to() -> None:
+    loop = part(kind="eager", name="eager", made_of="OneHot, Sum, Cast, WriteSummary", time_ms=6.0)
+    found = first(account(loop))
+    assert "They make summaries for TensorBoard (tf.summary)." in found.message
+    assert found.actions[0].startswith("Write summaries in every n-th step")
+    plain = first(account(part(kind="eager", name="eager", made_of="OneHot, Sum", time_ms=6.0)))
+    assert "summaries" not in plain.message

@@ -241,6 +241,18 @@ def test_a_folder_of_one_rank_alone_is_a_run_of_its_own(tmp_path: Path) -> None:
     assert len(find(tmp_path / "job").runs) == 3
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="this system has no /proc")
+def test_a_pipe_without_a_name_is_not_called_a_broken_link() -> None:
+    """What ``cat recording | stepscope show overview_page /dev/stdin`` is."""
+    reader, writer = os.pipe()
+    try:
+        with pytest.raises(StoreError, match="a pipe, a socket or a device"):
+            search(f"/proc/self/fd/{reader}")
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_pipe_is_not_called_an_empty_file(tmp_path: Path) -> None:
     pipe = tmp_path / "host.xplane.pb"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import random
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 
 from stepscope.store import Source, described, described_all, find
-from stepscope.store.look import MOST_REQUESTS
+from stepscope.store.look import MOST_REQUESTS, look_at
 from stepscope.wire import write as wire
 from tests.unit.formats.nsight.export import export, kernel
 from tests.unit.formats.nsight.folder import folder_of
@@ -211,3 +213,18 @@ def test_ls_says_who_wrote_a_compressed_trace(tmp_path: Path) -> None:
     assert described(source) == "Chrome trace (JSON) · viztracer 1.0.2"
     path.write_bytes(path.read_bytes()[:11])
     assert described(source) == "Chrome trace (JSON)"
+
+
+def test_what_was_inflated_for_a_look_goes_with_it(tmp_path: Path) -> None:
+    """`ls` of 10,000 compressed recordings held 1.8 GB: nothing went before the collector came."""
+    path = tmp_path / "a.xplane.pb.gz"
+    path.write_bytes(gzip.compress(bytes(1 << 20)))
+    gc.disable()
+    try:
+        with look_at(Source(str(path), "a", path.stat().st_size, 0)) as look:
+            assert look.at(0, 9) == bytes(9)
+            gone = weakref.ref(look)
+        del look
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -16,10 +16,11 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 import stepscope
 from stepscope.analysis import TOOLS
+from stepscope.errors import StoreError
 from stepscope.formats import FORMATS
 from stepscope.formats.xspace import decode
 from stepscope.result import tables_of
-from stepscope.store import read_pieces
+from stepscope.store import read_pieces, write_atomic
 from stepscope.surfaces.cli.main import run
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
 from stepscope.tables.core.profile import Host, Profile
@@ -194,6 +195,28 @@ def test_a_folder_of_tables_has_all_of_them(tmp_path: Path) -> None:
         assert list(frame.columns) == list(one["columns"])
         assert frame.equals(wanted[one["tool"], one["table"]].to_polars())
         assert len(frame) == one["rows"]
+
+
+def test_a_folder_of_tables_that_the_disk_refuses_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording, folder = tmp_path / "h.xplane.pb", tmp_path / "t"
+    recording.write_bytes(worked_example())
+    room = iter(range(3))
+
+    def write(path: Path, data: Any) -> None:
+        if next(room, None) is None:
+            raise StoreError("The file cannot be written.", where=str(path))
+        write_atomic(path, data)
+
+    monkeypatch.setattr("stepscope.surfaces.export.table_folder.write_atomic", write)
+    assert run(["export", str(recording), "--format", "parquet", "-o", str(folder)]) == 4
+    assert not folder.exists()
+    folder.mkdir()
+    (folder / "mine.txt").write_text("kept")
+    room = iter(range(3))
+    assert run(["export", str(recording), "--format", "parquet", "-o", str(folder)]) == 4
+    assert [one.name for one in folder.iterdir()] == ["mine.txt"]
 
 
 def test_tables_have_no_range(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from stepscope.advice.evidence.replacements import READ_LATER
 
 #: Parts by kind, as the subject of a sentence.
@@ -14,6 +16,21 @@ KINDS = {
     "collective": "Communication between devices",
     "allocation": "Allocating memory",
 }
+#: The same of copies that stay on a device, and what to do about those.
+WITHIN = "Copying within a device"
+WITHIN_ACTIONS = (
+    "Look at what is copied: an argument that a result replaces ([jax: donate it, jax.jit(…, "
+    "donate_argnums=…)]), a view made contiguous, a layout that changes from op to op.",
+)
+# "copy.22" is XLA's instruction, on one device.
+_WITHIN = re.compile(r"copy(?:[-.]?(?:start|done|\d+))*|.*(?:DtoD|D2D).*")
+
+
+def is_within(kind: str, first: str) -> bool:
+    """Whether copies of which most is the event ``first`` stay on a device."""
+    return kind == "copy" and first != kind and _WITHIN.fullmatch(first) is not None
+
+
 #: What to do about them.
 ACTIONS = {
     "input": (

@@ -20,6 +20,9 @@ from stepscope.advice.evidence.kind_words import (
     KINDS,
     SYSTEM_CALLS,
     SYSTEM_WAITS,
+    WITHIN,
+    WITHIN_ACTIONS,
+    is_within,
 )
 from stepscope.advice.evidence.layer_words import layer_words
 from stepscope.advice.evidence.op_words import op_words
@@ -41,6 +44,8 @@ from stepscope.tables.core.system_calls import is_system_call, is_system_wait
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
+# What has this share of a part is the part.
+_ALL_FRAC = 0.9
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
 # Calls of a library's functions by Python, outside of what is compiled.
@@ -178,12 +183,23 @@ def _for_others(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+# TensorFlow's ops that write a summary; a histogram is made of a dozen others.
+_SUMMARY = re.compile(r"\bWrite\w*Summary\b")
+_SUMMARIES = (
+    "Write summaries in every n-th step, and histograms of few variables: tf.summary.histogram "
+    "sorts all elements of a variable into buckets."
+)
+
+
 def _eager(part: PartRow, account: StepAccount) -> PartWords:
     """Ops that the program runs one by one in a loop of its own."""
     name = part.function
     called = called_from(part) if name else ""
     where = f"{name}{at(part)}{called}" if name else "The program"
     facts = " ".join(unusual(part))
+    is_summary = _SUMMARY.search(part.made_of) is not None
+    if is_summary:
+        facts = f"They make summaries for TensorBoard (tf.summary). {facts}".strip()
     runs = "runs the same ops in eager mode, one by one, again and again. They take"
     if part.through:
         runs = f"calls {part.through}, whose ops run one by one and take"
@@ -194,6 +210,7 @@ def _eager(part: PartRow, account: StepAccount) -> PartWords:
         f"{title or 'A loop around ops'} takes {part.step_frac:.0%} of the step",
         message,
         (
+            *((_SUMMARIES,) if is_summary else ()),
             f"Leave out what {what} does for some steps, and time the loop."
             if name
             else "Look for the loop that calls these ops; leave it out for some steps.",
@@ -390,7 +407,9 @@ _LOOK = ("Look at it in the timeline.",)
 
 
 def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
-    what = f"{KINDS.get(part.kind, part.kind)} {about}".strip()
+    within = is_within(part.kind, part.first)
+    what = WITHIN if within else f"{KINDS.get(part.kind, part.kind)} {about}".strip()
+    actions = WITHIN_ACTIONS if within else ACTIONS.get(part.kind, _LOOK)
     name = f" ({part.name})" if part.name and part.name != part.kind else ""
     place = f" below {part.function}{at(part)}" if part.function else between(part)
     facts = " ".join(unusual(part))
@@ -400,11 +419,13 @@ def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
         if part.kind == "wait" and account.has_device
         else ""
     )
-    message = f"{what}{name}{place} takes {share(part, account)}. {idle} {facts}".strip()
+    is_said = part.first in (part.name, part.kind) and part.first_frac >= _ALL_FRAC
+    mostly = f": {part.made_of}" if part.made_of and not is_said else ""
+    message = f"{what}{name}{place} takes {share(part, account)}{mostly}. {idle} {facts}".strip()
     return PartWords(
         f"{what} takes {part.step_frac:.0%} of the step",
         message,
-        SYSTEM_WAITS if is_system_wait(part.first) else ACTIONS.get(part.kind, _LOOK),
+        SYSTEM_WAITS if is_system_wait(part.first) else actions,
         part.first,
     )
 

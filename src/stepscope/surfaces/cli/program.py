@@ -35,7 +35,7 @@ def record_program(
     """Run a program, wait for it, say what was recorded; returns the program's exit code.
 
     Raises:
-        UsageError: There is no such program.
+        UsageError: There is no such program, or the system does not start it.
     """
     command = command_line(words, module)
     with _temporary_folder() as folder:
@@ -43,13 +43,27 @@ def record_program(
         instructions = Instructions(
             _absolute(logdir), places.run_name(), options, children=children, places=str(told)
         )
-        process = subprocess.Popen(command, env=environment_for(instructions, os.environ))
+        process = _started(command, environment_for(instructions, os.environ))
         with process, _handed_on(process):
             code = process.wait()
         if not quiet:
             for line in _told(instructions, told):
                 print(line, file=sys.stderr)
     return 128 - code if code < 0 else code
+
+
+def _started(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """The program, running."""
+    try:
+        return subprocess.Popen(command, env=environment)
+    except OSError as error:
+        raise UsageError(
+            "The program cannot be started.",
+            where=command[0],
+            why=f"The system says: {error.strerror or error}.",
+            hint="Check that this user may run it, that its first line names what runs it, and "
+            "that it was built for this machine.",
+        ) from error
 
 
 def command_line(words: Sequence[str], module: str | None) -> list[str]:

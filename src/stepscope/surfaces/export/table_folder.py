@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.analysis import TOOLS
 from stepscope.errors import NothingToShow, StepscopeError
 from stepscope.result import SCHEMA_VERSION, Table, columns_of, tables_of
+from stepscope.store import write_atomic
 from stepscope.surfaces.export.tables import parquet_bytes
 from stepscope.surfaces.format import heading
 
@@ -16,6 +19,28 @@ if TYPE_CHECKING:
     from stepscope.session import Session
 
 MANIFEST: Final = "manifest.json"
+
+
+def write_tables(session: Session, folder: Path) -> None:
+    """Write the folder whole, or leave nothing new behind.
+
+    Raises:
+        StoreError: The system refuses.
+    """
+    there, new = folder.exists(), []
+    try:
+        for name, data in table_files(session):
+            path = folder / name
+            if not path.exists():
+                new.append(path)
+            write_atomic(path, [data])
+    except BaseException:
+        for path in new:
+            path.unlink(missing_ok=True)
+        if not there:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def table_files(session: Session) -> Iterator[tuple[str, bytes]]:

@@ -114,8 +114,20 @@ def _lines_of(host: Host, one: Part) -> tuple[str, str]:
         for line, caller, share in _of_owner(host, one, owner):
             lines[line] = lines.get(line, 0.0) + share * owner.total_ps
             callers[caller] = callers.get(caller, 0.0) + share * owner.total_ps
-    said = _said("at", lines, one.total_ps) or _said("called from", callers, one.total_ps)
-    return said, _most_at(lines, one.total_ps)
+    said = _said("at", lines, one.total_ps)
+    if said:
+        said += _one_caller(lines, callers, one.total_ps)
+    return said or _said("called from", callers, one.total_ps), _most_at(lines, one.total_ps)
+
+
+def _one_caller(lines: dict[str, float], callers: dict[str, float], total_ps: int) -> str:
+    """What calls the one function that all lines with much of a part are in; "" unknown."""
+    shown = [line for line, time in lines.items() if line and time >= _SITE_FRAC * total_ps]
+    caller = max(callers, key=lambda name: callers[name], default="")
+    is_one = len({line.partition(" ")[2] for line in shown}) == 1
+    if not is_one or not caller or callers[caller] < _KNOWN_FRAC * total_ps:
+        return ""
+    return f", called from {caller}"
 
 
 def _most_at(times: dict[str, float], total_ps: int) -> str:

@@ -11,10 +11,11 @@ _NO_SCOPE: Final = re.compile(
     r"cond|while|body|then|else|branch|case|scan|loop|main|pjit|closed_call|checkpoint|remat|"
     r"rematted_computation|core_call|shard_map|custom_[jv]{2}p_call|adam\w*|sgd|rmsprop|nadam|"
     r"adagrad|adadelta|ftrl|lion|lamb|adafactor|momentum)?(_?\d+)?|"
-    r"(jit|pjit|vmap|xmap|shard_map|checkpoint|remat|custom_\w+)\(.*\)",
+    r"(jit|pjit|shard_map|checkpoint|remat|custom_\w+)\(.*\)",
     re.IGNORECASE | re.DOTALL,
 )
-_GRADIENT: Final = re.compile(r"^(?:transpose\()?(?:jvp\()?([^()]*)\)*$")
+# JAX writes around a name, and around none, what it has transformed: transpose(jvp(vmap())).
+_TRANSFORMED: Final = re.compile(r"(?:(?:transpose|jvp|vjp|vmap|pmap|xmap)\()+")
 
 
 def scopes_of(operation: str) -> tuple[str, ...]:
@@ -22,8 +23,17 @@ def scopes_of(operation: str) -> tuple[str, ...]:
 
     TensorFlow puts "gradient_tape" before the module's name, JAX writes transpose(jvp(module)).
     """
-    parts = (_GRADIENT.sub(r"\1", part) for part in operation.split("/")[:-1])
+    parts = map(_plain, operation.split("/")[:-1])
     return tuple(part for part in parts if not _NO_SCOPE.fullmatch(part))
+
+
+def _plain(scope: str) -> str:
+    """A scope without what JAX has done to it."""
+    found = _TRANSFORMED.match(scope)
+    if found is None or not scope.endswith(")"):
+        return scope
+    inner = scope[found.end() :].rstrip(")")
+    return inner + ")" * (inner.count("(") - inner.count(")"))
 
 
 def layer_of(operation: str) -> tuple[str, ...]:

@@ -83,6 +83,15 @@ def test_two_lines_are_named_themselves() -> None:
     assert told == "; at hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
 
 
+def test_the_caller_of_the_one_function_of_several_lines_is_named() -> None:
+    told, _most, _again = sites([FIRST, STEP_LINE], [SECOND, STEP_LINE], HALVES)
+    assert told == (
+        "; at hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%, called from hmc.py:50 transition"
+    )
+    told, _most, _again = sites([ENERGY, STEP_LINE], [SECOND, STEP_LINE], HALVES)
+    assert "called from" not in told  # of two functions each has its own
+
+
 def test_calls_of_one_function_are_found_however_far_out_they_are() -> None:
     inner = [NET, ENERGY]
     told, _most, again = sites([*inner, FIRST, STEP_LINE], [*inner, SECOND, STEP_LINE], HALVES)

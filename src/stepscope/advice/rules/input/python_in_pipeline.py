@@ -25,7 +25,8 @@ from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 _PYTHON_FRAC = 0.5
-# Shares of the step from which a Python function beside it is taken to hold the interpreter.
+# Shares of the step, or of its wait for a batch that is ready, from which a Python function
+# beside it is taken to hold the interpreter.
 _LOCK_FRAC = 0.3
 _PYTHON_OPS = ("PyFunc", "EagerPyFunc", "PyFuncStateless")
 
@@ -38,6 +39,9 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
         yield found if held is None else held
         return
     stage = found.stage
+    if stage.kind == "hand-over" and stage.python_frac >= _PYTHON_FRAC:
+        yield from _late_for_the_lock(results, found)
+        return
     is_source = stage.kind == "python source"
     if not is_source and not (stage.kind == "map" and stage.python_frac >= _PYTHON_FRAC):
         yield Silence(f"{found.leaf}, which the step waits for, runs hardly any Python.")
@@ -61,6 +65,44 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
     )
 
 
+def _late_for_the_lock(results: Results, found: InputStage) -> Iterator[Answer]:
+    """A batch that is ready, and is handed over when Python in the pipeline lets go of its lock.
+
+    What such a function has made is Python's until the batch that was there before is freed.
+    """
+    python_ms = _python_frac(results) * found.step_ms
+    if python_ms < _LOCK_FRAC * found.wait_ms:
+        yield Silence(
+            f"Python in the pipeline runs for {python_ms:.3g} ms of each step, and the step waits "
+            f"{found.wait_ms:.3g} ms for {found.leaf}."
+        )
+        return
+    maker = makers.maker(results.optional.step_account)
+    yield from stage_finding(
+        RULE,
+        found,
+        min(python_ms, found.wait_ms),
+        f"The step waits {found.wait_ms:.3g} of {found.step_ms:.3g} ms for {found.leaf}, whose "
+        f"batch is ready. Meanwhile a Python function in map runs, {python_ms:.3g} ms of each "
+        f"step, and holds the lock that the hand-over needs.{makers.said(maker)}",
+        title="A Python function in map holds the lock",
+        confidence=0.6,
+        actions=_ACTIONS,
+        code=_CODE,
+        measured={"python_frac": python_ms / found.step_ms},
+        place=makers.place(maker),
+    )
+
+
+def _python_frac(results: Results) -> float:
+    """The share of the recording in which functions of the pipeline run Python."""
+    ops = results.tf_data_bottleneck_analysis.function_ops.records()
+    python_ms = sum(one.self_time_ms for one in ops if one.type in _PYTHON_OPS)
+    recorded_ms = float(results.overview_page.environment.profile_duration_ms)
+    # Parallel calls wait for each other's lock, so their times may exceed the recording.
+    return min(python_ms / recorded_ms, 1.0) if recorded_ms > 0 else 0.0
+
+
 def _lock_held(results: Results) -> Finding | None:
     """Python beside the step that keeps the step's own Python from running, or None.
 
@@ -70,12 +112,7 @@ def _lock_held(results: Results) -> Finding | None:
     host = results.optional.host_activity
     if host is None or not host.step_time_ms > 0:
         return None
-    ops = results.tf_data_bottleneck_analysis.function_ops.records()
-    python_ms = sum(one.self_time_ms for one in ops if one.type in _PYTHON_OPS)
-    recorded_ms = float(results.overview_page.environment.profile_duration_ms)
-    step = host.step_time_ms
-    # Parallel calls wait for each other's lock, so their times may exceed the recording.
-    share = min(python_ms / recorded_ms, 1.0) if recorded_ms > 0 else 0.0
+    step, share = host.step_time_ms, _python_frac(results)
     saving = min(share * step, host.idle_ms)
     if saving < _LOCK_FRAC * step:
         return None
@@ -120,6 +157,6 @@ RULE = Rule(
     doc=__doc__ or "",
     change=SUPPLIED,
     title="Python makes the elements",
-    threshold="the step waits ≥ 5 % for elements made in Python, or ≥ 30 % for Python's lock",
+    threshold="the step waits ≥ 5 % for elements made in Python, or for Python's lock",
     cause_of=STARVED,
 )

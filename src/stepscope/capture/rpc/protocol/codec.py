@@ -13,11 +13,14 @@ from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from stepscope.errors import DecodeError
 from stepscope.schema.xspace import MapEntry, Wire
-from stepscope.wire.read import fields
+from stepscope.wire.read import Field, fields
 from stepscope.wire.write import number, prefix
 
 _MASK = (1 << 64) - 1
 _SIGN = 1 << 63
+# Of a message with all that is in it. Real ones have some dozens, next to a recording in one field;
+# a quarter of a gigabyte of two-byte fields took more than a minute to walk in plain Python.
+MOST_FIELDS = 100_000
 
 Scalar = Literal["uint", "int", "bool", "text", "bytes"]
 FieldKind = Scalar | type["Message"]
@@ -57,21 +60,29 @@ class Message:
     def decode(cls: type[M], data: bytes | memoryview) -> M:
         """The message in these bytes; raises ``DecodeError`` when they are none."""
         try:
-            return cls._read(memoryview(data))
+            return cls._read(memoryview(data), iter(range(MOST_FIELDS)))
         except ValueError as error:
             raise DecodeError(str(error), offset_bytes=0, path=cls.__name__) from error
 
     @classmethod
-    def _read(cls: type[M], view: memoryview) -> M:
+    def _read(cls: type[M], view: memoryview, left: Iterator[int]) -> M:
         message = cls()
         by_number = {field.number: (name, field) for name, field in cls.FIELDS.items()}
-        for found in fields(view):
+        for found in _counted(view, left):
             name, field = by_number.get(found.number, ("", None))
             if field is not None and found.wire == _wire_of(field):
                 is_bytes = found.wire == Wire.LEN
                 value = view[found.payload : found.end] if is_bytes else found.value
-                _take(message, name, field, value)
+                _take(message, name, field, value, left)
         return message
+
+
+def _counted(view: memoryview, left: Iterator[int]) -> Iterator[Field]:
+    """The fields of a message, while there are any left to take."""
+    for found in fields(view):
+        if next(left, None) is None:
+            raise ValueError(f"it has more than {MOST_FIELDS:,} fields")
+        yield found
 
 
 def _pieces(field: FieldCodec, value: Any) -> Iterator[bytes]:
@@ -105,40 +116,42 @@ def _one(field: FieldCodec, value: Any, *, always: bool = False) -> Iterator[byt
         yield number(field.number, int(value), always=True)
 
 
-def _take(message: Message, name: str, field: FieldCodec, value: int | memoryview) -> None:
+def _take(
+    message: Message, name: str, field: FieldCodec, value: int | memoryview, left: Iterator[int]
+) -> None:
     """Put one decoded value where it belongs; the last one wins where only one can be."""
     if field.many == "list":
-        getattr(message, name).append(_value(field.kind, value))
+        getattr(message, name).append(_value(field.kind, value, left))
     elif field.many == "map":
-        key, inner = _entry(field, cast("memoryview", value))
+        key, inner = _entry(field, cast("memoryview", value), left)
         getattr(message, name)[key] = inner
     else:
-        setattr(message, name, _value(field.kind, value))
+        setattr(message, name, _value(field.kind, value, left))
 
 
-def _entry(field: FieldCodec, data: memoryview) -> tuple[str, Any]:
+def _entry(field: FieldCodec, data: memoryview, left: Iterator[int]) -> tuple[str, Any]:
     key: Any = ""
     inner: Any = field.kind() if isinstance(field.kind, type) else _ABSENT[field.kind]
     value_wire = _wire_of(FieldCodec(MapEntry.VALUE, field.kind))
-    for found in fields(data):
+    for found in _counted(data, left):
         value = data[found.payload : found.end] if found.wire == Wire.LEN else found.value
         if found.number == MapEntry.KEY and found.wire == Wire.LEN:
-            key = _value("text", value)
+            key = _value("text", value, left)
         elif found.number == MapEntry.VALUE and found.wire == value_wire:
-            inner = _value(field.kind, value)
+            inner = _value(field.kind, value, left)
     return key, inner
 
 
 _ABSENT: dict[str, Any] = {"uint": 0, "int": 0, "bool": False, "text": "", "bytes": b""}
 
 
-def _value(kind: FieldKind, value: int | memoryview) -> Any:
+def _value(kind: FieldKind, value: int | memoryview, left: Iterator[int]) -> Any:
     if isinstance(value, int):
         if kind == "bool":
             return value != 0
         return value - (1 << 64) if kind == "int" and value >= _SIGN else value
     if isinstance(kind, type):
-        return kind._read(value)
+        return kind._read(value, left)
     # A stranger's bytes need not be UTF-8; what is not is kept, and written again as it was.
     return str(value, "utf-8", "surrogateescape") if kind == "text" else bytes(value)
 

@@ -55,7 +55,7 @@ def export(
     from stepscope.store import write_atomic
     from stepscope.surfaces.cli.progress import ProgressLine
     from stepscope.surfaces.export.recording import RECORDING_FORMATS
-    from stepscope.surfaces.export.table_folder import table_files
+    from stepscope.surfaces.export.table_folder import write_tables
     from stepscope.timeline import timeline
 
     if format == "parquet" and (begin or end):
@@ -77,8 +77,7 @@ def export(
         name = session.name.rsplit("/", 1)[-1] if host is None else session.hosts[0]
         if format == "parquet":
             folder = Path(output).expanduser() if output else Path(f"{name}.tables")
-            for file, data in table_files(session):
-                write_atomic(folder / file, [data])
+            write_tables(session, folder)
             waiting.stop()
             tell_damage(session)
             print(f"wrote {folder}", file=sys.stderr)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.capture.rpc.protocol import messages
-from stepscope.capture.rpc.protocol.codec import FieldCodec, Message
+from stepscope.capture.rpc.protocol.codec import MOST_FIELDS, FieldCodec, Message
 from stepscope.capture.rpc.protocol.messages import (
     ConfigValue,
     ProfileOptions,
@@ -19,6 +19,7 @@ from stepscope.capture.rpc.protocol.messages import (
     TraceOptions,
 )
 from stepscope.errors import DecodeError
+from stepscope.wire.write import prefix
 from tests.unit.capture.rpc import oracle
 
 ALL = [
@@ -147,6 +148,18 @@ def test_a_name_that_is_no_utf8_keeps_its_bytes() -> None:
 def test_bytes_that_are_no_message_are_refused(data: bytes) -> None:
     with pytest.raises(DecodeError):
         ProfileRequest.decode(data)
+
+
+@pytest.mark.parametrize("filler", [b"\0\0", b"\x78\x01"])
+def test_a_message_of_nothing_but_fields_is_refused_early(filler: bytes) -> None:
+    """A worker's answer of 256 MB of zeros held the client for more than a minute."""
+    many = filler * MOST_FIELDS
+    with pytest.raises(DecodeError, match="more than 100,000 fields"):
+        ProfileResponse.decode(many + filler)
+    inner = prefix(6, len(filler) * 60_000) + filler * 60_000
+    with pytest.raises(DecodeError, match="more than 100,000 fields"):
+        ProfileResponse.decode(inner * 2)
+    assert ProfileResponse.decode(inner).tool_data == [ToolData()]
 
 
 def test_every_cut_of_a_message_is_read_or_refused() -> None:
