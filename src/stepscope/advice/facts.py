@@ -31,7 +31,7 @@ FACTS = (
         "loader-workers",
         title="The DataLoader has no workers",
         needs=("overview_page", "input_pipeline_analyzer"),
-        optional=("device_idle",),
+        optional=("device_idle", "step_account"),
         cause_of=("input-bound", "idle-device", "python-bound"),
         parts=("input",),
     ),

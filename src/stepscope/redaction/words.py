@@ -7,17 +7,17 @@ from typing import Final
 from stepscope.redaction.op_words import OP_WORDS
 
 _WORDS: Final = """
-abs absolute abstract ac accept access accessed accum accumulate achieved acos acosh acquire act
-action activation active activity ad ada adadelta adafactor adagrad adam adamw adaptive add
-addbias addbmm addcdiv addcmul added adding addmm addmv addr address addtensor advanced after afz
-agent agents ailk al algobw alias aliases align alike all alloc allocate allocated allocating
-allocation allocator alltoall alone alu always amax amd amin amount amp ampere an analysis
-analyzer and ann annotated annotation annotations anonymous another any aot api apply approx
-arange arch archive are arg argmax argmin args argument arguments arithmetic around array arraypad
-arrayprint arrays arraysetops arrayterator arrow as asarray ascii asin asinh asked assert assign
-async asynchronous asyncio at atan atanh aten atomic att attention attn attributes attrs audio
-auto autograd autograph autotun available average avg avx await awaiting axis backend backprop
-backward baddbmm balanced ball bandwidth banks barrier base basearray baseline bat batch
+abs absolute abstract ac accept access accessed account accum accumulate achieved acos acosh
+acquire act action activation active activity ad ada adadelta adafactor adagrad adam adamw
+adaptive add addbias addbmm addcdiv addcmul added adding addmm addmv addr address addtensor
+advanced after afz agent agents ailk al algobw alias aliases align alike all alloc allocate
+allocated allocating allocation allocator alltoall alone alu always amax amd amin amount amp
+ampere an analysis analyzer and ann annotated annotation annotations anonymous another any aot api
+apply approx arange arch archive are arg argmax argmin args argument arguments arithmetic around
+array arraypad arrayprint arrays arraysetops arrayterator arrow as asarray ascii asin asinh asked
+assert assign async asynchronous asyncio at atan atanh aten atomic att attention attn attributes
+attrs audio auto autograd autograph autotun available average avg avx await awaiting axis backend
+backprop backward baddbmm balanced ball bandwidth banks barrier base basearray baseline bat batch
 batchdecode batches batching batchmatmul batchmatmulv batchprefill bb bbs bcall bcopy bdot be
 before began begin begun below bench bernoulli beside between bf bfloat bfnrt bh bias biasadd
 biasnhwc big bin binary binaryop bincount bit bitcast bitem bitmatrix bitonic bits bitwise
@@ -153,18 +153,18 @@ timeseries timestamp timing timm to together toggle toggles token tokens toks to
 tool top topk torch torchinductor torchvision total tpu trace traceable traceback traced tracer
 traces tracing track trackable tracking tracks train trainer training transfer transform
 transformers transport transpose tree trees trf triangular tricks tril trip triton triu trs trsm
-trtri true truediv trunc trusted try ts tstate tt tuple turing two twodim tx txt type typed types
-ucc ucp ufunc ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind
-uncertain unconnected unequal uneven unflatten ungqr unified uniform unique unit units unknown
-unmap unpickler unprivileged unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze
-unstack until unweighted up update updates upsample us usage use user utc utf util utilities utils
-val validate validation valu value values var variable variables variant varlen vdot vec vector
-vectorize vectorized vendor version versions vex vf vgpr view viewer virtual visualization
-viztracer vjp vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited
-waiting waits wal wall warm warning warp warps was wave weak weight weights were wgmma wgr wgrad
-what when where while who whole why width window windowed winogra winograd wire with within
-without wmma work worker workers workgroup would wr wrap wrapp wrapped wrapper write writer
-writers writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes
-za zarr zero zeros zip zstandard zstd
+trtri true truediv trunc trusted try ts tstate tt tuple turing turns two twodim tx txt type typed
+types ucc ucp ufunc ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch
+unbind uncertain unconnected unequal uneven unflatten ungqr unified uniform unique unit units
+unknown unmap unpickler unprivileged unrecorded unrolled unsafe unscale unsigned unsorted
+unsqueeze unstack until unweighted up update updates upsample us usage use user utc utf util
+utilities utils val validate validation valu value values var variable variables variant varlen
+vdot vec vector vectorize vectorized vendor version versions vex vf vgpr view viewer virtual
+visualization viztracer vjp vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan
+wait waited waiting waits wal wall warm warning warp warps was wave weak weight weights were wgmma
+wgr wgrad what when where while who whole why width window windowed winogra winograd wire with
+within without wmma work worker workers workgroup worth would wr wrap wrapp wrapped wrapper write
+writer writers writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz
+xz yes za zarr zero zeros zip zstandard zstd
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())

@@ -106,6 +106,6 @@ def test_a_pass_without_gradients_is_asked_what_it_is_for() -> None:
     )
     found = first(account(apart))
     assert found.title == "A pass without gradients takes 50% of the step"
-    assert "Under no_grad the step runs ops" in found.message
+    assert "Without gradients the step runs ops" in found.message
     assert "aten/conv2d 63%" in found.message
     assert "every n-th step" in found.actions[0]

@@ -53,6 +53,23 @@ def test_a_loader_with_workers_is_no_fault_however_long_it_takes() -> None:
     assert "of the step" in asked(quick).reason("loader-workers", Silence)
 
 
+def test_a_loader_without_workers_says_which_ops_make_its_batches(tmp_path: Path) -> None:
+    """A sampler draws from 400,000 weights for each batch: it stays in this process."""
+    events, fetch = [], "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    for number in range(5):
+        at = 1000.0 * number
+        events += [
+            x("user_annotation", f"ProfilerStep#{number}", at, 1000.0),
+            x("user_annotation", fetch, at + 10, 500.0),
+            x("cpu_op", "aten::multinomial", at + 50, 400.0),
+            x("cpu_op", "aten::mm", at + 600, 300.0),
+        ]
+    found = Asked(traced(tmp_path, events)).finding("loader-workers")
+    assert found.message.endswith("Making it runs, as shares of the step: aten/multinomial 40%.")
+    assert "sampler" in found.actions[-1]
+    assert "Making" not in asked(LONELY).finding("loader-workers").message
+
+
 def test_a_wait_for_worker_processes_says_where_batches_are_made() -> None:
     """No line of theirs is on the loop's thread: the words of a person's own code are the place."""
     found = asked(replace(LONELY, loader="_MultiProcessingDataLoaderIter")).finding("input-bound")

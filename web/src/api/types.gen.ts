@@ -545,6 +545,10 @@ export interface Turns {
   readonly ops: string;
   readonly op_count: number;
   readonly times: number | null;
+  readonly places: number;
+  readonly after: string;
+  readonly before: string;
+  readonly within: string;
   readonly is_same_size: boolean;
   readonly is_layers: boolean;
   readonly is_training: boolean;

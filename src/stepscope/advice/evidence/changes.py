@@ -34,6 +34,11 @@ OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which does not
 BATCHED: Final = ChangeClass(
     0.6, "fewer, larger calls do the same; at most the short ops they make go with them"
 )
+# Of measured loops without a line whose turns became one call, or fewer, half of the time went at
+# least; of those with long ops less than of those with short ones.
+LOOPED: Final = ChangeClass(
+    0.5, "fewer turns, or one call over all of them, do the same in half the time or less"
+)
 VECTORISED: Final = ChangeClass(
     0.75, "one call over all elements replaces the loop; at most its ops cost little then", 0.8
 )

@@ -41,7 +41,7 @@ def _pass_apart(part: PartRow, account: StepAccount) -> PartWords:
     """What a step computes of models without gradients."""
     return PartWords(
         f"A pass without gradients takes {part.step_frac:.0%} of the step",
-        f"Under no_grad the step runs ops for {share(part, account)}: {part.made_of}. Which "
+        f"Without gradients the step runs ops for {share(part, account)}: {part.made_of}. Which "
         "line of the program runs this was not recorded.",
         (
             "Ask what each such pass is for. Of data that stays the same, keep the results of a "

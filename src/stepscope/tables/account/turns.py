@@ -13,17 +13,21 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import distinct, union_spans
+from stepscope.columns import distinct, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.account.frames import Frames, frames
 from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.account.unused_graph import place_of
+from stepscope.tables.account.updates import marked_updates
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.in_a_row import InARow, in_a_row
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.regions import region_name
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import host_names
 from stepscope.tables.steps.attribution import steps
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 from stepscope.tables.torch.launches import launched
@@ -56,12 +60,17 @@ _VIEWED: Final = """
 _VIEWS: Final = frozenset(_VIEWED.split())
 # What a model's layers are made of, and experts, heads and chunks of a loop mostly are not.
 _LAYERS: Final = re.compile(
-    r"(?:layer|batch|group|instance|rms)_?norm|scaled_dot_product|multi_head|encoder_layer|conv\dd|"
-    r"lstm|gru"
+    r"(?:layer|batch|group|instance|rms)_?norm|attention|multi_head|encoder_layer|conv\dd|lstm|gru"
 )
-# A product and an activation alone are a layer, too.
-_SHORT: Final = 3
-_PLAIN_LAYERS: Final = re.compile(r"linear|addmm")
+# What a layer does with its weights, whatever is beside it; and what computes its gradient.
+_PRODUCTS: Final = re.compile(
+    r"(?:\b|_)(?:linear|addmm|matmul|b?mm|baddbmm|einsum)(?::|\b)|(?:Addmm|B?mm|Mm)Backward"
+)
+# No model stacks so many of the same layer.
+_MOST_LAYERS: Final = 100
+_OF_GRADIENTS: Final = "Backward"
+# Ends the gradients of a parameter: once in a step, however often it is used.
+_OF_PARAMETER: Final = "AccumulateGrad"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +82,12 @@ class Turns:
             each it has.
         op_count: How many ops a turn has, views aside.
         times: How many turns come in a row; a mean, where they come at several places.
+        places: At how many places of the step they do.
+        after, before: The op that runs before the first of them, and after the last, at the first
+            of these places; "" where the step begins or ends with them.
+        within: The range of the program's around all of it; "" where it marks none.
         is_same_size: Whether each turn works on the same sizes.
-        is_layers: Whether they look like the layers of a model, or like passes of one.
+        is_layers: Whether they may be the layers of a model, or passes of one.
         is_training: Whether gradients go through them, whose time is in the share.
         step_frac: Share of the step that they take, with what lies between them: on the host or, if
             longer, on devices.
@@ -86,6 +99,10 @@ class Turns:
     ops: str
     op_count: int
     times: float
+    places: int
+    after: str
+    before: str
+    within: str
     is_same_size: bool
     is_layers: bool
     is_training: bool
@@ -100,15 +117,18 @@ class Turns:
 def turns(host: Host) -> Turns | None:
     """Those of a typical step whose loop takes most; None where no loop is a large part of it."""
     step = _typical_step(host)
-    rows = None if step is None else _called(host, step)
-    if step is None or rows is None or len(rows) < _LEAST:
+    if step is None:
+        return None
+    called = _called(host, step)
+    rows = _without_views(host, called)
+    if len(rows) < _LEAST:
         return None
     meta = host.space.events.metadata[rows].astype(np.int64)
     sizes = event_stats(host).texts(names.SHAPE).at(rows)
     alike = None
     if (sizes >= 0).any():
-        alike = _largest(host, step, rows, distinct_rows([meta, sizes])[1], _LEAST)
-    of_any_size = _largest(host, step, rows, distinct_rows([meta])[1], _LEAST_OF_ANY)
+        alike = _largest(host, step, called, rows, distinct_rows([meta, sizes])[1], _LEAST)
+    of_any_size = _largest(host, step, called, rows, distinct_rows([meta])[1], _LEAST_OF_ANY)
     if of_any_size is None or (alike is not None and of_any_size.worth < _MORE * alike.worth):
         return None if alike is None else _told(host, step, rows, alike, is_same_size=True)
     return _told(host, step, rows, of_any_size, is_same_size=False)
@@ -144,20 +164,29 @@ def _typical_step(host: Host) -> _Step | None:
 
 
 def _called(host: Host, step: _Step) -> I64:
-    """Event rows of the ops that a step calls one after the other, views aside."""
+    """Event rows of the ops that a step calls one after the other.
+
+    Those of an optimizer's update are left out: it goes over parameters, and has a rule of its own.
+    """
     space, line = host.space, host.space.lines[step.line]
-    rows = op_rows(host)
-    rows = rows[np.searchsorted(rows, line.begin) : np.searchsorted(rows, line.end)]
+    rows = np.arange(line.begin, line.end)
     start = space.events.start_ps[rows]
     rows = rows[(start >= step.begin_ps) & (start < step.end_ps)]
+    rows = rows[np.argsort(space.events.start_ps[rows], kind="stable")]
+    rows = rows[(marked_updates(host, rows)[0] < 0) & np.isin(rows, op_rows(host))]
     start = space.events.start_ps[rows]
     end = start + space.length_ps[rows]
     order = np.lexsort((-end, start))
     rows, start, last = rows[order], start[order], np.maximum.accumulate(end[order])
-    rows = rows[np.append(True, start[1:] >= last[:-1])[: len(rows)]]
-    is_view = np.asarray([_plain(one) in _VIEWS for one in space.event_metadata.name] or [False])
-    called: I64 = rows[~is_view[space.events.metadata[rows]]][:_MOST_OPS]
+    called: I64 = rows[np.append(True, start[1:] >= last[:-1])[: len(rows)]]
     return called
+
+
+def _without_views(host: Host, called: I64) -> I64:
+    space = host.space
+    is_view = np.asarray([_plain(one) in _VIEWS for one in space.event_metadata.name] or [False])
+    rows: I64 = called[~is_view[space.events.metadata[called]]][:_MOST_OPS]
+    return rows
 
 
 def _plain(name: str) -> str:
@@ -184,28 +213,31 @@ class _Loop:
         return self.step_frac * (1 - 1 / self.times)
 
 
-def _largest(host: Host, step: _Step, rows: I64, kind: I64, least: int) -> _Loop | None:
+def _largest(
+    host: Host, step: _Step, called: I64, rows: I64, kind: I64, least: int
+) -> _Loop | None:
     """The loop with most of a step, of ops of the same kinds in the same order."""
     loops: dict[tuple[int, ...], list[InARow]] = {}
     for one in in_a_row(kind, least):
         body = sorted(kind[one.begin : one.begin + one.period].tolist())
         loops.setdefault(tuple(body), []).append(one)
-    told = [_loop(host, step, rows, stretches) for stretches in loops.values()]
+    told = [_loop(host, step, called, rows, stretches) for stretches in loops.values()]
     return max(told, key=lambda one: one.worth, default=None)
 
 
-def _loop(host: Host, step: _Step, rows: I64, stretches: list[InARow]) -> _Loop:
+def _loop(host: Host, step: _Step, called: I64, rows: I64, stretches: list[InARow]) -> _Loop:
     space, numbered = host.space, numbered_ops(host)
     first = rows[[one.begin for one in stretches]]
     last = rows[[one.end - 1 for one in stretches]]
     begin = space.events.start_ps[first]
     end = space.events.start_ps[last] + space.length_ps[last]
     begin, end = union_spans(begin, end)
-    ops = sum(int(space.length_ps[rows[one.begin : one.end]].sum()) for one in stretches)
+    at = np.searchsorted(begin, space.events.start_ps[called], side="right") - 1
+    inside = (at >= 0) & (space.events.start_ps[called] < end[np.maximum(at, 0)])
+    ops = int(space.length_ps[called[inside]].sum())
     ops_frac = min(ops / max(_length(begin, end), 1), 1.0)
     thread = space.lines[step.line].id
-    gradients = _gradients(numbered, thread, begin, end)
-    gradients &= (numbered.start_ps >= step.begin_ps) & (numbered.end_ps <= step.end_ps)
+    gradients = _gradients(numbered, thread, step, begin, end)
     spans = {thread: (begin, end)}
     for one in distinct(numbered.thread[gradients]).tolist():
         mine = gradients & (numbered.thread == one)
@@ -224,16 +256,21 @@ def _length(begin: I64, end: I64) -> int:
     return int((end - begin).sum())
 
 
-def _gradients(numbered: NumberedOps, thread: int, begin: I64, end: I64) -> Bool:
-    """Which numbered ops compute the gradients of what a thread runs within disjoint spans."""
-    forward = np.flatnonzero(~numbered.backward & (numbered.thread == thread))
-    at = np.searchsorted(begin, numbered.start_ps[forward], side="right") - 1
-    inside = (at >= 0) & (numbered.start_ps[forward] < end[np.maximum(at, 0)])
-    own = distinct(numbered.number[forward[inside]])
-    place = np.minimum(np.searchsorted(own, numbered.number), max(len(own) - 1, 0))
-    found: Bool = numbered.backward & (len(own) > 0)
-    if len(own):
-        found &= own[place] == numbered.number
+def _gradients(numbered: NumberedOps, thread: int, step: _Step, begin: I64, end: I64) -> Bool:
+    """Which numbered ops of a step compute gradients of what a thread runs in disjoint spans."""
+    called = numbered.differentiated()
+    start = numbered.start_ps[called]
+    mine = (numbered.thread[called] == thread) & (start >= step.begin_ps) & (start < step.end_ps)
+    called = called[mine]
+    called = called[np.argsort(numbered.number[called], kind="stable")]
+    # What an op calls has the numbers from its own to the next one's.
+    place = np.searchsorted(numbered.number[called], numbered.number, side="right") - 1
+    found: Bool = numbered.backward & (place >= 0)
+    found &= (numbered.start_ps >= step.begin_ps) & (numbered.end_ps <= step.end_ps)
+    if len(called):
+        at = np.searchsorted(begin, numbered.start_ps[called], side="right") - 1
+        inside = (at >= 0) & (numbered.start_ps[called] < end[np.maximum(at, 0)])
+        found &= inside[np.maximum(place, 0)]
     return found
 
 
@@ -252,15 +289,21 @@ def _told(host: Host, step: _Step, rows: I64, loop: _Loop, *, is_same_size: bool
     if loop.step_frac < _SOME_FRAC:
         return None
     first = loop.stretches[0]
-    turn = rows[first.begin : first.begin + first.period]
-    is_layers = _are_layers(host, turn)
-    if is_layers and not is_same_size:
+    turn = [_name(host, row) for row in rows[first.begin : first.begin + first.period].tolist()]
+    is_layers = _are_layers(host, step, loop, turn)
+    if not is_same_size and any(map(_LAYERS.search, turn)):
         return None  # each of a network's layers has sizes of its own
     place = _place(host, step, rows, first) or CallSite("", "", 0, "")
+    around = (first.begin - 1, first.end)
+    after, before = ("" if not 0 <= at < len(rows) else _name(host, rows[at]) for at in around)
     return Turns(
         ops=_named(host, rows, first),
         op_count=first.period,
         times=loop.times,
+        places=len(loop.stretches),
+        after=after.partition(":")[0],
+        before=before.partition(":")[0],
+        within=_range_around(host, step, rows[first.begin], rows[loop.stretches[-1].end - 1]),
         is_same_size=is_same_size,
         is_layers=is_layers,
         is_training=loop.is_training,
@@ -270,6 +313,57 @@ def _told(host: Host, step: _Step, rows: I64, loop: _Loop, *, is_same_size: bool
         file=place.file,
         line=place.line if place.file else None,
     )
+
+
+def _name(host: Host, row: int) -> str:
+    name: str = host.space.event_metadata.name[host.space.events.metadata[row]]
+    return name
+
+
+def _are_layers(host: Host, step: _Step, loop: _Loop, turn: list[str]) -> bool:
+    """Whether a model may have so many of them.
+
+    A layer multiplies with weights of its own: where fewer parameters have gradients than there are
+    turns, the turns share theirs. None computes its gradients before the next one runs.
+    """
+    if _has_backward(turn):
+        return False
+    if any(map(_LAYERS.search, turn)):
+        return True
+    if loop.times > _MOST_LAYERS or not any(map(_PRODUCTS.search, turn)):
+        return False
+    events = host.space.events
+    ends = rows_of(events.metadata, entries_named(host, lambda name: _OF_PARAMETER in name))
+    start = events.start_ps[ends]
+    owned = int(((start >= step.begin_ps) & (start < step.end_ps)).sum())
+    return owned == 0 or owned >= loop.times * len(loop.stretches)
+
+
+def _has_backward(turn: list[str]) -> bool:
+    """Whether a turn has a pass and its gradients: a step of its own, or a sample's."""
+    backward = [_OF_GRADIENTS in name for name in turn]
+    forward = (name for name, is_of in zip(turn, backward, strict=True) if not is_of)
+    return any(backward) and any(map(_PRODUCTS.search, forward))
+
+
+def _range_around(host: Host, step: _Step, first: int, last: int) -> str:
+    """The innermost range that the program marks around two events of a step."""
+    space, line = host.space, host.space.lines[step.line]
+    begin, end = space.events.start_ps[first], space.events.start_ps[last] + space.length_ps[last]
+    is_op = host_names(host).op >= 0
+    marks = entries_named(host, _is_range) & ~is_op
+    rows = rows_of(space.events.metadata[line.begin : line.end], marks) + line.begin
+    start = space.events.start_ps[rows]
+    until = start + space.length_ps[rows]
+    around = (start <= begin) & (until >= end) & (start >= step.begin_ps) & (until <= step.end_ps)
+    rows = rows[around & (until - start < step.end_ps - step.begin_ps)]
+    if len(rows) == 0:
+        return ""
+    return region_name(_name(host, rows[np.argmin(space.length_ps[rows])]))
+
+
+def _is_range(name: str) -> bool:
+    return bool(region_name(name)) and not name.startswith(names.PYTHON_CALL_MARK)
 
 
 def _place(host: Host, step: _Step, rows: I64, one: InARow) -> CallSite | None:
@@ -289,7 +383,7 @@ def _place(host: Host, step: _Step, rows: I64, one: InARow) -> CallSite | None:
 
 def _span(host: Host, step: _Step, count: int, one: InARow) -> tuple[int, int] | None:
     """When a stretch runs in a step of as many ops as the one it was found in."""
-    rows = _called(host, step)
+    rows = _without_views(host, _called(host, step))
     if len(rows) != count:
         return None
     start, last = host.space.events.start_ps[rows[one.begin]], rows[one.end - 1]
@@ -313,13 +407,6 @@ def _seen_most(calls: Frames, begin_ps: I64, end_ps: I64) -> CallSite | None:
         return None
     lines, first, count = np.unique(calls.name[mine], return_index=True, return_counts=True)
     return site_of(calls, int(mine[first[int(count.argmax())]])) if len(lines) else None
-
-
-def _are_layers(host: Host, turn: I64) -> bool:
-    named = [_plain(host.space.event_metadata.name[at]) for at in host.space.events.metadata[turn]]
-    return any(map(_LAYERS.search, named)) or (
-        len(turn) <= _SHORT and any(map(_PLAIN_LAYERS.search, named))
-    )
 
 
 def _named(host: Host, rows: I64, one: InARow) -> str:

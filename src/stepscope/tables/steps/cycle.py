@@ -69,6 +69,7 @@ class Cycle:
         end_ps: Where the last call of its members ends.
         explained: Share of all calls, by weight and time, that recur in every round.
         agreeing: ``(kind, name, calls a round)`` of what recurs in every round.
+        every: How often a round runs the anchor, and what agrees with it.
     """
 
     anchor: Calls
@@ -77,6 +78,7 @@ class Cycle:
     end_ps: I64
     explained: float
     agreeing: tuple[tuple[str, str, int], ...]
+    every: int = 1
 
     def __len__(self) -> int:
         return len(self.start_ps)

@@ -17,6 +17,7 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.steps import calls as lists
 from stepscope.tables.steps.cycle import Calls, Cycle, find_cycle, is_step_name
 from stepscope.tables.steps.found import Certainty, Markers
+from stepscope.tables.steps.outer_rounds import around_turns
 from stepscope.tables.steps.program_runs import program_runs
 
 # Rounds that make a loop, and that do so by themselves if nothing else is called.
@@ -67,6 +68,7 @@ def rounds_of_ops(host: Host) -> Markers | None:
         cycle = find_cycle(found, several=1.0)
     if cycle is not None:
         cycle = _around_layers(cycle, found) or cycle
+        cycle = around_turns(host, cycle, found) or cycle
     if cycle is None or cycle.explained < _WHOLE:
         return None
     return _markers(host, cycle, found)
@@ -188,12 +190,15 @@ def _in_words(cycle: Cycle) -> str:
     name = cycle.anchor.name
     if cycle.anchor.kind == "kernel":  # without its templates and arguments
         name = name.partition("<")[0].partition("(")[0] or name
-    return _WORDS[cycle.anchor.kind].format(name)
+    said = _WORDS[cycle.anchor.kind].format(name)
+    return f"every {cycle.every} {said}" if cycle.every > 1 else said
 
 
 def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certainty, str]:
     """How sure the rounds are: what agrees with them, and what does not."""
     count = len(cycle)
+    if cycle.every > 1:
+        return "uncertain", f"each of {_in_words(cycle)} may be a step by itself"
     kinds = {kind for kind, _name, often in cycle.agreeing if often == 1}
     against = [
         one

@@ -1,6 +1,7 @@
 """Which of a training step's ops no gradient goes through, by the numbers of PyTorch's autograd.
 
-Under ``torch.no_grad`` ops have no number.
+Under ``torch.no_grad`` ops have no number. Where gradients are on, what needs none, such as a
+frozen model or a constant, notes the number of the next op that does.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _CHECKPOINT: Final = re.compile(r"Checkpoint\w*Backward")
 
 
 def without_gradient(host: Host, thread: int, times: I64) -> Bool:
-    """Whether what a thread does at each time is in no op that autograd has numbered.
+    """Whether what a thread does at each time is in no op that autograd differentiates.
 
     All false where nothing is differentiated, or passes run again for their gradients. What
     begins after the last gradient may belong to a step that the recording cut.
@@ -29,7 +30,9 @@ def without_gradient(host: Host, thread: int, times: I64) -> Bool:
     ops = numbered_ops(host)
     if not ops.backward.any() or _is_checkpointed(host):
         return np.zeros(len(times), dtype=bool)
-    mine = ops.thread == thread
+    with_one = ops.backward.copy()
+    with_one[ops.differentiated()] = True
+    mine = with_one & (ops.thread == thread)
     apart = innermost(ops.start_ps[mine], ops.end_ps[mine], times) < 0
     result: Bool = apart & (times < ops.start_ps[ops.backward].max())
     return result

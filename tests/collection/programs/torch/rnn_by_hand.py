@@ -12,7 +12,7 @@ LABEL = {
     "cause": "tiny ops",
     "accept": ["eager-execution", "tiny-ops"],
     "rules": ["eager-execution", "tiny-ops"],
-    "words": ["LoopLSTM", "forward", "LSTMCell", "lstm_cell"],
+    "words": ["LoopLSTM", "forward", "LSTMCell", "lstm_cell", "aten/sigmoid"],
     "part": "develop",
 }
 

@@ -65,7 +65,11 @@ def test_a_gradient_made_deep_in_an_op_is_of_the_op_that_was_called() -> None:
 
 
 def test_what_several_gradients_share_is_told_by_the_op_they_are_of() -> None:
-    found = parts_of("LLLGGG....LLLGGG....", "mmmwww....mmmwww....", **TRAINED)
+    other = {
+        "M": op("aten/linear:linear", 6),
+        "H": op("autograd/AddmmBackward0:AddmmBackward0", 6, backward=True),
+    }
+    found = parts_of("L-M-H-G-..L-M-H-G-..", "mmmmwwww..mmmmwwww..", **TRAINED, **other)
     assert between_of(found["op matmul"]) == "within aten/linear and its gradient"
 
 
@@ -88,6 +92,16 @@ def test_products_that_are_most_of_such_a_pass_are_told_by_themselves() -> None:
     found = parts_of("C--C--L-GG" * 2, "vv.vv.mmww" * 2, **TRAINED, **AGAIN)
     assert found["op convolution"].is_apart
     assert not found["op matmul"].is_apart
+
+
+def test_what_leaves_its_number_to_the_next_op_is_a_pass_as_well() -> None:
+    """A frozen model under gradients notes a number that it does not take."""
+    frozen = {"C": op("aten/conv2d:conv2d", 5), "n": op("aten/native_batch_norm:n", 5)}
+    found = parts_of("C-nC-nL-GG" * 2, "vv.vv.mmww" * 2, **TRAINED, **AGAIN | frozen)
+    assert found["layer a pass without gradients"].total_ps == 1_200_000_000
+    taken = {"C": op("aten/conv2d:conv2d", 4), "n": op("aten/native_batch_norm:n", 5)}
+    found = parts_of("C-.n..L-GG" * 2, "vv....mmww" * 2, **TRAINED, **AGAIN | taken)
+    assert "layer a pass without gradients" not in found
 
 
 def test_a_metric_is_no_pass_of_a_model() -> None:

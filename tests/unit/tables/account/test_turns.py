@@ -52,11 +52,12 @@ def experts(count: int = 8, *, grows: int = 0) -> list[dict[str, Any]]:
 
 def test_experts_one_after_the_other_are_turns(tmp_path: Path) -> None:
     """8 turns of 50 of 1000 µs, nearly all of it in ops."""
-    found = turns(recorded(tmp_path, [op("sort", 10, 50)], experts()))
+    found = turns(recorded(tmp_path, [op("sort", 10, 50)], experts(), [op("stack", 600, 9)]))
     assert found is not None
     assert replace(found, step_frac=0.0, ops_frac=0.0) == Turns(
-        ops="aten/linear, aten/silu, aten/mul, aten/add", op_count=4, times=8, is_same_size=True,
-        is_layers=False, is_training=False, step_frac=0.0, ops_frac=0.0,
+        ops="aten/linear, aten/silu, aten/mul, aten/add", op_count=4, times=8, places=1,
+        after="aten/sort", before="aten/stack", within="", is_same_size=True, is_layers=True,
+        is_training=False, step_frac=0.0, ops_frac=0.0,
     )  # fmt: skip
     assert found.step_frac == pytest.approx(0.4)
     assert found.ops_frac == pytest.approx(0.98, abs=0.02)
@@ -103,10 +104,81 @@ def test_layers_look_like_layers(tmp_path: Path, grows: int) -> None:
         assert found.is_layers
 
 
+@pytest.mark.parametrize(("owned", "is_layers"), [(0, True), (3, False), (8, True), (16, True)])
+def test_layers_have_weights_of_their_own(tmp_path: Path, owned: int, is_layers: bool) -> None:
+    """8 turns with a product: of three parameters they are passes, of eight they may be layers."""
+    name = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
+    ends = [x("cpu_op", name, 700 + 10 * one, 5) for one in range(owned)]
+    found = turns(recorded(tmp_path, experts(), ends))
+    assert found is not None
+    assert found.is_layers is is_layers
+
+
+def test_what_multiplies_with_nothing_or_comes_too_often_is_no_layer(tmp_path: Path) -> None:
+    draws = [op("randint", 100 + 40 * one, 30) for one in range(8)]
+    found = turns(recorded(tmp_path, draws))
+    assert found is not None
+    assert not found.is_layers
+    many = [op("linear", 50 + 5 * one, 5) for one in range(150)]
+    found = turns(recorded(tmp_path / "many", many))
+    assert found is not None
+    assert (found.times, found.is_layers) == (150, False)
+
+
+def test_a_layer_does_not_end_with_its_gradients(tmp_path: Path) -> None:
+    """A leap of a sampler's: a product, then its gradient, before the next one."""
+    name, said = "MmBackward0", {"Sequence number": 1, "Fwd thread id": 1}
+    leaps = [
+        event
+        for at in range(100, 600, 50)
+        for event in (op("matmul", at, 20), x("cpu_op", name, at + 20, 25, **said))
+    ]
+    found = turns(recorded(tmp_path, leaps))
+    assert found is not None
+    assert not found.is_layers
+
+
+def test_a_loop_is_told_with_its_places_and_the_range_around_it(tmp_path: Path) -> None:
+    """8 and 6 turns, within the range "loss": the ops around them are those of the first place."""
+    first = [op("eq", 100 + 20 * one, 20) for one in range(8)]
+    second = [op("eq", 400 + 20 * one, 20) for one in range(6)]
+    apart = [op("linear", 50, 20), op("sum", 300, 20), op("mul", 600, 20)]
+    marked = x("user_annotation", "loss", 80, 500)
+    found = turns(recorded(tmp_path, apart, first, second, [marked]))
+    assert found is not None
+    assert (found.times, found.places) == (7, 2)
+    assert (found.after, found.before, found.within) == ("aten/linear", "aten/sum", "loss")
+
+
+def test_gradients_of_what_leaves_its_number_to_the_next_op_are_not_the_turns(
+    tmp_path: Path,
+) -> None:
+    """Masks need no gradient: they note the number that the linear op after them takes."""
+    masks = [op("fill_", 100 + 40 * one, 40, **{"Sequence number": 5}) for one in range(8)]
+    after = [op("linear", 450, 20, **{"Sequence number": 5})]
+    name = "autograd::engine::evaluate_function: AddmmBackward0"
+    back = [x("cpu_op", name, 500, 300, **{"Sequence number": 5, "Fwd thread id": 1})]
+    found = turns(recorded(tmp_path, masks, after, back))
+    assert found is not None
+    assert not found.is_training
+    assert found.step_frac == pytest.approx(320 / STEP_US)
+
+
 def test_a_loop_of_little_time_or_of_two_turns_is_none(tmp_path: Path) -> None:
     assert turns(recorded(tmp_path, experts(4), [op("sort", 350, 500)])) is None
     assert turns(recorded(tmp_path / "two", experts(2), [op("sort", 350, 500)])) is None
     assert turns(recorded(tmp_path / "none")) is None
+
+
+def test_an_update_of_each_parameter_is_no_loop_of_the_program(tmp_path: Path) -> None:
+    """Its ops are the optimizer's; in a closure the same ops may be the model's."""
+    updates = [op("addcdiv_", 400 + 50 * one, 50) for one in range(8)]
+    step = x("user_annotation", "Optimizer.step#Adam.step", 390, 420)
+    name = "autograd::engine::evaluate_function: AddmmBackward0"
+    back = x("cpu_op", name, 300, 50, **{"Sequence number": 1, "Fwd thread id": 1})
+    assert turns(recorded(tmp_path, [back, step], updates)) is None
+    late = {**back, "ts": 805.0}
+    assert turns(recorded(tmp_path / "late", [late, step], updates)) is not None
 
 
 def test_what_devices_run_counts_where_it_takes_longer(tmp_path: Path) -> None:

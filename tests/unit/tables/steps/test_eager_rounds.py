@@ -58,6 +58,36 @@ def test_what_made_the_model_hides_no_loop_behind_it() -> None:
     assert len(markers) == 5 and not markers.is_window
 
 
+def rounds_of(turn: tuple[str, ...], end: tuple[str, ...], turns: int, rounds: int) -> Markers:
+    """So many turns of the same ops in each of the rounds, which other ops end; 10 µs an op."""
+    ops = (*turn * turns, *end) * rounds
+    events = [Event(f"{op}:{op}", 10.0 * at, 9) for at, op in enumerate(ops)]
+    markers = step_markers(Host("h", decode(space(host(line("python", *events))))))
+    assert markers is not None
+    return markers
+
+
+BACKWARD = "autograd::engine::evaluate_function"
+TURN = ("aten/mul", "aten/log_sigmoid", "aten/sum", f"{BACKWARD}: SumBackward0", "aten/add")
+DRAWN = ("aten/mul", "aten/log_sigmoid", "aten/sum")
+
+
+def test_turns_that_others_end_again_and_again_are_a_part_of_the_step() -> None:
+    """A sampler's step computes seven gradients and draws once; which it is cannot be certain."""
+    markers = rounds_of(TURN, DRAWN, 7, 5)
+    assert len(markers) == 5
+    assert markers.certainty == "uncertain"
+    assert "every 8 runs of the op aten/log_sigmoid" in markers.explanation
+    assert (markers.end_ps - markers.start_ps)[1] == 380_000_000  # 35 ops and 3
+
+
+def test_a_step_that_trains_is_one_whatever_every_nth_evaluates() -> None:
+    trains = (*TURN, "aten/sub_")
+    assert len(rounds_of(trains, DRAWN, 7, 5)) >= 35
+    assert len(rounds_of(TURN, (), 7, 5)) == 35
+    assert len(rounds_of(TURN, DRAWN, 7, 2)) >= 14
+
+
 def test_layers_that_initialise_a_model_are_no_rounds_of_its_training() -> None:
     """Six blocks are initialised op by op, then a compiled function runs twelve times."""
     events = []

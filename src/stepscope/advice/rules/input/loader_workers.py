@@ -6,13 +6,14 @@ Why it matters: such a loader does nothing until it is asked, and the device wai
 batch; workers make the next ones while the device computes.
 What to do: give the loader workers; where copies come from pageable memory, pinned memory, too.
 When it is wrong: the data is in memory already, so that a worker's sending it costs more than
-making it; or a worker process cannot have what the dataset holds (an open file, a device).
+making it; a worker process cannot have what the dataset holds (an open file, a device); or the
+sampler takes the time, which runs in the training process whatever workers there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.pinning import comes_from
@@ -21,6 +22,9 @@ from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 from stepscope.schema import names
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import PartRow, StepAccount
 
 _LOADER: Final = "DataLoader"
 _PIN: Final = (
@@ -33,6 +37,12 @@ _PINNED: Final = (
 )
 # More processes than that few machines have cores for.
 _MOST: Final = 8
+_SAMPLER: Final = (
+    "See whether the dataset, what puts batches together, or the sampler runs these ops. A sampler "
+    "stays in this process: draw the indices of a whole epoch at once."
+)
+# Ops in calls for the next batch that are so much of the step are reported, so many of them.
+_MOSTLY_FRAC, _SOME_FRAC, _NAMED = 0.5, 0.03, 3
 # Batches of another process are copied, and may be late: so much of what they could save is left.
 _LEAST_FRAC: Final = 0.8
 
@@ -66,6 +76,7 @@ def loader_workers(results: Results) -> Iterator[Answer]:
         return
     rest = step - saving
     wanted = max(round(saving / max(rest, 1e-9)) + 1, 2)
+    made = _ops_of_batches(results.optional.step_account)
     is_pageable = comes_from(results.optional.device_idle) == "pageable"
     yield Finding(
         rule=RULE.id,
@@ -76,7 +87,7 @@ def loader_workers(results: Results) -> Iterator[Answer]:
         saving_high_ms=saving,
         confidence=0.9,
         message=f"The DataLoader has no worker processes: each {step:.3g} ms step waits "
-        f"{saving:.3g} ms for its batch ({saving / step:.0%}).",
+        f"{saving:.3g} ms for its batch ({saving / step:.0%}).{_said(made)}",
         measured={
             "input_wait_ms": saving,
             "step_time_ms": step,
@@ -90,9 +101,29 @@ def loader_workers(results: Results) -> Iterator[Answer]:
             f"Set num_workers: {_enough(wanted)}; keep them between epochs with "
             "persistent_workers.",
             *((_PIN,) if is_pageable else ()),
+            *((_SAMPLER,) if made else ()),
         ),
         code={"pytorch": (_PINNED if is_pageable else _CODE).format(min(wanted, _MOST))},
     )
+
+
+def _ops_of_batches(account: StepAccount | None) -> list[PartRow]:
+    """The ops that make batches, where no line tells where they are made; the largest first."""
+    if account is None or account.has_python:
+        return []
+    made = [
+        part
+        for part in account.parts.records()
+        if part.kind == "op" and part.input_frac >= _MOSTLY_FRAC and part.step_frac >= _SOME_FRAC
+    ]
+    return sorted(made, key=lambda part: -part.time_ms)[:_NAMED]
+
+
+def _said(made: list[PartRow]) -> str:
+    if not made:
+        return ""
+    listed = ", ".join(f"{part.op or part.name} {part.step_frac:.0%}" for part in made)
+    return f" Making it runs, as shares of the step: {listed}."
 
 
 def _enough(wanted: int) -> str:
@@ -108,7 +139,7 @@ RULE = Rule(
     id="loader-workers",
     check=loader_workers,
     needs=("overview_page", "input_pipeline_analyzer"),
-    optional=("device_idle",),
+    optional=("device_idle", "step_account"),
     evidence=("input",),
     change=SUPPLIED,
     parts=("input",),

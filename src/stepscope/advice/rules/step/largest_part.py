@@ -25,7 +25,7 @@ from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wron
 from stepscope.advice.evidence.replacements import AGAIN, ARGUMENTS, CALLS, LESS_PADDING, PAIRS
 from stepscope.advice.evidence.savings import is_hidden, saving_of, untraced, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
-from stepscope.advice.evidence.turns import NO_LOOP, loop_within
+from stepscope.advice.evidence.turns import BETWEEN_OPS, NO_LOOP, loop_within, of_loop
 from stepscope.advice.evidence.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
@@ -98,18 +98,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         return
     listed = list(account.parts.records())
     more = _with_runtime(listed, account.step_time_ms)
-    # Of a recording without steps it is what was recorded that parts have a share of.
-    nothing = sum(part.step_frac for part in listed if part.kind == "unrecorded")
-    known = 1 - nothing if account.is_window else 1.0
-    shown = [
-        part
-        for part in listed
-        if part.kind not in _OURS
-        and part.name not in _UNKNOWN_OPS
-        and part.step_frac >= known * (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
-        and part.step_frac >= _LEAST_FRAC
-        and not _is_of_traces(part, results)
-    ]
+    shown = _shown(listed, account, results)
     if not shown:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
         return
@@ -117,6 +106,9 @@ def largest_part(results: Results) -> Iterator[Answer]:
     is_compiled, by_layer = _is_compiled(results), _by_layer(shown, results)
     later = after_update(results.optional.host_activity)
     loop = loop_within(results.optional.host_activity)
+    if by_itself := of_loop(results.optional.host_activity, account, RULE.id):
+        loop = replace(loop, kinds=BETWEEN_OPS)
+        yield by_itself
     ranked = sorted(shown, key=lambda part: -_worth(part, account) * part.time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
     for at, part in enumerate(ranked):
@@ -142,6 +134,22 @@ def largest_part(results: Results) -> Iterator[Answer]:
             found = beside.most_of(found)
             several = _functions(part, account, results, more)
             yield _of_several(found, several, account.step_time_ms) if several else found
+
+
+def _shown(listed: list[PartRow], account: StepAccount, results: Results) -> list[PartRow]:
+    """Parts that are large enough for a word."""
+    # Of a recording without steps it is what was recorded that parts have a share of.
+    nothing = sum(part.step_frac for part in listed if part.kind == "unrecorded")
+    known = 1 - nothing if account.is_window else 1.0
+    return [
+        part
+        for part in listed
+        if part.kind not in _OURS
+        and part.name not in _UNKNOWN_OPS
+        and part.step_frac >= known * (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
+        and part.step_frac >= _LEAST_FRAC
+        and not _is_of_traces(part, results)
+    ]
 
 
 def _by_layer(shown: list[PartRow], results: Results) -> str:
