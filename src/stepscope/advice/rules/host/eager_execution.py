@@ -97,8 +97,7 @@ def _by_steps(
         yield Silence(f"{replayed:.0%} of the devices' time is replayed from graphs already.")
         return
     is_served = overview is not None and overview.environment.task_type == "Inference"
-    # PyTorch runs op by op by default: that alone is not an alarm.
-    is_usual = framework == "PyTorch"
+    is_usual = framework == "PyTorch"  # by default: that alone is not an alarm
     outer = _outer(account) if _are_single_ops(rows) else None
     is_window = account is not None and account.is_window
     where, place = _site(account, framework) if outer is None else outer.where(step)
