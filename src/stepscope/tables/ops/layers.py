@@ -72,7 +72,12 @@ def layers(totals: OpTotals) -> list[Layer]:
 
 def _forward_scopes(names: list[str]) -> set[tuple[str, ...]]:
     """All scopes that an op lies in that is no gradient, each with those around it."""
-    paths = {layer_of(name) for name in names if not _OF_GRADIENT.search(name)}
+    # An op's weight is read under the op's own name: dense/MatMul/ReadVariableOp.
+    paths = {
+        layer_of(name)
+        for name in names
+        if not _OF_GRADIENT.search(name) and "/ReadVariableOp" not in name
+    }
     return {path[:end] for path in paths for end in range(1, len(path) + 1)}
 
 
