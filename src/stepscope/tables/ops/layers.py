@@ -71,7 +71,7 @@ def layers(totals: OpTotals) -> list[Layer]:
 
 
 def _forward_scopes(names: list[str]) -> set[tuple[str, ...]]:
-    """All scopes that an op lies in that is no gradient, each with those around it."""
+    """All scopes that an op lies in that is not a gradient, each with those around it."""
     # An op's weight is read under the op's own name: dense/MatMul/ReadVariableOp.
     paths = {
         layer_of(name)
@@ -82,7 +82,7 @@ def _forward_scopes(names: list[str]) -> set[tuple[str, ...]]:
 
 
 def _within(path: tuple[str, ...], name: str, forward: set[tuple[str, ...]]) -> tuple[str, ...]:
-    """A gradient's path without the op that it is the gradient of, which is no layer.
+    """A gradient's path without the op that it is the gradient of, which is not a layer.
 
     That op may be fused into another and have no name left, but no forward op lies in it.
     """
