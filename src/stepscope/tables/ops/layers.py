@@ -7,6 +7,7 @@ into the paths, and a model's own name is in front of all.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +16,8 @@ from stepscope.tables.ops.framework_totals import OpTotals
 
 # Of PyTorch's ops the first word is the name space.
 _NAME_SPACES: Final = ("aten/", "autograd/", "prims/", "c10d/")
+# TensorFlow names a gradient's op under the op it is the gradient of: dense/MatMul/MatMul_1.
+_OF_GRADIENT: Final = re.compile(r"(?:^|/)gradient(?:_tape|s\w*)/")
 # While one name has this share of the time, those below it are looked at.
 _ALONE_FRAC: Final = 0.8
 # A layer with this share of it is listed; without paths for this much of the time, none is.
@@ -44,8 +47,9 @@ def layers(totals: OpTotals) -> list[Layer]:
     """
     if any(name.startswith(_NAME_SPACES) for name in totals.name):
         return []
+    forward = _forward_scopes(totals.name)
     listed = [
-        (layer_of(name), int(spent), kind)
+        (_within(layer_of(name), name, forward), int(spent), kind)
         for name, spent, kind in zip(totals.name, totals.self_ps, totals.type, strict=True)
         if spent > 0
     ]
@@ -64,6 +68,27 @@ def layers(totals: OpTotals) -> list[Layer]:
             return _layers(here, depth, times, whole)
         here, depth = inside, depth + 1
     return []
+
+
+def _forward_scopes(names: list[str]) -> set[tuple[str, ...]]:
+    """All scopes that an op lies in that is not a gradient, each with those around it."""
+    # An op's weight is read under the op's own name: dense/MatMul/ReadVariableOp.
+    paths = {
+        layer_of(name)
+        for name in names
+        if not _OF_GRADIENT.search(name) and "/ReadVariableOp" not in name
+    }
+    return {path[:end] for path in paths for end in range(1, len(path) + 1)}
+
+
+def _within(path: tuple[str, ...], name: str, forward: set[tuple[str, ...]]) -> tuple[str, ...]:
+    """A gradient's path without the op that it is the gradient of, which is not a layer.
+
+    That op may be fused into another and have no name left, but no forward op lies in it.
+    """
+    if not _OF_GRADIENT.search(name) or path[:1] not in forward:
+        return path
+    return next(path[:end] for end in range(len(path), 0, -1) if path[:end] in forward)
 
 
 _Ops = list[tuple[tuple[str, ...], int, str]]

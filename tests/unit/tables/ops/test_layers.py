@@ -40,6 +40,37 @@ def test_a_layer_is_its_ops_and_their_gradients_of_whatever_family() -> None:
     assert found == [Layer("scores", 50, "MatMul"), Layer("conv1d", 45, "Conv2D")]
 
 
+@pytest.mark.parametrize(
+    "spent",
+    [
+        {
+            "gradient_tape|net|table|MatMul|MatMul_1:MatMul": 50,
+            "net|table|MatMul:MatMul": 39,
+            "net|table|MatMul|ReadVariableOp:ReadVariableOp": 1,
+            "net|head|Add:MatMul": 10,
+        },
+        # The forward op is fused into the activation, and its name is lost.
+        {
+            "gradient_tape|net|table|convolution|Conv2DBackpropFilter:Conv2D": 70,
+            "net|table|Relu:Conv2D": 19,
+            "net|table|convolution|ReadVariableOp:ReadVariableOp": 1,
+            "net|head|Add:MatMul": 10,
+        },
+        {
+            "gradients|net|table|MatMul_grad|MatMul_1:MatMul": 60,
+            "net|table|MatMul:MatMul": 30,
+            "net|head|Add:MatMul": 10,
+        },
+    ],
+    ids=["by its name", "fused", "TensorFlow 1"],
+)
+def test_an_op_that_gradients_are_named_under_is_no_layer(spent: dict[str, int]) -> None:
+    assert [(one.name, one.self_ps) for one in layers(totals(**spent))] == [
+        ("table", 90),
+        ("head", 10),
+    ]
+
+
 def test_a_model_that_is_called_twice_is_two_names_if_its_paths_are() -> None:
     spent = {
         "driver_1|body_1|conv|Conv2D:Conv2D": 60,
