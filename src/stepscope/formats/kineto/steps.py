@@ -31,6 +31,10 @@ class StepCount:
     end_ns: int | None = None
 
 
+# What autograd calls each part of a backward pass.
+_BACKWARD: Final = "autograd::engine::evaluate_function"
+
+
 @dataclass(frozen=True, slots=True)
 class StepMark:
     """A step that the program's loop reported once it had ended.
@@ -73,7 +77,8 @@ def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
     """The steps, and ``count`` moved on; None where the trace has ``ProfilerStep#`` or no step.
 
     Of several optimizers (a GAN has two) the one with the most steps counts, on the thread where
-    it has them. The first step of a recording has no begin and is none.
+    it has them; of several that share a class and a backward pass, the last. The first step of a
+    recording has no begin and is none.
     """
     if slices.of_name(lambda name: name.startswith(names.PYTORCH_STEP)).any():
         return None
@@ -85,7 +90,7 @@ def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
     distinct, first, times = np.unique(pairs, return_index=True, return_counts=True)
     # The most frequent; of equals the one seen first.
     rows = rows[pairs == distinct[np.lexsort((first, -times))[0]]]
-    ends = np.sort(slices.start_ns[rows] + slices.duration_ns[rows])
+    ends = _after_backward(slices, np.sort(slices.start_ns[rows] + slices.duration_ns[rows]))
     if count.end_ns is not None:
         ends = np.concatenate([[count.end_ns], ends])
     steps = len(ends) - 1
@@ -99,6 +104,16 @@ def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
         ends[:-1],
         np.diff(ends),
     )
+
+
+def _after_backward(slices: Slices, ends_ns: I64) -> I64:
+    """The updates without those that another one follows before the next backward pass."""
+    backward = np.sort(slices.start_ns[slices.of_name(lambda name: name.startswith(_BACKWARD))])
+    if not len(backward):
+        return ends_ns
+    passed = np.searchsorted(backward, ends_ns)
+    last: I64 = ends_ns[np.append(passed[1:] > passed[:-1], True)]
+    return last
 
 
 def engine_steps(slices: Slices, count: StepCount) -> FoundSteps | None:

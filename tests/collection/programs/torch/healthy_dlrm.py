@@ -8,7 +8,7 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
-LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "score"}
+LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "develop"}
 
 TABLES, ROWS, DIM, NUMBERS, BATCH = 8, 5000, 32, 13, 512
 

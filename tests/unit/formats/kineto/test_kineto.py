@@ -243,6 +243,17 @@ def test_of_two_optimizers_the_busier_one_gives_the_steps(tmp_path: Path) -> Non
     assert [one["length"] for one in found] == [10] * 5
 
 
+def test_two_optimizers_of_a_class_share_the_step_of_their_backward_pass(tmp_path: Path) -> None:
+    """Sparse and dense parameters have an SGD each: it steps twice after one backward pass."""
+    events = []
+    for at in (0.0, 10.0, 20.0, 30.0):
+        name = "autograd::engine::evaluate_function: AddmmBackward0"
+        events.append(x("cpu_op", name, at, 2))
+        events += [x("user_annotation", "Optimizer.step#SGD.step", at + n, 2) for n in (4, 7)]
+    found = [one for one in lines(xspace(tmp_path, events))[MAIN] if one["name"] == "train"]
+    assert [(one["begin"], one["length"]) for one in found] == [(9, 10), (19, 10), (29, 10)]
+
+
 def test_marks_of_the_program_come_before_the_optimizers(tmp_path: Path) -> None:
     optimizer = [x("user_annotation", "Optimizer.step#A.step", 10.0 * n, 2) for n in range(3)]
     marked = [x("cpu_op", "train#step_num=3,_r=1#", 0, 9), *optimizer]
