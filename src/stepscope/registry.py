@@ -246,6 +246,8 @@ class RuleFacts:
         needs: Ids of the tools whose results it reads, or "pod", which all recordings of a run
             make together; without one of them it is not run.
         optional: The same of results that it reads where there are any.
+        adds: The same of results that add words to what it says; a page that shows one tool's
+            findings at once goes without them.
         symptom_of: Ids of rules that name the cause of what this one sees: where one of them
             fires, its finding comes before this one's.
         cause_of: Ids of rules that see the symptoms of what this one names: the same, told by
@@ -258,6 +260,7 @@ class RuleFacts:
     title: str = ""
     needs: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    adds: tuple[str, ...] = ()
     symptom_of: tuple[str, ...] = ()
     cause_of: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
@@ -265,7 +268,12 @@ class RuleFacts:
     @property
     def reads(self) -> tuple[str, ...]:
         """Ids of all results it reads."""
-        return (*self.needs, *self.optional)
+        return (*self.needs, *self.optional, *self.adds)
+
+    @property
+    def rests_on(self) -> frozenset[str]:
+        """Ids of the results that decide what it finds."""
+        return frozenset((*self.needs, *self.optional))
 
 
 @dataclass(frozen=True)
@@ -338,11 +346,11 @@ class Rules(Sequence[Rule]):
         )
 
     def reading_only(self, tool: str) -> Rules:
-        """The rules that read this tool's results and no other's."""
+        """The rules that rest on this tool's results and no other's."""
         chosen = tuple(
             module
             for module, facts in zip(self.modules, self.facts, strict=True)
-            if set(facts.reads) == {tool}
+            if facts.rests_on == {tool}
         )
         return Rules(self._package, chosen, self._facts)
 

@@ -9,7 +9,7 @@ FACTS = (
         "input-bound",
         title="The step waits for input",
         needs=("overview_page",),
-        optional=("input_pipeline_analyzer",),
+        adds=("input_pipeline_analyzer",),
         symptom_of=("host-copies",),
         parts=("input",),
     ),

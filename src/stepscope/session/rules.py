@@ -35,8 +35,8 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 def rules_reading_only(tool: str) -> tuple[Rule, ...]:
-    """The rules among them that read this tool and no other; none else is imported."""
-    added = (rule for rule in added_rules() if set(rule.reads) == {tool})
+    """The rules among them that rest on this tool and no other; none else is imported."""
+    added = (rule for rule in added_rules() if rule.rests_on == {tool})
     return (*RULES.reading_only(tool), *added)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -226,7 +226,7 @@ class Session(ToolMethods):
         def with_findings() -> Result:
             # The overview comes at once: the rules that read more tools wait for `advice`.
             rules = rules_reading_only(found.id)
-            added: dict[str, Any] = {"findings": self._advise(rules).findings}
+            added: dict[str, Any] = {"findings": self._advise(rules, {found.id}).findings}
             return dataclasses.replace(self._run_plain(found, parsed), **added)
 
         return self._once(("findings", found.id, parsed), with_findings)
@@ -242,15 +242,22 @@ class Session(ToolMethods):
         """
         return self._once(("advice",), lambda: self._advise(all_rules()))
 
-    def _advise(self, rules: Sequence[Rule]) -> Advice:
+    def _advise(self, rules: Sequence[Rule], of: Collection[str] = ()) -> Advice:
         if self._times_of == "step":
-            return self._plain._advise(rules)  # rules take sums to be of the recording
-        results, missing = self.read_by(rules)
+            return self._plain._advise(rules, of)  # rules take sums to be of the recording
+        results, missing = self.read_by(rules, of)
         return advise(results, rules, missing)
 
-    def read_by(self, rules: Sequence[Rule]) -> tuple[dict[str, Result], dict[str, str]]:
-        """The results that these rules read, and what is missing for others, by id."""
-        wanted = {name for rule in rules for name in rule.reads}
+    def read_by(
+        self, rules: Sequence[Rule], of: Collection[str] = ()
+    ) -> tuple[dict[str, Result], dict[str, str]]:
+        """The results that these rules read, and what is missing for others, by id.
+
+        Args:
+            rules: They.
+            of: The only ones to read; empty for all.
+        """
+        wanted = set(of) or {name for rule in rules for name in rule.reads}
         try:
             found = {name: self._read(name) for name in sorted(wanted)}
         except TooManyTogether as error:  # then there is the pod alone

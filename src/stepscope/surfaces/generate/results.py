@@ -90,7 +90,7 @@ def facts_source(rules: Sequence[RuleFacts]) -> str:
 
 def _facts(one: RuleFacts) -> str:
     lines = [f'        "{one.id}",', f'        title="{one.title}",']
-    for name in ("needs", "optional", "symptom_of", "cause_of", "parts"):
+    for name in ("needs", "optional", "adds", "symptom_of", "cause_of", "parts"):
         values = getattr(one, name)
         listed = ", ".join(f'"{value}"' for value in values)
         short = f"        {name}=({listed}{',' * (len(values) == 1)}),"
