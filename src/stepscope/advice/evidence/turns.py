@@ -150,6 +150,8 @@ def of_loop(host: HostActivity | None, account: StepAccount, rule: str) -> Findi
     found = None if host is None else host.turns
     if found is None or found.is_layers or account.has_python or account.is_window:
         return None
+    if account.has_device:  # what it costs there is launches, whose rules tell of the loop
+        return None
     if found.step_frac >= _WHOLE_FRAC and found.op_count > _WHOLE_OPS:
         return None
     step = account.step_time_ms

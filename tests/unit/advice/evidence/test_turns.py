@@ -58,7 +58,13 @@ def test_layers_are_looked_at_last() -> None:
 
 def account(**said: Any) -> Any:
     parts = SimpleNamespace(records=lambda: [SimpleNamespace(kind="unrecorded", step_frac=0.1)])
-    plain = {"has_python": False, "is_window": False, "step_count": 5, "step_error_ms": 0.0}
+    plain = {
+        "has_python": False,
+        "has_device": False,
+        "is_window": False,
+        "step_count": 5,
+        "step_error_ms": 0.0,
+    }
     return SimpleNamespace(**plain | {"step_time_ms": 100.0, "parts": parts} | said)
 
 
@@ -81,6 +87,7 @@ def test_a_loop_without_a_line_is_a_finding_of_its_own() -> None:
 
 def test_layers_and_loops_whose_line_is_known_are_no_finding() -> None:
     assert of_loop(host(replace(LOOP, is_layers=True)), account(), "largest-part") is None
+    assert of_loop(host(LOOP), account(has_device=True), "largest-part") is None
     assert of_loop(host(LOOP), account(has_python=True), "largest-part") is None
     assert of_loop(host(LOOP), account(is_window=True), "largest-part") is None
     assert of_loop(host(None), account(), "largest-part") is None
