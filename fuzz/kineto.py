@@ -19,11 +19,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from stepscope.formats.kineto.event_rows import TEXT
 from stepscope.formats.kineto.open_trace import warnings
 from stepscope.formats.kineto.planes import to_xspace
-from stepscope.formats.kineto.read import read_pieces
-from stepscope.formats.kineto.scan import Scanned, scan
+from stepscope.formats.kineto.reading.event_rows import TEXT
+from stepscope.formats.kineto.reading.read import read_pieces
+from stepscope.formats.kineto.reading.scan import Scanned, scan
 from stepscope.formats.kineto.steps import StepCount
 from stepscope.formats.xspace import decode
 from stepscope.kernels.core import compiled

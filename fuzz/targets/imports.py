@@ -28,7 +28,7 @@ from stepscope.columns import Space
 from stepscope.errors import DecodeError, FormatError
 from stepscope.formats import FORMATS, database, packed, table_pages
 from stepscope.formats.format import Format
-from stepscope.formats.kineto import scan
+from stepscope.formats.kineto.reading import scan
 from tests.unit.formats.nccl.dumps import dump, entry, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
 from tests.unit.formats.perfetto.traces import described, gpu_counters, packet, small

@@ -10,8 +10,8 @@ import numpy as np
 from fuzz.kineto import check_sound, mutated, pieces
 from fuzz.target import Target
 from fuzz.targets.kineto import seeds
-from stepscope.formats.kineto import scan as scanning
-from stepscope.formats.kineto.scan import Scanned, scan
+from stepscope.formats.kineto.reading import scan as scanning
+from stepscope.formats.kineto.reading.scan import Scanned, scan
 
 # Rows for values must do for the longest event, which has half as many as it has tokens.
 _SCARCE: dict[str, Any] = {"_TOKENS": 512, "_VALUE_ROWS": 256, "_EVENT_ROWS": 3}

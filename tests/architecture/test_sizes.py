@@ -1,4 +1,4 @@
-"""The tail of the sizes: no file, no function, that a person cannot read in one sitting."""
+"""The tail of the sizes: no file, function or folder that a person cannot take in at once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from tests.architecture.tree import ROOT
 
 FILE_LINES = 500
 FUNCTION_LINES = 60
+FOLDER_FILES = 24
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}
 
+# A folder with one file for each of what the product has grows with it.
+ONE_FILE_EACH = {"src/stepscope/analysis"}
 # "path" or "path:function" → why it may be longer, and until when. Empty is the normal state.
 DEBTS: dict[str, str] = {}
 
@@ -73,6 +76,17 @@ def test_functions_are_short() -> None:
         if lines > FUNCTION_LINES
     }
     assert {name: lines for name, lines in long.items() if name not in DEBTS} == {}
+
+
+def test_folders_are_small() -> None:
+    """A person who opens one sees what belongs there."""
+    files: dict[str, int] = {}
+    for path in (ROOT / "src" / "stepscope").rglob("*.py"):
+        if path.name != "__init__.py":
+            folder = name_of(path.parent)
+            files[folder] = files.get(folder, 0) + 1
+    large = {folder: number for folder, number in files.items() if number > FOLDER_FILES}
+    assert large.keys() <= ONE_FILE_EACH, large
 
 
 def test_no_debt_is_paid_and_still_listed() -> None:

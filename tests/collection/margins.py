@@ -22,8 +22,8 @@ from statistics import median
 from typing import Any, Final
 
 import stepscope
-from stepscope.advice.evidence import changes
 from stepscope.advice.evidence.savings import error_frac, is_hidden, played
+from stepscope.advice.parts import changes
 from stepscope.registry import ChangeClass
 from stepscope.result import Finding
 from tests.collection.labels import Recorded, recordings

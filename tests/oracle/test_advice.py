@@ -13,7 +13,7 @@ import pytest
 
 import stepscope
 from stepscope.formats.kineto.planes import to_xspace
-from stepscope.formats.kineto.read import read
+from stepscope.formats.kineto.reading.read import read
 from stepscope.formats.kineto.steps import StepCount
 from stepscope.result import Finding
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from stepscope.formats.kineto.planes import to_xspace
-from stepscope.formats.kineto.read import read_pieces
+from stepscope.formats.kineto.reading.read import read_pieces
 from stepscope.formats.kineto.steps import StepCount
 from tests.unit.formats.kineto.layout import text, x
 

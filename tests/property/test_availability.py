@@ -28,6 +28,7 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.perf_counters import counter_samples
 from stepscope.tables.hlo.programs import planned_programs, programs
 from stepscope.tables.host.input_ops import input_ops
+from stepscope.tables.in_steps.idle import idle
 from stepscope.tables.memory.allocations import allocations
 from stepscope.tables.memory.programs import program_memories
 from stepscope.tables.memory.samples import memory_samples
@@ -35,7 +36,6 @@ from stepscope.tables.ops.framework_totals import device_op_totals, host_op_tota
 from stepscope.tables.ops.module_tree import module_tree
 from stepscope.tables.serving import serving
 from stepscope.tables.steps.attribution import found_steps, steps
-from stepscope.tables.steps.idle import idle
 from stepscope.tables.steps.session import taking_part
 from stepscope.tables.sums.hlo_ops import profile_totals
 from stepscope.tables.sums.kernels import session_kernels

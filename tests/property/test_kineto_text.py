@@ -14,13 +14,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stepscope.errors import DecodeError
-from stepscope.formats.kineto import scan as scanning
 from stepscope.formats.kineto.open_trace import open_trace, warnings
 from stepscope.formats.kineto.planes import to_xspace
-from stepscope.formats.kineto.read import read_pieces
-from stepscope.formats.kineto.scan import scan
+from stepscope.formats.kineto.reading import scan as scanning
+from stepscope.formats.kineto.reading.read import read_pieces
+from stepscope.formats.kineto.reading.scan import scan
+from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.steps import StepCount
-from stepscope.formats.kineto.trace import Trace
 from stepscope.kernels import core
 from tests.unit.formats.kineto.layout import BASE_NS, PID, allocation, arrow, lines, text, x
 

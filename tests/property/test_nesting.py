@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from stepscope import columns
 from stepscope.columns import nest, sweep, sweep_pieces, union_spans
-from stepscope.tables.account.moments import innermost
+from stepscope.tables.python.moments import innermost
 from tests.oracle import nesting as oracle
 
 TIMES = st.one_of(st.integers(0, 12), st.integers(-(2**62), 2**62))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
 from stepscope.result import Finding, Likelihood, Place, Ref, Result, Severity
-from stepscope.tables.account.op_families import DOUBLE
+from stepscope.tables.traits.op_families import DOUBLE
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import StepAccount

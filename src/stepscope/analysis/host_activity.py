@@ -13,12 +13,10 @@ from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.tables.account.collections_at import collections_at
-from stepscope.tables.account.turns import Turns, turns
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.steps.after_update import after_update_frac
-from stepscope.tables.steps.found import WINDOW
-from stepscope.tables.steps.host_activity import (
+from stepscope.tables.in_steps.after_update import after_update_frac
+from stepscope.tables.in_steps.host_activity import (
     GARBAGE,
     FunctionCalls,
     HostTime,
@@ -28,9 +26,11 @@ from stepscope.tables.steps.host_activity import (
     host_time,
     side_work,
 )
+from stepscope.tables.in_steps.optimizer_updates import OptimizerUpdates, optimizer_updates
+from stepscope.tables.in_steps.python_calls import PythonFunction, python_functions
+from stepscope.tables.parts.turns import Turns, turns
+from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.markers import has_account
-from stepscope.tables.steps.optimizer_updates import OptimizerUpdates, optimizer_updates
-from stepscope.tables.steps.python_calls import PythonFunction, python_functions
 from stepscope.tables.torch.growing_products import (
     GrowingProducts,
     growing_products,

@@ -17,6 +17,8 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile, build_together
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible
 from stepscope.tables.device.usage import DeviceUsage, device_usage
+from stepscope.tables.in_steps.batch_sizes import examples_per_step
+from stepscope.tables.in_steps.precision import precision_shares
 from stepscope.tables.ops.framework_totals import (
     device_busy,
     device_op_totals,
@@ -29,10 +31,8 @@ from stepscope.tables.recording.environment import cores_seen, environment, sess
 from stepscope.tables.recording.evidence import recorded
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import PARTS, steps
-from stepscope.tables.steps.batch_sizes import examples_per_step
 from stepscope.tables.steps.bottleneck import BoundBy
 from stepscope.tables.steps.found import WINDOW
-from stepscope.tables.steps.precision import precision_shares
 from stepscope.tables.steps.session import SessionSteps, session_steps
 from stepscope.verdicts.account import Steps, steps_account
 from stepscope.verdicts.step import StepVerdict, headline, next_steps

@@ -13,32 +13,32 @@ from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
-from stepscope.tables.account import programs
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.below_input import below_input, input_frac
-from stepscope.tables.account.call_sites import leading, sites_of
-from stepscope.tables.account.climbs import climb_of
-from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.launch_sites import at_launches
-from stepscope.tables.account.made_of import launched_from, made_of, shapes, through, type_of_model
-from stepscope.tables.account.op_families import family_of
 from stepscope.tables.account.outer_calls import outer_calls
 from stepscope.tables.account.owners import CallSite, Owner, owners
-from stepscope.tables.account.parts import Part
-from stepscope.tables.account.places import between_of, located, place_of
-from stepscope.tables.account.received import received_frac
-from stepscope.tables.account.repeated_gradients import RepeatedGradients, repeated_gradients
 from stepscope.tables.account.rivals import rivals
-from stepscope.tables.account.series import Series, series, standard_error_ps
-from stepscope.tables.account.unclaimed_gradients import UnclaimedGradients, unclaimed_gradients
-from stepscope.tables.account.unused_graph import UnusedGraph, unused_graph
-from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.parts import programs
+from stepscope.tables.parts.below_input import below_input, input_frac
+from stepscope.tables.parts.call_sites import leading, sites_of
+from stepscope.tables.parts.climbs import climb_of
+from stepscope.tables.parts.made_of import launched_from, made_of, shapes, through, type_of_model
+from stepscope.tables.parts.parts import Part
+from stepscope.tables.parts.places import between_of, located, place_of
+from stepscope.tables.parts.received import received_frac
+from stepscope.tables.parts.repeated_gradients import RepeatedGradients, repeated_gradients
+from stepscope.tables.parts.series import Series, series, standard_error_ps
+from stepscope.tables.parts.unclaimed_gradients import UnclaimedGradients, unclaimed_gradients
+from stepscope.tables.parts.unused_graph import UnusedGraph, unused_graph
+from stepscope.tables.parts.what_if import WhatIf, what_if
 from stepscope.tables.recording.environment import environment, host_cores
 from stepscope.tables.recording.traced_calls import traced_calls, tracing
 from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
+from stepscope.tables.traits.instructions import compiled_from
+from stepscope.tables.traits.op_families import family_of
 from stepscope.verdicts.sentences import MANY, part_words, written_out
 
 

@@ -30,7 +30,7 @@ from stepscope.errors import NothingToShow, UsageError
 from stepscope.pod.decoded import pod_of_profile
 from stepscope.result import Diagnostic, Table
 from stepscope.tables.core.profile import Profile
-from stepscope.tables.steps.batch_sizes import examples_per_step
+from stepscope.tables.in_steps.batch_sizes import examples_per_step
 from stepscope.tables.steps.session import session_steps, why_no_step
 
 # Below this the steps are a guess, and so is every statement about them.

@@ -13,10 +13,10 @@ from stepscope.comparison.comparison import ParityRow
 from stepscope.result import Table
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Profile
+from stepscope.tables.in_steps.batch_sizes import batch_sizes
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.recording.environment import environment
 from stepscope.tables.recording.recorder_levels import RecorderLevels, recorder_levels
-from stepscope.tables.steps.batch_sizes import batch_sizes
 from stepscope.tables.steps.session import SessionSteps, session_steps
 
 UNKNOWN: Final = ""

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from stepscope.advice import RULES
-from stepscope.advice.evidence.replacements import ARGUMENTS
+from stepscope.advice.parts.replacements import ARGUMENTS
 from stepscope.advice.results import Results
 from stepscope.advice.rules.step.largest_part import _before
 from stepscope.analysis.step_account import PartRow

@@ -8,7 +8,7 @@ from typing import Any
 
 from stepscope.advice import RULES
 from stepscope.advice.evidence import layers
-from stepscope.advice.evidence.hand_over import hands_over
+from stepscope.advice.parts.hand_over import hands_over
 from stepscope.advice.results import Results
 from stepscope.analysis.step_account import OwnerRow
 from stepscope.result import Finding, Table

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.advice import RULES
-from stepscope.advice.evidence.changes import FEWER, REMOVED, REPLACED, SHRUNK
 from stepscope.advice.evidence.savings import beyond, saving_of
+from stepscope.advice.parts.changes import FEWER, REMOVED, REPLACED, SHRUNK
 from stepscope.advice.savings import ranged
 from stepscope.advice.wording import worded
 from stepscope.analysis.step_account import StepAccount

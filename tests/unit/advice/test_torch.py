@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.advice.evidence.launchers import RECORDED
-from stepscope.advice.evidence.replacements import instead_of_copies
+from stepscope.advice.parts.replacements import instead_of_copies
 from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
 from stepscope.result import Finding

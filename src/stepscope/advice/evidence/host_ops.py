@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.evidence.part_facts import at
+from stepscope.advice.parts.part_facts import at
 from stepscope.result import Place
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.part_facts import at
+from stepscope.advice.parts.part_facts import at
 from stepscope.result import Place
 
 if TYPE_CHECKING:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.evidence.changes import LOOPED
-from stepscope.advice.evidence.part_facts import brief_path
 from stepscope.advice.evidence.savings import ERRORS, error_frac
+from stepscope.advice.parts.changes import LOOPED
+from stepscope.advice.parts.part_facts import brief_path
 from stepscope.result import Finding, Place, Ref
 from stepscope.tables.steps.found import WINDOW
 
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import HostActivity
     from stepscope.analysis.step_account import PartRow, StepAccount
-    from stepscope.tables.account.turns import Turns
+    from stepscope.tables.parts.turns import Turns
 
 # Kinds of parts of the step that a loop around ops takes its time with.
 _KINDS: Final = ("op", "layer", "framework", "launch", "unrecorded")

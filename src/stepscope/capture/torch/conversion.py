@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from stepscope.capture.file.compact import child_environment
 from stepscope.formats.kineto.planes import to_xspace
-from stepscope.formats.kineto.read import read
+from stepscope.formats.kineto.reading.read import read
 from stepscope.formats.kineto.steps import StepCount, StepMark
 
 _SETTINGS: Final = "settings.json"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.capture.torch.open_at_stop import Ended, ledger
-from stepscope.formats.kineto.unfinished import unfinished
+from stepscope.formats.kineto.reading.unfinished import unfinished
 
 
 class Export:

@@ -1,8 +1,8 @@
 """PyTorch's recordings (Kineto's trace JSON).
 
-``scan`` turns text into columns of all it has, ``read`` those into slices, allocations,
-arrows and counters in order of time, ``planes`` those into planes, lines and stats that every
-tool reads. ``links`` finds the op of every kernel.
+``reading`` turns text into columns in order of time: slices, allocations, arrows, counters.
+``planes`` turns those into planes, lines and stats that every tool reads; ``links`` finds the op
+of every kernel.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.slices import RowNumbers, Slices, match, row_numbers, unsigned
-from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.plane_writer import Stat
 from stepscope.schema import names

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import nest
-from stepscope.formats.kineto.categories import KIND, OTHER
+from stepscope.formats.kineto.reading.categories import KIND, OTHER
 from stepscope.formats.kineto.slices import Slices
 
 OF_AUTOGRAD: Final = (

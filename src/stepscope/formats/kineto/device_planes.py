@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import coded_rows
-from stepscope.formats.kineto.args import NONE
-from stepscope.formats.kineto.categories import KIND
 from stepscope.formats.kineto.launches import (
     LAUNCH_KEYS,
     kernel_details,
@@ -20,6 +18,9 @@ from stepscope.formats.kineto.launches import (
 )
 from stepscope.formats.kineto.links import LABELS, Links, Origin
 from stepscope.formats.kineto.names import copy_name, has_direction, op_name
+from stepscope.formats.kineto.reading.args import NONE
+from stepscope.formats.kineto.reading.categories import KIND
+from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.slices import (
     CodedIds,
     Slices,
@@ -28,7 +29,6 @@ from stepscope.formats.kineto.slices import (
     unsigned,
     whole,
 )
-from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from stepscope.formats.kineto import arrows, memory, steps
 from stepscope.formats.kineto.annotations import Annotations, annotations_of
-from stepscope.formats.kineto.args import NONE
-from stepscope.formats.kineto.categories import KIND
 from stepscope.formats.kineto.names import op_name
+from stepscope.formats.kineto.reading.args import NONE
+from stepscope.formats.kineto.reading.categories import KIND
+from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.slices import Slices, row_numbers, unsigned
-from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import LineParts, by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat

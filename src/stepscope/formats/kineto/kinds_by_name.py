@@ -20,15 +20,15 @@ from stepscope.formats.kineto.autograd_timeline import (
     number_devices,
     tell_autograd,
 )
-from stepscope.formats.kineto.categories import KIND, OTHER
 from stepscope.formats.kineto.names import has_direction
+from stepscope.formats.kineto.reading.categories import KIND, OTHER
+from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.session_timeline import (
     OF_ONE_RUN,
     is_session_timeline,
     tell_timeline,
 )
 from stepscope.formats.kineto.slices import Slices
-from stepscope.formats.kineto.trace import Trace
 
 _TOLD_BY_NAME: Final = (
     "No category of this trace says what its events are: kernels, copies and calls of Python were "

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import innermost
-from stepscope.formats.kineto.args import NONE
+from stepscope.formats.kineto.reading.args import NONE
 from stepscope.formats.kineto.slices import Slices, match
 from stepscope.formats.xspace.line_parts import by_place
 from stepscope.schema import names

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.links import around
 from stepscope.formats.kineto.names import op_name
+from stepscope.formats.kineto.reading.args import NONE
+from stepscope.formats.kineto.reading.texts import whole
+from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.slices import Slices
-from stepscope.formats.kineto.texts import whole
-from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import LineParts, by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat

@@ -7,12 +7,16 @@ from typing import Final
 
 from stepscope.columns.space import Space
 from stepscope.errors import DecodeError
-from stepscope.formats.kineto.categories import ARROWS_TO_BACKWARD, ARROWS_TO_DEVICES, CATEGORIES
 from stepscope.formats.kineto.kinds_by_name import is_untold
 from stepscope.formats.kineto.planes import planes_of
-from stepscope.formats.kineto.read import read_pieces
+from stepscope.formats.kineto.reading.categories import (
+    ARROWS_TO_BACKWARD,
+    ARROWS_TO_DEVICES,
+    CATEGORIES,
+)
+from stepscope.formats.kineto.reading.read import read_pieces
+from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.steps import StepCount
-from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.kineto.viewer_planes import is_from_viewer
 from stepscope.formats.xspace.written import space_of
 from stepscope.kernels.memory import give_back

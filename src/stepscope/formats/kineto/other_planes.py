@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.slices import Slices
-from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 

@@ -16,10 +16,10 @@ from stepscope.formats.kineto.kinds_by_name import tell_kinds
 from stepscope.formats.kineto.links import links
 from stepscope.formats.kineto.names import frame_name
 from stepscope.formats.kineto.other_planes import other_planes
+from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.session_timeline import OF_ONE_RUN
 from stepscope.formats.kineto.slices import Slices, row_numbers
 from stepscope.formats.kineto.steps import StepCount, StepMark
-from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.kineto.viewer_planes import is_from_viewer, viewer_planes
 from stepscope.formats.xspace.line_parts import by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter

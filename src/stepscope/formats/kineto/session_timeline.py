@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.formats.kineto.categories import KIND, OTHER
 from stepscope.formats.kineto.names import has_direction
+from stepscope.formats.kineto.reading.categories import KIND, OTHER
+from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.slices import Slices
-from stepscope.formats.kineto.trace import Trace
 
 #: What a reader of numbers must know of such a trace.
 OF_ONE_RUN: Final = (

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import distinct_codes, one_of
-from stepscope.formats.kineto.categories import KIND
-from stepscope.formats.kineto.texts import whole as whole_of
-from stepscope.formats.kineto.trace import Trace
+from stepscope.formats.kineto.reading.categories import KIND
+from stepscope.formats.kineto.reading.texts import whole as whole_of
+from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.packed import narrow
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import stat_of

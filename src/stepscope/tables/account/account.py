@@ -11,21 +11,21 @@ from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.kernels.memory import give_back
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.between import Between, between
-from stepscope.tables.account.carriers import below_carriers
 from stepscope.tables.account.compute import Compute, compute, only_exchanges, spent_in
-from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
-from stepscope.tables.account.functions import standing_for
 from stepscope.tables.account.gap_names import between_marks, gap_names
 from stepscope.tables.account.gaps import between_ops
 from stepscope.tables.account.growth import Growth, growth
-from stepscope.tables.account.library_models import at_module_calls
 from stepscope.tables.account.looks import place_by_looks
-from stepscope.tables.account.moments import Moments, innermost
 from stepscope.tables.account.native import Native, NativeLabels, native, op_spans
 from stepscope.tables.account.waits import after_wait, computed_since, ends_with_work, waited_for
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.python.carriers import below_carriers
+from stepscope.tables.python.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
+from stepscope.tables.python.functions import standing_for
+from stepscope.tables.python.library_models import at_module_calls
+from stepscope.tables.python.moments import Moments, innermost
 from stepscope.tables.steps.attribution import HostSteps, steps
 from stepscope.tables.steps.found import Markers
 from stepscope.tables.torch.autograd import numbered_ops

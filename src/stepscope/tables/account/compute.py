@@ -12,10 +12,6 @@ import numpy as np
 from stepscope.columns import distinct_keys, rows_of, sum_labels, sweep_pieces, union_spans
 from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I32, I64, U8, Bool
-from stepscope.tables.account.gradient_names import apart_from_gradients
-from stepscope.tables.account.instructions import compiled_from
-from stepscope.tables.account.moments import innermost
-from stepscope.tables.account.op_families import UNUSUAL, family_of, scope_of
 from stepscope.tables.core.op_name import OpCategory, OpName, is_host_collective
 from stepscope.tables.core.op_scopes import layer_of, scopes_of
 from stepscope.tables.core.presence import entries_named
@@ -31,6 +27,10 @@ from stepscope.tables.host.events import (
     is_tf_data_thread,
 )
 from stepscope.tables.host.ops import HostOps, host_ops
+from stepscope.tables.python.moments import innermost
+from stepscope.tables.traits.gradient_names import apart_from_gradients
+from stepscope.tables.traits.instructions import compiled_from
+from stepscope.tables.traits.op_families import UNUSUAL, family_of, scope_of
 
 # What is too little to be listed.
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")

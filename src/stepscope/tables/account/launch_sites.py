@@ -14,14 +14,14 @@ import numpy as np
 from stepscope.columns import distinct_keys, sum_by_key
 from stepscope.columns.space import F64, I64
 from stepscope.tables.account.account import COMPUTED, Account
-from stepscope.tables.account.frames import Frames
-from stepscope.tables.account.functions import standing_for
-from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.owners import Owner, site_of
 from stepscope.tables.core.profile import Host
 from stepscope.tables.device.events import device_events
+from stepscope.tables.python.frames import Frames
+from stepscope.tables.python.functions import standing_for
 from stepscope.tables.torch.autograd import numbered_ops
 from stepscope.tables.torch.launches import Launched, launched
+from stepscope.tables.traits.instructions import compiled_from
 
 
 @dataclass(frozen=True, eq=False, slots=True)

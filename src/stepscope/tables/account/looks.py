@@ -15,9 +15,9 @@ import numpy as np
 from stepscope.columns import among, distinct, distinct_keys
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.account import native as of_native
-from stepscope.tables.account.frames import Frames
 from stepscope.tables.account.native import Native
 from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.python.frames import Frames
 
 # So many looks at ops of a name would hardly miss a function that runs half of them.
 _OFTEN: Final = 5

@@ -11,9 +11,6 @@ from stepscope.columns import among, distinct_keys, look_up, union_spans
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.schema import names
-from stepscope.tables.account.gradients import by_gradients
-from stepscope.tables.account.moments import one_line
-from stepscope.tables.account.updates import marked_updates
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory, is_collective_call
 from stepscope.tables.core.planes import PlaneKind, planes
@@ -25,8 +22,11 @@ from stepscope.tables.core.system_calls import is_system_call, is_system_wait
 from stepscope.tables.device.driver_calls import is_device_allocation, is_wait_for_device
 from stepscope.tables.host.events import Work, host_names, timed_events
 from stepscope.tables.host.ops import host_ops
+from stepscope.tables.python.moments import one_line
 from stepscope.tables.steps.attribution import host_work
 from stepscope.tables.steps.found import Markers
+from stepscope.tables.traits.gradients import by_gradients
+from stepscope.tables.traits.updates import marked_updates
 
 # What an event on the loop's thread is. FRAME: a call that runs or waits for what it contains;
 # DISPATCH: the runtime hands an op or a program over; PART: a part that the program named.

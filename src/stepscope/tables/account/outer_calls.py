@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.frames import Frames
-from stepscope.tables.account.functions import loop_functions
 from stepscope.tables.account.owners import CallSite, Owner, site_of
+from stepscope.tables.python.frames import Frames
+from stepscope.tables.python.functions import loop_functions
 
 # Stacks are followed so far.
 _DEEPEST = 256

@@ -17,13 +17,13 @@ from stepscope.tables.account.account import (
     RECORDING,
     Account,
 )
-from stepscope.tables.account.frames import LIBRARY, Frames, Name
-from stepscope.tables.account.library_models import is_module_call
-from stepscope.tables.account.op_families import family_of
-from stepscope.tables.account.updates import is_update, update_of
 from stepscope.tables.core.op_name import is_collective_call
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.regions import region_name
+from stepscope.tables.python.frames import LIBRARY, Frames, Name
+from stepscope.tables.python.library_models import is_module_call
+from stepscope.tables.traits.op_families import family_of
+from stepscope.tables.traits.updates import is_update, update_of
 
 # What the loops of these do beside the model is their own, and not how they hand ops over.
 _TRAINERS = re.compile(r"(?:keras|tf_keras|(?:pytorch_)?lightning)\.")

@@ -11,11 +11,11 @@ from stepscope.columns import stats_by_name, union_spans
 from stepscope.columns.space import I64, Bool, Line
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.frames import OWN, RECORDER, Frames, linked
-from stepscope.tables.account.moments import one_line
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
+from stepscope.tables.python.frames import OWN, RECORDER, Frames, linked
+from stepscope.tables.python.moments import one_line
 
 # Threads that are seen at work in less of the time take little of the lock.
 _SOME_FRAC = 0.2

@@ -13,9 +13,9 @@ import numpy as np
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.compute import Compute
-from stepscope.tables.account.frames import Frames
 from stepscope.tables.account.native import Native
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.python.frames import Frames
 
 _MARK = re.compile(r"\bAwait\b")
 

@@ -12,11 +12,11 @@ import numpy as np
 from stepscope.columns import distinct, stats_by_name
 from stepscope.columns.space import I32, I64
 from stepscope.schema import names
-from stepscope.tables.account.frames import OWN, UNSAID, Name, names_of
-from stepscope.tables.account.moments import innermost, one_line
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.memory.allocations import AllocationLabels, Allocations, allocations
 from stepscope.tables.ops.module_tree import has_modules, module_calls, module_lines
+from stepscope.tables.python.frames import OWN, UNSAID, Name, names_of
+from stepscope.tables.python.moments import innermost, one_line
 
 HolderKind = Literal["op", "region", "type", "module", "line"]
 HOLDER_KINDS: Final[tuple[HolderKind, ...]] = get_args(HolderKind)

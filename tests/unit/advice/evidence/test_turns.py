@@ -10,7 +10,7 @@ import pytest
 
 from stepscope.advice.evidence.turns import NO_LOOP, loop_within, of_loop
 from stepscope.result import Finding, Place
-from stepscope.tables.account.turns import Turns
+from stepscope.tables.parts.turns import Turns
 
 LOOP = Turns(
     ops="2 aten/linear, aten/silu", op_count=3, times=8, places=1, after="aten/sort",

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.formats.kineto.planes import to_xspace
-from stepscope.formats.kineto.read import read
+from stepscope.formats.kineto.reading.read import read
+from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.steps import StepCount
-from stepscope.formats.kineto.trace import Trace
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import parse

@@ -8,8 +8,8 @@ from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
-from stepscope.tables.account.parts import parts
 from stepscope.tables.core.profile import Host
+from stepscope.tables.parts.parts import parts
 from tests.profiles import event, space
 from tests.profiles.model import host as host_plane
 from tests.profiles.model import line, plane

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stepscope.tables.account.account import account
-from stepscope.tables.account.parts import parts
 from stepscope.tables.core.regions import region_name
+from stepscope.tables.parts.parts import parts
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 

@@ -8,11 +8,11 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.tables.account import compute, replay
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.parts import parts
 from stepscope.tables.account.replay import dependencies, saved_ps
-from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core import interval_overlap
 from stepscope.tables.core.profile import Host
+from stepscope.tables.parts.parts import parts
+from stepscope.tables.parts.what_if import WhatIf, what_if
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
 

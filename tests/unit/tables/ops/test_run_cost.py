@@ -8,7 +8,7 @@ import pytest
 
 from stepscope.analysis.roofline_model import roofline_model
 from stepscope.formats.kineto.planes import to_xspace
-from stepscope.formats.kineto.read import read_pieces
+from stepscope.formats.kineto.reading.read import read_pieces
 from stepscope.formats.kineto.steps import StepCount
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile

@@ -7,9 +7,9 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.in_steps.host_activity import function_calls
+from stepscope.tables.in_steps.idle import idle
 from stepscope.tables.steps.attribution import PARTS, HostSteps, steps
-from stepscope.tables.steps.host_activity import function_calls
-from stepscope.tables.steps.idle import idle
 from tests.profiles.model import Event, Plane, gpu, host, line, plane, space, stream
 from tests.profiles.rounds import every, fetches, gaps, marks, recorded, tf_function
 

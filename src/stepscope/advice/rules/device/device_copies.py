@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import OVERLAPPED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref

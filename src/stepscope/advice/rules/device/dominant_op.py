@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.evidence.changes import SHRUNK
 from stepscope.advice.evidence.device_time import compute_ms, said_name
 from stepscope.advice.evidence.op_families import FUSE, Family, family_of, no_layer
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import SHRUNK
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref

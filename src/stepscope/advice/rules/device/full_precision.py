@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import NARROWED
 from stepscope.advice.evidence.device_time import (
     EXACT,
     MATRIX_CLASSES,
@@ -30,6 +29,7 @@ from stepscope.advice.evidence.device_time import (
     no_matrix_units,
     said_name,
 )
+from stepscope.advice.parts.changes import NARROWED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref

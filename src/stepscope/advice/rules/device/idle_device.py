@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.host_ops import ComputedOnHost, host_ops
 from stepscope.advice.evidence.launchers import RECORDED, may_be_the_recorders
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import OVERLAPPED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Place, Ref

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_time import compute_ms
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
-from stepscope.tables.account.made_of import BROADCAST
-from stepscope.tables.account.op_families import family_of, is_elementwise
-from stepscope.tables.account.updates import is_update
+from stepscope.tables.parts.made_of import BROADCAST
+from stepscope.tables.traits.op_families import family_of, is_elementwise
+from stepscope.tables.traits.updates import is_update
 
 if TYPE_CHECKING:
     from stepscope.analysis.framework_op_stats import OpRow

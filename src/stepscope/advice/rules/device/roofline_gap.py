@@ -18,10 +18,10 @@ from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import TUNED
 from stepscope.advice.evidence.device_time import compute_ms, said_name
 from stepscope.advice.evidence.lines import place_of_op
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import TUNED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref

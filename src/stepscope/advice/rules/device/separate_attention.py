@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from math import nan, prod
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import NARROWED
 from stepscope.advice.evidence.device_time import (
     EXACT,
     KernelTime,
@@ -25,6 +24,7 @@ from stepscope.advice.evidence.device_time import (
     said_name,
 )
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import NARROWED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_time import (
     SLOW_LAUNCH_US,
     kernel_time,
@@ -26,6 +25,7 @@ from stepscope.advice.evidence.device_time import (
 from stepscope.advice.evidence.launchers import RECORDED, may_be_the_recorders
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.evidence.turns import loop_within
+from stepscope.advice.parts.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref

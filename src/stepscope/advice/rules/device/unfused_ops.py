@@ -16,9 +16,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_time import KernelTime, kernel_time, said_name
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref

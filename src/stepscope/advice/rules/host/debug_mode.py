@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from stepscope.advice.evidence.changes import REMOVED
+from stepscope.advice.parts.changes import REMOVED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
-from stepscope.tables.account.op_families import PRODUCTS
+from stepscope.tables.traits.op_families import PRODUCTS
 
 _SWITCHES: Final = {
     "torch_anomaly_mode": "torch.autograd.set_detect_anomaly(True)",

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.dispatches import MANY, dispatched, is_op, many
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, replayed_frac
 from stepscope.advice.evidence.turns import loop_within
+from stepscope.advice.parts.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref

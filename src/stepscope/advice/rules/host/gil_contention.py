@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.evidence.changes import REMOVED
-from stepscope.advice.evidence.waits_for_others import waits_for_others
+from stepscope.advice.parts.changes import REMOVED
+from stepscope.advice.parts.waits_for_others import waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from math import isnan
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.device_memory import device_memories, gib
 from stepscope.advice.evidence.device_time import compute_ms
 from stepscope.advice.evidence.lines import place_of
 from stepscope.advice.evidence.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
 from stepscope.advice.evidence.pinning import comes_from
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import OVERLAPPED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import READ_LATER
 from stepscope.advice.evidence.lines import place_of
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import READ_LATER
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref

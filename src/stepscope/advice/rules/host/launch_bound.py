@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.launchers import RECORDED, may_be_the_recorders
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, NO_STEPS, replayed_frac
 from stepscope.advice.evidence.turns import loop_within
+from stepscope.advice.parts.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 from stepscope.result import Finding, Ref

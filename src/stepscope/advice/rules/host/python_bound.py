@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import REMOVED
-from stepscope.advice.evidence.hand_over import hands_over
 from stepscope.advice.evidence.steps import NO_STEPS, THE_RECORDERS, is_the_recorders
+from stepscope.advice.parts.changes import REMOVED
+from stepscope.advice.parts.hand_over import hands_over
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref

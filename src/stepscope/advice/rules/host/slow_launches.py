@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_time import SLOW_LAUNCH_US, launch_calls
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, NO_STEPS, replayed_frac
+from stepscope.advice.parts.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref

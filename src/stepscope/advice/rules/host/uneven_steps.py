@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.steps import long_steps
+from stepscope.advice.parts.changes import EVEN
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref

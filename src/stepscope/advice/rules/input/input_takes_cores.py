@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.advice.evidence import makers
-from stepscope.advice.evidence.changes import FREED
 from stepscope.advice.evidence.input_stage import SOME_FRAC, STARVED
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import FREED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import InputStage, input_stage
+from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 from stepscope.result import Finding, Ref

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 

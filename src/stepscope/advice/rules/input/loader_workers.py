@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.pinning import comes_from
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.advice.evidence import makers
-from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import (
     SEVERAL,
     STARVED,
@@ -20,6 +19,7 @@ from stepscope.advice.evidence.input_stage import (
     input_stage,
     stage_finding,
 )
+from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref

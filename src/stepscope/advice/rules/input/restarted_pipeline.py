@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.evidence.changes import ONCE
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import ONCE
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.steps import NO_STEPS, WINDOW, is_window
+from stepscope.advice.parts.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref

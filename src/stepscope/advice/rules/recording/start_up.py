@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import ONCE
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import ONCE
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 from stepscope.tables.device.driver_calls import is_device_allocation
-from stepscope.tables.steps.slow_calls import CAPTURE
+from stepscope.tables.in_steps.slow_calls import CAPTURE
 
 if TYPE_CHECKING:
     from stepscope.analysis.device_idle import SlowCallRow

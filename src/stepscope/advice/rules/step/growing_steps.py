@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.advice.evidence.changes import REMOVED
-from stepscope.advice.evidence.part_facts import at
+from stepscope.advice.parts.changes import REMOVED
+from stepscope.advice.parts.part_facts import at
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref

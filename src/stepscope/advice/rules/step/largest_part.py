@@ -15,23 +15,25 @@ from dataclasses import replace
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence import changes, layers, makers, part_words
+from stepscope.advice.evidence import layers, makers
 from stepscope.advice.evidence.after_update import NOT_LATER, after_update
-from stepscope.advice.evidence.compiled_words import most_of_it
+from stepscope.advice.evidence.compiled_functions import compiled_functions, of_several
 from stepscope.advice.evidence.dispatches import dispatched, many
-from stepscope.advice.evidence.hopes import Hope, hope_of, hope_of_kind, is_mostly_runtime
 from stepscope.advice.evidence.input_stage import said_main_ops
-from stepscope.advice.evidence.part_facts import MANY_STRETCHES, PartWords, wrong_when
-from stepscope.advice.evidence.replacements import AGAIN, ARGUMENTS, CALLS, LESS_PADDING, PAIRS
 from stepscope.advice.evidence.savings import is_hidden, saving_of, untraced, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.evidence.turns import BETWEEN_OPS, NO_LOOP, loop_within, of_loop
-from stepscope.advice.evidence.waits_for_others import waited_for, waits_for_others
+from stepscope.advice.parts import changes, part_words
+from stepscope.advice.parts.compiled_words import most_of_it
+from stepscope.advice.parts.hopes import Hope, hope_of, hope_of_kind, is_mostly_runtime
+from stepscope.advice.parts.part_facts import MANY_STRETCHES, PartWords, wrong_when
+from stepscope.advice.parts.replacements import AGAIN, ARGUMENTS, CALLS, LESS_PADDING, PAIRS
+from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
-from stepscope.tables.account.made_of import AT_ONCE, BROADCAST, PADDED
+from stepscope.tables.parts.made_of import AT_ONCE, BROADCAST, PADDED
 from stepscope.tables.recording.traced_calls import TRACED_CALLS
 from stepscope.verdicts.sentences import time_words
 
@@ -62,10 +64,6 @@ _CODE = ("python", "library")
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
 # What a runtime has work around, whose time is listed by itself.
 _RUN = ("op", "layer", "line")
-# What a compiled function runs.
-_OF_CALLS = ("op", "framework", "program")
-# An op of a compiled function of JAX's, which its path begins with.
-_COMPILED = re.compile(r"(?:jit|pjit)\((\w+)\)/")
 # What the runtime takes around ops is worth a sentence from this share of the step on.
 _WORD_FRAC = 0.05
 # A graph that TensorFlow has made of a function: each trace has a number of its own.
@@ -132,8 +130,8 @@ def largest_part(results: Results) -> Iterator[Answer]:
                 words, loop = replace(words, actions=loop.before(words.actions)), NO_LOOP
             found = _finding(part, account, words, stage, hope_of(part, more, account))
             found = beside.most_of(found)
-            several = _functions(part, account, results, more)
-            yield _of_several(found, several, account.step_time_ms) if several else found
+            several = compiled_functions(part, account, results, more)
+            yield of_several(found, several, account.step_time_ms) if several else found
 
 
 def _shown(listed: list[PartRow], account: StepAccount, results: Results) -> list[PartRow]:
@@ -304,54 +302,6 @@ def _compiled(part: PartRow, results: Results) -> str:
         return ""
     built = [one for one in host.calls.records() if one.built > 0]
     return max(built, key=lambda one: one.build_ms).function if built else ""
-
-
-def _functions(
-    part: PartRow, account: StepAccount, results: Results, more: float
-) -> dict[str, float]:
-    """The compiled functions of a step, if several, where no line tells whose the part is; in ms.
-
-    Calls last as long as what they run, or the step hands its work over and calls none long; then
-    the names of its ops say whose they are, each with its share of the runtime's time around them.
-    """
-    host = results.optional.host_activity
-    if part.kind not in _OF_CALLS or account.is_window or (part.file and part.is_source):
-        return {}
-    step = account.step_time_ms
-    called: dict[str, float] = {}
-    if host is not None and not part.file:
-        called = {one.function: one.time_ms for one in host.calls.records()}
-    for times in (called, _functions_of_ops(account, more)):
-        longest = sorted(times, key=lambda name: -times[name])[:_MOST]
-        long = {name: times[name] for name in longest if times[name] >= _SOME_FRAC * step}
-        if len(long) > 1 and sum(long.values()) >= _MOSTLY_FRAC * step:
-            return long
-    return {}
-
-
-def _functions_of_ops(account: StepAccount, more: float) -> dict[str, float]:
-    """What the ops of each compiled function take, of those whose names say it; in ms."""
-    found: dict[str, float] = {}
-    for one in account.owners.records():
-        told = _COMPILED.match(one.name) if one.kind == "op" else None
-        if told is not None:
-            found[told[1]] = found.get(told[1], 0.0) + one.time_ms * (1 + more)
-    return found
-
-
-def _of_several(found: Finding, functions: dict[str, float], step_ms: float) -> Finding:
-    """A finding about what several functions run: which of them is needed is the first question."""
-    listed = [f"{name} ({time:.3g} ms, {time / step_ms:.0%})" for name, time in functions.items()]
-    return replace(
-        found,
-        message=f"{found.message} Each step runs {', '.join(listed[:-1])} and {listed[-1]}.",
-        measured={**found.measured, "functions": len(functions)},
-        actions=(
-            "Leave one of these functions out for some steps and time the loop: what it computes "
-            "may be known already, or needed less often.",
-            *found.actions,
-        ),
-    )
 
 
 def _is_once(part: PartRow, account: StepAccount) -> bool:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.collective_time import CollectiveTime, collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import OVERLAPPED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref

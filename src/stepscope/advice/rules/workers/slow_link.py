@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.suspects import LINK, costly, finding_of, foremost
+from stepscope.advice.parts.changes import EVEN
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.collective_time import CollectiveTime, collective_time
 from stepscope.advice.evidence.processor_waits import ProcessorWaits, processor_waits
 from stepscope.advice.evidence.steps import NO_STEPS
@@ -27,6 +26,7 @@ from stepscope.advice.evidence.suspects import (
     finding_of,
     foremost,
 )
+from stepscope.advice.parts.changes import EVEN
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref

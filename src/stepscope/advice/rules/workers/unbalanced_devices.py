@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import EVEN
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.collective_time import collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.parts.changes import EVEN
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref

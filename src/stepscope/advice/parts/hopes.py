@@ -1,0 +1,140 @@
+"""What a change to a part of the step does, by what the part is: how much goes, how likely it is.
+
+The classes of changes say what goes with a part (``changes``); here is what is expected of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from stepscope.advice.parts import changes, layer_words, part_words
+from stepscope.advice.parts.hand_over import hands_over
+from stepscope.advice.parts.op_words import instead_for
+from stepscope.advice.parts.planned_ops import is_planned
+from stepscope.advice.parts.transforms import awkward_length
+from stepscope.advice.parts.waits_for_others import waits_for_others
+from stepscope.registry import ChangeClass
+from stepscope.tables.parts.made_of import LONG_WINDOW, ON_EACH
+from stepscope.tables.traits.op_families import DOUBLE, PRODUCTS
+from stepscope.tables.traits.updates import is_update
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import PartRow, StepAccount
+
+
+@dataclass(frozen=True, slots=True)
+class Hope:
+    """What a change to a part does.
+
+    Attributes:
+        change: Its class.
+        expected: The share of the part that is expected to go.
+        worth: The share it is ranked by: small where a part is likely to be needed.
+        confidence: How sure it is that the part is worth a change.
+        is_alarm: Whether the part alone is reason enough to change the program.
+    """
+
+    change: ChangeClass
+    expected: float
+    worth: float
+    confidence: float
+    is_alarm: bool
+
+
+HOPES = {
+    "python": Hope(changes.REMOVED, 0.95, 0.9, 0.85, True),
+    "library": Hope(changes.REMOVED, 0.95, 0.9, 0.85, True),
+    "compile": Hope(changes.ONCE, 0.95, 0.95, 0.85, True),
+    "input": Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True),
+    "copy": Hope(changes.OVERLAPPED, 0.7, 0.6, 0.6, True),
+    "launch": Hope(changes.BATCHED, 0.7, 0.5, 0.6, True),
+    "allocation": Hope(changes.ONCE, 0.8, 0.8, 0.6, True),
+    "wait": Hope(changes.READ_LATER, 0.6, 0.5, 0.5, False),
+    "collective": Hope(changes.OVERLAPPED, 0.6, 0.5, 0.5, False),
+    "framework": Hope(changes.BATCHED, 0.8, 0.35, 0.6, False),
+    "unrecorded": Hope(changes.UNSEEN, 0.8, 0.6, 0.5, False),
+    "region": Hope(changes.UNSEEN, 0.8, 0.6, 0.6, False),
+    "eager": Hope(changes.VECTORISED, 0.85, 0.75, 0.7, False),
+    "op": Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
+    "program": Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
+    "function": Hope(changes.TRIMMED, 0.7, 0.5, 0.5, False),
+    "layer": Hope(changes.TRIMMED, 0.7, 0.3, 0.5, False),
+    "line": Hope(changes.REPLACED, 0.85, 0.6, 0.6, False),
+}
+# Ops that seldom are what a model is for can go for the most part.
+_UNUSUAL = Hope(changes.REPLACED, 0.85, 0.75, 0.7, False)
+# Transforms of another length have to be made, too.
+_SHORTER = Hope(changes.RESIZED, 0.7, 0.7, 0.7, False)
+# Of others it is known what does the same; whether they are worth a change is not.
+_REPLACEABLE = replace(HOPES["op"], change=changes.REPLACED)
+# What a model is made of is reported after what else can be changed.
+_PRODUCT = Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
+# A model's products have gradients; others are often known, or needed less often.
+_APART = Hope(changes.SHRUNK, 0.85, 0.45, 0.6, False)
+# An update has to be made; it ranks by its size, as what it updates does.
+_UPDATE = Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
+# What another thread or process makes is ready where that is quicker.
+# The first read of a step waits for its work, whatever else is read later.
+_READING = replace(HOPES["framework"], change=changes.READ_LATER, expected=0.6)
+# Most programs have longer epochs than a recording of some steps.
+_FREEING = Hope(changes.SHRUNK, 0.5, 0.1, 0.5, False)
+# Of what a layer makes for all rows of a table few are read: what surrounds it goes with it.
+_FOR_ROWS = Hope(changes.REPLACED, 0.85, 0.6, 0.6, False)
+# Of two devices one half of it goes, of more the most.
+_ON_EACH = Hope(changes.SHRUNK, 0.7, 0.6, 0.7, True)
+# What no gradient goes through is often known; what surrounds it goes as with any layer.
+_CONSTANT = Hope(changes.TRIMMED, 0.85, 0.45, 0.6, False)
+_FOR_OTHERS = Hope(changes.SOONER, 0.8, 0.8, 0.7, True)
+# What is planned for one shape serves all calls with it.
+_PLANNED = Hope(changes.REPLACED, 0.9, 0.85, 0.7, True)
+_DOUBLE = Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
+
+
+def is_mostly_runtime(part: PartRow, more: float) -> bool:
+    """Whether the runtime takes longer around ops than they do; unknown of ops not recorded."""
+    return part.kind == "op" and more > 1 and not part.is_program
+
+
+def hope_of(part: PartRow, more: float, account: StepAccount) -> Hope:
+    """What a change does to a part, where the runtime takes so much more than the ops do."""
+    hope = hope_of_kind(part, account)
+    is_number = is_mostly_runtime(part, more) and hope.change is changes.SHRUNK
+    return replace(hope, change=changes.FEWER) if is_number else hope
+
+
+def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
+    """The same, whatever the runtime takes around the ops."""
+    if part.kind == "python" and hands_over(account, part.function, part.time_ms):
+        return HOPES["framework"]
+    if part_words.is_freeing(part):
+        return _FREEING
+    if part_words.is_reading(part):
+        return _READING
+    if part.kind == "op" and part.data_type in DOUBLE:
+        return _DOUBLE
+    if is_planned(part, account):
+        return _PLANNED
+    if waits_for_others(part):
+        return _FOR_OTHERS
+    if part.kind == "op" and awkward_length(part) is not None:
+        return _SHORTER
+    if part.kind == "op" and part_words.is_unusual(part):
+        return _UNUSUAL
+    if part.kind == "op" and is_update(part.name):
+        return _UPDATE
+    if part.kind == "op" and ON_EACH in part.made_of:
+        return _ON_EACH
+    if part.kind == "op" and LONG_WINDOW in part.made_of:
+        return _UNUSUAL
+    if part.kind == "op" and part.name in PRODUCTS:
+        return _APART if part.is_apart else _PRODUCT
+    if part.kind == "op" and instead_for(part, account):
+        return _REPLACEABLE
+    if layer_words.reads_rows(part, account):
+        return _FOR_ROWS
+    if layer_words.is_constant(part, account):
+        return _CONSTANT
+    if part.kind == "function" and part_words.calls_model(part.name):
+        return HOPES["op"]
+    return HOPES.get(part.kind, HOPES["op"])

@@ -1,0 +1,93 @@
+"""The wording about layers, and about passes of models, that stand for their ops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stepscope.advice.parts.part_facts import PartWords, share, unusual
+from stepscope.advice.parts.replacements import KEEP_NEEDED, UNTRAINED
+from stepscope.tables.parts.made_of import MANY_OPS
+from stepscope.tables.traits.gradients import APART
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import PartRow, StepAccount
+
+
+def layer_words(part: PartRow, account: StepAccount) -> PartWords:
+    """What is named after one layer, loss or metric, or is a pass of its own."""
+    if part.name == APART:
+        return _pass_apart(part, account)
+    message = (
+        f"The ops named after {part.name}, with their gradients, if any, take "
+        f"{share(part, account)}: {part.made_of}. Which line of the program runs this was not "
+        f"recorded. {' '.join(unusual(part))}"
+    ).strip()
+    return PartWords(
+        f"{part.name} takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            *_of_layer(part, account),
+            "Look for the layer, loss or metric of that name, and at its settings: widths that "
+            "multiply (units per head, filters times channels), a resolution or length that "
+            "nothing needs. Halve one of them and time the loop.",
+            "If it is not the model's own work: every n-th step, on less data, or otherwise.",
+        ),
+        part.op,
+    )
+
+
+def _pass_apart(part: PartRow, account: StepAccount) -> PartWords:
+    """What a step computes of models without gradients."""
+    return PartWords(
+        f"A pass without gradients takes {part.step_frac:.0%} of the step",
+        f"Without gradients the step runs ops for {share(part, account)}: {part.made_of}. Which "
+        "line of the program runs this was not recorded.",
+        (
+            "Ask what each such pass is for. Of data that stays the same, keep the results of a "
+            "frozen model; an evaluation, or statistics of an averaged model, do every n-th step "
+            "or once at the end; what the forward pass has computed already, take from there.",
+            KEEP_NEEDED,
+        ),
+        part.op,
+    )
+
+
+# TensorFlow's gradient of rows that were read from what a layer made.
+_ADDS_ROWS = "UnsortedSegmentSum"
+
+
+def reads_rows(part: PartRow, account: StepAccount) -> bool:
+    """Whether of what a layer makes rows are read by index, and gradients added to them."""
+    return part.kind == "layer" and any(
+        one.family == _ADDS_ROWS and f"/{part.name}/" in f"/{one.name}"
+        for one in account.owners.records()
+    )
+
+
+# The scope in which TensorFlow computes gradients.
+_TAPE = "gradient_tape/"
+
+
+def is_constant(part: PartRow, account: StepAccount) -> bool:
+    """Whether a step computes gradients, and none of what bears this name."""
+    if part.kind != "layer" or part.name == APART:
+        return part.name == APART
+    gradients = [one.name for one in account.owners.records() if _TAPE in one.name]
+    return bool(gradients) and not any(f"/{part.name}/" in name for name in gradients)
+
+
+def _of_layer(part: PartRow, account: StepAccount) -> Iterator[str]:
+    """What to look at first, where the recording tells how a layer's ops come to their time."""
+    if is_constant(part, account):
+        yield f"The step computes gradients, and none of these. {UNTRAINED}"
+    if MANY_OPS in part.made_of:
+        yield (
+            "It is many ops: look in it for a loop over columns, heads or pairs, and compute all "
+            "at once: stack them, one product or one op, then take what is needed of it."
+        )
+    if reads_rows(part, account):
+        yield (
+            "Rows of what it makes are read by index: read the rows first, and compute it for "
+            "these alone."
+        )

@@ -1,0 +1,445 @@
+"""The wording about a part of the step: what is unusual, and what would settle it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from stepscope.advice.parts import planned_ops
+from stepscope.advice.parts.compiled_words import (
+    SMALLER,
+    SPLIT,
+    WHOLE,
+    at_largest,
+    estimate,
+    most_of_it,
+)
+from stepscope.advice.parts.kind_words import (
+    ACTIONS,
+    KINDS,
+    SYSTEM_CALLS,
+    SYSTEM_WAITS,
+    WITHIN,
+    WITHIN_ACTIONS,
+    is_within,
+)
+from stepscope.advice.parts.layer_words import layer_words
+from stepscope.advice.parts.op_words import op_words
+from stepscope.advice.parts.part_facts import PartWords, at, between, called_from, share, unusual
+from stepscope.advice.parts.replacements import (
+    FEWER,
+    FREE_SELDOM,
+    KEEP_NEEDED,
+    KEEP_RESULTS,
+    LARGER,
+    READ_LATER,
+    instead_of_line,
+    instead_of_reads,
+)
+from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
+from stepscope.tables.core.system_calls import is_system_call, is_system_wait
+from stepscope.tables.traits.op_families import DOUBLE, UNUSUAL
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import PartRow, StepAccount
+
+# What has this share of a part is the part.
+_ALL_FRAC = 0.9
+# A call out of a function is named where it has this share of the part.
+_NAMED_FRAC = 0.5
+# Calls of a library's functions by Python, outside of what is compiled.
+_OF_PYTHON = re.compile(r"^jax\.(?:numpy|lax|Array)\b")
+_OUTSIDE = (
+    "{} and its like are called outside of the compiled function, each by itself: move them into "
+    "it, or make what they make once, before the loop."
+)
+# Calls that make tensors of what Python has.
+_CONVERTS = re.compile(r"(?:^|\.)(?:constant|convert_to_tensor|(?:as)?array|(?:as_)?tensor)$")
+# Calls that give the program a value of the device's, and wait until it is computed.
+_READS = re.compile(
+    r"(?:^|\.)(?:item|tolist|_?numpy|cpu|device_get|_value|block_until_ready|"
+    r"__(?:array|float|int|bool|index)__|asarray\(jax\.Array\))$"
+)
+
+
+def _reads(part: PartRow) -> float:
+    """The share of a part in which values of the device's are read, by whichever calls."""
+    listed = (one.rpartition(" ") for one in part.made_of.split(";")[0].split(", "))
+    shares = (share.rstrip("%") for name, _, share in listed if _READS.search(name))
+    found = sum(int(share) for share in shares if share.isdigit()) / 100
+    return max(found, part.first_frac if _READS.search(part.first) else 0.0)
+
+
+def is_reading(part: PartRow) -> bool:
+    """Whether most of what a framework does is to read values for the program."""
+    is_read = part.kind == "framework" and _READS.search(part.first) is not None
+    return is_read and _reads(part) >= _NAMED_FRAC
+
+
+# TensorFlow frees what Python has let go of.
+_FREES = "TFE_DeleteTensorHandle"
+_FREED = (
+    " With the last reference to an iterator go its threads and all that it has ready: so ends "
+    "each epoch of Keras' fit."
+)
+
+
+def is_freeing(part: PartRow) -> bool:
+    """Whether most of what a framework does is to free what Python has let go of."""
+    return part.kind == "framework" and part.first == _FREES and part.first_frac >= _NAMED_FRAC
+
+
+def is_unusual(part: PartRow) -> bool:
+    """Whether an op's family is seldom what a model is for."""
+    return part.name in UNUSUAL or part.data_type in DOUBLE
+
+
+def words(
+    part: PartRow, account: StepAccount, about: str = "", is_compiled: bool = False
+) -> PartWords:
+    """What to say of a part.
+
+    Args:
+        part: It.
+        account: It is of.
+        about: The function that it is done for, where that is known.
+        is_compiled: Whether the step is handed over in few calls already.
+    """
+    if part.kind == "framework" and is_compiled:
+        return _framework(part, account, LARGER)
+    tell = _TELLS.get(part.kind)
+    told = _of_kind(part, account, about) if tell is None else tell(part, account)
+    return replace(told, actions=(KEEP_RESULTS, *told.actions)) if part.climb > 0 else told
+
+
+def _code(part: PartRow, account: StepAccount) -> PartWords:
+    """A function of the program, or a library's function it calls."""
+    name = part.function or part.name
+    if waits_for_others(part):
+        return _for_others(part, account)
+    call = part.first if part.first_kind == "library" and part.first != name else ""
+    mostly = ""
+    if call and part.first_frac >= _NAMED_FRAC:
+        mostly = f", {part.first_frac:.0%} of it in {call}"
+    elif part.made_of.count(",") and part.first != name:
+        mostly = f": {part.made_of}"
+    called = called_from(part) if part.function else ""
+    facts = " ".join(unusual(part))
+    message = f"{name}{at(part)}{called} takes {share(part, account)}{mostly}. {facts}".strip()
+    what = f"{call} in {name}" if call and part.first_frac >= _NAMED_FRAC else name
+    # Played again without it; a small part was not.
+    alone = part.alone_ms if part.alone_ms >= 0 else part.time_ms
+    after = account.step_time_ms - alone
+    settle = (
+        f"Leave {what} out for some steps and time the loop"
+        + ("" if account.is_window else f": a step should then take about {after:.3g} ms")
+        + "."
+    )
+    return PartWords(
+        f"{what}{at(part)} takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            settle,
+            "If it is needed: do it every n-th step, on another thread or process, or once before "
+            "the loop; vectorise what is a loop in Python.",
+        ),
+        f"{part.file}:{part.line}" if part.file and part.line else name,
+    )
+
+
+def _for_others(part: PartRow, account: StepAccount) -> PartWords:
+    """What waits cannot be left out: what it waits for is to be quicker."""
+    name, call = part.function or part.name, part.first
+    called = called_from(part) if part.function else ""
+    other = max(account.rivals.records(), key=lambda one: one.busy_frac, default=None)
+    beside = "What other threads do meanwhile was not recorded."
+    what, first = f"in {call}", tuple[str, ...]()
+    if other is not None:
+        where = f"{other.file}:{other.line}" if other.line else other.file
+        who = f"thread {other.thread} is"
+        if other.count > 1:
+            who = f"{other.count:.0f} threads such as {other.thread} are"
+        beside = f"Beside it {who} in {other.function} ({where}) for {other.busy_frac:.0%} of it."
+        if waited_for(part, account) is not None:
+            what = f"for {other.function} ({where}) on another thread"
+            first = (f"Leave out what {other.function} does, or a part of it, and time the loop.",)
+    facts = " ".join(unusual(part))
+    within = "" if name == call else f" in {call}"
+    message = (
+        f"{name}{at(part)}{called} waits{within} for another thread or process: "
+        f"{share(part, account)}. {beside} {facts}"
+    ).strip()
+    return PartWords(
+        f"Waiting {what} takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            *first,
+            "Look at what makes what it waits for: more threads or processes of it, larger "
+            "portions at once, more of them ahead, or less to do for each.",
+            "A server that nobody asks waits, too: that time is free.",
+        ),
+        f"{part.file}:{part.line}" if part.file and part.line else name,
+    )
+
+
+# TensorFlow's ops that write a summary; a histogram is made of a dozen others.
+_SUMMARY = re.compile(r"\bWrite\w*Summary\b")
+_SUMMARIES = (
+    "Write summaries in every n-th step, and histograms of few variables: tf.summary.histogram "
+    "sorts all elements of a variable into buckets."
+)
+
+
+def _eager(part: PartRow, account: StepAccount) -> PartWords:
+    """Ops that the program runs one by one in a loop of its own."""
+    name = part.function
+    called = called_from(part) if name else ""
+    where = f"{name}{at(part)}{called}" if name else "The program"
+    facts = " ".join(unusual(part))
+    is_summary = _SUMMARY.search(part.made_of) is not None
+    if is_summary:
+        facts = f"They make summaries for TensorBoard (tf.summary). {facts}".strip()
+    runs = "runs the same ops in eager mode, one by one, again and again. They take"
+    if part.through:
+        runs = f"calls {part.through}, whose ops run one by one and take"
+    message = f"{where} {runs} {share(part, account)}: {part.made_of}. {facts}".strip()
+    what = f"{name}{at(part)}" if name else "that loop"
+    title = (f"{part.through} in {name}" if part.through else name) + at(part) * bool(name)
+    return PartWords(
+        f"{title or 'A loop around ops'} takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            *((_SUMMARIES,) if is_summary else ()),
+            f"Leave out what {what} does for some steps, and time the loop."
+            if name
+            else "Look for the loop that calls these ops; leave it out for some steps.",
+            "If it is needed: one op over all samples or variables instead of one each, the whole "
+            "of it in a compiled function, or every n-th step only.",
+        ),
+        part.op,
+    )
+
+
+# Methods by which the frameworks call a model or a layer: what they do is what the program is for.
+_MODEL_CALLS = ("forward", "call", "__call__")
+_SMALLER = (
+    "Give it a smaller input (batch, length, resolution) and time the loop; look at how much of "
+    "the input is padding, or finer than needed."
+)
+
+
+def calls_model(function: str) -> bool:
+    """Whether a function is by its name a model's work, or that of a package's layer."""
+    return function.rpartition(".")[2] in _MODEL_CALLS or function.endswith("_forward")
+
+
+def _function(part: PartRow, account: StepAccount) -> PartWords:
+    """The ops of several families that one function of the program runs."""
+    called = called_from(part)
+    message = (
+        f"The ops that {part.function}{at(part)}{called} runs, with their gradients, if any, take "
+        f"{share(part, account)}: {part.made_of}. {' '.join(unusual(part))}"
+    ).strip()
+    return PartWords(
+        f"{part.function}{at(part)} takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            _SMALLER
+            if calls_model(part.function)
+            else f"Leave {part.function} out for some steps, or give it a smaller input, and time "
+            "the loop.",
+            "If it is needed: do it every n-th step, once before the loop for what does not "
+            "change, without gradients where none are used, or with fewer and larger ops.",
+        ),
+        part.op,
+    )
+
+
+def _line(part: PartRow, account: StepAccount) -> PartWords:
+    """The ops of several families that compiled programs have from one line."""
+    called = called_from(part)
+    message = (
+        f"What is compiled from one line of {part.function}{at(part)}{called} takes "
+        f"{share(part, account)}: {part.made_of}. {' '.join(unusual(part))}"
+    ).strip()
+    return PartWords(
+        f"One line of {part.function}{at(part)} takes {part.step_frac:.0%} of the step",
+        message,
+        (instead_of_line(part.made_of), KEEP_NEEDED),
+        part.op,
+    )
+
+
+def _program(part: PartRow, account: StepAccount) -> PartWords:
+    """Compiled functions of whose ops none was recorded."""
+    what = "functions" if ", " in part.name else "function"
+    return PartWords(
+        f"{part.name} takes {part.step_frac:.0%} of the step{most_of_it(part)}",
+        f"Runs of the compiled {what} {part.name} take {share(part, account)}. {WHOLE}"
+        f"{estimate(part)}",
+        (
+            at_largest(part) or SPLIT,
+            SMALLER,
+        ),
+        part.first,
+    )
+
+
+def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = FEWER) -> PartWords:
+    place = f" below {part.function}{at(part)}" if part.function else between(part)
+    called = called_from(part) if part.function else ""
+    message = (
+        f"The framework's own work on the loop's thread{place}{called} takes "
+        f"{share(part, account)}: {part.made_of}. {' '.join(unusual(part))}"
+    ).strip()
+    if is_system_call(part.first) and part.first_frac >= _NAMED_FRAC:
+        return _of_system(part, account, place + called)
+    if is_freeing(part):
+        return PartWords(
+            f"Freeing tensors and iterators takes {part.step_frac * part.first_frac:.0%} "
+            "of the step",
+            message + _FREED,
+            FREE_SELDOM,
+            part.first,
+        )
+    if is_reading(part):
+        return PartWords(
+            f"Reading values with {part.first} takes {part.step_frac * _reads(part):.0%} "
+            "of the step",
+            message,
+            (*READ_LATER, LARGER[0]) if part.step_frac >= _NAMED_FRAC else READ_LATER,
+            part.first,
+        )
+    if _CONVERTS.search(part.first) and part.first_frac >= _NAMED_FRAC:
+        return PartWords(
+            f"{part.first} takes {part.step_frac * part.first_frac:.0%} of the step",
+            message,
+            (
+                "Convert what does not change once, before the loop.",
+                "Hand over NumPy arrays of the type that the model computes in: lists and other "
+                "types are converted number by number.",
+            ),
+            part.first,
+        )
+    if planned_ops.is_planned(part, account):
+        return PartWords(
+            f"{part.first} takes {part.step_frac:.0%} of the step on the host",
+            message + planned_ops.why(part),
+            planned_ops.actions_for(part),
+            part.first,
+        )
+    if reads := instead_of_reads(part.made_of):
+        actions = (reads, *actions[1:])
+    elif actions is LARGER and _OF_PYTHON.search(part.first):
+        actions = (_OUTSIDE.format(part.first),)
+    return PartWords(
+        f"Handing work over to the runtime takes {part.step_frac:.0%} of the step",
+        message,
+        actions,
+        part.first,
+    )
+
+
+def _of_system(part: PartRow, account: StepAccount, where: str) -> PartWords:
+    return PartWords(
+        f"Calls of the operating system take {part.step_frac:.0%} of the step",
+        f"Calls of the operating system on the loop's thread{where} take {share(part, account)}: "
+        f"{part.made_of}.",
+        SYSTEM_CALLS,
+        part.first,
+    )
+
+
+def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
+    much = "most" if part.first_frac >= _NAMED_FRAC else f"{part.first_frac:.0%}"
+    after = f", {much} of it {part.first}" if part.first and part.first != "unrecorded" else ""
+    after = between(part).rstrip(",") or after
+    message = (
+        f"For {share(part, account)} nothing was recorded on the loop's thread{after}: Python, or "
+        "a library between the framework's calls."
+    )
+    if not account.has_events and not account.has_python:
+        message = (
+            f"For {share(part, account)} no device ran anything, and nothing of the host was "
+            "recorded, so the reason is unknown."
+        )
+    actions = ["Record with stepscope record to see function and line of what runs there."]
+    if account.has_python:
+        actions = ["Look in the timeline at what other threads do meanwhile."]
+    elif account.has_events and not account.has_ops:
+        message = (
+            f"For {share(part, account)} nothing was recorded{after}, and of the program nothing "
+            "but its calls of the device's runtime or the system: no op, no range, no Python."
+        )
+        actions = [*_RECORD_HOST, *actions]
+    return PartWords(
+        f"Nothing was recorded for {part.step_frac:.0%} of the step",
+        message,
+        (*actions, "Leave out what the loop does besides the model for some steps, and time it."),
+    )
+
+
+_RECORD_HOST = (
+    "Record what the program calls beside what the device runs: ops, or ranges around the parts of "
+    "the step.",
+    "[pytorch: With torch.profiler, both activities: profile(activities=(ProfilerActivity.CPU, "
+    "ProfilerActivity.CUDA), with_stack=True).]",
+)
+
+
+def _region(part: PartRow, account: StepAccount) -> PartWords:
+    """A range that the program marks, with nothing of a framework in it."""
+    record = "Record with stepscope record to see function and line of what runs there."
+    message = (
+        f"{part.name}, a range that the program marks, takes {share(part, account)}, and nothing "
+        f"else was recorded in it. {' '.join(unusual(part))}"
+    ).strip()
+    return PartWords(
+        f"{part.name} takes {part.step_frac:.0%} of the step",
+        message,
+        (f"Leave {part.name} out for some steps, and time the loop.", record),
+        part.name,
+    )
+
+
+_LOOK = ("Look at it in the timeline.",)
+
+
+def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
+    within = is_within(part.kind, part.first)
+    what = WITHIN if within else f"{KINDS.get(part.kind, part.kind)} {about}".strip()
+    actions = WITHIN_ACTIONS if within else ACTIONS.get(part.kind, _LOOK)
+    name = f" ({part.name})" if part.name and part.name != part.kind else ""
+    place = f" below {part.function}{at(part)}" if part.function else between(part)
+    facts = " ".join(unusual(part))
+    idle = (
+        "Nothing recorded ran on a device meanwhile: look in the timeline at what the host's other "
+        "threads do."
+        if part.kind == "wait" and account.has_device
+        else ""
+    )
+    is_said = part.first in (part.name, part.kind) and part.first_frac >= _ALL_FRAC
+    mostly = f": {part.made_of}" if part.made_of and not is_said else ""
+    message = f"{what}{name}{place} takes {share(part, account)}{mostly}. {idle} {facts}".strip()
+    return PartWords(
+        f"{what} takes {part.step_frac:.0%} of the step",
+        message,
+        SYSTEM_WAITS if is_system_wait(part.first) else actions,
+        part.first,
+    )
+
+
+_TELLS = {
+    "python": _code,
+    "library": _code,
+    "op": op_words,
+    "eager": _eager,
+    "function": _function,
+    "layer": layer_words,
+    "line": _line,
+    "program": _program,
+    "framework": _framework,
+    "unrecorded": _unrecorded,
+    "region": _region,
+}

@@ -1,0 +1,342 @@
+"""What to run instead of an op that has most of a step, by its family.
+
+Families are those of ``tables.account.op_families``; each framework's name for the replacement is a
+choice (``verdicts.sentences``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from stepscope.tables.traits.op_families import ELEMENTWISE, TEXT
+
+_SORTED: Final = (
+    "If only the largest are used, ask for those alone ([tensorflow: tf.math.top_k | "
+    "jax: jax.lax.top_k | pytorch: torch.topk] with a small k); what changes seldom, sort once, "
+    "before the loop."
+)
+_ONE_HOT: Final = (
+    "Look rows up by index ([tensorflow: tf.nn.embedding_lookup | jax: jnp.take | "
+    "pytorch: torch.nn.functional.embedding]) where a one-hot matrix is multiplied, and give "
+    "losses the indices."
+)
+_JOINED: Final = (
+    "If it appends to what was joined before (a history, a cache, results), collect the pieces in "
+    "a list and join them once, at the end: each time it copies all that is there. If not, have "
+    "the pieces written into one array from the start."
+)
+_JOINED_IN_LOOP: Final = (
+    "Write what each iteration makes into an array of the final size ([tensorflow: tf.TensorArray "
+    "| jax: what jax.lax.scan stacks | pytorch: a tensor made before the loop]): "
+    "joining in each iteration copies all that was joined before."
+)
+_LOOP: Final = (
+    "Compute all iterations at once ([tensorflow: batched ops, tf.vectorized_map | jax: jax.vmap | "
+    "pytorch: torch.vmap]) where none needs the one before; where they are steps of training, look "
+    "at the largest op in them; else make fewer, larger ones."
+)
+_FACTOR: Final = (
+    "Do it every n-th step or on smaller matrices; for a largest singular value iterate, to solve "
+    "a system factor the matrix once and keep the factors."
+)
+_BY_INDEX: Final = (
+    "Take only the rows that are used, once for all that read them, with indices in order; adding "
+    "to rows, sort by index before the loop and add whole segments."
+)
+_LAYOUT: Final = (
+    "Keep one layout from the input on, and let products take an operand as it is (transpose "
+    "flags, order of dimensions), so that nothing is rearranged in between."
+)
+_TYPES: Final = "Make data of the type that the step computes in before the loop, constants too."
+_COPIES: Final = (
+    "Look for what copies: clones, copies of state, changes of type or layout. Copy every n-th "
+    "step, or swap references instead."
+)
+_COALESCED: Final = (
+    "Make and coalesce a matrix that does not change once, before the loop, and keep it in the "
+    "layout that products want (to_sparse_csr), for all layers that use it."
+)
+_DISTINCT: Final = "Do it once, before the loop, or keep the indices of the batch with the data."
+_LARGE: Final = (
+    "Look at how large what it works on is: broadcasting may make one of all pairs, where a "
+    "product of matrices, or a sum in blocks, gives the same from less."
+)
+_CHAIN: Final = (
+    "Look for what these ops are a formula of (a penalty, a norm, a mask, an activation): compute "
+    "what stays the same once, and the rest in one compiled function "
+    "([tensorflow: tf.function(jit_compile=True) | jax: jax.jit | pytorch: torch.compile]), "
+    "which makes one pass over memory of a chain."
+)
+_SPARSE: Final = (
+    "Look at how full the sparse matrix is: from a few per cent on a product of dense matrices is "
+    "faster on most hardware; make it dense once, before the loop ([tensorflow: tf.sparse.to_dense "
+    "| jax: todense | pytorch: to_dense]). If it is emptier: fewer columns on the dense side, or "
+    "sums over neighbours by index."
+)
+_PLACES: Final = (
+    "If nothing reads where each maximum was, tf.nn.max_pool2d returns the maxima alone; where "
+    "the places serve to enlarge a map again, repeating or resizing it costs less."
+)
+_ON_HOST: Final = (
+    "Read values every n-th step, many at once as one array: each read waits for all that was "
+    "started before."
+)
+
+#: For products that no gradient goes through.
+UNTRAINED: Final = (
+    "See what they are computed from: what stays the same, compute once, before the loop, and hand "
+    "it over; what another pass has computed in this step, take from there; a metric or a check "
+    "every n-th step will do."
+)
+#: For what a model is made of.
+NEEDED: Final = (
+    "Look at how much of it is needed: what is thrown away, was computed before, or is the same in "
+    "every step. Leave that out for some steps and time the loop."
+)
+HALVED: Final = (
+    "If all of it is: make one variant with half the size (units, filters, resolution); if the "
+    "step shortens accordingly, less of it is what helps."
+)
+#: For what Python hands over piece by piece; and for a step that is few calls already.
+FEWER: Final = (
+    "Put the whole step into one compiled function "
+    "([tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile]) "
+    "and compare the step's time.",
+    "Make fewer, larger calls from Python: one op over all parameters or samples, not one each.",
+)
+LARGER: Final = (
+    "Double the batch and compare the time per sample: what the loop costs around the step's few "
+    "calls is then paid half as often.",
+    "Let one call run several steps: [tensorflow: steps_per_execution of Keras' "
+    "compile, or a loop over batches within the tf.function | "
+    "jax: a scan over batches | pytorch: a CUDA graph of several].",
+)
+#: For calls of compiled functions while data goes to the device.
+ARGUMENTS: Final = (
+    "Look at what the call is given: a NumPy array is copied to the device at each call. Put what "
+    "does not change there once, before the loop (jax.device_put), and the batch while the step "
+    "before it computes."
+)
+#: For a program of several devices that is given all of the batch on each.
+DIVIDED: Final = (
+    "Divide the batch among the devices before the call (jax.device_put(batch, NamedSharding(mesh, "
+    "PartitionSpec('data')))): all that this function is given is whole on each of them, and so "
+    "each does all of the work."
+)
+#: For a convolution with a window of hundreds of samples or more.
+BY_TRANSFORM: Final = (
+    "So long a window costs less as a product of Fourier transforms ([tensorflow: tf.signal.rfft | "
+    "jax: jax.scipy.signal.fftconvolve | pytorch: torch.fft.rfft], both padded to the sum of their "
+    "lengths): that grows with the logarithm of the window, and this with its length."
+)
+#: For what is freed when a pass over the data ends.
+FREE_SELDOM: Final = (
+    "If epochs are long in the whole run, leave it: it is paid once for each. If they are short: "
+    "one iterator for several (dataset.repeat and steps_per_epoch), and no larger shuffle buffer "
+    "and prefetch than needed.",
+)
+#: For a function that a step calls several times, with its name.
+CALLS: Final = (
+    "See whether a step needs all of these calls of {}: what one has computed, another may take "
+    "over, or one is not needed at all."
+)
+#: For what works on pairs that small tensors make.
+PAIRS: Final = (
+    "Look at these shapes: if pairs are not meant, give both tensors the same shape (squeeze, "
+    "view); if they are, a product of matrices, or a sum in blocks, may give the same from less."
+)
+#: For what works on tensors that padding has made.
+LESS_PADDING: Final = (
+    "Pad to what is needed and no further: to the multiple that the layers want, or to the longest "
+    "of a batch of similar lengths."
+)
+#: For what one run of many has most of.
+AGAIN: Final = (
+    "Record again after some steps: a run that takes so much longer than the others also starts "
+    "the device, loads what it needs or chooses a kernel."
+)
+#: For values that the host reads.
+READ_LATER: Final = (
+    "Keep sums and metrics on the device and read them every n-th step: each read waits for all "
+    "that was started before it.",
+    "Read many values at once, as one array, and not one by one.",
+)
+#: For updates of all variables.
+FOREACH: Final = (
+    "It updates all variables at once already; [pytorch: fused=True, where the optimizer has it, | "
+    "tensorflow: compiling it | jax: compiling it] makes one pass over memory of them, and "
+    "optimizers with less state read less."
+)
+#: For what updates variables of which a batch touches little.
+ROWS_ALONE: Final = (
+    "Update all variables at once (fused or foreach), and only what a batch touched: of a large "
+    "table the rows that it read, with sparse gradients and an optimizer that keeps them sparse. "
+    "Regularising the whole table makes its gradient dense."
+)
+#: For what climbs from step to step and falls back.
+KEEP_RESULTS: Final = (
+    "If each step goes over all that came before it (a text that grows by a token, a history), "
+    "keep what was computed of that and compute what is new alone: in a decoder the keys and "
+    "values of attention ([tensorflow: a cache in the layer's state | jax: a cache among the "
+    "carried values | pytorch: use_cache=True])."
+)
+
+#: For what may be needed less often, or smaller.
+KEEP_NEEDED: Final = (
+    "If it is needed: compute what does not change once, before the loop, and hand it over as an "
+    "argument; make what it works on smaller."
+)
+_ONCE_AS_NUMBERS: Final = (
+    "Turn text into numbers once, before the loop: in the dataset, with a cache behind it. What is "
+    "a number needs no text to be hashed: a remainder, or tf.keras.layers.Hashing of integers."
+)
+_FAMILIES: Final = {
+    _COALESCED: "coalesce to_sparse to_sparse_csr to_dense",
+    _SORTED: "Sort sort top_k approx_top_k topk argsort",
+    _ONE_HOT: "OneHot one_hot",
+    _JOINED: "cat concat concatenate Concat ConcatV2 stack Pack TensorArrayConcat",
+    _LOOP: "While while scan StatelessWhile",
+    _FACTOR: "Svd svd linalg_svd linalg_svdvals Qr qr geqrf linalg_qr Cholesky cholesky "
+    "linalg_cholesky linalg_cholesky_ex SelfAdjointEig Eig eigh eig linalg_eigh linalg_eig "
+    "MatrixInverse linalg_inv linalg_inv_ex linalg_pinv MatrixSolve linalg_solve linalg_solve_ex",
+    _BY_INDEX: "Gather gather ResourceGather GatherNd index index_select take scatter scatter-add "
+    "scatter_add index_add index_put UnsortedSegmentSum ScatterNd embedding_dense",
+    _LAYOUT: "Transpose transpose contiguous",
+    _TYPES: "Cast convert_element_type _to_copy",
+    _COPIES: "copy copy_ clone DeepCopy",
+    _DISTINCT: "Unique unique Where nonzero",
+    _LARGE: "add sub mul div pow square squareddifference squared_difference abs exp log sqrt "
+    "rsqrt where select maximum minimum sum mean reduce_sum reduce_max max min norm cdist Add "
+    "AddV2 Sub Mul RealDiv Pow Square SquaredDifference Exp Log Sum Mean Max Min Maximum Minimum "
+    "Select",
+    _CHAIN: ELEMENTWISE,
+    ROWS_ALONE: "AssignVariableOp AssignAddVariableOp AssignSubVariableOp",
+    _ON_HOST: "item",
+    _SPARSE: "SparseTensorDenseMatMul SparseMatrixMatMul sparse_mm",
+    _ONCE_AS_NUMBERS: TEXT,
+    _PLACES: "MaxPoolWithArgmax",
+}
+_OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.split()}
+
+
+_LOOPS: Final = frozenset(_FAMILIES[_LOOP].split())
+
+
+def is_loop(family: str) -> bool:
+    """Whether ops of this family are loops in compiled programs."""
+    return family in _LOOPS
+
+
+def instead_in_loop(family: str) -> str:
+    """What to run instead of an op of this family in each iteration of a loop; "" unknown."""
+    return _JOINED_IN_LOOP if _OF.get(family) == _JOINED else ""
+
+
+def instead_of(family: str) -> str:
+    """What to run instead of an op of this family; "" where none is known."""
+    return _OF.get(family, "")
+
+
+_ONE_LINE: Final = (
+    "Leave the line out for some steps, or give it half the data, and time the loop. Look at what "
+    "it makes on the way: an array much larger than what comes in and out is what costs."
+)
+_ONE_HOT_LINE: Final = (
+    "Leave the one-hot matrix out: look rows up by index ([tensorflow: tf.gather | jax: jnp.take | "
+    "pytorch: torch.index_select]), and sum rows by index ([tensorflow: tf.math.segment_sum | "
+    "jax: jax.ops.segment_sum | pytorch: torch.index_add]), in place of a product with it."
+)
+
+
+def instead_of_line(made_of: str) -> str:
+    """What to do about a line, by what its ops are called."""
+    return _ONE_HOT_LINE if re.search(r"one_?hot", made_of, re.IGNORECASE) else _ONE_LINE
+
+
+# PyTorch's gradients of slices.
+_OF_SLICES: Final = re.compile(r"(?:Select|Slice|Narrow|Index)Backward")
+_ALL_SLICES: Final = (
+    "Take all slices at once (unbind, split or chunk before the loop): the gradient of each slice "
+    "fills a tensor of the whole size with zeros."
+)
+
+
+def instead_within(between: str) -> str:
+    """What to run instead of ops that another one calls, by where they run; "" unknown."""
+    return _ALL_SLICES if _OF_SLICES.search(between) else ""
+
+
+# What tf.vectorized_map, and with it tape.jacobian, names the ops of its rows.
+_ROWS: Final = re.compile(r"/pfor/")
+# What jax.jacfwd names the ops of its columns: tangents of all inputs at once, of a function that
+# is called as it is. Of gradients by example JAX names the backward pass so as well.
+_COLUMNS: Final = re.compile(r"^jit\(\w+\)/(?:jit\(\w+\)/)?vmap\(jvp\(")
+_FORWARD: Final = (
+    "jax.jacfwd, or jax.jvp under jax.vmap, runs the function once more for each of its inputs: of "
+    "a function with few outputs, a loss above all, jax.grad or jax.jacrev gives the same numbers "
+    "in one backward pass for each output."
+)
+_JACOBIAN: Final = (
+    "tape.jacobian, batch_jacobian and tf.vectorized_map compute a row for each output. Where each "
+    "output depends on its own example alone, tape.gradient of their sum, or of one column of "
+    "them, gives the same numbers in one pass; else batch_jacobian leaves out the pairs of "
+    "examples."
+)
+
+
+def instead_of_columns(op: str) -> str:
+    """What to do about an op of a step without backward passes that is run for each input."""
+    return _FORWARD if _COLUMNS.match(op) else ""
+
+
+def instead_of_rows(made_of: str) -> str:
+    """What to do about ops that compute a row for each output of a function; "" for others."""
+    return _JACOBIAN if _ROWS.search(made_of) else ""
+
+
+# What Python asks for one value with; a compiler stops at each.
+_READ: Final = re.compile(r"\bitem\b|_local_scalar_dense|\btolist\b|__float__|__bool__")
+# Fewer per cent of a part are not what it is about.
+_MANY_READS: Final = 10
+_ALL_AT_ONCE: Final = (
+    "Python asks for values one by one: take them all at once, as one array ([tensorflow: numpy "
+    "| jax: np.asarray | pytorch: tolist or numpy]), and loop over that, or compare and "
+    "select whole tensors. A compiler stops at each of them."
+)
+
+
+def instead_of_reads(made_of: str) -> str:
+    """What to do where values are read one by one, by what a part is made of; "" where few are."""
+    listed = (one.rpartition(" ") for one in made_of.split(", "))
+    shares = [share.rstrip("%") for name, _, share in listed if _READ.search(name)]
+    much = sum(int(share) for share in shares if share.isdigit())
+    return _ALL_AT_ONCE if much >= _MANY_READS else ""
+
+
+# What the account says of PyTorch's copies, and ops that have no kernel for some layout of images.
+_OF_TYPES: Final = re.compile(r"types changed for [^;]*")
+_OF_LAYOUTS: Final = re.compile(r"made contiguous for [^;]*")
+_IMAGES: Final = re.compile(r"conv|group_?norm|pool|upsample", re.IGNORECASE)
+_ONE_FORMAT: Final = (
+    "Keep one memory format through the network: an op without a kernel for channels_last "
+    "(group_norm) lays its tensors out otherwise, and the next convolution turns them back. "
+    "Replace it, or leave the network in the format that most of its ops take."
+)
+_ONE_STRIDE: Final = (
+    "Let the op take the tensor as it is: broadcasting instead of expand and reshape, heads as a "
+    "dimension of their own instead of copies of keys (enable_gqa), a view instead of a transpose."
+)
+_ONE_TYPE: Final = (
+    "Autocast changes types at the border of each op: cast the weights once (model.bfloat16()), "
+    "keep norms and the loss in the type that the ops around them use, or compile the step, which "
+    "fuses casts with what reads them."
+)
+
+
+def instead_of_copies(made_of: str) -> str:
+    """What to do about PyTorch's copies, by what they are for; "" unknown."""
+    types, layouts = _OF_TYPES.search(made_of), _OF_LAYOUTS.search(made_of)
+    if layouts is not None and (types is None or layouts.start() < types.start()):
+        return _ONE_FORMAT if _IMAGES.search(layouts[0]) else _ONE_STRIDE
+    return "" if types is None else _ONE_TYPE

@@ -1,0 +1,232 @@
+"""Which lines run the ops of a part, which calls of one line do, and where these divide.
+
+A function that a step calls twice is one line with twice the time: who calls it is what to look
+at, and it may be several calls away. Ops of one name may be of several instructions, each with its
+own stack of lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from stepscope.columns import distinct_keys, sum_by_key
+from stepscope.tables.account.account import Account
+from stepscope.tables.account.owners import Owner, name_at
+from stepscope.tables.core.op_name import OpName
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.device.events import device_events
+from stepscope.tables.hlo.recorded_ops import recorded_ops
+from stepscope.tables.host.ops import host_ops
+from stepscope.tables.parts.parts import Part
+from stepscope.tables.python.frames import Frames
+from stepscope.tables.traits.branches import Branches, CallLine, Chain, branches, chain_of
+from stepscope.tables.traits.instructions import CompiledOp, compiled_from, stack_of
+from stepscope.tables.traits.op_families import family_of, scope_of
+
+# So many of a part's owners are looked at, the longest first, and so many sites are named.
+_OWNERS: Final = 40
+_SITES: Final = 3
+# A site is worth naming beside others from this share on, if together they have this much.
+_SITE_FRAC: Final = 0.2
+_KNOWN_FRAC: Final = 0.6
+# A line has most of a part with more than the one, nearly all with the other.
+_MOST_FRAC, _ALL_FRAC = 0.5, 0.9
+# Owners with less of a part change none of that.
+_LEAST_FRAC: Final = 0.005
+# Stacks are followed so far.
+_DEEPEST: Final = 256
+# Parts of which calls are looked at.
+_OF_OPS: Final = ("op", "line", "function", "eager")
+
+
+def sites_of(host: Host, found: Account, one: Part) -> tuple[str, str, str]:
+    """The lines that a part's ops come from, and the one that most of it comes from.
+
+    The first lists several lines, or the calls of the one line, with their shares; "" where one has
+    nearly all, or too little is known: then the part's own place says it. The second is such as
+    "64% of it in forward (model.py:44)"; "" where no line has most of it. The third is a function
+    that one function calls several times, each call with much of it; "" where none is.
+    """
+    if one.kind not in _OF_OPS:
+        return "", "", ""
+    lines, most = _lines_of(host, one) if one.kind == "op" else ("", "")
+    divided = branches(_chains(host, found, one), one.total_ps)
+    if divided is None:
+        return lines, most, ""
+    if _is_said(divided, lines):
+        return lines, most, divided.again
+    return f"{lines}; {divided.said()}", most, divided.again
+
+
+def _is_said(divided: Branches, lines: str) -> bool:
+    """Whether the lines between which the time divides are all named already."""
+    return all(f"{_line(*frame)} " in lines for frame, _called, _share in divided.calls)
+
+
+def _chains(host: Host, found: Account, one: Part) -> Iterator[tuple[Chain, float]]:
+    """Stacks of what a part is made of, from the loop inwards, and the time of each."""
+    for owner in _longest(one):
+        stacks = [(stack_of(host, row), share) for row, share in _runs(host, one, owner)]
+        if any(stack for stack, _share in stacks):
+            yield from ((stack, share * owner.total_ps) for stack, share in stacks)
+        elif found.frames is not None and len(owner.rows) == 1 and not owner.is_launched:
+            yield _calls(found.frames, int(found.place[owner.rows[0]])), float(owner.total_ps)
+
+
+def leading(host: Host, one: Part) -> int:
+    """An event of what the line with most of a part runs, of its largest op where none is known."""
+    lines: dict[tuple[str, int], float] = {}
+    first: dict[tuple[str, int], int] = {}
+    for owner in _longest(one) if one.kind == "op" else ():
+        for row, share in _runs(host, one, owner):
+            known = compiled_from(host, row)
+            at = known.file, known.line
+            lines[at] = lines.get(at, 0.0) + share * owner.total_ps
+            first.setdefault(at, row)
+    most = max(lines, key=lambda at: lines[at], default=("", 0))
+    return first[most] if most[1] else one.first.event
+
+
+def _longest(one: Part) -> Iterator[Owner]:
+    for owner in sorted(one.owners, key=lambda owner: -owner.total_ps)[:_OWNERS]:
+        if owner.total_ps >= _LEAST_FRAC * one.total_ps:
+            yield owner
+
+
+def _calls(calls: Frames, place: int) -> Chain:
+    """The program's own lines, from the loop to a place in its calls."""
+    inwards: list[CallLine] = []
+    while place >= 0 and len(inwards) < _DEEPEST:
+        own = int(calls.own[place])
+        at = name_at(calls, place)
+        inwards.append(CallLine(at.file, at.line, name_at(calls, own).function if own >= 0 else ""))
+        place = int(calls.caller[own]) if own >= 0 else -1
+    return chain_of(inwards)
+
+
+def _lines_of(host: Host, one: Part) -> tuple[str, str]:
+    lines: dict[str, float] = {}
+    callers: dict[str, float] = {}
+    for owner in _longest(one):
+        for line, caller, share in _of_owner(host, one, owner):
+            lines[line] = lines.get(line, 0.0) + share * owner.total_ps
+            callers[caller] = callers.get(caller, 0.0) + share * owner.total_ps
+    said = _said("at", lines, one.total_ps)
+    if said:
+        said += _one_caller(lines, callers, one.total_ps)
+    return said or _said("called from", callers, one.total_ps), _most_at(lines, one.total_ps)
+
+
+def _one_caller(lines: dict[str, float], callers: dict[str, float], total_ps: int) -> str:
+    """What calls the one function that all lines with much of a part are in; "" unknown."""
+    shown = [line for line, time in lines.items() if line and time >= _SITE_FRAC * total_ps]
+    caller = max(callers, key=lambda name: callers[name], default="")
+    is_one = len({line.partition(" ")[2] for line in shown}) == 1
+    if not is_one or not caller or callers[caller] < _KNOWN_FRAC * total_ps:
+        return ""
+    return f", called from {caller}"
+
+
+def _most_at(times: dict[str, float], total_ps: int) -> str:
+    line = max(times, key=lambda name: times[name], default="")
+    share = times[line] / total_ps if line else 0.0
+    if share <= _MOST_FRAC:
+        return ""
+    place, _, function = line.partition(" ")
+    where = f"in {function} ({place})" if function else f"at {place}"
+    return where if share >= _ALL_FRAC else f"{share:.0%} of it {where}"
+
+
+def _said(how: str, times: dict[str, float], total_ps: int) -> str:
+    shares = {name: time / total_ps for name, time in times.items() if name}
+    longest = sorted(shares, key=lambda name: -shares[name])[:_SITES]
+    shown = [name for name in longest if shares[name] >= _SITE_FRAC]
+    if len(shown) < 2 or sum(shares[name] for name in shown) < _KNOWN_FRAC:
+        return ""
+    return f"; {how} " + ", ".join(f"{name} {shares[name]:.0%}" for name in shown)
+
+
+def _of_owner(host: Host, one: Part, owner: Owner) -> Iterator[tuple[str, str, float]]:
+    """Line, caller and share of what an owner stands for."""
+    runs = _runs(host, one, owner)
+    for row, share in runs:
+        known = compiled_from(host, row)
+        if known.line:
+            yield _line(known.file, known.line, known.function), _brief(known), share
+    if not runs and owner.is_inline and owner.line:
+        yield _line(owner.file, owner.line, owner.function), owner.caller, 1.0
+
+
+def _line(file: str, line: int, function: str) -> str:
+    return f"{file.rpartition('/')[2]}:{line} {function}".rstrip()
+
+
+def _brief(known: CompiledOp) -> str:
+    return known.caller.rpartition("/")[2]
+
+
+def _runs(host: Host, one: Part, owner: Owner) -> list[tuple[int, float]]:
+    """An event of each instruction that an owner stands for, and its share of the owner's time.
+
+    One that stands for other ops of its family has what no other owner of the part is named after.
+    """
+    known = _instructions(host)
+    named = known.get(owner.name)
+    if named is None:
+        return []
+    runs = named.runs
+    if owner.others:
+        taken = {each.name for each in one.owners if each is not owner and not each.others}
+        alike = [
+            run
+            for name, other in known.items()
+            if name not in taken and other.family == named.family
+            for run in other.runs
+        ]
+        runs = sorted(alike, key=lambda run: -run[1])[:_OWNERS]
+    whole = sum(time for _row, time in runs)
+    return [(row, time / whole) for row, time in runs if whole > 0]
+
+
+class _Op(NamedTuple):
+    """An op of a compiled program.
+
+    Attributes:
+        family: Its family, and the loop or other scope that it is in.
+        runs: An event of each of its instructions, and how long that ran in all.
+    """
+
+    family: tuple[str, str]
+    runs: list[tuple[int, float]]
+
+
+@derived
+def _instructions(host: Host) -> dict[str, _Op]:
+    """The ops of compiled programs by name."""
+    devices = device_events(host)
+    if len(devices):
+        rows, op, spent, ops = devices.rows, devices.op, devices.self_ps, devices.ops
+    else:
+        of_host = host_ops(host)
+        rows, op, spent, ops = of_host.rows, of_host.op, of_host.self_ps, of_host.ops
+    texts = recorded_ops(host)
+    text = texts.at(rows).astype(np.int64)
+    of_program = text >= 0
+    rows, op, spent = rows[of_program], op[of_program], spent[of_program]
+    first, code = distinct_keys(op.astype(np.int64) * len(texts.texts) + text[of_program])
+    time = sum_by_key(code, spent, len(first)).astype(np.float64)
+    found: dict[str, _Op] = {}
+    for at, row in enumerate(first.tolist()):
+        if time[at] > 0:
+            said = ops[int(op[row])]
+            if said.name not in found:
+                found[said.name] = _Op((_family(said), scope_of(said.name)), [])
+            found[said.name].runs.append((int(rows[row]), float(time[at])))
+    return found
+
+
+def _family(op: OpName) -> str:
+    return family_of(op.type if op.type not in ("", "Unknown") else op.name)

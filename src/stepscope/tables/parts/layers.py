@@ -1,0 +1,144 @@
+"""Layers that stand for the ops of several families, where names are all that places an op.
+
+"MatMul takes 39 %, Einsum 32 % and Sum 15 %" are one attention layer. Where no line of the program
+was recorded, the scopes that TensorFlow and JAX put into the names of ops say what belongs
+together: a layer, a loss, a metric; gradients lie in the scope of their forward ops.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from stepscope.tables.account.owners import Owner
+from stepscope.tables.core.op_scopes import layer_of
+from stepscope.tables.traits.op_families import PLAIN, UNUSUAL
+from stepscope.tables.traits.updates import is_update
+
+# A scope stands for its ops where they have this share of all ops' time, or the smaller one and
+# more than any family has, and no family of them more than that of the scope's: else the family
+# says more.
+_SOME_FRAC, _LEAST_FRAC, _FAMILY_FRAC = 0.5, 0.35, 2 / 3
+# One that has this share of what the scope around it has is the same as that, unless as many lie in
+# that: a model's layers differ in time.
+_SAME_FRAC, _SEVERAL = 0.95, 3
+# A scope is named where it has this share of a family of ops.
+_MOST_FRAC = 0.9
+_OF_GRADIENTS = re.compile(r"(?:^|/)gradient(?:_tape|s\w*)/")
+Key = tuple[str, ...]
+
+
+def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
+    """The scope that stands for ops of several families, by the owners' ids; {} for none.
+
+    What few models are made of stays apart.
+    """
+    ops = [one for one in listed if one.kind == "op"]
+    whole = sum(one.total_ps for one in ops)
+    if _are_placed(ops, whole):
+        return {}
+    scopes = _scopes(ops)
+    time: dict[Key, int] = {}
+    direct: dict[Key, int] = {}
+    least = _least(ops, whole)
+    for one in ops:
+        path = scopes[id(one)]
+        direct[path] = direct.get(path, 0) + one.total_ps
+        for depth in range(1, len(path) + 1):
+            time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
+    single = _single_ops(ops, scopes)
+    standing = [
+        path
+        for path, spent in time.items()
+        if spent >= least and path not in single and _is_layer(path, time, direct)
+    ]
+    for path in sorted(standing, key=len, reverse=True):
+        inside = [one for one in ops if scopes[id(one)][: len(path)] == path]
+        if _says_more(_families(inside)):
+            return {id(one): ("layer", "/".join(path)) for one in inside if _belongs(one)}
+    return {}
+
+
+def _scopes(ops: list[Owner]) -> dict[int, Key]:
+    """The scopes of each op, by the owners' ids; what a scope ends in may be named after it."""
+    within = {id(one): one.layer for one in ops}
+    known = {path[:depth] for path in within.values() for depth in range(1, len(path) + 1)}
+    for one in (each for each in ops if not each.others):
+        path = (*one.layer, one.name.rpartition("/")[2])
+        within[id(one)] = path if path in known else within[id(one)]
+    return within
+
+
+def _single_ops(ops: list[Owner], scopes: dict[int, Key]) -> set[Key]:
+    """Scopes that are one op, in which its gradients lie: a formula's, and no layer."""
+    forward = {one.name for one in ops if not _OF_GRADIENTS.search(one.name)}
+    paths = [layer_of(name) for name in forward]
+    named = {(*layer_of(name), name.rpartition("/")[2]) for name in forward}
+    around = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
+    return (named & set(scopes.values())) - around
+
+
+def _says_more(families: dict[str, int]) -> bool:
+    """Whether a scope says more than the largest family of its ops, which says little of "Mul"."""
+    most = max((time for name, time in families.items() if name not in PLAIN), default=0)
+    return most <= _FAMILY_FRAC * sum(families.values())
+
+
+def _least(ops: list[Owner], whole_ps: int) -> float:
+    """What a scope's ops have to have together, to say more than families of ops do."""
+    most = max(_families(ops).values(), default=0)
+    return min(max(_LEAST_FRAC * whole_ps, most + 1), _SOME_FRAC * whole_ps)
+
+
+def _families(ops: Iterable[Owner]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in ops:
+        found[one.family] = found.get(one.family, 0) + one.total_ps
+    return found
+
+
+def _are_placed(ops: list[Owner], whole_ps: int) -> bool:
+    """Whether lines tell ops apart: where one call runs them all, they do not.
+
+    Nor do several calls of one compiled function, each of which runs all of its ops: of these the
+    names have a path, and the same ones come back at each line.
+    """
+    lines: dict[tuple[str, int], int] = {}
+    first: dict[str, tuple[str, int]] = {}
+    for one in sorted(ops, key=lambda one: -one.total_ps):
+        at = one.file, one.line
+        if "/" in one.name:
+            at = first.setdefault(one.name, at)
+        lines[at] = lines.get(at, 0) + one.total_ps
+    return max(lines.values(), default=0) < _SAME_FRAC * whole_ps
+
+
+def scope_with_most(ops: Iterable[Owner]) -> tuple[str, float]:
+    """The innermost scope below the model's with nearly all of some ops' time, and its share.
+
+    "" where there is none.
+    """
+    time: dict[Key, int] = {}
+    for one in ops:
+        path = one.layer
+        for depth in range(len(path) + 1):
+            time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
+    whole = time.get((), 0)
+    most = [path for path, spent in time.items() if spent >= _MOST_FRAC * whole and len(path) > 1]
+    chosen = max(most, key=len, default=())
+    return "/".join(chosen), time.get(chosen, 0) / max(whole, 1) if chosen else 0.0
+
+
+def _is_layer(path: Key, time: dict[Key, int], direct: dict[Key, int]) -> bool:
+    """Whether a scope is less than what is around it: neither the model nor all there is of it.
+
+    A scope at the top that is made of others is the model, which nobody can leave out.
+    """
+    around = time.get(path[:-1], sum(direct.values()))
+    beside = sum(len(one) == len(path) and one[:-1] == path[:-1] for one in time)
+    is_model = len(path) == 1 and direct.get(path, 0) < time[path] / 2
+    return (time[path] < _SAME_FRAC * around or beside >= _SEVERAL) and not is_model
+
+
+def _belongs(one: Owner) -> bool:
+    return one.family not in UNUSUAL and not is_update(one.family)

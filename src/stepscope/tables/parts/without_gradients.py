@@ -1,0 +1,54 @@
+"""Products of a training step that no gradient goes through.
+
+What a model is made of has gradients. Products without any are of something beside it: a constant
+that is computed again, a frozen or a second model, a metric, an update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stepscope.tables.account.owners import Owner
+from stepscope.tables.core.profile import Host
+from stepscope.tables.traits.gradient_names import apart_from_gradients
+from stepscope.tables.traits.gradients import APART
+from stepscope.tables.traits.op_families import PRODUCTS
+
+# What has less of the steps stays with the others of its family.
+_SOME_FRAC = 0.15
+# With more of a pass a family says more than the pass.
+_FAMILY_FRAC = 2 / 3
+
+
+def without_gradients(host: Host, listed: Iterable[Owner]) -> frozenset[int]:
+    """Ids of the owners of such products; none where they are little, or nothing is trained."""
+    owners = list(listed)
+    ops = [one for one in owners if one.kind == "op"]
+    apart = apart_from_gradients(host, (one.name for one in ops))
+    found = [
+        one
+        for one in ops
+        if one.family in PRODUCTS and (one.name in apart or one.between.endswith(APART))
+    ]
+    enough = _SOME_FRAC * sum(one.total_ps for one in owners)
+    families: dict[str, int] = {}
+    for one in found:
+        families[one.family] = families.get(one.family, 0) + one.total_ps
+    return frozenset(id(one) for one in found if families[one.family] >= enough)
+
+
+def passes_apart(listed: Iterable[Owner]) -> dict[int, tuple[str, ...]]:
+    """Keys of the ops of passes without gradients, by the owners' ids.
+
+    A pass stands for its ops as a layer does: where no family of them has most of it.
+    """
+    owners = list(listed)
+    found = [one for one in owners if one.kind == "op" and one.between.endswith(APART)]
+    families: dict[str, int] = {}
+    for one in found:
+        families[one.family] = families.get(one.family, 0) + one.total_ps
+    whole = sum(families.values())
+    enough = _SOME_FRAC * sum(one.total_ps for one in owners)
+    if whole < max(enough, 1) or max(families.values()) > _FAMILY_FRAC * whole:
+        return {}
+    return {id(one): ("layer", APART) for one in found}

@@ -1,0 +1,474 @@
+"""Python's calls on the loop's thread: whose code runs at each moment, and from where it is called.
+
+Recorders write a call as ``$file.py:12 name`` and a line as ``$file.py:15``; a call into C as
+``$module name``. TensorFlow's and JAX's tracers write them on the thread's own line, our sampler
+and our tracer on planes of their own, with the file's path.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stepscope.columns import distinct, distinct_keys, rows_of
+from stepscope.columns.space import I64, U8, Bool
+from stepscope.schema import names
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import metadata_texts
+from stepscope.tables.hlo.modules import hlo_modules
+from stepscope.tables.hlo.source import source_files
+from stepscope.tables.python.library_files import (
+    FRAMEWORK_CALLS,
+    FRAMEWORK_FILES,
+    LIBRARY_FILES,
+    LIBRARY_PACKAGES,
+    public_name,
+)
+from stepscope.tables.python.moments import Moments, innermost, one_line
+from stepscope.tables.steps.recorder_work import is_recorder_frame
+
+# Whose code a function is: the program's, of an installed library, of the framework (which
+# dispatches ops), of a recorder; UNSAID where its file's name could be anybody's, BUILT_IN of C
+# code that is a framework's only where that calls it.
+OWN, LIBRARY, FRAMEWORK, RECORDER, UNSAID, BUILT_IN = range(6)
+
+_CALL = re.compile(r"\$(.+?):(\d+)(?: (.*))?$", re.S)
+_C_CALL = re.compile(r"\$(\S+) (.+)$", re.S)
+# As PyTorch writes calls into C ("run_backward of torch._C._EngineBase object at 0x7f…") and of
+# modules ("nn.Module: Linear_0").
+_BUILT_IN = re.compile(r"\$<built-in (?:method|function) ([^ >]*)(?: of (\S+) object at .*)?>$")
+_MODULE = re.compile(r"\$nn\.Module: (.*?)(?:_\d+)?$")
+# Stands for the file of a module's call.
+_A_MODULE = "nn.Module"
+_OF_FRAMEWORK = re.compile(r"torch\b|Tensor$|Parameter$|type$|pybind11_")
+_GENERATED = re.compile(names.INDUCTOR_FILE)
+# Functions that libraries write and compile at run time: those of decorators, of NumPy, of attrs,
+# of SymPy. A notebook's cells, and what a person types, have such names as well.
+_WRITTEN = re.compile(
+    r"<(?:class '([\w.]+)'> compilation|decorator-gen|__array_function__|attrs generated|"
+    r"lambdifygenerated)"
+)
+_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
+_STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
+_PACKAGES = (
+    "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
+    "|lightning_fabric|lightning_utilities|pytorch_lightning"
+)
+# Of these packages what reads and writes files, or keeps logs: that dispatches no
+# ops, and a program calls it as it calls any library.
+_ASIDE = (
+    r"torch[/\\](?:serialization|storage|_weights_only_unpickler|hub|package|utils[/\\]tensorboard)"
+    r"|(?:pytorch_)?lightning[/\\].*loggers|keras[/\\]src[/\\](?:saving|legacy[/\\]saving)"
+)
+_FRAMEWORKS = re.compile(rf"^(?!{_ASIDE})(?:{_PACKAGES})\b")
+# PyTorch writes paths from where Python looks for packages: "torch/nn/modules/module.py".
+_IN_FRAMEWORK = re.compile(rf"\$(?:{_PACKAGES})[/\\]")
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:[/\\]")
+# Of a framework that is used from its sources.
+_FRAMEWORK_FOLDER = re.compile(
+    r"[/\\](?:tensorflow|keras|jax|jaxlib|flax|optax|torch)[/\\](?:python|src|_src|core|nn)[/\\]"
+)
+_WAITS = re.compile(
+    r"(?:^|\.)(?:block_until_ready|try_to_block|effects_barrier|wait|_wait\w*|acquire|join|result|"
+    r"synchronize)$"
+)
+# What a clock or another machine ends, and nothing that computes here.
+# ``readinto`` of a socket's file is where reading an answer waits; that of others decompresses.
+_OUTSIDE = re.compile(
+    r"(?:^|\.)(?:sleep|select|poll|epoll|recv|recv_into|accept|connect|SocketIO\.readinto)$"
+)
+# JAX's and TensorFlow's own ways to ask a device for a value.
+_FETCHES = re.compile(
+    r"(?:^|\.)(?:_value|__array__|block_until_ready|_single_device_array_to_np\w*"
+    r"|device_get|_copy_single_device\w*|numpy|_numpy|item|tolist|__float__)$"
+)
+# What Python calls by itself when it collects garbage: the call it happens in goes on.
+_BETWEEN = re.compile(r"gc_callback$")
+_PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$|<lambda>$")
+# The loop's thread is there for this share of the main thread's time.
+_MOSTLY_THERE = 0.5
+# Two looks are as far apart as the shortest of what they find lasts, or this many times that.
+_SHORTEST, _APART = 0.1, 2.0
+
+
+def is_installed(file: str) -> bool:
+    """Whether a path is of an installed library, or of the standard one."""
+    return _INSTALLED.search(file) is not None or _STANDARD.search(file) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What one row of ``Space.event_metadata`` says of a Python call.
+
+    Attributes:
+        function: Its name, with its class; "" for a line.
+        file: As recorded, or its path.
+        line: Its first line, or the line it was at; 0 unknown.
+        kind: Whose code it is.
+        public: What a program calls it by, for a library's: ``json.dumps``.
+        is_wait: Whether it only waits for what may be computed here.
+        is_outside: Whether it waits for a clock or a socket.
+        is_fetch: Whether it asks the device for a value, and waits for it.
+    """
+
+    function: str
+    file: str
+    line: int
+    kind: int
+    public: str
+    is_wait: bool
+    is_outside: bool
+    is_fetch: bool
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Frames:
+    """The Python calls of the loop's thread in some steps.
+
+    Attributes:
+        rows: Event rows; the columns below have one entry each.
+        start_ps: When each begins.
+        length_ps: How long it takes.
+        moments: Which of them (by place in ``rows``) is the innermost when.
+        name: Row of ``Space.event_metadata``.
+        kind: Whose code it is, UNSAID resolved by its callers.
+        own: The nearest function of the program it is in, itself included; -1 none.
+        line: The line the program's function is at; -1 unknown.
+        caller: The line, else the function, of the program that calls ``own``; -1 none.
+        call: The call out of the program's function it lies in; -1 none.
+        is_passive: Whether it waits, or asks the device for a value.
+        names: Of each row of ``Space.event_metadata`` that occurs.
+        is_sampled: Whether calls come from samples, so that their counts mean nothing.
+        looks_ps: When what runs was looked at, or changed: one for each of ``moments``, which may
+            begin earlier, where no look was possible.
+        is_carried: Whether it lies below a library's call that runs the loop (``carriers``).
+    """
+
+    rows: I64
+    start_ps: I64
+    length_ps: I64
+    moments: Moments
+    name: I64
+    kind: U8
+    own: I64
+    line: I64
+    caller: I64
+    call: I64
+    is_passive: Bool
+    names: dict[int, Name]
+    is_sampled: bool
+    looks_ps: I64
+    is_carried: Bool
+
+    def first_seen(self, begin_ps: I64, end_ps: I64) -> tuple[I64, I64]:
+        """What the first look within each of these spans found, and when; -1 where none was."""
+        if len(self.looks_ps) == 0:
+            return np.full(len(begin_ps), -1, np.int64), np.full(len(begin_ps), -1, np.int64)
+        at = np.searchsorted(self.looks_ps, begin_ps, side="left")
+        at = np.minimum(at, len(self.looks_ps) - 1)
+        look = self.looks_ps[at]
+        seen = (look >= begin_ps) & (look < end_ps)
+        return np.where(seen, self.moments.owner[at], -1), np.where(seen, look, -1)
+
+    def seen_around(self, begin_ps: I64, end_ps: I64) -> I64:
+        """What was seen before each of these spans and once more after it; -1 where nothing was.
+
+        What a look found is known until the next look that found the same; the last of those was
+        no more than the usual time between two looks before another thing was found.
+        """
+        if len(self.looks_ps) == 0:
+            return np.full(len(begin_ps), -1, np.int64)
+        stretches = self.moments
+        apart = _APART * float(np.quantile(stretches.end_ps - self.looks_ps, _SHORTEST))
+        at = np.searchsorted(stretches.start_ps, begin_ps, side="right") - 1
+        sure = (
+            (at >= 0) & (self.looks_ps[at] <= begin_ps) & (end_ps + apart <= stretches.end_ps[at])
+        )
+        return np.where(sure, stretches.owner[at], -1)
+
+
+def frames(host: Host, line: int, begin_ps: int, end_ps: int) -> Frames | None:
+    """The Python calls of a thread between two times; None where none was recorded.
+
+    Args:
+        host: Whose.
+        line: Row of the thread's line.
+        begin_ps: Calls that touch the stretch from here
+        end_ps: to here are taken.
+    """
+    rows, is_sampled = _rows(host, line, begin_ps, end_ps)
+    if len(rows) == 0:
+        return None
+    return linked(host, rows, is_sampled=is_sampled)
+
+
+def linked(host: Host, rows: I64, *, is_sampled: bool) -> Frames:
+    """The Python calls of one line, given by their event rows."""
+    space = host.space
+    start, length = space.events.start_ps[rows], space.length_ps[rows]
+    meta = space.events.metadata[rows].astype(np.int64)
+    known = names_of(host, distinct(meta))
+    return _linked(rows, start, length, meta, known, is_sampled=is_sampled)
+
+
+def _rows(host: Host, line: int, begin_ps: int, end_ps: int) -> tuple[I64, bool]:
+    """Python calls of the thread: from the sampler or our tracer where they ran, else its own."""
+    space = host.space
+    is_call = np.asarray(
+        [name.startswith(names.PYTHON_CALL_MARK) for name in space.event_metadata.name] or [False]
+    )
+    rows = rows_of(space.events.metadata, is_call)
+    start = space.events.start_ps[rows]
+    rows = rows[(start < end_ps) & (start + space.length_ps[rows] > begin_ps)]
+    if len(rows) == 0:
+        return rows, False
+    lines = space.lines_of(rows)
+    plane = np.asarray([one.plane for one in space.lines], dtype=np.int64)[lines]
+    plane_name = [one.name for one in space.planes]
+    for wanted in (names.PYTHON_CALLS_PLANE, names.PYTHON_SAMPLES_PLANE):
+        here = np.asarray([name == wanted for name in plane_name] or [False])[plane]
+        if here.any():
+            chosen = main_line(host, distinct(lines[here]), line, (begin_ps, end_ps))
+            return rows[lines == chosen], wanted == names.PYTHON_SAMPLES_PLANE
+    return rows[lines == line], False
+
+
+def _without_gaps(moments: Moments) -> Moments:
+    """Where no sample could be taken, what the next one sees had the lock meanwhile.
+
+    A call into C that keeps the lock (a collection of garbage, an extension) keeps the sampler
+    from looking; when it gives the lock up, it is still what the thread is at.
+    """
+    start = moments.start_ps.copy()
+    start[1:] = moments.end_ps[:-1]
+    return Moments(start, moments.end_ps, moments.owner)
+
+
+def main_line(host: Host, candidates: I64, line: int, within: tuple[int, int] | None = None) -> int:
+    """The line among those of a Python recorder that is the loop's thread.
+
+    Args:
+        host: Whose.
+        candidates: Rows of these lines.
+        line: Row of the line that has the loop's events, -1 none. A thread that is gone for most
+            of the time answered one request of a server's: the main thread is there throughout.
+        within: Begin and end of that time; None where that is not the question.
+    """
+    lines = host.space.lines
+    listed: list[int] = candidates.tolist()
+    same = [row for row in listed if line >= 0 and lines[row].id == lines[line].id]
+    main = [row for row in listed if lines[row].name == "MainThread"]
+    if within is not None and main:
+        least = _MOSTLY_THERE * _there_ps(host, main[0], within)
+        same = [row for row in same if _there_ps(host, row, within) >= least]
+    return max(same or main or listed, key=lambda row: lines[row].end - lines[row].begin)
+
+
+def _there_ps(host: Host, row: int, within: tuple[int, int]) -> int:
+    """From the first to the last moment of a line, as far as it lies in this time."""
+    line, events = host.space.lines[row], host.space.events
+    start = events.start_ps[line.begin : line.end]
+    last = (start + host.space.length_ps[line.begin : line.end]).max()
+    return max(min(int(last), within[1]) - max(int(start.min()), within[0]), 0)
+
+
+def names_of(host: Host, meta: I64) -> dict[int, Name]:
+    """What each of these rows of ``Space.event_metadata`` says."""
+    space = host.space
+    paths = metadata_texts(host, names.SOURCE)
+    listed: list[int] = meta.tolist()
+    own = frozenset[str]() if all(row in paths for row in listed) else program_files(host)
+    text = {row: space.event_metadata.name[row] for row in listed}
+    has_folders = any(_IN_FRAMEWORK.match(one) for one in text.values())
+    return {row: _name(one, paths.get(row, ""), own, has_folders) for row, one in text.items()}
+
+
+@derived
+def program_files(host: Host) -> frozenset[str]:
+    """Names of the program's own files, as far as XLA's programs say where their ops were written.
+
+    A ``trainer.py`` may be anybody's; one that lies beside no installed library is the program's.
+    """
+    paths = {path for index in hlo_modules(host).stack_frames() for path in source_files(index)}
+    return frozenset(
+        re.split(r"[/\\]", path)[-1]
+        for path in paths
+        if not (is_installed(path) or _FRAMEWORK_FOLDER.search(path))
+    )
+
+
+def _name(text: str, path: str, own: frozenset[str], has_folders: bool) -> Name:
+    said = _CALL.match(text)
+    if said is None:
+        return _without_file(text)
+    file, line, function = said.groups()
+    function = function or ""
+    path = path.rpartition(":")[0] or path or (file if _ABSOLUTE.match(file) else "")
+    kind, module = _origin(file, path, function, has_folders)
+    if is_recorder_frame(text):
+        kind, module = RECORDER, ""
+    if not path and kind != RECORDER and file in own and not _is_api(file, function):
+        kind, module = OWN, ""
+    public = public_name(module, function.rpartition(".<locals>.")[2])
+    waits = _waits(function) if kind != OWN else (False, False, False)
+    return Name(function, file, int(line), kind, public, *waits)
+
+
+def _without_file(text: str) -> Name:
+    """Of a module of PyTorch's, or a call into C."""
+    public = ""
+    if (module := _MODULE.match(text)) is not None:
+        return Name(module.group(1), _A_MODULE, 0, FRAMEWORK, module.group(1), *_waits(""))
+    elif (called := _BUILT_IN.match(text)) is not None:
+        function = called.group(1)
+        kind = FRAMEWORK if _OF_FRAMEWORK.match(called.group(2) or "") else BUILT_IN
+    else:
+        outer, _, function = text[1:].rpartition(" ")
+        outer = "" if outer == "<unknown>" else outer
+        public = "" if outer in ("", "builtins") else f"{outer}.{function}"
+        kind = FRAMEWORK if _FRAMEWORKS.match(outer) or "xla" in outer.lower() else LIBRARY
+    return Name(function, "", 0, kind, public or function, *_waits(function))
+
+
+def _is_api(file: str, function: str) -> bool:
+    """Whether a call by its name is a framework's, though the program has such a file as well."""
+    waits = _WAITS.search(function) or _FETCHES.search(function)
+    return bool(waits) or function in FRAMEWORK_CALLS.get(file.removesuffix(".py"), ())
+
+
+def _waits(function: str) -> tuple[bool, bool, bool]:
+    """Whether a function that is not the program's waits, for something outside, for a device."""
+    return (
+        _WAITS.search(function) is not None,
+        _OUTSIDE.search(function) is not None,
+        _FETCHES.search(function) is not None,
+    )
+
+
+def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int, str]:
+    """Whose a function of a file is, and the module it is known by.
+
+    Files may be recorded with the folders of their packages: one of no framework and no library
+    is then the program's.
+    """
+    if _GENERATED.search(path or file):
+        return FRAMEWORK, "torch"
+    if (path or file) == "<string>":  # made by whom calls it, as a dataclass' __init__ is
+        return UNSAID, ""
+    if (written := _WRITTEN.match(path or file)) is not None:
+        return LIBRARY, (written.group(1) or "").split(".")[0]
+    installed, standard = _INSTALLED.search(path), _STANDARD.search(path)
+    if installed is not None:
+        inside = installed.group(1).replace("\\", "/")
+        is_framework = _FRAMEWORKS.match(inside) is not None
+        return FRAMEWORK if is_framework else LIBRARY, inside.split("/")[0].removesuffix(".py")
+    if standard is not None:
+        inside = (standard.group(1) or standard.group(2) or "").replace("\\", "/")
+        return LIBRARY, inside.removesuffix(".py").removesuffix("/__init__").split("/")[0]
+    if path and not _ABSOLUTE.match(path) and "/" in path:
+        # Samplers' files are read from where Python looks for packages, as PyTorch writes them.
+        package = path.split("/")[0]
+        if _FRAMEWORKS.match(path):
+            return FRAMEWORK, package
+        if package in LIBRARY_PACKAGES or package in _PACKAGES.split("|"):
+            return LIBRARY, package
+    if path:
+        return OWN, ""
+    file = file.replace("\\", "/")
+    stem = file.rpartition("/")[2].removesuffix(".py")
+    if "/" in file and _FRAMEWORKS.match(file):
+        return FRAMEWORK, file.split("/")[0]
+    if has_folders and not file.startswith("<"):
+        package = file.split("/")[0].removesuffix(".py")
+        is_library = package in LIBRARY_PACKAGES or stem == "__init__" == package
+        is_library |= "/" in file and package in _PACKAGES.split("|")
+        return (LIBRARY, package.removeprefix("__init__")) if is_library else (OWN, "")
+    if stem in FRAMEWORK_FILES or function in FRAMEWORK_CALLS.get(stem, ()):
+        return FRAMEWORK, stem
+    if stem in LIBRARY_FILES or stem == "__init__" or file.startswith("<frozen"):
+        return LIBRARY, stem if stem != "__init__" else ""
+    return UNSAID, ""
+
+
+# Between a module's call and its function lie this many calls of PyTorch's at most.
+_BELOW_MODULE = 4
+
+
+def _with_classes(known: dict[int, Name], meta: I64, parent: I64) -> dict[int, Name]:
+    """The names with the classes of modules, whose functions PyTorch records without them.
+
+    What modules of several classes have in common keeps its own name alone.
+    """
+    module = {row: one.function for row, one in known.items() if one.file == _A_MODULE}
+    bare = [
+        row for row, one in known.items() if one.function == "forward" and one.kind != FRAMEWORK
+    ]
+    if not module or not bare:
+        return known
+    found = dict(known)
+    modules = np.asarray(list(module), dtype=np.int64)
+    for row in bare:
+        at, classes = np.flatnonzero(meta == row), set[str]()
+        for _level in range(_BELOW_MODULE):
+            at = parent[at]
+            at = at[at >= 0]
+            is_module = np.isin(meta[at], modules)
+            classes |= {module[one] for one in distinct(meta[at[is_module]]).tolist()}
+            at = at[~is_module]
+        if len(classes) == 1:
+            found[row] = replace(known[row], function=f"{classes.pop()}.forward")
+    return found
+
+
+def _linked(
+    rows: I64, start: I64, length: I64, meta: I64, known: dict[int, Name], *, is_sampled: bool
+) -> Frames:
+    """Each call with the program's function, line and outgoing call it lies in.
+
+    One step per depth of the stacks, so there is no loop over calls.
+    """
+    count = len(rows)
+    nesting = one_line(start, length)
+    parent, depth = nesting.parent.astype(np.int64), nesting.depth
+    first, place = distinct_keys(meta.astype(np.int64))
+    facts = [known[row] for row in meta[first].tolist()]
+    kind = np.asarray([one.kind for one in facts], dtype=np.uint8)[place]
+    is_line = np.asarray([not one.function for one in facts], dtype=bool)[place]
+    is_part = np.asarray([_PART.search(one.function) is not None for one in facts])[place]
+    is_between = np.asarray([_BETWEEN.search(one.function) is not None for one in facts])[place]
+    is_wait = np.asarray([one.is_wait or one.is_fetch for one in facts], dtype=bool)[place]
+    own, line, call, caller = (np.full(count, -1, dtype=np.int64) for _ in range(4))
+    passive = np.zeros(count, dtype=bool)
+    for level in range(int(depth.max(initial=-1)) + 1):
+        here = np.flatnonzero(depth == level)
+        above = parent[here]
+        has, up = above >= 0, np.maximum(above, 0)
+        # Whose an unsaid function is, its caller says: libraries seldom call programs.
+        outer = np.where(has, kind[up], OWN).astype(np.uint8)
+        unsaid = (kind[here] == UNSAID) | (is_between[here] & has)
+        kind[here] = np.where(unsaid, outer, kind[here])
+        of_library = np.where(has & (outer == FRAMEWORK), FRAMEWORK, LIBRARY)
+        kind[here] = np.where(kind[here] == BUILT_IN, of_library, kind[here])
+        taken = has & (outer == RECORDER) & (kind[here] != OWN)
+        kind[here] = np.where(taken, RECORDER, kind[here])
+        kind[here] = np.where(is_line[here] & has, outer, kind[here])
+        mine = (kind[here] == OWN) & ~is_line[here] & ~(is_part[here] & has)
+        own[here] = np.where(mine, here, np.where(has, own[up], -1))
+        around = np.where(line[up] >= 0, line[up], own[up])
+        caller[here] = np.where(has, np.where(mine, around, caller[up]), -1)
+        own_line = is_line[here] & (kind[here] == OWN)
+        line[here] = np.where(own_line, here, np.where(mine | ~has, -1, line[up]))
+        leaves = (kind[here] != OWN) & ~is_line[here]
+        begins = leaves & (~has | (outer == OWN))
+        inside = np.where(has & (kind[here] != OWN), call[up], -1)
+        call[here] = np.where(begins, here, inside)
+        passive[here] = is_wait[here] | (has & passive[up] & (kind[here] != OWN))
+    moments = innermost(start, length)
+    known = _with_classes(known, meta, parent)
+    return Frames(
+        rows, start, length, _without_gaps(moments) if is_sampled else moments, meta, kind, own,
+        line, caller, call, passive, known, is_sampled, moments.start_ps,
+        np.zeros(count, dtype=bool),
+    )  # fmt: skip

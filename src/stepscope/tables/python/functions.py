@@ -1,0 +1,243 @@
+"""Which of the program's functions an op is run by: those that run through the steps, and below.
+
+A function's ops are one thing to change: "train_accuracy takes 80 % of the step" says more than its
+convolutions, its pooling and its activations apart. It stands for what it calls unless functions of
+its own do most of that; one that others call as well, as a model is, stands for none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import distinct_keys, sum_by_key, union_spans
+from stepscope.columns.space import I64
+from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.python.frames import Frames, Name
+from stepscope.tables.steps.attribution import HostSteps
+
+# A function that is active in this share of the steps' time is the loop itself, or around it.
+_LOOP_FRAC = 0.95
+# One that is active in this share of what the outermost one is active is the step.
+_STEP_FRAC = 0.9
+# The loop's function is called once, or once a chunk of the recording; a generator, once a step.
+_FEW_CALLS = 64
+# Functions whose ops have less of the steps stand for nothing.
+_SOME_FRAC = 0.25
+# A function is called by one other where that one has this share of its time.
+_ALONE_FRAC = 0.95
+# A function stands for what it calls unless functions of its own have this share of its ops' time.
+_PASSED_ON_FRAC = 0.5
+# Stacks are followed so far.
+_DEEPEST = 64
+# Of a name that was not looked at.
+_NEW = -2
+
+# Packages of models: where no whole path was recorded, only the folder says whose a file is.
+_OF_MODELS = re.compile(
+    r"(?:^|[/\\])(?:transformers|diffusers|timm|peft|sentence_transformers)[/\\]"
+)
+# What their decorators put around a module's function: it stands for none of what it calls.
+_AROUND = re.compile(r"(?:^|\.)(?:_?wrapper|_?wrapped\w*|inner|\w+_with_checkpointing)$")
+
+
+def loop_functions(calls: Frames, steps: HostSteps) -> frozenset[tuple[str, str]]:
+    """File and name of the functions that run through all steps: the loop's, and those around."""
+    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    whole = int((end - start).sum())
+    return frozenset(
+        (name.file, name.function)
+        for name, spans in _function_spans(calls)
+        if int(covered(*spans, start, end).sum()) >= _LOOP_FRAC * whole
+    )
+
+
+def _function_spans(calls: Frames) -> Iterator[tuple[Name, tuple[I64, I64]]]:
+    """The program's functions that may be the loop's: with when each of them was active."""
+    rows = np.flatnonzero(calls.own == np.arange(len(calls.rows)))
+    if len(rows) == 0:
+        return
+    order = rows[np.argsort(calls.name[rows], kind="stable")]
+    for group in np.split(order, np.flatnonzero(np.diff(calls.name[order])) + 1):
+        if len(group) <= _FEW_CALLS:
+            starts, ends = calls.start_ps[group], calls.start_ps[group] + calls.length_ps[group]
+            yield calls.names[int(calls.name[group[0]])], union_spans(starts, ends)
+
+
+def standing_for(
+    calls: Frames, steps: HostSteps, place: I64, time_ps: I64, *, on_device: bool = False
+) -> I64:
+    """The function that stands for each place where ops are run, as a row of ``calls``; -1 none.
+
+    Args:
+        calls: Python's calls.
+        steps: Their steps.
+        place: Rows of ``calls`` at which ops ran, or were launched; -1 unknown.
+        time_ps: For how long.
+        on_device: Whether a device ran them, so that their functions may be over long before.
+    """
+    found = np.full(len(place), -1, dtype=np.int64)
+    own = np.where(place >= 0, calls.own[np.maximum(place, 0)], -1)
+    known = np.flatnonzero(own >= 0)
+    if len(known) == 0:
+        return found
+    first, at = distinct_keys(own[known])
+    tree = _tree(calls, own[known][first], sum_by_key(at, time_ps[known], len(first)))
+    whole = _with_most(tree, time_ps[known]) if on_device else _around(tree, calls, steps)
+    chosen = _chosen(tree, whole, _SOME_FRAC * _whole_ps(steps))
+    found[known] = _outermost(tree, chosen)[tree.chain][at]
+    return found
+
+
+def _whole_ps(steps: HostSteps) -> float:
+    return float(steps.duration_ps[steps.kept].sum())
+
+
+def _with_most(tree: _Tree, time_ps: I64) -> frozenset[int]:
+    """Functions that launch nearly all there is: the step, and the model that it runs."""
+    least = _STEP_FRAC * int(time_ps.sum())
+    return frozenset(code for code, time in tree.time_ps.items() if time >= least)
+
+
+def _around(tree: _Tree, calls: Frames, steps: HostSteps) -> frozenset[int]:
+    """Functions that are most of the step, however often they are called: they stand for nothing.
+
+    Samples have gaps: the function that most was seen of was there all the time.
+    """
+    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    is_own = calls.own == np.arange(len(calls.rows))
+    active = {}
+    for code, time in tree.time_ps.items():
+        if time >= _SOME_FRAC * _whole_ps(steps):
+            named = [row for row, name in calls.names.items() if tree.is_function(code, name)]
+            rows = np.flatnonzero(is_own & np.isin(calls.name, named))
+            spans = union_spans(calls.start_ps[rows], calls.start_ps[rows] + calls.length_ps[rows])
+            active[code] = int(covered(*spans, start, end).sum())
+    most = max(active.values(), default=0)
+    return frozenset(code for code, time in active.items() if time >= _STEP_FRAC * most)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Tree:
+    """The functions that ops are run by, and who calls them.
+
+    Attributes:
+        functions: File and name of each.
+        row: A row of the calls of each.
+        chains: Functions from the inside out; -1 for a decorator's, and beyond the last.
+        chain: Which of them each place has.
+        time_ps: Ops' time below each function.
+        below_ps: The same by function and the function that calls it, -1 for none.
+    """
+
+    functions: list[tuple[str, str]]
+    row: list[int]
+    chains: I64
+    chain: I64
+    time_ps: dict[int, int]
+    below_ps: dict[tuple[int, int], int]
+
+    def is_function(self, code: int, name: Name) -> bool:
+        """Whether a call's name is that of a function."""
+        return self.functions[code] == (name.file, name.function)
+
+
+def _tree(calls: Frames, own: I64, time_ps: I64) -> _Tree:
+    index: dict[tuple[str, str], int] = {}
+    rows: list[int] = []
+    code_of = np.full(int(calls.name.max(initial=0)) + 1, _NEW, dtype=np.int64)
+    levels: list[I64] = []
+    at = own
+    while len(levels) < _DEEPEST and (at >= 0).any():
+        is_call = at >= 0
+        name = calls.name[np.maximum(at, 0)]
+        new = np.flatnonzero(is_call & (code_of[name] == _NEW))
+        _names, one_of_each = np.unique(name[new], return_index=True)
+        for row in at[new[one_of_each]].tolist():
+            said = calls.names[int(calls.name[row])]
+            if _OF_MODELS.search(said.file) and _AROUND.search(said.function):
+                code_of[calls.name[row]] = -1
+                continue
+            key = (said.file, said.function)
+            if key not in index:
+                index[key] = len(rows)
+                rows.append(row)
+            code_of[calls.name[row]] = index[key]
+        levels.append(np.where(is_call, code_of[name], -1))
+        outer = np.where(is_call, calls.caller[np.maximum(at, 0)], -1)
+        at = np.where(outer >= 0, calls.own[np.maximum(outer, 0)], -1)
+    first, alike = distinct_rows(levels)
+    chains = np.stack([level[first] for level in levels], axis=1)
+    spent_ps = sum_by_key(alike, time_ps, len(first))
+    time: dict[int, int] = {}
+    below: dict[tuple[int, int], int] = {}
+    for chain, spent in zip(chains.tolist(), spent_ps.tolist(), strict=True):
+        met = [code for code in dict.fromkeys(chain) if code >= 0]
+        for code, outer_code in zip(met, [*met[1:], -1], strict=True):
+            time[code] = time.get(code, 0) + spent
+            below[code, outer_code] = below.get((code, outer_code), 0) + spent
+    return _Tree(list(index), rows, chains, alike, time, below)
+
+
+# What decorators call the function that calls the decorated one: that says nothing of either.
+_DECORATES = re.compile(r"(?:^|\.)(?:_?wrapp(?:er|ed)(?:_fn|_func|_call)?|decorate_context)$")
+
+
+def _chosen(tree: _Tree, loops: frozenset[int], least_ps: float) -> frozenset[int]:
+    """Functions that stand for what they call, from those that the loop calls inwards."""
+    chosen: set[int] = set()
+    todo = [
+        code
+        for (code, outer), spent in tree.below_ps.items()
+        if code not in loops and (outer < 0 or outer in loops) and spent >= least_ps
+    ]
+    visited: set[int] = set()
+    while todo:
+        code = todo.pop()
+        if code in visited:
+            continue
+        visited.add(code)
+        if inner := _programs_own(tree, code):
+            todo += [one for one in inner if tree.time_ps[one] >= least_ps and one not in loops]
+            continue
+        alone = {
+            inner: spent
+            for (inner, outer), spent in tree.below_ps.items()
+            if outer == code and spent >= _ALONE_FRAC * tree.time_ps[inner]
+        }
+        if sum(alone.values()) < _PASSED_ON_FRAC * tree.time_ps[code]:
+            if not _DECORATES.search(tree.functions[code][1]):
+                chosen.add(code)
+        else:
+            todo += [inner for inner, spent in alone.items() if spent >= least_ps]
+    return frozenset(chosen)
+
+
+def _programs_own(tree: _Tree, code: int) -> list[int]:
+    """The program's functions that do most of a model package's function; none where it is others.
+
+    Who calls them is the package: that several of its functions do does not make them the loop's.
+    """
+    if _OF_MODELS.search(tree.functions[code][0]) is None:
+        return []
+    found = {
+        inner: spent
+        for (inner, outer), spent in tree.below_ps.items()
+        if outer == code and _OF_MODELS.search(tree.functions[inner][0]) is None
+    }
+    return list(found) if sum(found.values()) >= _PASSED_ON_FRAC * tree.time_ps[code] else []
+
+
+def _outermost(tree: _Tree, chosen: frozenset[int]) -> I64:
+    """A row of the calls of the outermost chosen function of each chain; -1 none."""
+    is_chosen = np.asarray([code in chosen for code in range(len(tree.functions))] or [False])
+    row = np.asarray(tree.row or [-1], dtype=np.int64)
+    found = np.full(len(tree.chains), -1, dtype=np.int64)
+    for level in tree.chains.T:
+        here = (level >= 0) & is_chosen[np.maximum(level, 0)]
+        found = np.where(here, row[np.maximum(level, 0)], found)
+    return found

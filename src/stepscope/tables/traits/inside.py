@@ -1,0 +1,126 @@
+"""What programs and fusions of XLA spend most of their work on, by line of the user's program.
+
+XLA puts a chain of ops into one loop and calls it after what it ends in: a concatenation whose
+pieces are random numbers, a sum over terms that a hundred ops compute. And some recorders note only
+that a program ran. Each instruction still knows its own op and line (``tables.hlo.work`` estimates
+what it has to do).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.rewritten import before_rewriting
+from stepscope.tables.hlo.source import SourceFrame, source_frames
+from stepscope.tables.hlo.work import Work, body_work, program_work
+from stepscope.tables.python.frames import is_installed
+
+# A line has most of a fusion's work from this share on, a name from this share of the line's.
+_MOST_FRAC: Final = 0.6
+_ENCLOSING: Final = ("fusion", "call")
+# A compiled function in the path of an op.
+_CALLED: Final = re.compile(r"(?:jit|pjit)\((\w+)\)$")
+# What old versions of JAX call the function of the user's within its compiled form.
+_MAIN: Final = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class LineWork:
+    """A line of the user's program that instructions come from.
+
+    Attributes:
+        frame: It.
+        caller: ``file:line function`` of the program that calls its function; "" unknown.
+        name: Of the op, or of the library's function, that has most of its work.
+        share: Of all the work there is.
+        stack: The frames of the instruction that has most of it, innermost first.
+    """
+
+    frame: SourceFrame
+    caller: str
+    name: str
+    share: float
+    stack: tuple[SourceFrame, ...] = ()
+
+
+def lines_of_program(module: HloModule) -> list[LineWork]:
+    """The lines that a program's work comes from, the largest first; empty where none is known."""
+    return _lines(module, program_work(module))
+
+
+def inside(module: HloModule, fusion: Instruction) -> LineWork | None:
+    """The line with most of a fusion's work; its name is "" where the fusion has the same.
+
+    None where that is its own, where no line has most, or where none is known.
+    """
+    if fusion.opcode not in _ENCLOSING:
+        return None
+    own, _caller = place_of_instruction(module, fusion)
+    most = next(iter(_lines(module, body_work(module, fusion))), None)
+    if most is None or most.share < _MOST_FRAC or most.frame[:2] == own[:2]:
+        return None
+    return replace(most, name="") if most.name == _op(fusion) else most
+
+
+def place_of_instruction(module: HloModule, instruction: Instruction) -> tuple[SourceFrame, str]:
+    """The innermost line that is not a library's, else the innermost there is; and its caller."""
+    instruction = before_rewriting(module, instruction)
+    frames = source_frames(module, instruction)
+    if not frames:
+        file, _, line = instruction.source.rpartition(":")
+        return SourceFrame(file, int(line) if line.isdigit() else 0, ""), ""
+    own = [one for one in frames if not is_installed(one.file)]
+    if not own:
+        return frames[0], ""
+    around = next((one for one in own[1:] if one.function != own[0].function), None)
+    return own[0], "" if around is None else f"{around.file}:{around.line} {around.function}"
+
+
+def _lines(module: HloModule, works: Iterable[Work]) -> list[LineWork]:
+    made: dict[tuple[str, int], list[Work]] = {}
+    total = 0.0
+    for one, work in works:
+        if work > 0:
+            total += work
+            frame, _caller = place_of_instruction(module, one)
+            made.setdefault((frame.file, frame.line), []).append((one, work))
+    found = []
+    for (file, line), of_line in made.items():
+        if file and line and not is_installed(file):
+            largest = max(of_line, key=lambda pair: pair[1])[0]
+            share = sum(work for _one, work in of_line) / total
+            place = place_of_instruction(module, largest)
+            stack = tuple(source_frames(module, largest))
+            found.append(LineWork(*place, _name(of_line, largest), share, stack))
+    return sorted(found, key=lambda one: -one.share)
+
+
+def _name(made: list[Work], largest: Instruction) -> str:
+    """The op that has most of it, else the library's function that does, else the largest op."""
+    total = sum(work for _one, work in made)
+    for tell in (_op, _function):
+        of_name: dict[str, float] = {}
+        for one, work in made:
+            name = tell(one)
+            of_name[name] = of_name.get(name, 0.0) + work
+        name = max(of_name, key=lambda name: of_name[name])
+        if name and of_name[name] >= _MOST_FRAC * total:
+            return name
+    return _op(largest)
+
+
+def _op(one: Instruction) -> str:
+    """Its type without its parameters, as old versions of JAX write both: ``fft[fft_type=…]``."""
+    said = one.op_type or one.op_name
+    return said.partition("[")[0].rpartition("/")[2] or one.opcode
+
+
+def _function(one: Instruction) -> str:
+    """The outermost function of a library that it is in: "normal" of ``jit(_normal)``."""
+    called = [told[1] for part in one.op_name.split("/") if (told := _CALLED.match(part))]
+    called = [name for name in called if name != _MAIN]
+    return called[1].lstrip("_") if len(called) > 1 else ""

@@ -1,0 +1,131 @@
+"""What a recording says of an op: the line of the program it came from, and its data type."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import pivot
+from stepscope.schema import names
+from stepscope.tables.core.profile import Host
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.modules import hlo_modules
+from stepscope.tables.hlo.recorded_ops import recorded_ops
+from stepscope.tables.hlo.rewritten import before_rewriting
+from stepscope.tables.hlo.shape import PRIMITIVES
+from stepscope.tables.hlo.source import source_frames
+from stepscope.tables.python.frames import is_installed
+from stepscope.tables.traits.branches import CallLine, Chain, chain_of
+from stepscope.tables.traits.inside import inside, place_of_instruction
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledOp:
+    """Of one op; empty where nothing was recorded of it.
+
+    Attributes:
+        file, line: Of the program, where the op was made.
+        function: Of the program, that line is in.
+        caller: ``file:line function`` of the program that calls it while it is traced.
+        data_type: As XLA writes it.
+        opcode: Of XLA's instruction.
+        inside: Of a fusion whose work is mostly of another line than its name: what does it.
+        inside_frac: The share of its work that is.
+    """
+
+    file: str = ""
+    line: int = 0
+    function: str = ""
+    caller: str = ""
+    data_type: str = ""
+    opcode: str = ""
+    inside: str = ""
+    inside_frac: float = 0.0
+
+    def said_inside(self, name: str) -> str:
+        """What it computes, as the end of a sentence about its name; "" where that says it."""
+        if not self.inside or name.rpartition("/")[2] == self.inside:
+            return ""
+        return f"; of what that fusion computes {self.inside_frac:.0%} is {self.inside}"
+
+
+# PyTorch's names of the types that matter here, and what the other frameworks call them.
+_TORCH_TYPES: Final = {
+    "double": "f64",
+    "float": "f32",
+    "c10::Half": "f16",
+    "c10::BFloat16": "bf16",
+    "c10::complex<double>": "c128",
+    "c10::complex<float>": "c64",
+}
+
+
+def compiled_from(host: Host, event: int) -> CompiledOp:
+    """Of the op that an event ran: from XLA's program, else from the event's own arguments."""
+    if event < 0:
+        return CompiledOp()
+    return _of_program(host, event) or CompiledOp(data_type=_argument_type(host, event))
+
+
+def stack_of(host: Host, event: int) -> Chain:
+    """The program's own lines that an op was made at, from the loop inwards; () unknown."""
+    found = instruction_of(host, event)
+    if found is None:
+        return ()
+    module, instruction = found
+    most = inside(module, instruction)  # a fusion's own stack is that of what it ends in
+    itself = before_rewriting(module, instruction)
+    frames = source_frames(module, itself) if most is None else most.stack
+    return chain_of(CallLine(*one) for one in frames if not is_installed(one.file))
+
+
+def instruction_of(host: Host, event: int) -> tuple[HloModule, Instruction] | None:
+    """The instruction that an event ran, and its program; None where none is known."""
+    if event < 0:
+        return None
+    stats, row = event_stats(host), np.asarray([event])
+    texts = recorded_ops(host)
+    code = int(texts.at(row)[0])
+    if code < 0:
+        return None
+    hlo = texts.texts[code].rpartition("::")[2]
+    program = int(stats.ints(names.PROGRAM_ID).at(row, 0)[0])
+    module = hlo_modules(host).get(program)
+    instruction = module.instructions.get(hlo) if module is not None else None
+    return None if module is None or instruction is None else (module, instruction)
+
+
+def _of_program(host: Host, event: int) -> CompiledOp | None:
+    found = instruction_of(host, event)
+    if found is None:
+        return None
+    module, instruction = found
+    most = inside(module, instruction)
+    at, caller = place_of_instruction(module, instruction)
+    if most is not None:
+        at, caller = most.frame, most.caller
+    shape = instruction.shape
+    leaves = [leaf.element_type for _index, leaf in shape.leaves()]
+    kind = PRIMITIVES.get(leaves[0], ("", 0))[0] if leaves else ""
+    told = ("", 0.0) if most is None else (most.name, most.share)
+    return CompiledOp(at.file, at.line, at.function, caller, kind, instruction.opcode, *told)
+
+
+def _argument_type(host: Host, event: int) -> str:
+    """The type of the first operand that has one, where PyTorch recorded the types; "" unknown."""
+    said = dict(pivot.event_stats(host.space, event)).get(names.ARGUMENTS)
+    if not isinstance(said, str):
+        return ""
+    try:
+        arguments = json.loads(said)
+    except ValueError:
+        return ""
+    types = arguments.get("Input type") if isinstance(arguments, dict) else None
+    if not isinstance(types, list):
+        return ""
+    known = (_TORCH_TYPES.get(one, "") for one in types if isinstance(one, str))
+    return next(filter(None, known), "")

@@ -1,0 +1,149 @@
+"""Tensors that are made much larger by padding, by the shapes that PyTorch notes.
+
+A picture of 136 pixels that is padded to 256, or sentences of five words to the longest of fifty:
+each op after that works on what was added, too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from stepscope.schema import names
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.torch.signature import Shape, Signature, parse_signature
+from stepscope.tables.traits.broadcasts import LEAST_ELEMENTS
+
+# The ops that others are made of come within these, and say the same once more.
+_PADS: Final = re.compile(r"aten(?:::|/)(?:pad|pad_sequence|constant_pad_nd)\b")
+_WIDTH: Final = re.compile(r"-?\d{1,9}")
+# Less is what a convolution needs around a picture, or what lengths differ by anyway.
+_TIMES: Final = 1.5
+# Beyond these an extent is damage.
+_MOST_DIMS, _LARGEST = 12, 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """An op that pads.
+
+    Attributes:
+        op: Its name.
+        given: Shape of what it pads; of several tensors those of the longest.
+        result: Shape of the result.
+        tensors: How many it pads to one length.
+        times: Elements of the result by those that it was given.
+    """
+
+    op: str
+    given: Shape
+    result: Shape
+    tensors: int
+    times: float
+
+    def grown(self) -> Shape:
+        """The extents that padding made."""
+        if self.tensors > 1:
+            return self.result[1:2]
+        return tuple(b for a, b in zip(self.given, self.result, strict=True) if a != b)
+
+    def said(self) -> str:
+        """It in words: "aten/pad makes 1×3×256×256 of 1×3×136×136, 3.5 times as much"."""
+        given = "×".join(map(str, self.given))
+        of = f"{self.tensors} tensors of up to {given}" if self.tensors > 1 else given
+        made = "×".join(map(str, self.result))
+        return f"{self.op} makes {made} of {of}, {self.times:.2g} times as much"
+
+
+@derived
+def paddings(host: Host) -> tuple[Padding, ...]:
+    """Those that make much more of what they are given, the largest result first.
+
+    Empty where no shapes were recorded.
+    """
+    space, stats = host.space, event_stats(host)
+    shapes, said = stats.texts(names.SHAPE), stats.texts(names.ARGUMENTS)
+    pads = np.asarray([_PADS.match(name) is not None for name in space.event_metadata.name], bool)
+    rows = shapes.rows[pads[space.events.metadata[shapes.rows]]]
+    if len(rows) == 0:
+        return ()
+    calls = zip(
+        space.events.metadata[rows].tolist(),
+        shapes.at(rows).tolist(),
+        said.at(rows).tolist(),
+        strict=True,
+    )
+    found = set()
+    for entry, shape, text in set(calls):
+        op = space.event_metadata.name[entry].partition(":")[0]
+        one = _padding(
+            parse_signature(op, shapes.texts[shape], said.texts[text] if text >= 0 else "")
+        )
+        if one is not None:
+            found.add(one)
+    return tuple(sorted(found, key=lambda one: (-prod(one.result), one.op != "aten/pad", one.op)))
+
+
+def padding_of(host: Host, extents: list[Shape]) -> Padding | None:
+    """The padding whose extents are among those of some operands; None where there is none."""
+    for one in paddings(host):
+        grown = one.grown()
+        if any(_has(each, grown) for each in extents):
+            return one
+    return None
+
+
+def _has(extents: Shape, wanted: Shape) -> bool:
+    rest = list(extents)
+    for one in wanted:
+        if one not in rest:
+            return False
+        rest.remove(one)
+    return bool(wanted)
+
+
+def _padding(call: Signature) -> Padding | None:
+    given = call.dims[0] if call.dims else ()
+    if "pad_sequence" in call.op:
+        return _sequences(call.op, given)
+    widths = _widths(call.values[1] if len(call.values) > 1 else "")
+    if not _is_shape(given) or len(widths) > 2 * len(given):
+        return None
+    result = list(given)
+    for at in range(0, len(widths) - 1, 2):
+        result[-1 - at // 2] += widths[at] + widths[at + 1]
+    return _large(call.op, given, tuple(result), 1, prod(given))
+
+
+def _sequences(op: str, given: tuple[Any, ...]) -> Padding | None:
+    if len(given) < 2 or not all(_is_shape(one) for one in given):
+        return None
+    longest: Shape = max(given, key=lambda one: int(one[0]))
+    return _large(op, longest, (len(given), *longest), len(given), sum(map(prod, given)))
+
+
+def _large(op: str, given: Shape, result: Shape, tensors: int, elements: int) -> Padding | None:
+    """The padding, if it makes many more elements than it is given."""
+    if min(result) <= 0 or prod(result) < max(LEAST_ELEMENTS, _TIMES * elements):
+        return None
+    return Padding(op, given, result, tensors, prod(result) / elements)
+
+
+def _widths(said: str) -> list[int]:
+    """How much is added before and after, the last dimension first."""
+    told = _WIDTH.findall(said)
+    return [int(one) for one in told] if len(told) % 2 == 0 else []
+
+
+def _is_shape(value: Any) -> bool:
+    """Whether this is the shape of a tensor with elements, and not damage."""
+    return (
+        isinstance(value, tuple)
+        and 0 < len(value) <= _MOST_DIMS
+        and all(isinstance(one, int) and 0 < one < _LARGEST for one in value)
+    )

@@ -1,0 +1,75 @@
+"""What is advised instead of an op fits its family."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.advice.parts.replacements import (
+    _FAMILIES,
+    instead_of,
+    instead_of_columns,
+    instead_of_reads,
+    instead_of_rows,
+)
+from stepscope.tables.traits.op_families import PRODUCTS
+from stepscope.verdicts.sentences import chosen
+
+
+def test_no_family_has_two_replacements_and_products_have_none() -> None:
+    listed = [name for names in _FAMILIES.values() for name in names.split()]
+    assert len(listed) == len(set(listed))
+    assert PRODUCTS.isdisjoint(listed)
+
+
+@pytest.mark.parametrize(
+    ("family", "framework", "says"),
+    [
+        ("Sort", "tensorflow", "tf.math.top_k"),
+        ("sort", "jax", "jax.lax.top_k"),
+        ("OneHot", "tensorflow", "tf.nn.embedding_lookup"),
+        ("while", "jax", "jax.vmap"),
+        ("cat", "pytorch", "join them once"),
+        ("item", "pytorch", "every n-th step"),
+        ("SparseTensorDenseMatMul", "tensorflow", "tf.sparse.to_dense"),
+        ("MaxPoolWithArgmax", "tensorflow", "tf.nn.max_pool2d"),
+    ],
+)
+def test_it_is_in_the_frameworks_own_words(family: str, framework: str, says: str) -> None:
+    assert says in chosen(instead_of(family), framework)
+
+
+def test_of_an_unknown_family_nothing_is_known() -> None:
+    assert instead_of("my_kernel") == ""
+
+
+@pytest.mark.parametrize(
+    ("made_of", "reads"),
+    [("aten/select 65%, aten/item 17%", True), ("items.append 50%, aten/add 20%", False)],
+)
+def test_values_read_one_by_one_are_to_be_read_at_once(made_of: str, reads: bool) -> None:
+    assert bool(instead_of_reads(made_of)) == reads
+
+
+@pytest.mark.parametrize(
+    ("op", "is_row"),
+    [
+        ("gradient_tape/dense_1/mul_2/pfor/Mul", True),
+        ("gradient_tape/dense_1/mul_2/Mul", False),
+        ("pforest/Mul", False),
+    ],
+)
+def test_rows_of_a_jacobian_are_told_by_their_ops(op: str, is_row: bool) -> None:
+    assert ("tape.jacobian" in instead_of_rows(op)) == is_row
+
+
+@pytest.mark.parametrize(
+    ("op", "is_column"),
+    [
+        ("jit(improve)/vmap(jvp())/dot_general", True),
+        ("jit(improve)/jit(loss)/vmap(jvp(jit(softplus)))/mul", True),
+        ("jit(improve)/jvp(vmap())/dot_general", False),
+        ("improve/vmap(jvp())/dot_general", False),
+    ],
+)
+def test_columns_of_a_jacobian_are_told_by_their_ops(op: str, is_column: bool) -> None:
+    assert ("jax.grad" in instead_of_columns(op)) == is_column

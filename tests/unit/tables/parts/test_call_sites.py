@@ -1,0 +1,119 @@
+"""Which lines run a part's ops, and which calls of one line do."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.tables.account.account import Account, account
+from stepscope.tables.core.profile import Host
+from stepscope.tables.parts.call_sites import leading, sites_of
+from stepscope.tables.parts.parts import Part, parts
+from stepscope.tables.traits.instructions import compiled_from
+from tests.profiles import draw, event
+from tests.profiles.hlo import f32, instruction, metadata_plane, program
+from tests.profiles.model import u
+from tests.unit.analysis.compiled import profile
+from tests.unit.tables.account.test_account import STEP
+
+Frame = tuple[str, int, str]
+ENERGY: Frame = ("/home/me/hmc.py", 20, "energy")
+FIRST: Frame = ("/home/me/hmc.py", 31, "leapfrog")
+SECOND: Frame = ("/home/me/hmc.py", 36, "leapfrog")
+
+
+def products(first: list[Frame], second: list[Frame], thread: str) -> tuple[Host, Account, Part]:
+    """Those of two steps of 1 ms: ``A`` comes from the first stack, ``B`` from the other."""
+    name = "jit(draw)/dot_general"
+    entry = [
+        instruction("x", "parameter", f32(64, 64), parameter_number=0),
+        instruction(
+            "dot.1", "dot", f32(64, 64), "x", "x", contracting=(1, 0), op_name=name, stack=first
+        ),
+        instruction(
+            "dot.2", "dot", f32(64, 64), "dot.1", "x", contracting=(1, 0), op_name=name,
+            stack=second,
+        ),
+    ]  # fmt: skip
+    planes = draw(
+        f"""
+        /host:CPU
+          python        S---------S---------
+          tf_XLAEigen   {thread}
+        """,
+        unit_us=100,
+        S=STEP,
+        A=event("dot.1", hlo_op="dot.1", program_id=u(7)),
+        B=event("dot.2", hlo_op="dot.2", program_id=u(7)),
+    )
+    of_program = metadata_plane(("jit_draw", 7, program("jit_draw", entry)))
+    (one,) = profile(of_program, *planes).hosts
+    found = account(one)
+    assert found is not None
+    largest = max(parts(found), key=lambda part: part.total_ps * (part.kind == "op"))
+    return one, found, largest
+
+
+def sites(first: list[Frame], second: list[Frame], thread: str) -> tuple[str, str, str]:
+    """What the account says of the lines of these products."""
+    return sites_of(*products(first, second, thread))
+
+
+def leading_line(first: list[Frame], second: list[Frame], thread: str) -> int:
+    """The line that these products are placed at."""
+    host, _found, part = products(first, second, thread)
+    return compiled_from(host, leading(host, part)).line
+
+
+HALVES = "AAAABBBB..AAAABBBB.."
+NET: Frame = ("/home/me/hmc.py", 12, "net")
+STEP_LINE: Frame = ("/home/me/hmc.py", 50, "transition")
+
+
+def test_one_line_that_is_called_twice_has_two_callers() -> None:
+    told, most, again = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
+    assert again == ""  # one line of it
+    assert most == "in energy (hmc.py:20)"
+    assert told == "; called from hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
+
+
+def test_two_lines_are_named_themselves() -> None:
+    told, most, again = sites([FIRST], [SECOND], HALVES)
+    assert again == ""
+    assert most == ""  # half of it each
+    assert told == "; at hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
+
+
+def test_the_caller_of_the_one_function_of_several_lines_is_named() -> None:
+    told, _most, _again = sites([FIRST, STEP_LINE], [SECOND, STEP_LINE], HALVES)
+    assert told == (
+        "; at hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%, called from hmc.py:50 transition"
+    )
+    told, _most, _again = sites([ENERGY, STEP_LINE], [SECOND, STEP_LINE], HALVES)
+    assert "called from" not in told  # of two functions each has its own
+
+
+def test_calls_of_one_function_are_found_however_far_out_they_are() -> None:
+    inner = [NET, ENERGY]
+    told, _most, again = sites([*inner, FIRST, STEP_LINE], [*inner, SECOND, STEP_LINE], HALVES)
+    assert again == ""
+    assert told == "; leapfrog has its time at hmc.py:31 (energy) 50%, hmc.py:36 (energy) 50%"
+
+
+def test_a_part_is_placed_where_most_of_it_is_whichever_op_is_the_longest() -> None:
+    assert leading_line([FIRST], [SECOND], "AABBBBBB..AABBBBBB..") == 36
+    assert leading_line([FIRST], [SECOND], "AAAAAABB..AAAAAABB..") == 31
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "thread", "most"),
+    [
+        ([ENERGY, FIRST], [ENERGY, FIRST], HALVES, "in energy (hmc.py:20)"),
+        ([FIRST], [SECOND], "AAAAAAAB..AAAAAAAB..", "88% of it in leapfrog (hmc.py:31)"),
+        ([], [], HALVES, ""),
+    ],
+    ids=["one place", "one has nearly all", "nothing known"],
+)
+def test_where_one_place_says_it_all_no_more_is_said(
+    first: list[Frame], second: list[Frame], thread: str, most: str
+) -> None:
+    assert sites(first, second, thread) == ("", most, "")

@@ -1,0 +1,167 @@
+"""Layers that stand for the ops of several families, by the scopes in the ops' names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.account.account import account
+from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.core.op_scopes import layer_of
+from stepscope.tables.core.profile import Host
+from stepscope.tables.parts.layers import named_layers, scope_with_most
+from stepscope.tables.parts.parts import Part, parts
+from tests.profiles import Event, event, line, plane, space
+from tests.unit.tables.account.test_account import host
+
+NET = "StatefulPartitionedCall/net"
+BACK = "StatefulPartitionedCall/gradient_tape/net"
+
+
+def made(pool: str, **names: str) -> list[Part]:
+    """Parts of two steps of ten moments each, in which a pool runs the named ops."""
+    one = host(
+        f"""
+        /host:CPU
+          python   S---------S---------
+          "        W--------.W--------.
+          tf_pool  {pool * 2}
+        """,
+        W=event("BlockHostUntilReady"),
+        **{letter: event(name) for letter, name in names.items()},
+    )
+    found = account(one)
+    assert found is not None
+    return [part for part in parts(found, owners(found)) if part.kind in ("op", "layer")]
+
+
+MIXED = {
+    "A": f"{NET}/mixer/fold/MatMul:MatMul",
+    "B": f"{BACK}/mixer/gather/Sum:Sum",
+    "C": f"{BACK}/mixer/einsum/Einsum_1:Einsum",
+    "D": f"{NET}/head/MatMul:MatMul",
+    "E": f"{NET}/norm/Rsqrt:Rsqrt",
+}
+
+
+def test_a_layer_of_several_families_is_one_part_with_its_gradients() -> None:
+    first = made("AABBCCD...", **MIXED)[0]
+    assert (first.kind, first.name) == ("layer", "net/mixer")
+    assert first.total_ps == pytest.approx(2 * 6e8)
+
+
+def test_a_layer_with_all_of_the_time_stands_beside_others_of_the_model() -> None:
+    """Its siblings have none of the time that counts, and differ from it anyway."""
+    short = {"D": f"{NET}/head/Relu:Relu", "E": f"{NET}/norm/Rsqrt:Rsqrt"}
+    one = made("AABBCCABDE", **{**MIXED, **short})[0]
+    assert (one.kind, one.name) == ("layer", "net/mixer")
+
+
+@pytest.mark.parametrize(
+    ("pool", "why"),
+    [
+        ("AAAAABD...", "one family has most of it, and says more"),
+        ("ABCDDDD...", "half of the time is elsewhere"),
+    ],
+)
+def test_else_families_stay_parts(pool: str, why: str) -> None:
+    assert all(part.kind == "op" for part in made(pool, **MIXED)), why
+
+
+def test_one_with_less_is_named_where_no_family_has_as_much() -> None:
+    spread = {**MIXED, "D": f"{NET}/head/Softmax:Softmax", "E": f"{NET}/norm/Cumsum:Cumsum"}
+    one = made("ABCDDEE...", **spread)[0]
+    assert (one.kind, one.name) == ("layer", "net/mixer")
+
+
+def test_a_name_that_any_formula_has_says_less_than_the_scope() -> None:
+    names = {"A": f"{NET}/unit/Mul:Mul", "B": f"{NET}/unit:Mul", "C": f"{NET}/unit/Sum:Sum"}
+    one = made("AAABBCDDE.", **{**MIXED, **names})[0]
+    assert (one.kind, one.name) == ("layer", "net/unit")
+    assert one.total_ps == pytest.approx(2 * 6e8), "what the scope ends in is named after it"
+
+
+def test_an_op_with_its_gradients_is_no_layer_but_what_it_is_in() -> None:
+    """TensorFlow names the gradients of one difference after it, as those of a layer."""
+    pairs = {
+        "A": f"{NET}/mixer/sub:Sub",
+        "B": f"{BACK}/mixer/sub/Sum_1:Sum",
+        "C": f"{BACK}/mixer/sub/Neg:Neg",
+        "F": f"{NET}/mixer/Square:Square",
+    }
+    one = made("AABBCCFDE.", **{**MIXED, **pairs})[0]
+    assert (one.kind, one.name) == ("layer", "net/mixer")
+    assert one.total_ps == pytest.approx(2 * 7e8)
+
+
+def owner(name: str, line: int, time_ps: int) -> Owner:
+    """An op that ran while the loop's thread was at a line of its file."""
+    known: dict[str, Any] = dict.fromkeys(("function", "caller", "between"), "")
+    where: dict[str, Any] = {"file": "train.py", "line": line, "begins": 0, "under": None}
+    ran: dict[str, Any] = {"event": -1, "on_device": False, "is_inline": False, "stretches": 1}
+    time = np.asarray([time_ps])
+    return Owner("op", name, name[-6:], **known, **where, **ran, time_ps=time, rows=())
+
+
+def test_two_calls_of_a_compiled_function_do_not_tell_its_ops_apart() -> None:
+    ops = [f"{NET}/mixer/fold/MatMul", f"{BACK}/mixer/sum/Summed", f"{NET}/head/Einsum"]
+    twice = [owner(name, line, 100 // line) for name in ops for line in (1, 2)]
+    assert set(named_layers(twice).values()) == {("layer", "net/mixer")}
+    apart = [owner(name, line, 100) for line, name in enumerate(ops)]
+    assert named_layers(apart) == {}
+
+
+def test_the_model_itself_is_no_layer() -> None:
+    names = {letter: name.replace("/mixer", "") for letter, name in MIXED.items()}
+    assert all(part.kind == "op" for part in made("AABBCC....", **names))
+
+
+def test_a_loop_repeats_the_scopes_around_it() -> None:
+    inside = "net/reader/while/net/reader/while_grad/body/_9/gradient_tape/net/reader/cell/MatMul"
+    assert layer_of(f"StatefulPartitionedCall/{inside}") == ("net", "reader")
+    assert layer_of("MatMul") == ()
+
+
+def test_the_scope_of_a_family_is_the_innermost_with_nearly_all_of_it() -> None:
+    (product,) = [part for part in made("AAAAABC...", **MIXED) if part.name == "MatMul"]
+    assert scope_with_most(product.owners) == ("net/mixer/fold", 1.0)
+
+
+SPREAD = {
+    **{letter: f"{NET}/block_{letter}/Conv2D:Conv2D" for letter in "FGHI"},
+    "A": f"{NET}/attend/MatMul:MatMul",
+    "B": f"{NET}/attend/Softmax:Softmax",
+}
+
+
+def test_a_layer_that_stands_out_among_others_stands_for_its_ops() -> None:
+    """Four blocks share the largest family; none of them has half of what the layer has."""
+    first = made("AABBFGHI..", **SPREAD)[0]
+    assert (first.kind, first.name) == ("layer", "net/attend")
+
+
+def test_a_layer_like_the_others_does_not_stand_out() -> None:
+    assert all(part.kind == "op" for part in made("AABBFFGHI.", **SPREAD))
+
+
+def test_ops_that_share_a_label_keep_their_layer() -> None:
+    """More ops than can be distinguished: those of one family are one, within each layer."""
+    many = [f"{NET}/attend/t{at}/Mul_{at}:Mul" for at in range(40)]
+    many += [f"{NET}/attend/t{at}/Add_{at}:Add" for at in range(40)]
+    many += [f"{NET}/block_{at % 8}/Mul_{at}:Mul" for at in range(40)]
+    ops = [
+        Event(name, 2000 * step + 10 * at, 10) for step in (0, 1) for at, name in enumerate(many)
+    ]
+    waits = [Event("BlockHostUntilReady", 2000 * step, 1300) for step in (0, 1)]
+    marks = [Event("train", 2000 * step, 2000, {"step_num": step, "_r": 1}) for step in (0, 1)]
+    threads = [line("python", *marks), line("python", *waits), line("tf_pool", *ops)]
+    found = account(Host("h", decode(space(plane("/host:CPU", *threads)))))
+    assert found is not None
+    listed = owners(found)
+    assert any(owner.others for owner in listed)
+    (first,) = [part for part in parts(found, listed) if part.kind == "layer"]
+    assert first.name == "net/attend"
+    assert first.total_ps == pytest.approx(2 * 80 * 1e7, rel=0.05)

@@ -1,0 +1,138 @@
+"""What parts of a step are made of, and what they are named by."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.account.account import account
+from stepscope.tables.core.profile import Host
+from stepscope.tables.parts.made_of import brief, made_of, shapes, through
+from stepscope.tables.parts.parts import parts
+from tests.profiles import event, space
+from tests.profiles.model import Event, line
+from tests.profiles.model import host as model_host
+from tests.unit.tables.account.test_account import host
+
+
+@pytest.mark.parametrize("call", ["$/usr/lib/python3.11/copy.py:128 deepcopy", ""])
+def test_a_librarys_call_that_runs_the_ops_of_a_loop_is_known(call: str) -> None:
+    """Eight copies a step, in ``copy.deepcopy`` or without any library around them."""
+    lines = [
+        "/host:CPU",
+        f"  python   {2 * ('S' + 43 * '-')}",
+        f'  "        {2 * ("L" + 39 * "-" + "M---")}',
+        f'  "        {2 * ("D" + 39 * "-" + "....")}',
+        f'  "        {2 * (8 * ".O---" + "C---")}',
+    ]
+    one = host(
+        "\n".join(line for line in lines if call or "D" not in line),
+        L=event("$train.py:53 update"),
+        M=event("$train.py:30 train"),
+        O=event("aten/copy_:copy_"),
+        C=event("aten/mm:mm"),
+        **({"D": event(call)} if call else {}),
+    )
+    found = account(one)
+    assert found is not None
+    made = {part.name: part for part in parts(found)}
+    assert made["update"].kind == "eager"
+    assert through(made["update"]) == ("copy.deepcopy" if call else "")
+
+
+def test_a_family_of_more_ops_than_labels_is_named_by_its_longest() -> None:
+    """300 sums of two programs; the longest is neither the first nor the last."""
+    ops = [Event(f"m{at}/add:AddV2", 1 + at, 1) for at in range(298)]
+    ops += [Event("head/long:AddV2", 400, 300), Event("m/other:AddV2", 720, 5)]
+    steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(2)]
+    pool = [
+        Event(one.name, 1000.0 * n + one.start_us, one.duration_us) for n in range(2) for one in ops
+    ]
+    one = Host("h", decode(space(model_host(line("python", *steps), line("tf_pool", *pool)))))
+    found = account(one)
+    assert found is not None
+    (part,) = (part for part in parts(found) if part.kind == "op")
+    assert part.first.name == "head/long"
+    # Most keep their own names, so that no op bears the time of all the others.
+    (rest,) = (owner for owner in part.owners if owner.others)
+    assert rest.others + len(part.owners) == len(ops)
+    assert sum(owner.total_ps for owner in part.owners) == part.total_ps
+    assert rest.said().endswith(f" and {rest.others} other ops")
+    assert f"{rest.said()} " in made_of(part)
+
+
+def test_long_paths_of_ops_are_told_by_their_ends() -> None:
+    path = "StatefulPartitionedCall/gradient_tape/gru_1/while/gru_cell_1/MatMul_grad/MatMul"
+    assert brief(path) == "gradient_tape/gru_1/gru_cell_1/MatMul_grad/MatMul"
+    path = "jit(ascend)/transpose(jvp(vmap(jit(expm))))/jit(_squaring)/while/body/closed_call/mul"
+    assert brief(path) == "…/transpose(jvp(vmap(jit(expm))))/jit(_squaring)/mul"
+    assert brief("aten/convolution_backward") == "aten/convolution_backward"
+    assert brief("a" * 80) == "a" * 80
+
+
+@pytest.mark.parametrize(
+    ("recorded", "told"),
+    [
+        ("[[128, 512], [512, 1536]]", "128×512, 512×1536"),
+        ("[[64], [128,512], [512,64], [], []]", "128×512, 512×64"),
+        ("[[], [64]]", ""),
+        ("[[1" + " " * 100_000 + ", 2]]", "1×2"),
+        ("nonsense", ""),
+    ],
+)
+def test_an_op_is_told_by_the_shapes_of_its_longest_run(recorded: str, told: str) -> None:
+    steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(2)]
+    ops = [
+        Event("aten/mm:mm", 100.0, 50, {"shape": "[[1, 2], [2, 3]]"}),
+        Event("aten/mm:mm", 1100.0, 500, {"shape": recorded}),
+    ]
+    one = Host("h", decode(space(model_host(line("python", *steps, *ops)))))
+    found = account(one)
+    assert found is not None
+    (part,) = (part for part in parts(found) if part.kind == "op")
+    assert shapes(one, part) == told
+
+
+@pytest.mark.parametrize(
+    ("ops", "told"),
+    [
+        (("copy", "wrapped_reduce-window.1", "copy.24"), "dynamic_slice, multiply"),
+        (("Fill", "AssignVariableOp"), "Fill, AssignVariableOp"),
+        (("aten/add", "aten/select"), "aten/add, aten/select"),
+    ],
+)
+def test_functions_that_jax_dispatches_say_more_than_their_instructions(
+    ops: tuple[str, ...], told: str
+) -> None:
+    named = [SimpleNamespace(kind="op", name=name, family=name) for name in ops]
+    called = [SimpleNamespace(kind="framework", name=n) for n in ("dynamic_slice", "multiply")]
+    for one in called:
+        one.family = one.name
+    for one in (*named, *called):
+        one.total_ps = 1
+        one.said = lambda name: name
+    part = SimpleNamespace(kind="eager", owners=(*named, *called), total_ps=1)
+    assert made_of(part) == told  # type: ignore[arg-type]  # what is read of a part
+
+
+@pytest.mark.parametrize(
+    ("lengths", "told"),
+    [
+        # The first run chose a kernel; 900 of 940 µs.
+        ((900, 10, 10, 10, 10), "conv 100%, 96% of it in one run of 5"),
+        ((200, 200, 180, 220, 190), "conv 100%"),
+        # Of two runs one is always the longer.
+        ((900, 10), "conv 100%"),
+    ],
+)
+def test_where_one_run_of_several_has_most_it_is_said(lengths: tuple[int, ...], told: str) -> None:
+    runs = [Event("conv:Conv2D", 10 + 1000.0 * at, us) for at, us in enumerate(lengths)]
+    step = Event("train", 0, 1000.0 * len(lengths), {"step_num": 0, "_r": 1})
+    pool = line("tf_pool", *runs)
+    one = Host("h", decode(space(model_host(line("python", step), pool))))
+    found = account(one)
+    assert found is not None
+    (part,) = (part for part in parts(found) if part.kind == "op")
+    assert made_of(part, one) == told

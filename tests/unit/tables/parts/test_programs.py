@@ -1,0 +1,89 @@
+"""Compiled functions stand for the runs of which no op was recorded."""
+
+from __future__ import annotations
+
+from stepscope.tables.account.account import account
+from stepscope.tables.hlo.source import SourceFrame
+from stepscope.tables.parts.parts import parts
+from stepscope.tables.parts.programs import lines_of, said_lines, said_most, with_programs
+from stepscope.tables.traits.inside import LineWork
+from tests.profiles import draw, event
+from tests.profiles.hlo import f32, instruction, metadata_plane, program
+from tests.unit.analysis.compiled import profile
+from tests.unit.tables.account.test_account import STEP, host
+
+
+def kinds(ops: str) -> dict[str, str]:
+    """Kind and name of the parts of steps that run ``train_step`` on a pool's thread."""
+    one = host(
+        f"""
+        /host:CPU
+          python                S---------S---------
+          "                     J.........J.........
+          tf_XLAPjRtCpuClient   .RRRRRRRR..RRRRRRRR.
+          "                     {ops}
+        """,
+        J=event("PjitFunction(train_step)"),
+        R=event("ThunkExecutor::Execute (wait for completion)"),
+        O=event("dot.3", hlo_op="dot.3", hlo_module="jit_train_step"),
+    )
+    found = account(one)
+    assert found is not None
+    return {part.kind: part.name for part in with_programs(one, parts(found))}
+
+
+def test_a_run_without_ops_is_of_the_function_that_was_called() -> None:
+    assert kinds("." * 20)["program"] == "train_step"
+
+
+def test_where_an_op_was_recorded_the_runtime_is_the_runtime() -> None:
+    found = kinds("..OOOO..............")
+    assert "program" not in found
+    assert "op" in found
+
+
+STACK = [("train.py", 12, "scores"), ("train.py", 30, "loss_of")]
+
+
+def said(name: str) -> str:
+    """What is known of the lines of a step's only part, whose program has this name."""
+    entry = [
+        instruction("x", "parameter", f32(1000), parameter_number=0),
+        instruction("e", "exponential", f32(1000), "x", op_name="jit(f)/exp", stack=STACK),
+        instruction("s", "add", f32(1000), "e", "e", op_name="jit(f)/add"),
+    ]
+    planes = draw(
+        """
+        /host:CPU
+          python                S---------S---------
+          "                     J.........J.........
+          tf_XLAPjRtCpuClient   .RRRRRRRR..RRRRRRRR.
+        """,
+        unit_us=100,
+        S=STEP,
+        J=event("PjitFunction(train_step)"),
+        R=event("ThunkExecutor::Execute (wait for completion)"),
+    )
+    (one,) = profile(metadata_plane((name, 7, program(name, entry))), *planes).hosts
+    found = account(one)
+    assert found is not None
+    (largest,) = [part for part in with_programs(one, parts(found)) if part.kind == "program"]
+    return said_lines(lines_of(one, largest))
+
+
+def test_its_program_says_which_lines_the_work_comes_from() -> None:
+    assert (
+        said("jit_train_step") == "91% exp in scores (train.py:12, called from train.py:30 loss_of)"
+    )
+
+
+def test_what_has_half_of_its_work_is_most_of_it() -> None:
+    def line(share: float) -> LineWork:
+        return LineWork(SourceFrame("train.py", 12, "scores"), "", "exp", share)
+
+    assert said_most([line(0.5), line(0.4)]) == "50% exp in scores"
+    assert said_most([line(0.49)]) == said_most([]) == ""
+
+
+def test_the_program_of_another_function_says_nothing() -> None:
+    assert said("jit_evaluate") == ""

@@ -1,0 +1,81 @@
+"""Trends and bursts over steps."""
+
+from __future__ import annotations
+
+from math import isnan
+
+import numpy as np
+import pytest
+
+from stepscope.tables.parts.series import Series, series, standard_error_ps
+
+
+def of(*times: int) -> Series:
+    return series(np.asarray(times, dtype=np.int64))
+
+
+def test_an_even_part_has_no_trend_and_no_burst() -> None:
+    found = of(10, 10, 10, 10, 10, 10)
+    assert found.steps_frac == 1.0
+    assert isnan(found.growth)
+    assert isnan(found.every)
+
+
+def test_what_every_third_step_has_comes_in_bursts() -> None:
+    found = of(0, 0, 60, 0, 0, 60, 0, 0, 60)
+    assert (found.every, found.burst_ps) == (3.0, 60.0)
+
+
+def test_a_burst_that_came_once_has_no_rhythm() -> None:
+    found = of(0, 0, 60, 0, 0, 0)
+    assert (found.every, found.burst_ps) == (0.0, 60.0)
+
+
+def test_two_bursts_are_no_rhythm() -> None:
+    """Any two are so many steps apart."""
+    assert of(60, 0, 0, 0, 0, 60, 0).every == 0.0
+    assert of(60, 0, 0, 60, 0, 0, 60).every == 3.0
+
+
+def test_bursts_at_any_time_have_no_rhythm() -> None:
+    assert of(*(60 if at in (1, 2, 9, 21) else 0 for at in range(30))).every == 0.0
+    # One that another program makes between those of the loop's own takes it from none of them.
+    steps = (0, 8, 16, 19, 24, 32, 40, 48, 56, 64, 72)
+    assert of(*(60 if at in steps else 0 for at in range(80))).every == 8.0
+
+
+def test_what_grows_from_step_to_step_is_told_by_its_thirds() -> None:
+    assert of(10, 20, 30, 40, 50, 60).growth == pytest.approx(55 / 15)
+
+
+def test_what_grows_as_the_rest_of_the_step_does_is_the_machine() -> None:
+    part, rest = np.asarray([10, 20, 30, 40, 50, 60]), np.asarray([30, 55, 95, 115, 160, 170])
+    assert isnan(series(part, part + rest).growth)
+    # A machine that is twice as slow makes Python six times as slow between its ops.
+    assert isnan(series(part, part + np.asarray([50, 52, 60, 70, 95, 100])).growth)
+    assert series(part, part + rest[::-1]).growth == pytest.approx(55 / 15)
+    assert series(part, part + 100).growth == pytest.approx(55 / 15)
+    # Beside next to nothing there is nobody to compare with.
+    assert series(part, part + rest // 40).growth == pytest.approx(55 / 15)
+
+
+def test_a_trend_of_few_steps_has_to_be_close_to_a_line() -> None:
+    noisy = (10, 60, 20, 15, 70, 65, 30, 80)
+    assert isnan(of(*noisy).growth)
+
+
+def test_of_few_steps_neither_is_told() -> None:
+    found = of(1, 9, 1)
+    assert isnan(found.growth)
+    assert isnan(found.every)
+
+
+def test_a_part_without_time_is_in_no_step() -> None:
+    assert of(0, 0, 0).steps_frac == 0.0
+
+
+def test_a_mean_is_known_as_well_as_its_steps_are_alike_and_many() -> None:
+    # 2, 4, 6: a standard deviation of 2, by the root of three.
+    assert standard_error_ps(np.asarray([2, 4, 6])) == pytest.approx(2 / 3**0.5)
+    assert standard_error_ps(np.asarray([5, 5, 5, 5])) == 0.0
+    assert isnan(standard_error_ps(np.asarray([5])))

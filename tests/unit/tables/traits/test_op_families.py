@@ -1,0 +1,63 @@
+"""An op, its gradients and its fused variants are one family."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.tables.traits.op_families import UNUSUAL, family_of
+
+
+@pytest.mark.parametrize(
+    ("op_type", "family"),
+    [
+        ("Conv2D", "Conv2D"),
+        ("Conv2DBackpropFilter", "Conv2D"),
+        ("Conv2DBackpropInput", "Conv2D"),
+        ("_FusedConv2D", "Conv2D"),
+        ("_MklNativeConv2DBackpropFilterWithBias", "Conv2D"),
+        ("_MklNativeFusedMatMul", "MatMul"),
+        ("BatchMatMulV2", "MatMul"),
+        ("MaxPoolGrad", "MaxPool"),
+        ("FusedBatchNormGradV3", "FusedBatchNorm"),
+        ("TopKV2", "Sort"),
+        ("aten::convolution_backward", "convolution"),
+        ("aten::addmm", "matmul"),
+        ("aten/cudnn_convolution_backward_weight", "convolution"),
+        ("aten/_slow_conv2d_forward", "convolution"),
+        ("aten/_scaled_dot_product_flash_attention_backward", "scaled_dot_product_attention"),
+        ("aten/_flash_attention_forward", "scaled_dot_product_attention"),
+        ("aten/native_batch_norm_backward", "batch_norm"),
+        ("aten/native_layer_norm_backward", "native_layer_norm"),
+        ("dot.9", "dot_general"),
+        ("AssignSubVariableOp", "AssignSubVariableOp"),
+        ("AsString", "text"),
+        ("StringToHashBucketStrong", "text"),
+        ("StringSplitV2", "text"),
+        ("StaticRegexReplace", "text"),
+    ],
+)
+def test_a_type_belongs_to_a_family(op_type: str, family: str) -> None:
+    assert family_of(op_type) == family
+
+
+def test_what_models_are_made_of_is_not_unusual() -> None:
+    assert not {"Conv2D", "MatMul", "dot_general", "matmul", "FusedBatchNorm"} & UNUSUAL.keys()
+
+
+@pytest.mark.parametrize(
+    ("op_type", "what"),
+    [
+        ("Svd", "singular"),
+        ("aten/_linalg_svd", "singular"),
+        ("aten/linalg_qr", "QR"),
+        ("aten/linalg_cholesky_ex", "Cholesky"),
+        ("lu", "LU"),
+        ("SelfAdjointEigV2", "eigenvalue"),
+        ("aten/linalg_inv_ex", "inverting"),
+        ("triangular_solve", "solving"),
+        ("aten/_fft_r2c", "Fourier"),
+        ("FFT2D", "Fourier"),
+    ],
+)
+def test_a_decomposition_is_unusual_in_every_framework(op_type: str, what: str) -> None:
+    assert what in UNUSUAL[family_of(op_type)]
