@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stepscope.advice import RULES
 from stepscope.advice.evidence.savings import beyond, saving_of
-from stepscope.advice.parts.changes import FEWER, REMOVED, REPLACED, SHRUNK
+from stepscope.advice.parts.changes import FEWER, LOOPED, REMOVED, REPLACED, SHRUNK
 from stepscope.advice.savings import ranged
 from stepscope.advice.wording import worded
 from stepscope.analysis.step_account import StepAccount
@@ -216,3 +216,48 @@ def test_some_of_what_goes_with_a_part_always_goes_with_some_changes() -> None:
     of_part = saving_of(played, row, supplied, 1.0)
     assert of_part.low_ms == pytest.approx(4.0 + 0.2 * (of_part.high_ms - 4.0))
     assert of_part.expected_ms == of_part.low_ms
+
+
+def steady(*parts: dict[str, Any]) -> StepAccount:
+    return with_error(account(*parts), 0.0)
+
+
+def in_function(name: str, time_ms: float, function: str, **more: Any) -> dict[str, Any]:
+    took = {key: time_ms for key in ("time_ms", "alone_ms", "typical_ms", "most_ms")}
+    return part(
+        **{"kind": "op", "name": name, "file": "net.py", "function": function} | took | more
+    )
+
+
+def test_at_most_the_whole_function_goes_that_an_op_is_in() -> None:
+    """Who finds that one product of ``score`` is not needed may need none of ``score``."""
+    of = steady(
+        in_function("matmul", 3.0, "score"),
+        in_function("topk", 2.0, "score"),
+        in_function("matmul", 4.0, "forward"),
+    )
+    score = saving_of(of, next(iter(of.parts.records())), SHRUNK, 0.7)
+    assert score.high_ms == pytest.approx(5.0)
+    assert score.low_ms == pytest.approx(SHRUNK.least * 3.0)
+
+
+def test_a_function_with_all_of_the_step_is_not_left_out() -> None:
+    of = steady(in_function("matmul", 4.0, "main"), in_function("topk", 5.8, "main"))
+    assert saving_of(of, next(iter(of.parts.records())), SHRUNK, 0.7).high_ms == pytest.approx(4.0)
+
+
+def test_what_a_function_calls_goes_with_it() -> None:
+    """``load`` makes the model again: its own 2 ms go, and the 5 ms of what it calls."""
+    reading = in_function("load", 2.0, "load", kind="library")
+    making = in_function("normal", 5.0, "Model.__init__", caller="net.py:40 load")
+    of = steady(reading, making, in_function("copy", 1.0, "serve", caller="net.py:9 main"))
+    rows = {row.function: row for row in of.parts.records()}
+    assert saving_of(of, rows["load"], REMOVED, 0.95).high_ms == pytest.approx(7.0)
+    assert saving_of(of, rows["Model.__init__"], SHRUNK, 0.7).high_ms == pytest.approx(5.0)
+
+
+def test_a_loop_of_a_compiled_program_takes_work_in_fewer_turns_too() -> None:
+    looping, sorting = first_part(op("while", 6.0)), first_part(op("sort", 6.0))
+    assert looping.assumption == LOOPED.assumption
+    assert looping.saving_low_ms == pytest.approx(LOOPED.least * 6.0)
+    assert sorting.assumption == REPLACED.assumption

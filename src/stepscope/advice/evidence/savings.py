@@ -27,6 +27,10 @@ ERRORS: Final = 2.0
 _MAKING_FRAC = 0.25
 # The error of a single step, as a share of it: how far others would differ is unknown.
 _OF_ONE_FRAC = 0.2
+# Parts that are made of ops.
+_OF_OPS: Final = ("op", "layer", "line", "program", "function")
+# Parts that are what a function does itself.
+_OF_CODE: Final = ("python", "library")
 # A part of which less delays the step is bounded by what runs beside it, which stays.
 _DELAYS_FRAC = 0.8
 
@@ -61,10 +65,38 @@ def saving_of(
     alone, typical, most = played(part)
     low = change.least * typical
     most = alone + change.beside * max(most - alone, 0.0)
+    most = max(most, _of_its_function(account, part))
     high = max(at_most * beyond(account, part, most), expected * alone)
     low = min(low, high)
     low += change.gains * (high - low)
     return Saving(low, max(expected * alone, low), high)
+
+
+# A function with this share of the step is its loop, or calls all of it: it cannot be left out.
+_ALL_FRAC: Final = 0.95
+
+
+def _of_its_function(account: StepAccount, part: PartRow) -> float:
+    """What all parts of the program's function that a part is in save alone; 0.0 where unknown.
+
+    Who changes an op may find that the whole of what it belongs to is not needed. Where a function
+    itself is to go, what it calls goes with it.
+    """
+    if not part.function or part.kind not in (*_OF_OPS, *_OF_CODE):
+        return 0.0
+    is_code = part.kind in _OF_CODE
+    whole = sum(
+        played(one)[0]
+        for one in account.parts.records()
+        if (one.file, one.function) == (part.file, part.function)
+        or (is_code and _calls(part, one.caller))
+    )
+    return whole if whole < _ALL_FRAC * account.step_time_ms else 0.0
+
+
+def _calls(part: PartRow, caller: str) -> bool:
+    """Whether a part's function is the caller, written as "file:line function"."""
+    return caller.startswith(f"{part.file}:") and caller.endswith(f" {part.function}")
 
 
 # Kinds of parts whose calls are recorded one by one.

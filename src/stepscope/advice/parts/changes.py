@@ -32,12 +32,12 @@ SOONER: Final = ChangeClass(
 )
 OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which does not slow down")
 BATCHED: Final = ChangeClass(
-    0.6, "fewer, larger calls do the same; at most the short ops they make go with them"
+    0.56, "fewer, larger calls do the same; at most the short ops they make go with them"
 )
-# Of measured loops without a line whose turns became one call, or fewer, half of the time went at
-# least; of those with long ops less than of those with short ones.
+# Of measured loops whose turns became one call, or fewer, nine of ten lost this share or more, and
+# those with long ops less than those with short ones.
 LOOPED: Final = ChangeClass(
-    0.5, "fewer turns, or one call over all of them, do the same in half the time or less"
+    0.45, "fewer turns, or one call over all of them, do the same in about half the time or less"
 )
 VECTORISED: Final = ChangeClass(
     0.75, "one call over all elements replaces the loop; at most its ops cost little then", 0.8
@@ -45,7 +45,7 @@ VECTORISED: Final = ChangeClass(
 NARROWED: Final = ChangeClass(0.5, "fewer bits suffice, and the ops run well in them")
 # What a model is made of is seldom needless as a whole, and what is beside it stays.
 SHRUNK: Final = ChangeClass(
-    0.4, "half of it, or all, is not needed; its neighbours mostly stay", 0.15
+    0.36, "half of it, or all, is not needed; its neighbours mostly stay", 0.15
 )
 # Where ops are short their number costs, not what they compute.
 FEWER: Final = ChangeClass(

@@ -12,6 +12,7 @@ from stepscope.advice.parts import changes, layer_words, part_words
 from stepscope.advice.parts.hand_over import hands_over
 from stepscope.advice.parts.op_words import instead_for
 from stepscope.advice.parts.planned_ops import is_planned
+from stepscope.advice.parts.replacements import is_loop
 from stepscope.advice.parts.transforms import awkward_length
 from stepscope.advice.parts.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
@@ -64,6 +65,8 @@ HOPES = {
 }
 # Ops that seldom are what a model is for can go for the most part.
 _UNUSUAL = Hope(changes.REPLACED, 0.85, 0.75, 0.7, False)
+# A loop of a compiled program goes on in fewer turns, or becomes one op that has work, too.
+_LOOP = replace(_UNUSUAL, change=changes.LOOPED, expected=0.75)
 # Transforms of another length have to be made, too.
 _SHORTER = Hope(changes.RESIZED, 0.7, 0.7, 0.7, False)
 # Of others it is known what does the same; whether they are worth a change is not.
@@ -119,6 +122,8 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _FOR_OTHERS
     if part.kind == "op" and awkward_length(part) is not None:
         return _SHORTER
+    if part.kind == "op" and is_loop(part.name):
+        return _LOOP
     if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
     if part.kind == "op" and is_update(part.name):
