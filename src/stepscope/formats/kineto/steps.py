@@ -78,7 +78,7 @@ def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
 
     Of several optimizers (a GAN has two) the one with the most steps counts, on the thread where
     it has them; of several that share a class and a backward pass, the last. The first step of a
-    recording has no begin and is none.
+    recording has no begin and is none, so that the others count from 1.
     """
     if slices.of_name(lambda name: name.startswith(names.PYTORCH_STEP)).any():
         return None
@@ -94,7 +94,7 @@ def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
     if count.end_ns is not None:
         ends = np.concatenate([[count.end_ns], ends])
     steps = len(ends) - 1
-    number = count.number + np.arange(steps)
+    number = count.number + 1 + np.arange(steps)
     count.number, count.end_ns = count.number + steps, int(ends[-1])
     return FoundSteps(
         STEP_NAME,

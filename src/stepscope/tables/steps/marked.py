@@ -101,14 +101,15 @@ def _told_from_optimizer(host: Host, found: Markers) -> Markers | None:
     is_added = begin < first
     start = np.concatenate([[begin], found.start_ps]) if is_added else found.start_ps
     count = len(start)
+    num = np.arange(count, dtype=np.int64) + int(found.num[0]) - is_added
     return replace(
         found,
         source="framework",
         confidence=0.9,
         explanation=f"{counted(count)} found from the ends of the optimizer's steps; none was "
         "marked by the program.",
-        num=np.arange(count, dtype=np.int64) + int(found.num[0]) - is_added,
-        name=[f"step {index}" for index in range(count)],
+        num=num,
+        name=[f"step {number}" for number in num.tolist()],
         start_ps=start,
         end_ps=np.concatenate([[first], found.end_ps]) if is_added else found.end_ps,
         mark_end_ps=np.concatenate([[first], found.end_ps]) if is_added else found.end_ps,

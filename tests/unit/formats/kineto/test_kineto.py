@@ -215,7 +215,10 @@ def test_without_marks_a_step_lasts_from_one_optimizer_step_to_the_next(tmp_path
         ]
     found = steps(profile(tmp_path, events).hosts[0])
     assert found is not None
-    assert found.markers.num[found.kept].tolist() == [0, 1, 2]
+    # The recording began in step 0, which has no begin and does not count.
+    assert found.markers.num.tolist() == [0, 1, 2, 3]
+    assert found.markers.name == ["step 0", "step 1", "step 2", "step 3"]
+    assert found.kept.tolist() == [False, True, True, True]
     length = found.markers.end_ps - found.markers.start_ps
     assert length[found.kept].tolist() == [100_000_000] * 3
 
@@ -232,7 +235,7 @@ def test_steps_go_on_through_chunks(tmp_path: Path) -> None:
         marks = [event for event in found if event["name"] == "train"]
         numbers += [event["step_num"] for event in marks]
         lengths += [event["length"] for event in marks]
-    assert numbers == [0, 1, 2, 3]
+    assert numbers == [1, 2, 3, 4]
     assert lengths == [100] * 4
 
 
