@@ -21,7 +21,7 @@ from stepscope.tables.in_steps.host_activity import (
     FunctionCalls,
     HostTime,
     SideWork,
-    eager_op_count,
+    eager_ops,
     function_calls,
     host_time,
     side_work,
@@ -218,6 +218,7 @@ class HostActivity(Result):
         input_ms: Per step, while the program waits for input and nothing computes.
         idle_ms: The rest: ``computing_ms + input_ms + idle_ms = step_time_ms``.
         eager_ops: Ops dispatched one by one, per step.
+        usual_eager_ops: The same of the median step; empty where that is unknown.
         calls: Functions the framework compiles.
         side_work: Printing, summaries, checkpoints and callbacks.
         optimizers: What updates the variables; empty where no optimizer is named.
@@ -239,6 +240,7 @@ class HostActivity(Result):
     input_ms: float
     idle_ms: float
     eager_ops: float
+    usual_eager_ops: float = nan
     calls: Table[CallRow]
     side_work: Table[SideRow]
     optimizers: Table[OptimizerRow]
@@ -270,7 +272,8 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         computing_ms=_mean(length) - _mean(waiting) - _mean(idle),
         input_ms=_mean(waiting),
         idle_ms=_mean(idle),
-        eager_ops=_mean([eager_op_count(host) / len(time.start_ps) for host, time in found]),
+        eager_ops=_mean([float(eager_ops(host).mean()) for host, _time in found]),
+        usual_eager_ops=_mean([float(np.median(eager_ops(host))) for host, _time in found]),
         calls=_table(
             CallRow,
             (_call(host, time, one) for host, time in found for one in function_calls(host)),

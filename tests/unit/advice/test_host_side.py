@@ -247,6 +247,24 @@ def test_a_few_eager_ops_are_no_eager_loop() -> None:
     loop(10, kernel_us=4).reason("eager-execution", Silence)
 
 
+def test_eager_ops_of_few_steps_are_not_each_steps() -> None:
+    """An evaluation after every fourth step makes datasets and reads metrics op by op."""
+    events: list[EventLike] = []
+    for step in range(4):
+        begin = step * 1000.0
+        events.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
+        for place in range(120 if step == 3 else 1):
+            start = begin + 8.0 * place
+            events.append(("EagerExecute", start, 7.0, {"is_func": 0}))
+            events.append(("KernelAndDeviceFunc::Run", start, 1.0))
+    found = asked(space(host(line("python", *events))))
+    reason = found.reason("eager-execution", Silence)
+    assert (
+        reason == "The median step dispatches fewer than 20 ops or compiled functions: 1; only "
+        "few steps dispatch more."
+    )
+
+
 def test_eager_ops_that_fill_the_step_cost_nothing() -> None:
     loop(50, kernel_us=18.5).reason("eager-execution", Silence)
 

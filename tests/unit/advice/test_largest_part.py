@@ -14,6 +14,7 @@ from stepscope.advice.results import Results
 from stepscope.analysis.step_account import OwnerRow, PartRow, RivalRow, StepAccount
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Advice, Finding, Ref, Severity, Table
+from stepscope.tables.traits.gradients import APART
 
 STEP_MS, ERROR_MS = 10.0, 0.5
 PART: dict[str, Any] = {
@@ -463,3 +464,15 @@ def test_of_a_compiled_function_without_its_ops_it_is_told_that_they_are_missing
     assert "Runs of the compiled function update take 8 of each 10 ms" in found.message
     assert "Which of its ops take the time was not recorded." in found.message
     assert found.actions[0].startswith("To see inside it")
+
+
+def test_what_few_steps_hand_over_comes_after_the_pass_that_they_run() -> None:
+    """An evaluation now and then: a larger batch makes it no shorter."""
+    bursts = {"every": 5.0, "burst_ms": 20.0}
+    handing = part(kind="framework", name="test_function", time_ms=4.0, **bursts)
+    evaluating = part(kind="layer", name=APART, made_of="Conv2D 60%", time_ms=3.0, **bursts)
+    kinds = [one.measured["kind"] for one in told(account(handing, evaluating)).findings]
+    assert kinds[:2] == ["layer", "framework"]
+    always = {**handing, "every": nan, "burst_ms": nan}
+    kinds = [one.measured["kind"] for one in told(account(always, evaluating)).findings]
+    assert kinds[:2] == ["framework", "layer"]

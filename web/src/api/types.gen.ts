@@ -3198,6 +3198,7 @@ export interface HostActivity extends ResultBody {
   readonly input_ms: number | null;
   readonly idle_ms: number | null;
   readonly eager_ops: number | null;
+  readonly usual_eager_ops: number | null;
   readonly calls: TableOf<CallRow>;
   readonly side_work: TableOf<SideRow>;
   readonly optimizers: TableOf<OptimizerRow>;

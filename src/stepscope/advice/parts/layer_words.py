@@ -41,8 +41,8 @@ def _pass_apart(part: PartRow, account: StepAccount) -> PartWords:
     """What a step computes of models without gradients."""
     return PartWords(
         f"A pass without gradients takes {part.step_frac:.0%} of the step",
-        f"Without gradients the step runs ops for {share(part, account)}: {part.made_of}. Which "
-        "line of the program runs this was not recorded.",
+        f"Without gradients the step runs ops for {share(part, account)}: {part.made_of}. "
+        + " ".join([*unusual(part), "Which line of the program runs this was not recorded."]),
         (
             "Ask what each such pass is for. Of data that stays the same, keep the results of a "
             "frozen model; an evaluation, or statistics of an averaged model, do every n-th step "
@@ -51,6 +51,11 @@ def _pass_apart(part: PartRow, account: StepAccount) -> PartWords:
         ),
         part.op,
     )
+
+
+def has_pass_in_bursts(account: StepAccount) -> bool:
+    """Whether few steps run a pass without gradients: they evaluate, or show what they have."""
+    return any(one.name == APART and one.every > 0 for one in account.parts.records())
 
 
 # TensorFlow's gradient of rows that were read from what a layer made.

@@ -29,6 +29,7 @@ from stepscope.tables.python.moments import Moments, innermost
 from stepscope.tables.steps.attribution import HostSteps, steps
 from stepscope.tables.steps.found import Markers
 from stepscope.tables.torch.autograd import numbered_ops
+from stepscope.tables.traits.apart_functions import in_functions
 
 # Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
@@ -150,6 +151,7 @@ def account(host: Host) -> Account | None:
     around = between(host, line) if calls is None else None
     if around is not None:
         free = np.isin(moments.kind, _UNPLACED)
+        free &= ~np.isin(moments.place, _apart(None if said is None else said.named, work))
         code = around.at(moments.start_ps)
         first = -2 - (0 if said is None else len(said.named.labels))
         moments.place[:] = np.where(free & (code >= 0), first - code, moments.place)
@@ -355,7 +357,7 @@ def _summed(
     count = int(found.kept.sum())
     owners, code = _distinct_owners(moments, under, calls)
     alone = np.flatnonzero(~moments.waits).astype(np.int32)
-    spent, beside, code_beside, stretch = _swept(moments, owners, code, work)
+    spent, beside, code_beside, stretch = _swept(moments, owners, code, work, _apart(said, work))
     code = np.concatenate([code[alone], np.int32(len(owners)) + code_beside])
     time = np.concatenate([moments.end_ps[alone] - moments.start_ps[alone], spent])
     of_time = np.concatenate([alone, stretch])
@@ -383,6 +385,11 @@ def _summed(
     )  # fmt: skip
 
 
+def _apart(said: NativeLabels | None, work: Compute) -> I64:
+    """Places in functions that compute no gradient; devices run behind the thread that calls."""
+    return -2 - in_functions(() if said is None or work.has_device else said.labels)
+
+
 def _distinct_owners(moments: _Moments, under: I32, calls: Frames | None) -> tuple[I64, I32]:
     """Kind, item, place and ``under`` of each distinct owner, and which one each moment has."""
     item, place = moments.item, moments.place
@@ -407,7 +414,9 @@ def _merged_places(place: I32, calls: Frames) -> I32:
     return merged
 
 
-def _swept(moments: _Moments, owners: I64, code: I32, work: Compute) -> tuple[I64, I64, I32, I32]:
+def _swept(
+    moments: _Moments, owners: I64, code: I32, work: Compute, apart: I64
+) -> tuple[I64, I64, I32, I32]:
     """What computes while the thread waits: its times, the owners, whose each is, and when.
 
     Args:
@@ -415,6 +424,7 @@ def _swept(moments: _Moments, owners: I64, code: I32, work: Compute) -> tuple[I6
         owners: Kind, item, place and ``under`` of the distinct owners.
         code: Which of them each moment has.
         work: What computes.
+        apart: Places that say of which function of the runtime's it is.
     """
     rows = np.flatnonzero(moments.waits).astype(np.int32)
     window, label, spent = spent_in(work, moments.start_ps[rows], moments.end_ps[rows])
@@ -424,6 +434,7 @@ def _swept(moments: _Moments, owners: I64, code: I32, work: Compute) -> tuple[I6
     chosen = owners[code[at[first]]]
     some = label[first] > 0
     chosen[some, 0], chosen[some, 1] = COMPUTED, label[first][some]
-    chosen[some, 2] = np.maximum(chosen[some, 2], -1)
+    is_apart = np.isin(chosen[:, 2], apart)
+    chosen[some, 2] = np.where(is_apart, chosen[:, 2], np.maximum(chosen[:, 2], -1))[some]
     chosen[some, 3] = -1
     return spent, chosen, which.astype(np.int32), at

@@ -25,6 +25,7 @@ from stepscope.tables.host.ops import host_ops
 from stepscope.tables.python.moments import one_line
 from stepscope.tables.steps.attribution import host_work
 from stepscope.tables.steps.found import Markers
+from stepscope.tables.traits.apart_functions import by_functions
 from stepscope.tables.traits.gradients import by_gradients
 from stepscope.tables.traits.updates import marked_updates
 
@@ -177,6 +178,7 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     _hand_over(nesting, kind)
     label = _in_updates(host, rows, kind, label, labels)
     within = by_gradients(host, rows, (kind == OP) & (label >= 0), label, within, labels)
+    within = by_functions(host, start, length, label, within, labels)
     longest = _longest_ops(rows, length, kind, label, len(labels))
     are_ranges = names.PROGRAM_RANGES in space.stat_metadata.name
     has_ops = _has_ops(kind, label, labels, are_ranges=are_ranges)

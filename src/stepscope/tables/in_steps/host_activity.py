@@ -246,16 +246,18 @@ def _compiling(host: Host) -> tuple[I64, I64]:
     return union_spans(start, start + space.length_ps[rows])
 
 
-def eager_op_count(host: Host) -> int:
-    """Ops dispatched one by one in the kept steps."""
+def eager_ops(host: Host) -> I64:
+    """Ops dispatched one by one in each kept step."""
     time = host_time(host)
     if time is None:
-        return 0
+        return np.zeros(0, dtype=np.int64)
     rows = _eager_calls(host, of_functions=False)
     rows = rows[~_of_tf_data(host)[host.space.lines_of(rows)]]
     start = host.space.events.start_ps[rows]
     dispatched = host.space.events.start_ps[torch_dispatches(host)]
-    return int(_in_steps(time, start).sum()) + int(_in_steps(time, dispatched).sum())
+    at = np.concatenate([start, dispatched])
+    step = np.searchsorted(time.start_ps, at[_in_steps(time, at)], side="right") - 1
+    return np.bincount(step, minlength=len(time.start_ps)).astype(np.int64)
 
 
 @derived

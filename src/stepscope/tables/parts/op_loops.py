@@ -25,6 +25,14 @@ _MODEL_FRAC = 0.05
 # Ops called again and again make a loop of a place where they have this share of its ops' time.
 _MOST = 0.5
 
+# Ops by which a loop over a dataset takes its elements: the loop is known, and no op is its work.
+_OF_ITERATORS = frozenset(
+    (
+        *("OptionalHasValue", "OptionalGetValue", "OptionalFromValue", "OptionalNone"),
+        *("IteratorGetNext", "IteratorGetNextAsOptional"),
+    )
+)
+
 Place = tuple[str, ...]
 
 
@@ -86,7 +94,7 @@ def python_loops(listed: Iterable[tuple[Owner, Place]], count: int) -> frozenset
         found.own += one.total_ps if one.kind in ("python", "library") else 0
         # Optimizers go over the variables by themselves; a rule knows them.
         found.is_optimizer |= one.name.startswith(names.PYTORCH_OPTIMIZER)
-        if one.kind == "op":
+        if one.kind == "op" and one.family not in _OF_ITERATORS:
             found.ops += one.total_ps
             is_long = one.family in UNUSUAL and one.total_ps >= _LONG_PS * one.stretches
             is_again = one.stretches >= _MANY * count and not is_long

@@ -18,6 +18,8 @@ from stepscope.tables.traits.op_families import PRODUCTS
 _SOME_FRAC = 0.15
 # With more of a pass a family says more than the pass.
 _FAMILY_FRAC = 2 / 3
+# What a pass is made of: its ops, and what the framework does to call them.
+_OF_PASS = ("op", "framework", "annotated", "runtime")
 
 
 def without_gradients(host: Host, listed: Iterable[Owner]) -> frozenset[int]:
@@ -38,17 +40,21 @@ def without_gradients(host: Host, listed: Iterable[Owner]) -> frozenset[int]:
 
 
 def passes_apart(listed: Iterable[Owner]) -> dict[int, tuple[str, ...]]:
-    """Keys of the ops of passes without gradients, by the owners' ids.
+    """Keys of what lies in passes without gradients, by the owners' ids.
 
-    A pass stands for its ops as a layer does: where no family of them has most of it.
+    A pass stands for its ops as a layer does: where no family of them has most of it. A function
+    that was called is one thing with what hands it over, whatever its ops are.
     """
     owners = list(listed)
-    found = [one for one in owners if one.kind == "op" and one.between.endswith(APART)]
+    found = [one for one in owners if one.kind in _OF_PASS and one.between.endswith(APART)]
+    whole = sum(one.total_ps for one in found)
+    if whole < max(_SOME_FRAC * sum(one.total_ps for one in owners), 1):
+        return {}
     families: dict[str, int] = {}
     for one in found:
-        families[one.family] = families.get(one.family, 0) + one.total_ps
-    whole = sum(families.values())
-    enough = _SOME_FRAC * sum(one.total_ps for one in owners)
-    if whole < max(enough, 1) or max(families.values()) > _FAMILY_FRAC * whole:
+        if one.kind == "op":
+            families[one.family] = families.get(one.family, 0) + one.total_ps
+    is_function = any(one.kind != "op" for one in found)
+    if not is_function and max(families.values()) > _FAMILY_FRAC * whole:
         return {}
     return {id(one): ("layer", APART) for one in found}

@@ -86,6 +86,13 @@ def _by_steps(
             f"A step dispatches fewer than {enough} ops or compiled functions: {ops:.0f}."
         )
         return
+    usual = max(host.usual_eager_ops, sum(one.calls for one in rows))
+    if usual < enough:  # what few steps do beside their work: an evaluation, a checkpoint
+        yield Silence(
+            f"The median step dispatches fewer than {enough} ops or compiled functions: "
+            f"{usual:.0f}; only few steps dispatch more."
+        )
+        return
     if saving < EAGER_FRAC * step:
         yield Silence(
             f"A step dispatches {ops:,.0f} ops or compiled functions; that nothing computes "
