@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import nan
 from typing import Any
@@ -12,12 +13,14 @@ from hypothesis import strategies as st
 
 from stepscope.advice import RULES
 from stepscope.advice.evidence.savings import beyond, saving_of
+from stepscope.advice.parts import changes
 from stepscope.advice.parts.changes import FEWER, LOOPED, REMOVED, REPLACED, SHRUNK
 from stepscope.advice.savings import ranged
 from stepscope.advice.wording import worded
 from stepscope.analysis.step_account import StepAccount
 from stepscope.registry import ChangeClass, Rule
 from stepscope.result import Finding, Result
+from tests.architecture.tree import ROOT
 from tests.unit.advice.test_largest_part import account, op, part, told
 
 
@@ -261,3 +264,14 @@ def test_a_loop_of_a_compiled_program_takes_work_in_fewer_turns_too() -> None:
     assert looping.assumption == LOOPED.assumption
     assert looping.saving_low_ms == pytest.approx(LOOPED.least * 6.0)
     assert sorting.assumption == REPLACED.assumption
+
+
+def test_the_documented_shares_are_those_of_the_classes() -> None:
+    page = (ROOT / "docs" / "advice.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\w+) \| [^|]+ \| (\d+) % \| [^|]+ \|$", page, re.MULTILINE)
+    classes = {
+        name.lower(): round(100 * one.least)
+        for name, one in vars(changes).items()
+        if isinstance(one, ChangeClass)
+    }
+    assert {name: int(least) for name, least in rows} == classes
