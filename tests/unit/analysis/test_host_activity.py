@@ -116,6 +116,23 @@ def test_eager_ops_are_counted_and_only_their_kernels_compute() -> None:
     assert found.computing_ms == pytest.approx(0.1)  # two runs of 100 µs, not the function's
 
 
+def test_ops_of_jax_are_counted_by_their_programs_where_jit_is_disabled() -> None:
+    """With jax_disable_jit no call of an op is recorded, only what runs."""
+    found = drawn(
+        """
+        /host:CPU
+          python           S---------S---------
+          "                J-------..J-------..
+          tf_XLAEigen      .A.A.B...A.A.B....M.
+        """,
+        J=event("PjitFunction(step)"),
+        A=event("add", hlo_op="add", hlo_module="jit_add", run_id=nth),
+        B=event("dot", hlo_op="dot", hlo_module="jit_dot_general", run_id=nth + 50),
+        M=event("fusion", hlo_op="fusion", hlo_module="jit_update", run_id=90),
+    )
+    assert found.eager_ops == found.usual_eager_ops == 3
+
+
 def test_printing_costs_what_no_other_op_hides() -> None:
     found = drawn(
         """

@@ -29,6 +29,8 @@ from stepscope.tables.host.events import (
 )
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.steps.attribution import HostSteps, steps
+from stepscope.tables.steps.calls import is_single_op
+from stepscope.tables.steps.program_runs import program_runs
 
 # Work that a program does for its operator, not for its result; by the name of the op or call.
 SIDE_WORK: dict[str, re.Pattern[str]] = {
@@ -247,7 +249,7 @@ def _compiling(host: Host) -> tuple[I64, I64]:
 
 
 def eager_ops(host: Host) -> I64:
-    """Ops dispatched one by one in each kept step."""
+    """Ops dispatched one by one in each kept step; of JAX's those that are programs of one op."""
     time = host_time(host)
     if time is None:
         return np.zeros(0, dtype=np.int64)
@@ -255,7 +257,9 @@ def eager_ops(host: Host) -> I64:
     rows = rows[~_of_tf_data(host)[host.space.lines_of(rows)]]
     start = host.space.events.start_ps[rows]
     dispatched = host.space.events.start_ps[torch_dispatches(host)]
-    at = np.concatenate([start, dispatched])
+    runs = program_runs(host)
+    is_op = np.asarray([is_single_op(name) for name in runs.names] or [False])
+    at = np.concatenate([start, dispatched, runs.start_ps[is_op[runs.name]]])
     step = np.searchsorted(time.start_ps, at[_in_steps(time, at)], side="right") - 1
     return np.bincount(step, minlength=len(time.start_ps)).astype(np.int64)
 
