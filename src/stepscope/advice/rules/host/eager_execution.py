@@ -80,28 +80,8 @@ def _by_steps(
     framework = "" if overview is None else overview.environment.framework
     if framework in _MOST_MS:
         saving = min(saving, ops * _MOST_MS[framework])
-    enough = many(host)
-    if ops < enough:
-        yield Silence(
-            f"A step dispatches fewer than {enough} ops or compiled functions: {ops:.0f}."
-        )
-        return
-    usual = max(host.usual_eager_ops, sum(one.calls for one in rows))
-    if usual < enough:  # what few steps do beside their work: an evaluation, a checkpoint
-        yield Silence(
-            f"The median step dispatches fewer than {enough} ops or compiled functions: "
-            f"{usual:.0f}; only few steps dispatch more."
-        )
-        return
-    if saving < EAGER_FRAC * step:
-        yield Silence(
-            f"A step dispatches {ops:,.0f} ops or compiled functions; that nothing computes "
-            f"because of it is {saving / step:.0%} of the step at most."
-        )
-        return
-    replayed = replayed_frac(overview)
-    if replayed >= MOSTLY_REPLAYED:
-        yield Silence(f"{replayed:.0%} of the devices' time is replayed from graphs already.")
+    if (why := _why_not(host, overview, saving)) is not None:
+        yield Silence(why)
         return
     is_served = overview is not None and overview.environment.task_type == "Inference"
     is_usual = framework == "PyTorch"  # by default: that alone is not an alarm
@@ -135,6 +115,27 @@ def _by_steps(
         code=_SERVED if is_served else _CODE,
     )
     yield loop_within(host).behind(found)
+
+
+def _why_not(host: HostActivity, overview: OverviewPage | None, saving_ms: float) -> str | None:
+    """Why the ops that a step hands over are no matter; None where they are."""
+    ops, enough, step = dispatched(host), many(host), host.step_time_ms
+    if ops < enough:
+        return f"A step dispatches fewer than {enough} ops or compiled functions: {ops:.0f}."
+    usual = max(host.usual_eager_ops, sum(one.calls for one in host.calls.records()))
+    if usual < enough:  # what few steps do beside their work: an evaluation, a checkpoint
+        return (
+            f"The median step dispatches fewer than {enough} ops or compiled functions: "
+            f"{usual:.0f}; only few steps dispatch more."
+        )
+    if saving_ms < EAGER_FRAC * step:
+        return (
+            f"A step dispatches {ops:,.0f} ops or compiled functions; that nothing computes "
+            f"because of it is {saving_ms / step:.0%} of the step at most."
+        )
+    if (replayed := replayed_frac(overview)) >= MOSTLY_REPLAYED:
+        return f"{replayed:.0%} of the devices' time is replayed from graphs already."
+    return None
 
 
 # So much of what is handed over is expected to go.
