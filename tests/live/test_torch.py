@@ -95,8 +95,8 @@ def test_steps_are_from_one_optimizer_step_to_the_next(recordings: Path, name: s
     found = steps(host(recordings, name))
     assert found is not None
     assert found.markers.source == "framework"  # the optimizer's: the program marked none
-    # The first optimizer's step has no begin but the recording's.
-    assert found.markers.num.tolist()[-(STEPS - 1) :] == list(range(STEPS - 1))
+    # The first optimizer's step has no begin but the recording's: it is step 0.
+    assert found.markers.num.tolist()[-(STEPS - 1) :] == list(range(1, STEPS))
 
 
 def test_waiting_for_the_loader_is_input(recordings: Path) -> None:
@@ -144,7 +144,7 @@ def test_within_a_range_of_the_programs_nothing_is_cut_and_nothing_lost(recordin
     known = steps(host(recordings, "chunks_in_a_range"))
     assert known is not None
     # The first optimizer's step has no begin but the recording's.
-    assert known.markers.num.tolist()[-(STEPS - 1) :] == list(range(STEPS - 1))
+    assert known.markers.num.tolist()[-(STEPS - 1) :] == list(range(1, STEPS))
 
 
 def test_after_the_range_it_ended_in_pytorch_is_recorded_again(recordings: Path) -> None:
