@@ -118,7 +118,7 @@ def _by_steps(
 
 
 def _why_not(host: HostActivity, overview: OverviewPage | None, saving_ms: float) -> str | None:
-    """Why the ops that a step hands over are no matter; None where they are."""
+    """Why the ops that a step hands over do not matter; None where they are."""
     ops, enough, step = dispatched(host), many(host), host.step_time_ms
     if ops < enough:
         return f"A step dispatches fewer than {enough} ops or compiled functions: {ops:.0f}."
