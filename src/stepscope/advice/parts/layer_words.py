@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stepscope.advice.parts.part_facts import PartWords, share, unusual
+from stepscope.advice.parts.part_facts import PartWords, brief_path, called_from, share, unusual
 from stepscope.advice.parts.replacements import KEEP_NEEDED, UNTRAINED
 from stepscope.tables.parts.made_of import MANY_OPS
+from stepscope.tables.traits.apart_functions import A_PASS
 from stepscope.tables.traits.gradients import APART
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
+
+_NO_LINE = "Which line of the program runs this was not recorded."
 
 
 def layer_words(part: PartRow, account: StepAccount) -> PartWords:
@@ -20,8 +23,7 @@ def layer_words(part: PartRow, account: StepAccount) -> PartWords:
         return _pass_apart(part, account)
     message = (
         f"The ops named after {part.name}, with their gradients, if any, take "
-        f"{share(part, account)}: {part.made_of}. Which line of the program runs this was not "
-        f"recorded. {' '.join(unusual(part))}"
+        f"{share(part, account)}: {part.made_of}. {_NO_LINE} {' '.join(unusual(part))}"
     ).strip()
     return PartWords(
         f"{part.name} takes {part.step_frac:.0%} of the step",
@@ -39,10 +41,16 @@ def layer_words(part: PartRow, account: StepAccount) -> PartWords:
 
 def _pass_apart(part: PartRow, account: StepAccount) -> PartWords:
     """What a step computes of models without gradients."""
+    called, is_named, _ = part.between.removeprefix("within ").partition(A_PASS)
+    function = called if is_named else ""
+    title = f"{function}, a pass without gradients," if function else "A pass without gradients"
+    where = f"in {function} " if function else ""
+    at = f"{brief_path(part.file)}:{part.line}" if part.file and part.line else ""
+    place = f"It is called at {at}{called_from(part)}." if at else _NO_LINE
     return PartWords(
-        f"A pass without gradients takes {part.step_frac:.0%} of the step",
-        f"Without gradients the step runs ops for {share(part, account)}: {part.made_of}. "
-        + " ".join([*unusual(part), "Which line of the program runs this was not recorded."]),
+        f"{title} takes {part.step_frac:.0%} of the step",
+        f"Without gradients the step runs ops {where}for {share(part, account)}: {part.made_of}. "
+        + " ".join([*unusual(part), place]),
         (
             "Ask what each such pass is for. Of data that stays the same, keep the results of a "
             "frozen model; an evaluation, or statistics of an averaged model, do every n-th step "

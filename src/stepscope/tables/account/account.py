@@ -80,7 +80,8 @@ class Account:
             one of ``gaps`` (-1 none).
         place: Place in ``frames`` of the program's line it is called from, else of its function;
             -1 unknown, below it a code of what is ``around``.
-        under: Of an op: place in ``frames`` of a function that stands for all it calls; -1 none.
+        under: Of an op: place in ``frames`` of a function that stands for all it calls; -1 none,
+            below it a code of the function ``around``, of the runtime's, that computes no gradient.
         time_ps: int64[owners, kept steps].
         stretches: Into how many each owner's time falls, in all kept steps: what interrupts it
             parts it.
@@ -142,16 +143,16 @@ def account(host: Host) -> Account | None:
     work = compute(host, line, begin_ps, end_ps, with_rows=calls is not None)
     _make_room(host)
     moments = _moments((start, end), found.markers, said, calls, work)
-    under = np.full(len(moments.kind), -1, dtype=np.int32)
+    under = moments.apart.copy()
     if calls is not None:
         _at_forward(moments, calls, host, line)
         ops = np.flatnonzero(np.isin(moments.kind, _OF_OPS))
         length = moments.end_ps[ops] - moments.start_ps[ops]
-        under[ops] = standing_for(calls, found, moments.place[ops].astype(np.int64), length)
+        whole = standing_for(calls, found, moments.place[ops].astype(np.int64), length)
+        under[ops] = np.where(under[ops] < -1, under[ops], whole)
     around = between(host, line) if calls is None else None
     if around is not None:
-        free = np.isin(moments.kind, _UNPLACED)
-        free &= ~np.isin(moments.place, _apart(None if said is None else said.named, work))
+        free = np.isin(moments.kind, _UNPLACED) & (moments.apart == -1)
         code = around.at(moments.start_ps)
         first = -2 - (0 if said is None else len(said.named.labels))
         moments.place[:] = np.where(free & (code >= 0), first - code, moments.place)
@@ -195,6 +196,8 @@ class _Moments:
         kind, item, place: The owner, unless something else computes for the thread.
         waits: Whether the thread waits, so that what computes meanwhile is the owner.
         step: Which kept step.
+        apart: Code of what is ``around``: a function of the runtime's that computes no gradient;
+            -1 none.
         gaps: Words for the items of gaps: what they lie between.
     """
 
@@ -205,6 +208,7 @@ class _Moments:
     place: I32
     waits: Bool
     step: I32
+    apart: I32
     gaps: list[str]
 
 
@@ -246,7 +250,17 @@ def _moments(
     gap, gaps = gap_names(kind == GAP, kind, event, said)
     gap, gaps = between_marks(markers, begin, gap, gaps)
     np.copyto(item, gap, casting="same_kind", where=kind == GAP)
-    return _Moments(begin, until, kind, item, place, waits, of_step, gaps)
+    apart = _apart(said, event, work)
+    return _Moments(begin, until, kind, item, place, waits, of_step, apart, gaps)
+
+
+def _apart(said: Native | None, event: I32, work: Compute) -> I32:
+    """Codes of functions that compute no gradient; devices run behind the thread that calls."""
+    if said is None or work.has_device:
+        return np.full(len(event), -1, dtype=np.int32)
+    within = np.where(event >= 0, said.within[event], np.int32(-1))
+    is_apart = np.isin(within, in_functions(said.named.labels))
+    return np.where(is_apart, np.int32(-2) - within, np.int32(-1))
 
 
 def _cut(
@@ -357,7 +371,7 @@ def _summed(
     count = int(found.kept.sum())
     owners, code = _distinct_owners(moments, under, calls)
     alone = np.flatnonzero(~moments.waits).astype(np.int32)
-    spent, beside, code_beside, stretch = _swept(moments, owners, code, work, _apart(said, work))
+    spent, beside, code_beside, stretch = _swept(moments, owners, code, work)
     code = np.concatenate([code[alone], np.int32(len(owners)) + code_beside])
     time = np.concatenate([moments.end_ps[alone] - moments.start_ps[alone], spent])
     of_time = np.concatenate([alone, stretch])
@@ -385,11 +399,6 @@ def _summed(
     )  # fmt: skip
 
 
-def _apart(said: NativeLabels | None, work: Compute) -> I64:
-    """Places in functions that compute no gradient; devices run behind the thread that calls."""
-    return -2 - in_functions(() if said is None or work.has_device else said.labels)
-
-
 def _distinct_owners(moments: _Moments, under: I32, calls: Frames | None) -> tuple[I64, I32]:
     """Kind, item, place and ``under`` of each distinct owner, and which one each moment has."""
     item, place = moments.item, moments.place
@@ -414,9 +423,7 @@ def _merged_places(place: I32, calls: Frames) -> I32:
     return merged
 
 
-def _swept(
-    moments: _Moments, owners: I64, code: I32, work: Compute, apart: I64
-) -> tuple[I64, I64, I32, I32]:
+def _swept(moments: _Moments, owners: I64, code: I32, work: Compute) -> tuple[I64, I64, I32, I32]:
     """What computes while the thread waits: its times, the owners, whose each is, and when.
 
     Args:
@@ -424,7 +431,6 @@ def _swept(
         owners: Kind, item, place and ``under`` of the distinct owners.
         code: Which of them each moment has.
         work: What computes.
-        apart: Places that say of which function of the runtime's it is.
     """
     rows = np.flatnonzero(moments.waits).astype(np.int32)
     window, label, spent = spent_in(work, moments.start_ps[rows], moments.end_ps[rows])
@@ -434,7 +440,6 @@ def _swept(
     chosen = owners[code[at[first]]]
     some = label[first] > 0
     chosen[some, 0], chosen[some, 1] = COMPUTED, label[first][some]
-    is_apart = np.isin(chosen[:, 2], apart)
-    chosen[some, 2] = np.where(is_apart, chosen[:, 2], np.maximum(chosen[:, 2], -1))[some]
-    chosen[some, 3] = -1
+    chosen[some, 2] = np.maximum(chosen[some, 2], -1)
+    chosen[some, 3] = np.minimum(chosen[some, 3], -1)
     return spent, chosen, which.astype(np.int32), at

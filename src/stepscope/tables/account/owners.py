@@ -159,7 +159,7 @@ def _owner(found: Account, row: int) -> Owner:
     code, item = int(found.kind[row]), int(found.item[row])
     place = int(found.place[row])
     function, file, line, caller, begins = _place(found.frames, place)
-    around = found.around(place)
+    around = found.around(int(found.under[row])) or found.around(place)
     kind, name, type_, event, on_device = _KINDS.get(code, "op"), "", "", -1, False
     others = 0
     common: tuple[str, ...] = ()

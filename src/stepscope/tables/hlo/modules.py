@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # A program's id is 64 bits, written with or without a sign.
 _PROGRAM_ID = re.compile(r"-?[0-9]{1,20}")
+# What JAX writes around the names of the ops of a backward pass.
+_BACKWARD = b"transpose(jvp("
 
 
 class HloModules:
@@ -65,9 +67,21 @@ def _parsed(proto: bytes) -> HloModule | None:
 @derived
 def hlo_modules(host: Host) -> HloModules:
     """All HLO modules of a host, by program id (as an unsigned 64-bit number)."""
+    return HloModules({_program_id(name, id_): proto for name, id_, proto in _protos(host)})
+
+
+@derived
+def programs_with_gradients(host: Host) -> frozenset[str]:
+    """Names of the modules in which JAX computes gradients; none where no program is recorded."""
+    return frozenset(
+        name.partition("(")[0] for name, _id, proto in _protos(host) if _BACKWARD in proto
+    )
+
+
+def _protos(host: Host) -> Iterator[tuple[str, int, bytes]]:
+    """Name and id of the entry of each module, and the module."""
     space, kinds = host.space, planes(host).plane_kind
     metadata, stats = space.event_metadata, space.metadata_stats
-    protos: dict[int, bytes] = {}
     for row in range(len(metadata)):
         if kinds[metadata.plane[row]] is not PlaneKind.METADATA:
             continue
@@ -76,8 +90,7 @@ def hlo_modules(host: Host) -> HloModules:
             is_proto = key >= 0 and space.stat_metadata.name[key] == names.HLO_PROTO
             if is_proto and stats.kind[stat] == KIND_BYTES:
                 proto = pivot.read_bytes(space, stats.value[stat])
-                protos[_program_id(metadata.name[row], int(metadata.id[row]))] = proto
-    return HloModules(protos)
+                yield metadata.name[row], int(metadata.id[row]), proto
 
 
 def _program_id(name: str, id_: int) -> int:

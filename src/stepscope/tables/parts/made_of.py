@@ -220,11 +220,11 @@ def _ops_of_layer(one: Part) -> str:
 
 
 def _calls_of_pass(one: Part) -> str:
-    """The ops that the program calls in passes without gradients."""
+    """The ops that the program calls in passes without gradients, or that its functions run."""
     total: dict[str, int] = {}
     for owner in one.owners:
-        outer = owner.between.removeprefix("within ").removesuffix(APART).removesuffix(", in ")
-        called = outer or owner.name
+        outer, is_within, _ = owner.between.removeprefix("within ").partition(f", in {APART}")
+        called = outer if is_within else owner.name
         total[called] = total.get(called, 0) + owner.total_ps
     return _listed(total, one, _FAMILIES)
 

@@ -21,9 +21,10 @@ from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import timed_rows
+from stepscope.tables.host.tapes import TAPE
 from stepscope.tables.parts.unused_graph import longest_name, place_of
 from stepscope.tables.torch.autograd import numbered_ops
-from stepscope.tables.traits.gradient_names import DIGITS, TAPE, gradient_path, numbered
+from stepscope.tables.traits.gradient_names import DIGITS, gradient_path, numbered
 
 # Functions of TensorFlow that open a scope for their one op: its number tells which op it is.
 # Below any other scope a number only tells one convolution from the next.

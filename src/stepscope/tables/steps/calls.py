@@ -6,7 +6,7 @@ One list of calls per thread or device, for ``cycle`` to find the rounds of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_entries, device_rows
+from stepscope.tables.hlo.modules import programs_with_gradients
 from stepscope.tables.host.events import (
     Work,
     host_names,
@@ -26,8 +27,9 @@ from stepscope.tables.host.events import (
     is_tf_data_thread,
 )
 from stepscope.tables.host.ops import host_ops
+from stepscope.tables.host.tapes import count_within, gradient_starts
 from stepscope.tables.steps.cycle import Calls
-from stepscope.tables.steps.program_runs import program_runs
+from stepscope.tables.steps.program_runs import function_of_module, program_runs
 
 # Functions of arrays that JAX dispatches one by one are jit calls, too; these are NumPy's by name
 # (``add``, ``matmul``, ``_where`` …) or XLA's.
@@ -131,6 +133,21 @@ def fetches(host: Host) -> list[Calls]:
     start = space.events.start_ps[rows]
     length = space.length_ps[rows]
     return [Calls("fetch", "input batch", start, start + length, int(length.sum()), 1.0, line)]
+
+
+def trained(host: Host, calls: Sequence[Calls]) -> list[Calls]:
+    """Those of functions, or of their runs, that compute gradients, where that is known.
+
+    JAX says it in the programs, TensorFlow in the names of ops that run meanwhile.
+    """
+    programs = {function_of_module(name) for name in programs_with_gradients(host)}
+    gradients = gradient_starts(host)
+    return [
+        one
+        for one in calls
+        if one.kind in ("call", "run")
+        and (one.name in programs or count_within(gradients, one.start_ps, one.end_ps))
+    ]
 
 
 def eager_ops(host: Host) -> list[Calls]:

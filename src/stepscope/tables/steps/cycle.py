@@ -112,16 +112,15 @@ def find_cycle(
     span = _span(chosen)
     best: tuple[float, int, Calls] | None = None
     heaviest = max((one.weight for one in chosen if len(one) >= fewest), default=0.0)
+    may_tell = chosen if anchors is None else [one for one in chosen if one in anchors]
     told = [
         one
-        for one in chosen
+        for one in may_tell
         if one.kind == "call" and len(one) >= fewest and is_step_name(one.name)
     ]
     for place, anchor in enumerate(chosen):
         # Single ops tell the round only where no function of the program does.
-        if len(anchor) < fewest or anchor.weight < heaviest:
-            continue
-        if anchors is not None and not any(anchor is one for one in anchors):
+        if len(anchor) < fewest or anchor.weight < heaviest or anchor not in may_tell:
             continue
         score = 0.0
         for share, other in zip(shares, chosen, strict=True):

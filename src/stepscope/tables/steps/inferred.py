@@ -44,7 +44,21 @@ def rounds_of_functions(host: Host) -> Markers | None:
     called = lists.function_calls(host)
     if not any(one.kind != "fetch" for one in called):
         return None
-    return _markers(host, find_cycle(called), called)
+    return _of_functions(host, called)
+
+
+def _of_functions(host: Host, called: Sequence[Calls]) -> Markers | None:
+    """Rounds of functions, or of the programs that they were compiled to.
+
+    What computes no gradient, and is called more often than all that does, is called within a
+    step, or between two: a validation's batches are not steps of a training.
+    """
+    trains = [one for one in lists.trained(host, called) if len(one) >= _FEWEST]
+    if not trains:
+        return _markers(host, find_cycle(called), called)
+    most = max(map(len, trains))
+    anchors = [one for one in called if len(one) <= most or one in trains]
+    return _markers(host, find_cycle(called, anchors=anchors), called)
 
 
 def rounds_on_devices(host: Host) -> Markers | None:
@@ -54,8 +68,7 @@ def rounds_on_devices(host: Host) -> Markers | None:
 
 def rounds_of_programs(host: Host) -> Markers | None:
     """Runs of compiled programs, where nobody recorded who called them."""
-    found = lists.runs(host)
-    return _markers(host, find_cycle(found), found)
+    return _of_functions(host, lists.runs(host))
 
 
 def rounds_of_ops(host: Host) -> Markers | None:

@@ -16,18 +16,19 @@ from stepscope.columns import union_spans
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.ops import host_ops
-from stepscope.tables.traits.gradient_names import TAPE
+from stepscope.tables.host.tapes import count_within, gradient_starts
 from stepscope.tables.traits.gradients import APART, Labels
 from stepscope.tables.traits.op_families import PRODUCTS, family_of
 
-#: The label of what lies in such a function: its type tells it from what PyTorch's ops tell.
-IN_FUNCTION: Final = (APART, "function")
+#: Between the name of such a function and what it is.
+A_PASS: Final = f", {APART}"
+# The type of the label of what lies in such a function.
+_TYPE: Final = "function"
 
 # One that is traced without its gradients; that of a tape's forward pass has another name.
-_INFERENCE = re.compile(r"^__inference_\w+$")
-_GRADIENT = re.compile(rf"(?:^|/)(?:{TAPE}|gradients/)")
-# A pass of a model has so many products; a metric has fewer.
-_PRODUCTS: Final = 2
+_INFERENCE = re.compile(r"^__inference_(\w+?)(?:_\d+)?$")
+# A pass of a model has more products than a metric.
+_OF_METRICS: Final = 1
 
 
 def by_functions(
@@ -45,51 +46,40 @@ def by_functions(
         within: Label of the outermost op that each lies in, -1 none.
         labels: (name, type) of each label; one that is new is added.
     """
-    called = [code for code, (name, _) in enumerate(labels) if _INFERENCE.match(name)]
+    called = {
+        code: match[1] for code, (name, _) in enumerate(labels) if (match := _INFERENCE.match(name))
+    }
     if not called:
         return within
-    spans = [union_spans(*_spans(start, length, label == code)) for code in called]
-    gradients, products = _moments(host)
-    trains = [bool(_within(gradients, *one)) for one in spans]
-    if not any(trains):
+    spans = {code: union_spans(*_spans(start, length, label == code)) for code in called}
+    gradients, products = gradient_starts(host), _products(host)
+    trains = {code for code, one in spans.items() if count_within(gradients, *one)}
+    if not trains:
         return within
-    apart = [
-        one
-        for one, has in zip(spans, trains, strict=True)
-        if not has and _within(products, *one) >= _PRODUCTS
-    ]
-    if not apart:
-        return within
-    inside = np.zeros(len(start), dtype=bool)
-    for begin, end in apart:
-        inside |= _covers(start, begin, end)
     found = within.copy()
-    found[inside] = len(labels)
-    labels.append(IN_FUNCTION)
+    for code, one in spans.items():
+        if code not in trains and count_within(products, *one) > _OF_METRICS:
+            found[_covers(start, *one)] = len(labels)
+            labels.append((f"{called[code]}{A_PASS}", _TYPE))
     return found
 
 
 def in_functions(labels: Sequence[tuple[str, str]]) -> I64:
     """Which labels say that an event lies in such a function."""
-    return np.flatnonzero(np.asarray([one == IN_FUNCTION for one in labels] or [False]))
+    return np.flatnonzero(
+        np.asarray([type_ == _TYPE and name.endswith(A_PASS) for name, type_ in labels] or [False])
+    )
 
 
 def _spans(start: I64, length: I64, chosen: Bool) -> tuple[I64, I64]:
     return start[chosen], start[chosen] + length[chosen]
 
 
-def _moments(host: Host) -> tuple[I64, I64]:
-    """When gradients begin to be computed, and when products do, on any thread."""
+def _products(host: Host) -> I64:
+    """When products begin, on any thread, ascending."""
     ops = host_ops(host)
-    start = host.space.events.start_ps[ops.rows]
-    gradient = np.asarray([bool(_GRADIENT.search(op.name)) for op in ops.ops] or [False])
-    product = np.asarray([family_of(op.type) in PRODUCTS for op in ops.ops] or [False])
-    return np.sort(start[gradient[ops.op]]), np.sort(start[product[ops.op]])
-
-
-def _within(moments: I64, begin: I64, end: I64) -> int:
-    """How many of these moments, in ascending order, lie in disjoint intervals."""
-    return int((np.searchsorted(moments, end) - np.searchsorted(moments, begin)).sum())
+    is_product = np.asarray([family_of(op.type) in PRODUCTS for op in ops.ops] or [False])
+    return np.sort(host.space.events.start_ps[ops.rows][is_product[ops.op]])
 
 
 def _covers(at: I64, begin: I64, end: I64) -> Bool:

@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterable
 
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.host.tapes import TAPE
 from stepscope.tables.steps.calls import is_single_op
 from stepscope.tables.traits.op_families import scope_of
 
-#: The scope in which TensorFlow computes gradients.
-TAPE = "gradient_tape/"
 _CALLS = ("StatefulPartitionedCall/", "PartitionedCall/")
 DIGITS = "0123456789"
 # What JAX puts around a function that it differentiates, or that has rules of its own for that.

@@ -6,6 +6,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
 from stepscope.tables.steps.attribution import PARTS, HostSteps, steps
+from tests.profiles.hlo import f32, instruction, metadata_plane, program
 from tests.profiles.model import Event, gpu, line, space, stream
 from tests.profiles.rounds import (
     cpu_runs,
@@ -109,6 +110,42 @@ def test_a_validation_now_and_then_is_no_step() -> None:
     events = tf_function("train_step", starts, 900)
     events += tf_function("validate", [at + 1000 for at in starts[4::5]], 2500)
     assert len(steps_of(recorded(*events))) == 20
+
+
+def jax_program(name: str, op: str) -> tuple[str, int, bytes]:
+    taken = instruction("a", "parameter", f32(8, 8), parameter_number=0)
+    scaled = instruction("dot", "dot", f32(8, 8), "a", "a", op_name=f"jit({name})/{op}")
+    return f"jit_{name}", len(name), program(f"jit_{name}", [taken, scaled])
+
+
+@pytest.mark.parametrize("every_nth", [1, 5])
+@pytest.mark.parametrize("framework", ["JAX", "TensorFlow"])
+def test_what_computes_no_gradient_is_no_step_beside_what_does(
+    framework: str, every_nth: int
+) -> None:
+    """48 batches of a validation have most of the calls and of the time, and the longer name."""
+    call = jit if framework == "JAX" else tf_function
+    trained, events, gradients = every(10_000, 20), [], []
+    for number, at in enumerate(trained):
+        events += call("fit", [at], 300)
+        gradients.append(Event("gradient_tape/net/dense/MatMul_1:MatMul", at + 100, 50))
+        if number % every_nth == every_nth - 1:
+            events += call("valid_step", every(180, 48, at + 500), 170)
+    pool = [line("tf_Compute/1", *gradients, id=9)] if framework == "TensorFlow" else []
+    backward = jax_program("fit", "transpose(jvp())/dot_general")
+    programs = [metadata_plane(backward, jax_program("valid_step", "dot_general"))]
+    planes = programs if framework == "JAX" else []
+    found = steps_of(recorded(*events, more=pool, planes=planes))
+    assert len(found) == 20
+    assert found.duration_ps[:-1].tolist() == [10_000 * US] * 19
+
+
+def test_where_one_call_alone_computes_gradients_what_recurs_is_the_loop() -> None:
+    """Weights are fitted once, and serve for all that is recorded after."""
+    events = [*jit("fit", [0], 300), *jit("answer", every(1_000, 20, 500), 300)]
+    backward = jax_program("fit", "transpose(jvp())/dot_general")
+    found = steps_of(recorded(*events, planes=[metadata_plane(backward)]))
+    assert len(found) == 20
 
 
 def test_a_function_called_for_each_sample_is_a_part_of_the_step_that_updates() -> None:
