@@ -53,6 +53,10 @@ _ACTIONS = (
     "[tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile].",
     "[tensorflow: In Keras: leave run_eagerly=True out.] "
     "[jax: In Keras: compile with jit_compile=True, and leave run_eagerly=True out.]",
+    "If it is compiled already, something switches that off: "
+    "[tensorflow: tf.config.run_functions_eagerly(True) | jax: jax_disable_jit, or "
+    "JAX_DISABLE_JIT in the environment | pytorch: torch.compiler.disable, or "
+    "TORCHDYNAMO_DISABLE or TORCH_COMPILE_DISABLE in the environment].",
     "[tensorflow: Add jit_compile=True where XLA supports its ops.]",
     "Keep Python side effects (prints, metrics to NumPy) out of the step.",
 )
