@@ -505,6 +505,7 @@ FACTS = (
         "recomputed-activations",
         title="Activations are computed again",
         needs=("step_account",),
+        optional=("host_activity",),
         parts=("op", "line", "function", "layer"),
     ),
     RuleFacts(

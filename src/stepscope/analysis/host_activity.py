@@ -28,6 +28,7 @@ from stepscope.tables.in_steps.host_activity import (
 )
 from stepscope.tables.in_steps.optimizer_updates import OptimizerUpdates, optimizer_updates
 from stepscope.tables.in_steps.python_calls import PythonFunction, python_functions
+from stepscope.tables.in_steps.recomputed import Recomputed, recomputed
 from stepscope.tables.parts.turns import Turns, turns
 from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.markers import has_account
@@ -227,6 +228,7 @@ class HostActivity(Result):
         growing_rows: What they compute again from pass to pass; None where nothing grows.
         after_update_frac: Share of marked steps after the last update of PyTorch's optimizer in
             them; empty where that is unknown.
+        recomputed: What PyTorch's backward passes run of the forward pass again; None for nothing.
         turns: Ops of PyTorch's that come several times in a row in a step; None where no such loop
             takes much of it.
     """
@@ -248,6 +250,7 @@ class HostActivity(Result):
     has_product_shapes: bool
     growing_rows: GrowingProducts | None
     after_update_frac: float = nan
+    recomputed: Recomputed | None = None
     turns: Turns | None = None
 
 
@@ -292,6 +295,7 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         has_product_shapes=any(has_products(host) for host, _time in found),
         growing_rows=_growing_rows([host for host, _time in found]),
         after_update_frac=_mean([after_update_frac(host) for host, _time in found]),
+        recomputed=_recomputed([host for host, _time in found]),
         turns=_turns([host for host, _time in found]),
     )
 
@@ -299,6 +303,11 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
 def _growing_rows(hosts: list[Host]) -> GrowingProducts | None:
     told = [one for host in hosts if (one := growing_products(host)) is not None]
     return max(told, key=lambda one: one.needless_frac, default=None)
+
+
+def _recomputed(hosts: list[Host]) -> Recomputed | None:
+    told = [one for host in hosts if (one := recomputed(host)) is not None]
+    return max(told, key=lambda one: one.ms, default=None)
 
 
 def _turns(hosts: list[Host]) -> Turns | None:

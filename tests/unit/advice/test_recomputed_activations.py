@@ -1,14 +1,17 @@
-"""recomputed-activations: what the backward pass computes again under jax.checkpoint."""
+"""recomputed-activations: what the backward pass computes again, of JAX's and of PyTorch's ops."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from stepscope.advice import RULES, advise
 from stepscope.analysis.step_account import OwnerRow
 from stepscope.result import Advice, Table
+from stepscope.tables.in_steps.recomputed import Recomputed
 from tests.unit.advice.test_growing_steps import OWNER
 from tests.unit.advice.test_largest_part import account, op
 
@@ -21,7 +24,7 @@ TIMES = {
 }
 
 
-def told(times: dict[str, tuple[str, float]]) -> Advice:
+def told(times: dict[str, tuple[str, float]], **more: Any) -> Advice:
     """A step of 10 ms, 9 of it in a product."""
     product = op("dot_general", 9.0) | {"file": "net.py", "line": 8, "is_source": True}
     rows = [
@@ -29,8 +32,9 @@ def told(times: dict[str, tuple[str, float]]) -> Advice:
         for name, (kind, time) in times.items()
     ]
     owners = Table(OwnerRow, {name: [row[name] for row in rows] for name in OWNER})
-    rules = [rule for rule in RULES if rule.id in ("recomputed-activations", "largest-part")]
-    return advise({"step_account": replace(account(product), owners=owners)}, rules)
+    wanted = ("recomputed-activations",) if more else ("recomputed-activations", "largest-part")
+    results: Any = {"step_account": replace(account(product), owners=owners), **more}
+    return advise(results, [rule for rule in RULES if rule.id in wanted])
 
 
 def test_it_says_how_much_is_computed_again_before_the_model_itself() -> None:
@@ -51,3 +55,16 @@ def test_without_such_ops_it_is_silent_and_without_names_it_cannot_tell(
     found = told({name: one for name, one in TIMES.items() if left_out not in name})
     (checked,) = [one for one in found.checked if one.rule == "recomputed-activations"]
     assert checked.outcome == outcome
+
+
+def test_of_pytorch_the_account_of_the_host_says_it() -> None:
+    """Its ops have the same names, whichever pass they are run for."""
+    times = {"aten/mm:mm": ("op", 9.0), "aten/add:add": ("op", 1.0)}
+    again = Recomputed(ms=2.0, ops="linear 80%, layer_norm 20%", first="aten/linear:linear")
+    (first,) = told(times, host_activity=SimpleNamespace(recomputed=again)).findings
+    assert first.rule == "recomputed-activations"
+    assert "torch.utils.checkpoint: 2 of each 10 ms step (20%), linear 80%" in first.message
+    assert first.saving_low_ms == pytest.approx(0.6)
+    assert first.saving_high_ms == pytest.approx(2.0)
+    (checked,) = [one for one in told(times).checked if one.rule == "recomputed-activations"]
+    assert checked.outcome == "silent"

@@ -540,6 +540,13 @@ export interface GrowingProducts {
   readonly needless_frac: number | null;
 }
 
+/** What is run again in an average kept step. */
+export interface Recomputed {
+  readonly ms: number | null;
+  readonly ops: string;
+  readonly first: string;
+}
+
 /** Ops of a step that come several times in a row. */
 export interface Turns {
   readonly ops: string;
@@ -3206,6 +3213,7 @@ export interface HostActivity extends ResultBody {
   readonly has_product_shapes: boolean;
   readonly growing_rows: GrowingProducts | null;
   readonly after_update_frac: number | null;
+  readonly recomputed: Recomputed | null;
   readonly turns: Turns | null;
 }
 

@@ -16,7 +16,7 @@ from stepscope.advice.parts.replacements import is_loop
 from stepscope.advice.parts.transforms import awkward_length
 from stepscope.advice.parts.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
-from stepscope.tables.parts.made_of import LONG_WINDOW, ON_EACH
+from stepscope.tables.parts.made_of import LONG_WINDOW, OF_ARGUMENT, ON_EACH
 from stepscope.tables.traits.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.traits.updates import is_update
 
@@ -134,7 +134,7 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _UPDATE
     if part.kind == "op" and ON_EACH in part.made_of:
         return _ON_EACH
-    if part.kind == "op" and LONG_WINDOW in part.made_of:
+    if part.kind == "op" and (LONG_WINDOW in part.made_of or OF_ARGUMENT in part.made_of):
         return _UNUSUAL
     if part.kind == "op" and part.name in PRODUCTS:
         return _APART if part.is_apart else _PRODUCT

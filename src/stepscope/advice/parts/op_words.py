@@ -24,6 +24,7 @@ from stepscope.advice.parts.part_facts import (
 from stepscope.advice.parts.replacements import (
     BY_TRANSFORM,
     DIVIDED,
+    DONATED,
     FOREACH,
     HALVED,
     KEEP_NEEDED,
@@ -39,8 +40,15 @@ from stepscope.advice.parts.replacements import (
     is_loop,
 )
 from stepscope.advice.parts.transforms import instead_of_length
-from stepscope.tables.parts.made_of import LONG_WINDOW, ON_EACH
-from stepscope.tables.traits.op_families import DOUBLE, ELEMENTWISE, PRODUCTS, TEXT, UNUSUAL
+from stepscope.tables.parts.made_of import LONG_WINDOW, OF_ARGUMENT, ON_EACH
+from stepscope.tables.traits.op_families import (
+    DOUBLE,
+    ELEMENTWISE,
+    PRODUCTS,
+    RANDOM,
+    TEXT,
+    UNUSUAL,
+)
 from stepscope.tables.traits.updates import is_update
 
 if TYPE_CHECKING:
@@ -62,6 +70,8 @@ _ACTIVATION = re.compile(
 _IN_LOOP_FRAC = 0.6
 
 
+# What people call families whose name is not an op's.
+_SAID = {TEXT: "Ops on text", RANDOM: "Random numbers"}
 # What JAX puts into the names of a backward pass.
 _BACKWARD = "transpose("
 
@@ -72,6 +82,8 @@ def instead_for(part: PartRow, account: StepAccount) -> str:
         return DIVIDED
     if LONG_WINDOW in part.made_of:
         return BY_TRANSFORM
+    if OF_ARGUMENT in part.made_of:
+        return DONATED
     columns = instead_of_columns(part.op)
     if columns and not any(_BACKWARD in one.name for one in account.owners.records()):
         return columns
@@ -96,8 +108,8 @@ def _inner(part: PartRow) -> str:
 def op_words(part: PartRow, account: StepAccount) -> PartWords:
     """What to say of ops."""
     why = UNUSUAL.get(part.name, "")
-    what = "Ops on text" if part.name == TEXT else f"{part.name} ops"
-    what += f" ({why})" if why else ""
+    what = _SAID.get(part.name, f"{part.name} ops")
+    what += f" ({why})" if why and part.name != RANDOM else ""
     typed = f" in {part.data_type}" if part.data_type in DOUBLE else ""
     # A device's work falls into as many pieces as the host's thread moves on: no count of runs.
     many = part.stretches >= MANY_STRETCHES and not part.launched
@@ -171,8 +183,8 @@ def _source(part: PartRow) -> str:
 def _ops_take(part: PartRow) -> str:
     if part.name == ELEMENTWISE:
         return "Elementwise ops take"
-    if part.name == TEXT:
-        return "Ops on text take"
+    if part.name in _SAID:
+        return f"{_SAID[part.name]} take"
     if inner := _inner(part):
         return f"{inner} in a loop of the compiled program takes"
     if is_loop(part.name):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stepscope.tables.traits.op_families import ELEMENTWISE, TEXT
+from stepscope.tables.traits.op_families import ELEMENTWISE, RANDOM, TEXT
 
 _SORTED: Final = (
     "If only the largest are used, ask for those alone ([tensorflow: tf.math.top_k | "
@@ -124,6 +124,11 @@ DIVIDED: Final = (
     "PartitionSpec('data')))): all that this function is given is whole on each of them, and so "
     "each does all of the work."
 )
+#: For a copy of an argument that a compiled function makes to write into it.
+DONATED: Final = (
+    "Give the argument away, where the caller goes on with what comes back: "
+    "jax.jit(function, donate_argnums=...). It is then written into, and not copied first."
+)
 #: For a convolution with a window of hundreds of samples or more.
 BY_TRANSFORM: Final = (
     "So long a window costs less as a product of Fourier transforms ([tensorflow: tf.signal.rfft | "
@@ -187,6 +192,11 @@ KEEP_NEEDED: Final = (
     "If it is needed: compute what does not change once, before the loop, and hand it over as an "
     "argument; make what it works on smaller."
 )
+_DRAWN: Final = (
+    "Draw fewer numbers: for activations rather than for weights, for what is sampled alone, once "
+    "for several steps or before the loop. JAX's own generator computes each number from its key; "
+    "the device's draws faster: jax.config.update('jax_default_prng_impl', 'rbg')."
+)
 _ONCE_AS_NUMBERS: Final = (
     "Turn text into numbers once, before the loop: in the dataset, with a cache behind it. What is "
     "a number needs no text to be hashed: a remainder, or tf.keras.layers.Hashing of integers."
@@ -216,6 +226,7 @@ _FAMILIES: Final = {
     _SPARSE: "SparseTensorDenseMatMul SparseMatrixMatMul sparse_mm",
     _ONCE_AS_NUMBERS: TEXT,
     _PLACES: "MaxPoolWithArgmax",
+    _DRAWN: RANDOM,
 }
 _OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.split()}
 
@@ -249,9 +260,15 @@ _ONE_HOT_LINE: Final = (
 )
 
 
+# Functions of random numbers, as the account says what a line is made of.
+_DRAWS: Final = re.compile(r"\b(?:uniform|normal|bernoulli|gumbel|randint|categorical)\b")
+
+
 def instead_of_line(made_of: str) -> str:
     """What to do about a line, by what its ops are called."""
-    return _ONE_HOT_LINE if re.search(r"one_?hot", made_of, re.IGNORECASE) else _ONE_LINE
+    if re.search(r"one_?hot", made_of, re.IGNORECASE):
+        return _ONE_HOT_LINE
+    return _DRAWN if _DRAWS.search(made_of) else _ONE_LINE
 
 
 # PyTorch's gradients of slices.

@@ -1,7 +1,8 @@
-"""Whose place a product has that lost its own when the compiler rewrote it.
+"""Whose place an instruction has that the compiler made, or rewrote.
 
 XLA rewrites products for the layouts that its libraries take, and the new ones have neither the
-op's name nor its line. What rearranges their results and operands still has them.
+op's name nor its line. What rearranges their results and operands still has them. A copy is made
+for what reads it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.source import source_frames
 
 _PRODUCTS: Final = ("dot", "convolution")
+_COPY: Final = "copy"
 _REARRANGES: Final = ("bitcast", "reshape", "transpose", "copy", "slice", "pad", "reverse")
 _PARAMETER_NUMBER: Final = 9
 # A product has few such instructions around it.
@@ -21,8 +23,10 @@ _DEEPEST: Final = 8
 
 def before_rewriting(module: HloModule, one: Instruction) -> Instruction:
     """What tells where an instruction comes from: mostly itself."""
-    if one.opcode not in _PRODUCTS or one.op_name or _is_placed(module, one):
+    if one.opcode not in (*_PRODUCTS, _COPY) or one.op_name or _is_placed(module, one):
         return one
+    if one.opcode == _COPY:
+        return next((near for near in readers(module, one) if _is_placed(module, near)), one)
     return _placed(module, one, 1, 0, {one.id}) or _placed(module, one, -1, 0, {one.id}) or one
 
 
@@ -37,7 +41,7 @@ def _placed(
 
     ``seen`` are those that were asked, each once: ways between them may be more than can be gone.
     """
-    for near in _readers(module, one) if side > 0 else _read(module, one):
+    for near in readers(module, one) if side > 0 else _read(module, one):
         if near.opcode not in _REARRANGES or depth >= _DEEPEST or near.id in seen:
             continue
         seen.add(near.id)
@@ -47,7 +51,7 @@ def _placed(
     return None
 
 
-def _readers(module: HloModule, one: Instruction) -> Iterator[Instruction]:
+def readers(module: HloModule, one: Instruction) -> Iterator[Instruction]:
     """What reads an instruction, within fusions as well."""
     for id_ in module.users.get(one.id, ()):
         user = module.by_id[id_]

@@ -15,6 +15,7 @@ from stepscope.tables.parts.parts import Part
 from stepscope.tables.steps import attribution
 from stepscope.tables.torch.copy_purposes import copy_purposes, is_copy
 from stepscope.tables.traits.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
+from stepscope.tables.traits.copied_arguments import writer_into_argument
 from stepscope.tables.traits.gradients import APART
 from stepscope.tables.traits.instructions import instruction_of
 from stepscope.tables.traits.long_windows import long_window
@@ -44,6 +45,7 @@ def made_of(one: Part, host: Host | None = None) -> str:
     if host is None:
         return said + _layer_of(one, said) + pairs
     rest = _at_once(host, one) + _window(host, one) + _devices(host, one) + _purposes(host, one)
+    rest += _arguments(host, one)
     return said + _layer_of(one, said) + rest + pairs
 
 
@@ -64,6 +66,15 @@ LONG_WINDOW: Final = "; its window is "
 def _window(host: Host, one: Part) -> str:
     length = long_window(host, one.first.event) if one.kind == "op" else 0
     return f"{LONG_WINDOW}{length:,} long" if length else ""
+
+
+#: Begins the words about a copy of an argument that is written into.
+OF_ARGUMENT: Final = "; of an argument of the function, to write into it ("
+
+
+def _arguments(host: Host, one: Part) -> str:
+    writer = writer_into_argument(host, one.first.event) if one.kind == "op" else ""
+    return f"{OF_ARGUMENT}{writer})" if writer else ""
 
 
 def _purposes(host: Host, one: Part) -> str:

@@ -23,7 +23,7 @@ from stepscope.tables.parts.op_loops import (
     python_loops,
 )
 from stepscope.tables.python.functions import loop_functions
-from stepscope.tables.traits.op_families import ELEMENTWISE, UNUSUAL, is_elementwise
+from stepscope.tables.traits.op_families import ELEMENTWISE, RANDOM, UNUSUAL, is_elementwise
 from stepscope.tables.traits.updates import is_update
 
 # Kinds of time in which the thread runs code: they belong to the function that runs it.
@@ -109,7 +109,7 @@ def parts(
         key = whole.get(id(one), _key(one, loops))
         if id(one) in apart and key[0] == "op" and id(one) not in joined:
             key = (*key, _APART)
-        if id(one) in lines and id(one) not in in_graph:
+        if id(one) in lines and in_graph.get(id(one), RANDOM) == RANDOM:
             key = ("line", *lines[id(one)])
             groups.setdefault(key, []).append(one)
             continue

@@ -28,6 +28,8 @@ _ATTENTIONS = (
 _BATCH_NORMS = "native_batch_norm cudnn_batch_norm miopen_batch_norm batch_norm_impl_index"
 # TensorFlow's ops on strings: a person moves them together, out of the step.
 TEXT: Final = "text"
+#: What draws random numbers in JAX's programs: many small ops.
+RANDOM: Final = "random"
 _ON_TEXT = (
     "AsString DecodeCSV ReduceJoin RegexFullMatch RegexReplace StaticRegexFullMatch "
     "StaticRegexReplace StringFormat StringJoin StringLength StringLower StringNGrams StringSplit "
@@ -128,6 +130,7 @@ UNUSUAL: Final = {
     "PrintV2": "printing",
     "WriteSummary": "writing summaries",
     "WriteHistogramSummary": "writing summaries",
+    RANDOM: "drawing random numbers",
     TEXT: "splitting, joining, formatting or hashing strings",
     "copy_": "copying tensors",
     "_to_copy": "changing data types",
@@ -139,13 +142,24 @@ UNUSUAL: Final = {
     **_NAMED,
 }
 
-#: Families of what a compiled program runs in a scope of its own, whatever ops are in it: loops,
-#: and rows that tf.vectorized_map computes at once, a Jacobian's among them.
-SCOPES: Final = ("while", "pfor")
+# What JAX's functions of random numbers call themselves, and their generator.
+_DRAWS: Final = re.compile(
+    r"(?:^|[/(])(?:_(?:uniform|normal(?:_real)?|bernoulli|gumbel|randint|categorical|shuffle|"
+    r"truncated_normal|laplace|exponential|gamma|beta|dirichlet|poisson|permutation|"
+    r"random_bits)|threefry\w*|random_bits|rng_bit_generator)(?=[)/]|$)"
+)
+#: Families of what a compiled program runs in a scope of its own, whatever ops are in it: random
+#: numbers, loops, and rows that tf.vectorized_map computes at once, a Jacobian's among them.
+SCOPES: Final = (RANDOM, "while", "pfor")
 
 
 def scope_of(name: str) -> str:
-    """The innermost of these scopes that an op's path has; "" outside of them."""
+    """The innermost of these scopes that an op's path has; "" outside of them.
+
+    What is drawn in a loop, and the loop that draws it, is random numbers.
+    """
+    if name.startswith("jit(") and _DRAWS.search(name):
+        return RANDOM
     inside = [one for one in name.split("/") if one in SCOPES]
     return inside[-1] if inside else ""
 

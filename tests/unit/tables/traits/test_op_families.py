@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.tables.traits.op_families import UNUSUAL, family_of
+from stepscope.tables.traits.op_families import UNUSUAL, family_of, scope_of
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,20 @@ def test_what_models_are_made_of_is_not_unusual() -> None:
 )
 def test_a_decomposition_is_unusual_in_every_framework(op_type: str, what: str) -> None:
     assert what in UNUSUAL[family_of(op_type)]
+
+
+@pytest.mark.parametrize(
+    ("path", "scope"),
+    [
+        ("jit(update)/jvp(jit(_bernoulli))/jit(_uniform)/while/body/closed_call/add", "random"),
+        ("jit(step)/jit(_normal)/jit(_normal_real)/erf_inv", "random"),
+        ("jit(step)/threefry2x32", "random"),
+        ("jit(step)/vmap(jit(_gumbel))/log", "random"),
+        ("jit(step)/while/body/add", "while"),
+        ("jit(step)/normal_loss/mul", ""),
+        ("net/_normal/MatMul", ""),
+        ("loop_body/pfor/MatMul", "pfor"),
+    ],
+)
+def test_a_path_lies_in_a_scope(path: str, scope: str) -> None:
+    assert scope_of(path) == scope
