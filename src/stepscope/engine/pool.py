@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
 from stepscope.engine.outcome import Done, Failed, Outcome, in_words
@@ -66,17 +66,29 @@ def run_in_processes(
         pool.stop()
 
 
+class _Started(SpawnContext):
+    """Starts processes anew, and knows which: fork would copy locks of threads that are gone."""
+
+    def __init__(self) -> None:
+        self.processes: list[SpawnProcess] = []
+
+    def Process(self, *args: Any, **more: Any) -> SpawnProcess:  # type: ignore[override]  # a class that the executor calls
+        made = SpawnProcess(*args, **more)
+        self.processes.append(made)
+        return made
+
+
 class _Pool:
     """Processes, and which items they have."""
 
     def __init__(self, width: int) -> None:
         self._width = width
-        self._executor = self._new()
+        self._renewed()
         self.running: dict[Future[Any], Any] = {}
 
-    def _new(self) -> ProcessPoolExecutor:
-        # Fork would copy the locks of threads that are not there any more.
-        return ProcessPoolExecutor(self._width, mp_context=get_context("spawn"))
+    def _renewed(self) -> None:
+        self.started = _Started()
+        self._executor = ProcessPoolExecutor(self._width, mp_context=self.started)
 
     def has_room(self, bytes_of: Callable[[Any], int], item: Any, budget_bytes: int) -> bool:
         if len(self.running) >= self._width:
@@ -98,10 +110,16 @@ class _Pool:
     def renew(self) -> None:
         self.stop()
         self.running.clear()
-        self._executor = self._new()
+        self._renewed()
 
     def stop(self) -> None:
         self._executor.shutdown(wait=True, cancel_futures=True)
+        # A process that was started while another's death broke the pool is asked for nothing and
+        # told nothing, and Python waits for it when it ends.
+        for one in self.started.processes:
+            if one.is_alive():
+                one.terminate()
+                one.join()
 
 
 ENGINE = run_in_processes

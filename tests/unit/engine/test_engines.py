@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,18 @@ def test_a_pool_that_broke_takes_nothing_until_it_is_renewed(tmp_path: Path) -> 
         assert [one.result() for one in pool.finished()] == ["a"]
     finally:
         pool.stop()
+
+
+def test_a_process_that_the_executor_forgot_ends_with_the_pool() -> None:
+    """It is one that was started while the pool broke: Python would wait for it at the end."""
+    pool = _Pool(1)
+    assert pool.submit(abs, -1)
+    assert [future.result() for future in pool.finished()] == [1]
+    forgotten = pool.started.Process(target=time.sleep, args=(600,))
+    forgotten.start()
+    pool.stop()
+    assert len(pool.started.processes) == 2
+    assert not any(one.is_alive() for one in pool.started.processes)
 
 
 def test_what_runs_at_once_fits_the_budget_and_the_largest_goes_first(tmp_path: Path) -> None:
