@@ -140,14 +140,19 @@ def trained(host: Host, calls: Sequence[Calls]) -> list[Calls]:
 
     JAX says it in the programs, TensorFlow in the names of ops that run meanwhile.
     """
-    programs = {function_of_module(name) for name in programs_with_gradients(host)}
+    programs = {_as_module(function_of_module(one)) for one in programs_with_gradients(host)}
     gradients = gradient_starts(host)
     return [
         one
         for one in calls
         if one.kind in ("call", "run")
-        and (one.name in programs or count_within(gradients, one.start_ps, one.end_ps))
+        and (_as_module(one.name) in programs or count_within(gradients, one.start_ps, one.end_ps))
     ]
+
+
+def _as_module(function: str) -> str:
+    """What a module's name keeps of its function's: "lambda" of "<lambda>", "fit" of "_fit"."""
+    return re.sub(r"\W", "_", function).strip("_")
 
 
 def eager_ops(host: Host) -> list[Calls]:

@@ -111,8 +111,8 @@ def find_cycle(
     shares = _shares(chosen)
     span = _span(chosen)
     best: tuple[float, int, Calls] | None = None
-    heaviest = max((one.weight for one in chosen if len(one) >= fewest), default=0.0)
     may_tell = chosen if anchors is None else [one for one in chosen if one in anchors]
+    heaviest = max((one.weight for one in may_tell if len(one) >= fewest), default=0.0)
     told = [
         one
         for one in may_tell

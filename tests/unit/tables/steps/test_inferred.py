@@ -1,5 +1,7 @@
 """Rounds of loops that nobody marked: counts and periods, and how sure they are."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -118,21 +120,22 @@ def jax_program(name: str, op: str) -> tuple[str, int, bytes]:
     return f"jit_{name}", len(name), program(f"jit_{name}", [taken, scaled])
 
 
+@pytest.mark.parametrize("name", ["fit", "_fit", "<lambda>"])
 @pytest.mark.parametrize("every_nth", [1, 5])
 @pytest.mark.parametrize("framework", ["JAX", "TensorFlow"])
 def test_what_computes_no_gradient_is_no_step_beside_what_does(
-    framework: str, every_nth: int
+    framework: str, every_nth: int, name: str
 ) -> None:
     """48 batches of a validation have most of the calls and of the time, and the longer name."""
     call = jit if framework == "JAX" else tf_function
     trained, events, gradients = every(10_000, 20), [], []
     for number, at in enumerate(trained):
-        events += call("fit", [at], 300)
+        events += call(name, [at], 300)
         gradients.append(Event("gradient_tape/net/dense/MatMul_1:MatMul", at + 100, 50))
         if number % every_nth == every_nth - 1:
             events += call("valid_step", every(180, 48, at + 500), 170)
     pool = [line("tf_Compute/1", *gradients, id=9)] if framework == "TensorFlow" else []
-    backward = jax_program("fit", "transpose(jvp())/dot_general")
+    backward = jax_program(re.sub(r"\W", "_", name), "transpose(jvp())/dot_general")
     programs = [metadata_plane(backward, jax_program("valid_step", "dot_general"))]
     planes = programs if framework == "JAX" else []
     found = steps_of(recorded(*events, more=pool, planes=planes))
