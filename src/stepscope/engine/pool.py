@@ -67,7 +67,7 @@ def run_in_processes(
 
 
 class _Started(SpawnContext):
-    """Starts processes anew, and knows which: fork would copy locks of threads that are gone."""
+    """Starts new processes, and knows which: fork would copy locks of threads that are gone."""
 
     def __init__(self) -> None:
         self.processes: list[SpawnProcess] = []
