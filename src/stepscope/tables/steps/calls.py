@@ -54,7 +54,7 @@ _ATEN = ("aten/", "aten::")
 # How deep a loop's rounds may lie within other ranges.
 _MOST_LEVELS = 8
 # PjRt's call that starts a program, whatever the runtime's class was called in that version.
-_EXECUTES = re.compile(r"Executable::Execute(Helper\w*)?$")
+_EXECUTES = re.compile(r"Executable::Execute(?:Helper\w*)?(?: \(.*\))?$")
 
 
 def is_single_op(function: str) -> bool:

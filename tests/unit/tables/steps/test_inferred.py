@@ -189,6 +189,21 @@ def test_functions_called_while_another_is_traced_are_no_rounds() -> None:
     assert "calls of advance" in found.markers.explanation
 
 
+def test_a_program_of_several_devices_is_started_by_its_call_as_well() -> None:
+    """Threads of their own start it on each device; the call says which program it is."""
+    starts, events = every(10_000, 9), []
+    for at in starts:
+        events += [
+            Event("PjitFunction(_fun)", at, 400),
+            Event("CommonPjRtLoadedExecutable::Execute (jit__fun)", at + 10, 380),
+            Event("Wait for LaunchOnDevice completion", at + 20, 360),
+        ]
+        events += jit("broadcast_in_dim", every(300, 12, at + 500), 200)
+    backward = jax_program("_fun", "transpose(jvp())/dot_general")
+    found = steps_of(recorded(*events, planes=[metadata_plane(backward)]))
+    assert len(found) == 9
+
+
 def test_elements_fetched_one_by_one_are_a_part_of_the_step() -> None:
     """400 elements are made a batch in Python; the step's function is called once."""
     starts = every(50_000, 6)
