@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -171,13 +172,21 @@ def test_a_profiler_that_is_taken_costs_the_frameworks_events_only(program: Prog
     assert list((folder / "theirs").rglob("*.xplane.pb")), "the program's own recording suffered"
 
 
+_COUNTED = re.compile(r"(\d+) steps? \(markers\)")
+
+
 @tensorflow
 def test_the_callback_prints_a_summary_that_ends_with_what_to_do_next(program: Program) -> None:
     folder, _, said = program
     begin = said.index("Stepscope recorded")
     lines = said[begin:].split(f"stepscope serve {folder / 'fit'}")[0].splitlines()
     assert len(lines) <= 15
-    assert any(f"{STEPS - 2} steps (markers)" in line for line in lines)
+    found = _COUNTED.search("\n".join(lines))
+    assert found is not None, lines
+    counted = int(found[1])
+    # On a busy machine a chunk may be written during a step, which is then left out.
+    is_whole = "was not recorded" not in said[begin:]
+    assert counted == STEPS - 2 if is_whole else counted in range(1, STEPS - 1), lines
 
 
 @jax
