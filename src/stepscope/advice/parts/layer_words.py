@@ -46,7 +46,7 @@ def _pass_apart(part: PartRow, account: StepAccount) -> PartWords:
     title = f"{function}, a pass without gradients," if function else "A pass without gradients"
     where = f"in {function} " if function else ""
     at = f"{brief_path(part.file)}:{part.line}" if part.file and part.line else ""
-    place = f"It is called at {at}{called_from(part)}." if at else _NO_LINE
+    place = f"It runs at {at}{called_from(part)}." if at else _NO_LINE
     return PartWords(
         f"{title} takes {part.step_frac:.0%} of the step",
         f"Without gradients the step runs ops {where}for {share(part, account)}: {part.made_of}. "

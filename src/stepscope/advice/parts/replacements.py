@@ -126,8 +126,8 @@ DIVIDED: Final = (
 )
 #: For a copy of an argument that a compiled function makes to write into it.
 DONATED: Final = (
-    "Give the argument away, where the caller goes on with what comes back: "
-    "jax.jit(function, donate_argnums=...). It is then written into, and not copied first."
+    "Donate the argument, if the caller goes on with the result alone: "
+    "jax.jit(function, donate_argnums=...). It is then updated in place, not copied first."
 )
 #: For a convolution with a window of hundreds of samples or more.
 BY_TRANSFORM: Final = (
@@ -260,15 +260,24 @@ _ONE_HOT_LINE: Final = (
 )
 
 
-# Functions of random numbers, as the account says what a line is made of.
+# Functions of random numbers, as the account says what a line is made of, and the least per cent
+# of it from which it is about them.
 _DRAWS: Final = re.compile(r"\b(?:uniform|normal|bernoulli|gumbel|randint|categorical)\b")
+_MOSTLY_DRAWS: Final = 40
 
 
 def instead_of_line(made_of: str) -> str:
     """What to do about a line, by what its ops are called."""
     if re.search(r"one_?hot", made_of, re.IGNORECASE):
         return _ONE_HOT_LINE
-    return _DRAWN if _DRAWS.search(made_of) else _ONE_LINE
+    return _DRAWN if _percent(made_of, _DRAWS) >= _MOSTLY_DRAWS else _ONE_LINE
+
+
+def _percent(made_of: str, named: re.Pattern[str]) -> int:
+    """How much of a part what is named so has, by what the part is made of."""
+    listed = (one.rpartition(" ") for one in made_of.split(", "))
+    shares = [share.rstrip("%") for name, _, share in listed if named.search(name)]
+    return sum(int(share) for share in shares if share.isdigit())
 
 
 # PyTorch's gradients of slices.
@@ -325,10 +334,7 @@ _ALL_AT_ONCE: Final = (
 
 def instead_of_reads(made_of: str) -> str:
     """What to do where values are read one by one, by what a part is made of; "" where few are."""
-    listed = (one.rpartition(" ") for one in made_of.split(", "))
-    shares = [share.rstrip("%") for name, _, share in listed if _READ.search(name)]
-    much = sum(int(share) for share in shares if share.isdigit())
-    return _ALL_AT_ONCE if much >= _MANY_READS else ""
+    return _ALL_AT_ONCE if _percent(made_of, _READ) >= _MANY_READS else ""
 
 
 # What the account says of PyTorch's copies, and ops that have no kernel for some layout of images.

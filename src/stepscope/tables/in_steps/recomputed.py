@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import distinct, innermost, rows_of, union_spans
+from stepscope.columns import distinct, innermost, rows_of, sum_by_key, union_spans
 from stepscope.columns.space import I64
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
@@ -63,10 +63,12 @@ def recomputed(host: Host) -> Recomputed | None:
     start, until = found.start_ps[found.kept], found.end_ps[found.kept]
     at = np.searchsorted(start, space.events.start_ps[called], side="right") - 1
     called = called[(at >= 0) & (space.events.start_ps[called] < until[np.maximum(at, 0)])]
+    meta, code = np.unique(space.events.metadata[called], return_inverse=True)
+    spent = sum_by_key(code.astype(np.int32), space.length_ps[called], len(meta))
     time: dict[str, int] = {}
-    for row in called.tolist():
-        name = space.event_metadata.name[space.events.metadata[row]]
-        time[name] = time.get(name, 0) + int(space.length_ps[row])
+    for row, length in zip(meta.tolist(), spent.tolist(), strict=True):
+        name = space.event_metadata.name[row]
+        time[name] = time.get(name, 0) + length
     if len({_plain(name) for name in time}) < _LEAST_KINDS:
         return None
     on_host = int(covered(*union_spans(begin, end), start, until).sum())
