@@ -194,8 +194,8 @@ KEEP_NEEDED: Final = (
 )
 _DRAWN: Final = (
     "Draw fewer numbers: for activations rather than for weights, for what is sampled alone, once "
-    "for several steps or before the loop. JAX's own generator computes each number from its key; "
-    "the device's draws faster: jax.config.update('jax_default_prng_impl', 'rbg')."
+    "for several steps or before the loop. On a TPU the hardware's generator is faster than JAX's "
+    "own (jax.config.update('jax_default_prng_impl', 'rbg')); on a CPU it may be slower."
 )
 _ONCE_AS_NUMBERS: Final = (
     "Turn text into numbers once, before the loop: in the dataset, with a cache behind it. What is "
