@@ -273,6 +273,8 @@ MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")
 DCN_RECEIVE: Final = "MegaScale: Communication Transport Receive"
 PJIT_FUNCTION: Final = "PjitFunction("
 PYTHON_CALL_MARK: Final = "$"
+# A call that waits for a lock, as our sampler writes it behind the mark: module and function.
+LOCK_CALL: Final = "threading.Lock acquire"
 # A thread of Python's, between two looks of the sampler: in Python code, which runs with the GIL
 # or waits for it; or in a call of C code, which may run without it or wait for anything. CPU_NS
 # says how long it ran, so the rest of IN_PYTHON is waiting for the GIL, or for a processor.

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Note, Recorded
+from stepscope.capture.runtime.c_calls import CCalls
 from stepscope.capture.runtime.frame_names import FrameNames
 from stepscope.capture.runtime.thread_cpu import cpu_ns, wants_gil
 from stepscope.capture.runtime.thread_frames import no_collection
@@ -155,6 +156,7 @@ class _Looks:
         self._cpu_ns = array("q")  # and the processor time it had used (-1: not known).
         self._index: dict[_Key, int] = {}
         self._frames: list[list[tuple[CodeType, int]]] = []  # outermost first, with lines
+        self._leaves: list[tuple[int, str]] = []  # by stack: where its innermost frame is, of what
         self._in_python: list[bool] = []  # by stack: in Python code, not in a call of C code
         self._threads: list[tuple[int, str]] = []  # thread id of the system, name
         # By the id of its object, which is held weakly: the program may want its memory back.
@@ -222,6 +224,7 @@ class _Looks:
             frames.append((frame.f_code, frame.f_lineno or 0))
             frame = frame.f_back
         self._frames.append(frames[::-1])
+        self._leaves.append((leaf.f_lasti, str(leaf.f_globals.get("__name__", ""))))
         self._in_python.append(wants_gil(leaf.f_code, leaf.f_lasti))
         self._index[key] = len(self._frames) - 1
         return self._index[key]
@@ -296,10 +299,10 @@ class _Looks:
     def _tree(self, plane: PlaneWriter) -> tuple[I64, I64]:
         """The stacks as rows of tree nodes by depth (-1: not so deep), and the nodes' names.
 
-        A node is a function under its callers, or a line under its function; so two stacks with
-        one node at a depth have all callers in common.
+        A node is a function under its callers, a line under its function, or the call into C that
+        a stack ends in; so two stacks with one node at a depth have all callers in common.
         """
-        labels = FrameNames()
+        labels, calls = FrameNames(), CCalls()
         nodes: dict[tuple[int, int], int] = {}
         node_name: list[int] = []
         rows: list[list[int]] = []
@@ -311,7 +314,7 @@ class _Looks:
                 node_name.append(name)
             return nodes[key]
 
-        for frames in self._frames:
+        for frames, leaf in zip(self._frames, self._leaves, strict=True):
             node, row = -1, []
             for place, (code, line) in enumerate(frames):
                 label = labels.function(code)
@@ -322,6 +325,10 @@ class _Looks:
                     source = f"{code.co_filename}:{line}"
                     node = down(node, plane.name(label, stats={names.SOURCE: source}))
                     row.append(node)
+            # What libraries call is theirs: their own names say more.
+            called = calls.name(frames[-1][0], *leaf) if labels.is_own(frames[-1][0]) else ""
+            if called:
+                row.append(down(node, plane.name(called)))
             rows.append(row)
         deepest = max(map(len, rows), default=0)
         padded = np.full((len(rows), deepest), -1, np.int64)

@@ -1,0 +1,120 @@
+"""Calls into C that a thread's innermost line makes: named by the program's own words for them."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import time
+from collections.abc import Callable
+from time import sleep as nap
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from stepscope.capture.runtime.c_calls import CCalls
+from stepscope.schema import names
+
+pytestmark = pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="instructions have no place in the source before 3.11"
+)
+TAKEN = threading.Lock()
+OWNED = SimpleNamespace(lock=TAKEN)
+MANY = np.arange(400_000)
+
+
+def sleeps(over: threading.Event) -> None:
+    while not over.is_set():
+        time.sleep(0.05)
+
+
+def naps(over: threading.Event) -> None:
+    while not over.is_set():
+        nap(0.05)
+
+
+def enters(over: threading.Event) -> None:
+    with OWNED.lock:
+        over.wait()
+
+
+def acquires(over: threading.Event) -> None:
+    OWNED.lock.acquire()
+    OWNED.lock.release()
+
+
+def shuffles(over: threading.Event) -> None:
+    while not over.is_set():
+        (np.random
+         .shuffle)(MANY)  # fmt: skip
+
+
+def sorts(over: threading.Event) -> None:
+    while not over.is_set():
+        sorted(range(100_000, 0, -1))
+
+
+def of_an_object(over: threading.Event) -> None:
+    listed = list(range(100_000))
+    while not over.is_set():
+        listed.sort(key=None)
+        listed.reverse()
+
+
+def of_a_function(over: threading.Event) -> None:
+    call = functools.partial(time.sleep, 0.05)
+    while not over.is_set():
+        call()
+
+
+def seen(program: Callable[[threading.Event], None]) -> set[str]:
+    """What looks at a thread find while it is in a function's own code."""
+    over, found, calls = threading.Event(), set[str](), CCalls()
+    thread = threading.Thread(target=program, args=(over,), daemon=True)
+    with TAKEN:
+        thread.start()
+        deadline = time.monotonic() + 30
+        looks = 0
+        while looks < 40 and time.monotonic() < deadline:
+            time.sleep(0.002)
+            frame = sys._current_frames().get(thread.ident or 0)
+            if frame is not None and frame.f_code is program.__code__:
+                found.add(calls.name(frame.f_code, frame.f_lasti, __name__))
+                looks += 1
+            del frame
+        over.set()
+    thread.join()
+    return found - {""}
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (sleeps, "$time sleep"),
+        (naps, "$time sleep"),
+        (enters, names.PYTHON_CALL_MARK + names.LOCK_CALL),
+        (acquires, names.PYTHON_CALL_MARK + names.LOCK_CALL),
+        (shuffles, "$numpy.random shuffle"),
+        (sorts, "$builtins sorted"),
+    ],
+)
+def test_a_call_of_a_modules_function_is_named(
+    program: Callable[[threading.Event], None], said: str
+) -> None:
+    assert said in seen(program)
+
+
+@pytest.mark.parametrize("program", [of_an_object, of_a_function])
+def test_what_only_the_running_program_knows_is_not_asked_for(
+    program: Callable[[threading.Event], None],
+) -> None:
+    assert seen(program) <= {"$builtins list", "$builtins range"}
+
+
+def test_a_file_that_has_changed_or_gone_names_nothing() -> None:
+    code = compile("import time\ndef f():\n    time.sleep(9)\n", "/nowhere/gone.py", "exec")
+    inner = next(one for one in code.co_consts if hasattr(one, "co_code"))
+    calls = CCalls()
+    assert {calls.name(inner, at, __name__) for at in range(0, len(inner.co_code), 2)} == {""}
+    assert calls.name(inner, -1, __name__) == ""
