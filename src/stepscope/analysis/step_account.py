@@ -15,6 +15,7 @@ from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.launch_sites import at_launches
+from stepscope.tables.account.lock_holders import lock_holders
 from stepscope.tables.account.outer_calls import outer_calls
 from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.rivals import rivals
@@ -203,6 +204,22 @@ class RivalRow(Row):
     makes_input: Annotated[bool, Column("For tf.data", kind="flag", hidden=True)]
 
 
+class LockHolderRow(Row):
+    """A place that another thread is at while the loop waits for a lock."""
+
+    thread: Annotated[str, Column("Thread", kind="name")]
+    function: Annotated[str, Column("Function", kind="name")]
+    file: Annotated[str, Column("File", kind="name")]
+    line: Annotated[int, Column("Line", kind="number")]
+    call: Annotated[str, Column("Calls", kind="name")]
+    wait_frac: Annotated[
+        float,
+        Column(
+            "Share of the waits", unit="%", kind="ratio", sort="desc", help="Of those for a lock."
+        ),
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class OpsGrowth:
     """Ops that the loop's thread runs: each step more than the one before.
@@ -274,6 +291,7 @@ class StepAccount(Result):
         parts: What a person would change; their times sum to the step.
         owners: What the parts are made of; their times sum to the step, too.
         rivals: Other threads that run Python.
+        lock_holders: What other threads do while the loop waits for a lock.
     """
 
     tool = "step_account"
@@ -297,6 +315,7 @@ class StepAccount(Result):
     parts: Table[PartRow]
     owners: Table[OwnerRow]
     rivals: Table[RivalRow]
+    lock_holders: Table[LockHolderRow]
 
 
 def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
@@ -332,6 +351,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
         owners=_owner_table(listed, outer_calls(longest, listed), len(start), step_ps),
         rivals=_rival_table(host, longest),
+        lock_holders=_lock_table(host, longest),
     )
 
 
@@ -342,6 +362,7 @@ def _nothing() -> StepAccount:
         has_device=False, has_python=False, has_events=False, has_ops=False,
         growth=None, unused_gradients=None, repeated_gradients=None, unclaimed_gradients=None,
         parts=Table.empty(PartRow), owners=Table.empty(OwnerRow), rivals=Table.empty(RivalRow),
+        lock_holders=Table.empty(LockHolderRow),
     )  # fmt: skip
 
 
@@ -477,6 +498,13 @@ def _rival_table(host: Host, found: Account) -> Table[RivalRow]:
     listed = rivals(host, found)
     rows = {name: [getattr(one, name) for one in listed] for name in RivalRow.__annotations__}
     return Table(RivalRow, rows | {"line": [one.line or None for one in listed]})
+
+
+def _lock_table(host: Host, found: Account) -> Table[LockHolderRow]:
+    listed = lock_holders(host, found)
+    names = LockHolderRow.__annotations__
+    rows = {name: [getattr(one, name) for one in listed] for name in names}
+    return Table(LockHolderRow, rows | {"line": [one.line or None for one in listed]})
 
 
 TOOL = Tool(

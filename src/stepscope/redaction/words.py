@@ -145,9 +145,9 @@ svdvals swap swapaxes swapdimension swish switch sxm sy syevd sym symbol symbols
 synchronization synchronize syscall system systems sz table tables tachyon tag take taken takes
 tan tanh tape target task tb tc tcgen tcs tec telemetry tell tem temp template temporary tensor
 tensorboard tensorflow tensorop tensors teraflops test text tf tfe tfprof tfrt than that the their
-them then they this thnn thq thread threadpool threads threefry threshold throttle throughput
-thunk thunks ti tid tifffile tile tiles time timed timeline times timeseries timestamp timing timm
-to together toggle toggles token tokens toks told tolist too took tool top topk torch
+them then they this thnn thq thread threading threadpool threads threefry threshold throttle
+throughput thunk thunks ti tid tifffile tile tiles time timed timeline times timeseries timestamp
+timing timm to together toggle toggles token tokens toks told tolist too took tool top topk torch
 torchinductor torchvision total tpu trace traceable traceback traced tracer traces tracing track
 trackable tracking tracks train trainer training transfer transform transformers transport
 transpose tree trees trf triangular tricks tril trip triton triu trs trsm trtri true truediv trunc

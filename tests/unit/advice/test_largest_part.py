@@ -11,7 +11,7 @@ import pytest
 
 from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
-from stepscope.analysis.step_account import OwnerRow, PartRow, RivalRow, StepAccount
+from stepscope.analysis.step_account import LockHolderRow, OwnerRow, PartRow, RivalRow, StepAccount
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Advice, Finding, Ref, Severity, Table
 from stepscope.tables.traits.gradients import APART
@@ -74,7 +74,11 @@ def op(family: str, time_ms: float, **changes: Any) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def account(*parts: dict[str, Any], rivals: list[dict[str, Any]] | None = None) -> StepAccount:
+def account(
+    *parts: dict[str, Any],
+    rivals: list[dict[str, Any]] | None = None,
+    lock_holders: list[dict[str, Any]] | None = None,
+) -> StepAccount:
     rows = list(parts)
     return StepAccount(
         headline="",
@@ -102,6 +106,13 @@ def account(*parts: dict[str, Any], rivals: list[dict[str, Any]] | None = None) 
                     for row in rivals or []
                 ]
                 for name in RivalRow.__annotations__
+            },
+        ),
+        lock_holders=Table(
+            LockHolderRow,
+            {
+                name: [row[name] for row in lock_holders or []]
+                for name in LockHolderRow.__annotations__
             },
         ),
     )

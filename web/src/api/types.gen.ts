@@ -1392,6 +1392,22 @@ export interface RivalRow {
   readonly makes_input: readonly (boolean | null)[];
 }
 
+/** Columns: A place that another thread is at while the loop waits for a lock. */
+export interface LockHolderRow {
+  /** Thread. */
+  readonly thread: readonly (string | null)[];
+  /** Function. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. */
+  readonly line: readonly (number | null)[];
+  /** Calls. */
+  readonly call: readonly (string | null)[];
+  /** Share of the waits (%). Of those for a lock. */
+  readonly wait_frac: readonly (number | null)[];
+}
+
 /** Columns: One function that the framework compiles: a tf.function, or a jit of JAX. */
 export interface CallRow {
   /** Host. */
@@ -3192,6 +3208,7 @@ export interface StepAccount extends ResultBody {
   readonly parts: TableOf<StepAccountPartRow>;
   readonly owners: TableOf<OwnerRow>;
   readonly rivals: TableOf<RivalRow>;
+  readonly lock_holders: TableOf<LockHolderRow>;
 }
 
 /** What the host does in a step while nothing computes: building functions, printing, Python. */

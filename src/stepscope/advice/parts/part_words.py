@@ -25,6 +25,7 @@ from stepscope.advice.parts.kind_words import (
     is_within,
 )
 from stepscope.advice.parts.layer_words import layer_words
+from stepscope.advice.parts.lock_words import lock_words, waits_for_lock
 from stepscope.advice.parts.op_words import op_words
 from stepscope.advice.parts.part_facts import PartWords, at, between, called_from, share, unusual
 from stepscope.advice.parts.replacements import (
@@ -116,6 +117,8 @@ def words(
 def _code(part: PartRow, account: StepAccount) -> PartWords:
     """A function of the program, or a library's function it calls."""
     name = part.function or part.name
+    if waits_for_lock(part):
+        return lock_words(part, account)
     if waits_for_others(part):
         return _for_others(part, account)
     call = part.first if part.first_kind == "library" and part.first != name else ""

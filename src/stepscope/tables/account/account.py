@@ -24,10 +24,11 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.python.carriers import below_carriers
 from stepscope.tables.python.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.python.functions import standing_for
+from stepscope.tables.python.idle_calls import at_work
 from stepscope.tables.python.library_models import at_module_calls
 from stepscope.tables.python.moments import Moments, innermost
 from stepscope.tables.steps.attribution import HostSteps, steps
-from stepscope.tables.steps.found import Markers
+from stepscope.tables.steps.found import WINDOW, Markers
 from stepscope.tables.torch.autograd import numbered_ops
 from stepscope.tables.traits.apart_functions import in_functions
 
@@ -137,6 +138,8 @@ def account(host: Host) -> Account | None:
     # What devices do in the first step was asked for before it, where they run behind the thread.
     asked_ps = min(begin_ps, int(found.markers.start_ps[found.kept][0]))
     calls = frames(host, line, asked_ps, end_ps)
+    if calls is not None and found.markers.source == WINDOW and not _runs_ops(said):
+        calls = at_work(host, calls, begin_ps, end_ps)
     if calls is not None:
         calls = at_module_calls(below_carriers(calls, found, op_spans(said)))
     _make_room(host, _VERY_MANY)
@@ -162,6 +165,11 @@ def account(host: Host) -> Account | None:
     summed = _summed(moments, under, found, line, named, calls, work, around, grows)
     _make_room(host, _VERY_MANY)
     return summed
+
+
+def _runs_ops(said: Native | None) -> bool:
+    """Whether the thread runs ops, or hands them over."""
+    return said is not None and bool(np.isin(said.kind, _OF_OPS).any())
 
 
 def _make_room(host: Host, least: int = _MANY) -> None:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.columns import stats_by_name, union_spans
-from stepscope.columns.space import I64, Bool, Line
+from stepscope.columns.space import I64, Line
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
-from stepscope.tables.python.frames import OWN, RECORDER, Frames, linked
-from stepscope.tables.python.moments import one_line
+from stepscope.tables.python.frames import RECORDER, Frames, linked
+from stepscope.tables.python.idle_calls import is_idle
 
 # Threads that are seen at work in less of the time take little of the lock.
 _SOME_FRAC = 0.2
@@ -119,7 +119,7 @@ def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, quarter_ms
 
 def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen | None:
     owner = calls.moments.owner
-    works = (calls.kind[owner] != RECORDER) & ~_is_idle(calls)[owner]
+    works = (calls.kind[owner] != RECORDER) & ~is_idle(calls)[owner]
     # What only libraries run there is not the program's; what it calls in them is.
     if not works.any() or not (calls.own[owner[works]] >= 0).any():
         return None
@@ -149,19 +149,6 @@ def _root(calls: Frames) -> tuple[str, str]:
         return "", ""
     begun = calls.names[int(calls.name[outer[int(calls.length_ps[outer].argmax())]])]
     return begun.file, begun.function
-
-
-def _is_idle(calls: Frames) -> Bool:
-    """Calls that wait, or that lie in one which waits for a clock or a socket."""
-    outside = [row for row, one in calls.names.items() if one.is_outside]
-    found: Bool = np.isin(calls.name, outside) & (calls.kind != OWN)
-    parent = one_line(calls.start_ps, calls.length_ps).parent.astype(np.int64)
-    inner = (parent >= 0) & (calls.kind != OWN)
-    below = found
-    while below.any():
-        below = inner & below[np.maximum(parent, 0)] & ~found
-        found |= below
-    return found | calls.is_passive
 
 
 def _lateness_ms(host: Host, begin_ps: int, end_ps: int) -> tuple[float, float]:

@@ -39,6 +39,7 @@ _C_CALL = re.compile(r"\$(\S+) (.+)$", re.S)
 # As PyTorch writes calls into C ("run_backward of torch._C._EngineBase object at 0x7f…") and of
 # modules ("nn.Module: Linear_0").
 _BUILT_IN = re.compile(r"\$<built-in (?:method|function) ([^ >]*)(?: of (\S+) object at .*)?>$")
+_OF_LOCK = re.compile(r"\$<built-in method (?:acquire|__enter__) of _thread\.R?[lL]ock object\b")
 _MODULE = re.compile(r"\$nn\.Module: (.*?)(?:_\d+)?$")
 # Stands for the file of a module's call.
 _A_MODULE = "nn.Module"
@@ -65,6 +66,8 @@ _ASIDE = (
 _FRAMEWORKS = re.compile(rf"^(?!{_ASIDE})(?:{_PACKAGES})\b")
 # PyTorch writes paths from where Python looks for packages: "torch/nn/modules/module.py".
 _IN_FRAMEWORK = re.compile(rf"\$(?:{_PACKAGES})[/\\]")
+#: What a call that waits for a lock is called by.
+LOCK_CALL = names.LOCK_CALL.replace(" ", ".")
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[/\\]")
 # Of a framework that is used from its sources.
 _FRAMEWORK_FOLDER = re.compile(
@@ -321,6 +324,8 @@ def _without_file(text: str) -> Name:
     public = ""
     if (module := _MODULE.match(text)) is not None:
         return Name(module.group(1), _A_MODULE, 0, FRAMEWORK, module.group(1), *_waits(""))
+    elif _OF_LOCK.match(text):
+        return Name("acquire", "", 0, LIBRARY, LOCK_CALL, *_waits("acquire"))
     elif (called := _BUILT_IN.match(text)) is not None:
         function = called.group(1)
         kind = FRAMEWORK if _OF_FRAMEWORK.match(called.group(2) or "") else BUILT_IN

@@ -62,6 +62,17 @@ export function StepAccount(props: AccountProps) {
           source={result.rivals}
         />
       )}
+      {result.lock_holders.rows > 0 && (
+        <TableSection
+          {...props}
+          field="lock_holders"
+          title="Who has the lock"
+          note="that the loop waits for"
+          none=""
+          noun={["place", "places"]}
+          source={result.lock_holders}
+        />
+      )}
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
   );

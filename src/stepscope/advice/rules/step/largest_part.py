@@ -26,6 +26,7 @@ from stepscope.advice.evidence.turns import BETWEEN_OPS, NO_LOOP, loop_within, o
 from stepscope.advice.parts import changes, part_words
 from stepscope.advice.parts.compiled_words import most_of_it
 from stepscope.advice.parts.hopes import Hope, hope_of, hope_of_kind, is_mostly_runtime
+from stepscope.advice.parts.lock_words import lock_place, waits_for_lock
 from stepscope.advice.parts.part_facts import MANY_STRETCHES, PartWords, wrong_when
 from stepscope.advice.parts.replacements import AGAIN, ARGUMENTS, CALLS, LESS_PADDING, PAIRS
 from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
@@ -260,7 +261,9 @@ def _finding(
         + _made_meanwhile(part, account)
         + _nowhere(part, account)
         + _traced(part, account),
-        place=makers.place(waited_for(part, account)) or _place(part),
+        place=(lock_place(account) if waits_for_lock(part) else None)
+        or makers.place(waited_for(part, account))
+        or _place(part),
         measured={
             "part_ms": part.time_ms,
             "step_frac": part.step_frac,
