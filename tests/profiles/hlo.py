@@ -71,6 +71,7 @@ _MESSAGES: Final = {
         "47 int64 is_host_transfer",
         "49 Group* replica_groups",
         "52 Pair* source_target_pairs",
+        "63 string comparison_direction",
         "71 int64 use_global_device_ids",
         "87 DeviceList collective_device_list",
         "68 Attributes frontend_attributes",

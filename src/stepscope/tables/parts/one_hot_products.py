@@ -1,8 +1,8 @@
 """Products that multiply a one-hot matrix: with it, they are one look-up of rows.
 
-TensorFlow's graphs are not in a recording. Its executor goes on with what an op was computed for,
-on the same thread: a product that starts right after the one-hot op there, in nearly all of its
-runs, is what multiplies it.
+Programs of XLA's say what a product is given. TensorFlow's graphs are not in a recording. Its
+executor goes on with what an op was computed for, on the same thread: a product that starts right
+after the one-hot op there, in nearly all of its runs, is what multiplies it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.ops import HostOps, host_ops
 from stepscope.tables.traits.gradient_names import gradient_path
+from stepscope.tables.traits.instructions import instruction_of
+from stepscope.tables.traits.one_hot import one_hot_of
 from stepscope.tables.traits.op_families import PRODUCTS, family_of
 
 _ONE_HOT: Final = "OneHot"
@@ -27,11 +29,38 @@ _MOST_FRAC, _SOON_PS = 0.8, 100_000_000
 _CALLS: Final = ("StatefulPartitionedCall/", "PartitionedCall/")
 
 Key = tuple[str, ...]
+#: Of what XLA compiled: as JAX calls the function.
+COMPILED: Final[Key] = ("op", "one_hot")
+# Ops with less of all ops' time are not looked up.
+_SEEN_FRAC = 0.005
 
 
 def one_hot_products(host: Host, listed: Iterable[Owner]) -> dict[int, Key]:
     """The key of one-hot ops, by the owners' ids, for products that multiply what they make."""
     owners = [one for one in listed if one.kind == "op"]
+    return _of_graphs(host, owners) | _of_programs(host, owners)
+
+
+def _of_programs(host: Host, owners: list[Owner]) -> dict[int, Key]:
+    """Products that XLA compiled, and what makes the one-hot rows for them."""
+    whole = sum(one.total_ps for one in owners)
+    large = [one for one in owners if one.event >= 0 and one.total_ps >= _SEEN_FRAC * whole > 0]
+    made: set[tuple[int, int]] = set()
+    of: dict[int, tuple[int, int]] = {}
+    found: dict[int, Key] = {}
+    for one in large:
+        if (ran := instruction_of(host, one.event)) is None:
+            continue
+        module, instruction = ran
+        of[id(one)] = id(module), instruction.id
+        if way := one_hot_of(module, instruction):
+            made |= {(id(module), each) for each in way}
+            found[id(one)] = COMPILED
+    return found | {id(one): COMPILED for one in large if of.get(id(one)) in made}
+
+
+def _of_graphs(host: Host, owners: list[Owner]) -> dict[int, Key]:
+    """Products that TensorFlow's executor runs."""
     whole = sum(one.total_ps for one in owners)
     large = {
         one.name
