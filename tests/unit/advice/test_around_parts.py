@@ -85,9 +85,11 @@ def test_a_function_stands_for_its_ops_with_their_lines() -> None:
 
 def test_of_a_product_it_is_asked_how_much_is_needed_before_it_is_made_smaller() -> None:
     """Dense experts, a product computed again: the model need not be smaller for either."""
-    needed, then = first(account(op("MatMul", 8.0))).actions
+    needed, then, typed = first(account(op("MatMul", 8.0))).actions
     assert needed.startswith("Look at how much of it is needed: what is thrown away")
     assert then.startswith("If all of it is: make one variant with half the size")
+    assert typed.startswith("Check the data type of weights and inputs, which was not recorded")
+    assert len(first(account(op("MatMul", 8.0, data_type="f32"))).actions) == 2
     assert "half the size" not in "".join(first(account(op("Sort", 8.0))).actions)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stepscope.advice.parts.part_facts import PartWords, brief_path, called_from, share, unusual
-from stepscope.advice.parts.replacements import KEEP_NEEDED, UNTRAINED
+from stepscope.advice.parts.replacements import ATTENTION, KEEP_NEEDED, UNTRAINED, of_attention
 from stepscope.tables.parts.made_of import MANY_OPS
 from stepscope.tables.traits.apart_functions import A_PASS
 from stepscope.tables.traits.gradients import APART
@@ -23,7 +23,7 @@ def layer_words(part: PartRow, account: StepAccount) -> PartWords:
         return _pass_apart(part, account)
     message = (
         f"The ops named after {part.name}, with their gradients, if any, take "
-        f"{share(part, account)}: {part.made_of}. {_NO_LINE} {' '.join(unusual(part))}"
+        f"{share(part, account)}: {part.made_of}. {_line(part)} {' '.join(unusual(part))}"
     ).strip()
     return PartWords(
         f"{part.name} takes {part.step_frac:.0%} of the step",
@@ -37,6 +37,13 @@ def layer_words(part: PartRow, account: StepAccount) -> PartWords:
         ),
         part.op,
     )
+
+
+def _line(part: PartRow) -> str:
+    """Where the loop's thread is meanwhile: it hands over all ops of a graph at one line."""
+    if not (part.file and part.line):
+        return _NO_LINE
+    return f"Meanwhile the loop's thread is at {brief_path(part.file)}:{part.line}."
 
 
 def _pass_apart(part: PartRow, account: StepAccount) -> PartWords:
@@ -90,10 +97,31 @@ def is_constant(part: PartRow, account: StepAccount) -> bool:
     return bool(gradients) and not any(f"/{part.name}/" in name for name in gradients)
 
 
+# Between a model's scope and an op lie a layer's, and one within that.
+_LAYERS = 2
+
+
+def _is_model(part: PartRow) -> bool:
+    """Whether a scope at the top is made of layers: an encoder beside its decoder."""
+    inner = part.op.partition(f"{part.name}/")[2]
+    return "/" not in part.name and inner.count("/") >= _LAYERS
+
+
+def _has_gradients(account: StepAccount) -> bool:
+    return any(_TAPE in one.name for one in account.owners.records())
+
+
 def _of_layer(part: PartRow, account: StepAccount) -> Iterator[str]:
     """What to look at first, where the recording tells how a layer's ops come to their time."""
     if is_constant(part, account):
         yield f"The step computes gradients, and none of these. {UNTRAINED}"
+    if _is_model(part) and not _has_gradients(account):
+        yield (
+            f"{part.name} is a model of its own beside others. Ask whether its input changes from "
+            "call to call: if not, run it once, before the loop, and keep what it gives."
+        )
+    if of_attention(f"{part.name} {part.made_of}"):
+        yield ATTENTION
     if MANY_OPS in part.made_of:
         yield (
             "It is many ops: look in it for a loop over columns, heads or pairs, and compute all "

@@ -22,7 +22,9 @@ from stepscope.advice.parts.part_facts import (
     unusual,
 )
 from stepscope.advice.parts.replacements import (
+    ATTENTION,
     BY_TRANSFORM,
+    CHECK_TYPE,
     DIVIDED,
     DONATED,
     FOREACH,
@@ -38,6 +40,7 @@ from stepscope.advice.parts.replacements import (
     instead_of_rows,
     instead_within,
     is_loop,
+    of_attention,
 )
 from stepscope.advice.parts.transforms import instead_of_length
 from stepscope.tables.parts.made_of import LONG_WINDOW, OF_ARGUMENT, ON_EACH
@@ -144,6 +147,8 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
         first, then = UNTRAINED, KEEP_NEEDED
     elif part.name in PRODUCTS:
         first, then = NEEDED, f"{HALVED} {then}".strip()
+        if of_attention(part.made_of):
+            first = f"{ATTENTION} {NEEDED}"
     else:
         first = (
             "Look at what needs it: leave it out, or give it half the data, for some steps, and "
@@ -152,9 +157,19 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
     return PartWords(
         f"{_ops_take(part)} {part.step_frac:.0%} of the step{most_of_it(part)}",
         message,
-        tuple(filter(None, (first, then))),
+        tuple(filter(None, (first, then, CHECK_TYPE if _is_untyped(part) else ""))),
         part.op,
     )
+
+
+# Products with less of the step are not worth a look at their type.
+_TYPED_FRAC = 0.3
+
+
+def _is_untyped(part: PartRow) -> bool:
+    """Whether they are products with much of the step whose data type was not recorded."""
+    is_large = part.name in PRODUCTS and part.step_frac >= _TYPED_FRAC
+    return is_large and not (part.data_type or part.shapes or part.on_device or part.is_program)
 
 
 # Of what ran on a host no peak is known, and the tool has nothing of it.

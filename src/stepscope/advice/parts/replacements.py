@@ -63,7 +63,8 @@ _LARGE: Final = (
     "product of matrices, or a sum in blocks, gives the same from less."
 )
 _CHAIN: Final = (
-    "Look for what these ops are a formula of (a penalty, a norm, a mask, an activation): compute "
+    "Look for what these ops are a formula of (a loss, a penalty, a norm, a mask, an activation), "
+    "and at the shapes it works on: n values less n × 1 others make n × n. Compute "
     "what stays the same once, and the rest in one compiled function "
     "([tensorflow: tf.function(jit_compile=True) | jax: jax.jit | pytorch: torch.compile]), "
     "which makes one pass over memory of a chain."
@@ -95,8 +96,9 @@ NEEDED: Final = (
     "every step. Leave that out for some steps and time the loop."
 )
 HALVED: Final = (
-    "If all of it is: make one variant with half the size (units, filters, resolution); if the "
-    "step shortens accordingly, less of it is what helps."
+    "If all of it is: make one variant with half the size (units, filters, resolution, or length "
+    "of sequences: how much of that is padding?); if the step shortens accordingly, less of it is "
+    "what helps."
 )
 #: For what Python hands over piece by piece; and for a step that is few calls already.
 FEWER: Final = (
@@ -188,6 +190,12 @@ KEEP_RESULTS: Final = (
 )
 
 #: For what may be needed less often, or smaller.
+#: Of products in which the recording has no data type.
+CHECK_TYPE: Final = (
+    "Check the data type of weights and inputs, which was not recorded: in float64 (NumPy arrays, "
+    "[tensorflow: tf.keras.backend.floatx | jax: jax_enable_x64 | pytorch: "
+    "torch.get_default_dtype]) products take about twice as long as in float32."
+)
 KEEP_NEEDED: Final = (
     "If it is needed: compute what does not change once, before the loop, and hand it over as an "
     "argument; make what it works on smaller."
@@ -242,6 +250,19 @@ def is_loop(family: str) -> bool:
 def instead_in_loop(family: str) -> str:
     """What to run instead of an op of this family in each iteration of a loop; "" unknown."""
     return _JOINED_IN_LOOP if _OF.get(family) == _JOINED else ""
+
+
+#: Attention: what it costs, and what to look at.
+ATTENTION: Final = (
+    "Attention's cost grows with the square of the length of its sequences: look at how long they "
+    "are here, and how much of that is padding; group samples of one length, or cut them."
+)
+_ATTENDS: Final = re.compile(r"attention|\bmha\b", re.IGNORECASE)
+
+
+def of_attention(said: str) -> bool:
+    """Whether names of ops or layers say attention."""
+    return _ATTENDS.search(said) is not None
 
 
 def instead_of(family: str) -> str:

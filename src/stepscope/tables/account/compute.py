@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +37,8 @@ _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
 _RIVALS_FRAC = 0.5
 # Where ops are too many to be distinguished, the longest have this share of the labels each alone.
 _ALONE_FRAC = 0.5
+# A group of ops lies in a scope where this share of its time does.
+_SHARED_FRAC = 0.9
 _RANK = {"input": 0, "runtime": 1, "compile": 2, "copy": 3, "collective": 3, "op": 4}
 # A program of XLA's runs although none of its ops does: its runtime waits for them.
 _PROGRAM = re.compile(r"^ThunkExecutor::Execute")
@@ -77,7 +78,7 @@ class Computed:
         on_device: Whether a device ran it.
         opcode: What it computes, where XLA's program says more than the op's name; "" else.
         others: How many other ops of its family it stands for besides itself,
-        layer: and the scopes of the model that all of these lie in.
+        layer: and the scopes of the model that nearly all of their time lies in.
     """
 
     kind: str
@@ -243,21 +244,16 @@ def _by_family(host: Host, code: I32, facts: list[_Fact], length: I64) -> tuple[
     for at in rest:
         layer = (*families[at], layer_of(facts[at].op.name))
         keys[at] = layer if layer in chosen else families[at]
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for at in order:  # the longest of a group comes first
+        if total[at]:
+            groups.setdefault(keys[at], []).append(at)
     merged: list[_Fact] = []
     place = np.zeros(len(facts), dtype=np.int32)
-    index: dict[tuple[object, ...], int] = {}
-    for at in order:  # the longest of a group comes first
-        if not total[at]:
-            continue
-        layer_here = layer_of(facts[at].op.name)
-        if keys[at] not in index:
-            index[keys[at]] = len(merged)
-            merged.append(facts[at]._replace(layer=layer_here))
-        else:
-            group = merged[index[keys[at]]]
-            common = _common(group.layer, layer_here)
-            merged[index[keys[at]]] = group._replace(others=group.others + 1, layer=common)
-        place[at] = index[keys[at]]
+    for number, group in enumerate(groups.values()):
+        layer = _shared([layer_of(facts[at].op.name) for at in group], total[group].tolist())
+        merged.append(facts[group[0]]._replace(others=len(group) - 1, layer=layer))
+        place[group] = number
     return place[code], merged
 
 
@@ -275,10 +271,14 @@ def _largest(keys: list[tuple[object, ...]], total: I64) -> list[tuple[object, .
     return sorted(time, key=lambda key: -time[key])
 
 
-def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """The scopes that two paths begin with."""
-    same = (a == b for a, b in zip(one, other, strict=False))
-    return one[: sum(takewhile(bool, same))]
+def _shared(layers: list[tuple[str, ...]], total: list[int]) -> tuple[str, ...]:
+    """The innermost scope that nearly all of a group's time is in."""
+    time: dict[tuple[str, ...], int] = {}
+    for path, spent in zip(layers, total, strict=True):
+        for depth in range(1, len(path) + 1):
+            time[path[:depth]] = time.get(path[:depth], 0) + spent
+    most = [path for path, spent in time.items() if spent >= _SHARED_FRAC * sum(total)]
+    return max(most, key=len, default=())
 
 
 def _joined(parts: list[_Spans], begin_ps: int, end_ps: int) -> _Spans:

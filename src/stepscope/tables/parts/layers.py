@@ -22,8 +22,12 @@ _SOME_FRAC, _LEAST_FRAC, _FAMILY_FRAC = 0.5, 0.35, 2 / 3
 # One that has this share of what the scope around it has is the same as that, unless as many lie in
 # that: a model's layers differ in time.
 _SAME_FRAC, _SEVERAL = 0.95, 3
+# A model beside another one has this share of the other's time at least.
+_MODEL_FRAC = 0.02
 # A scope is named where it has this share of a family of ops.
 _MOST_FRAC = 0.9
+# What ops of any formula are called.
+_SAY_LITTLE = PLAIN | {"Einsum"}
 _OF_GRADIENTS = re.compile(r"(?:^|/)gradient(?:_tape|s\w*)/")
 Key = tuple[str, ...]
 
@@ -35,7 +39,7 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
     """
     ops = [one for one in listed if one.kind == "op"]
     whole = sum(one.total_ps for one in ops)
-    if _are_placed(ops, whole):
+    if are_placed(ops, whole):
         return {}
     scopes = _scopes(ops)
     time: dict[Key, int] = {}
@@ -79,8 +83,8 @@ def _single_ops(ops: list[Owner], scopes: dict[int, Key]) -> set[Key]:
 
 
 def _says_more(families: dict[str, int]) -> bool:
-    """Whether a scope says more than the largest family of its ops, which says little of "Mul"."""
-    most = max((time for name, time in families.items() if name not in PLAIN), default=0)
+    """Whether a scope says more than the largest family of its ops: those that say little aside."""
+    most = max((time for name, time in families.items() if name not in _SAY_LITTLE), default=0)
     return most <= _FAMILY_FRAC * sum(families.values())
 
 
@@ -97,7 +101,7 @@ def _families(ops: Iterable[Owner]) -> dict[str, int]:
     return found
 
 
-def _are_placed(ops: list[Owner], whole_ps: int) -> bool:
+def are_placed(ops: list[Owner], whole_ps: int) -> bool:
     """Whether lines tell ops apart: where one call runs them all, they do not.
 
     Nor do several calls of one compiled function, each of which runs all of its ops: of these the
@@ -136,8 +140,20 @@ def _is_layer(path: Key, time: dict[Key, int], direct: dict[Key, int]) -> bool:
     """
     around = time.get(path[:-1], sum(direct.values()))
     beside = sum(len(one) == len(path) and one[:-1] == path[:-1] for one in time)
-    is_model = len(path) == 1 and direct.get(path, 0) < time[path] / 2
+    is_model = (
+        len(path) == 1 and direct.get(path, 0) < time[path] / 2 and not _is_one_of(path, time)
+    )
     return (time[path] < _SAME_FRAC * around or beside >= _SEVERAL) and not is_model
+
+
+def _is_one_of(path: Key, time: dict[Key, int]) -> bool:
+    """Whether another scope at the top is made of layers, too: an encoder beside its decoder."""
+    inner: dict[Key, int] = {}
+    for one in time:
+        if len(one) == 2 and one[:1] != path:
+            inner[one[:1]] = inner.get(one[:1], 0) + 1
+    least = _MODEL_FRAC * time[path]
+    return any(count >= _SEVERAL and time[one] >= least for one, count in inner.items())
 
 
 def _belongs(one: Owner) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, owners
-from stepscope.tables.parts.layers import named_layers
+from stepscope.tables.parts.layers import are_placed, named_layers
 from stepscope.tables.parts.op_loops import (
     graph_scopes,
     hands_over,
@@ -104,7 +104,11 @@ def parts(
         if place in eager and (one.kind != "op" or is_dispatched(one))
     }
     outside = [one for one in listed if id(one) not in in_graph and id(one) not in whole]
-    together = _elementwise(outside) if calls is None else {}
+    ops = [one for one in listed if one.kind == "op"]
+    is_apart = calls is not None and are_placed(ops, sum(one.total_ps for one in ops))
+    if calls is not None:  # of what Python runs one by one, the lines say more
+        outside = [one for one in outside if not is_dispatched(one)]
+    together = {} if is_apart else _elementwise(outside)
     for one in listed:
         key = whole.get(id(one), _key(one, loops))
         if id(one) in apart and key[0] == "op" and id(one) not in joined:

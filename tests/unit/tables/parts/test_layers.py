@@ -119,6 +119,32 @@ def test_the_model_itself_is_no_layer() -> None:
     assert all(part.kind == "op" for part in made("AABBCC....", **names))
 
 
+ENCODER = {
+    "A": "encoder/query/MatMul:MatMul",
+    "B": "encoder/attend/Softmax:Softmax",
+    "C": "encoder/mix/BiasAdd:BiasAdd",
+    "D": "decoder/look/Gather:Gather",
+    "E": "decoder/cell/Tanh:Tanh",
+    "F": "decoder/head/Sum:Sum",
+}
+
+
+def test_a_model_beside_another_one_may_be_run_less_often() -> None:
+    one = made("AABBCCDEF.", **ENCODER)[0]
+    assert (one.kind, one.name) == ("layer", "encoder")
+    assert one.total_ps == pytest.approx(2 * 6e8)
+
+
+def test_a_loss_of_one_formula_is_no_other_model() -> None:
+    loss = {letter: f"loss/mean/{name[8:]}" for letter, name in ENCODER.items() if letter in "DEF"}
+    assert all(part.name != "encoder" for part in made("AABBCCDEF.", **{**ENCODER, **loss}))
+
+
+def test_any_contraction_is_called_einsum_and_the_layer_says_more() -> None:
+    one = made("ACCCCBDDEE", **MIXED)[0]
+    assert (one.kind, one.name) == ("layer", "net/mixer")
+
+
 def test_a_loop_repeats_the_scopes_around_it() -> None:
     inside = "net/reader/while/net/reader/while_grad/body/_9/gradient_tape/net/reader/cell/MatMul"
     assert layer_of(f"StatefulPartitionedCall/{inside}") == ("net", "reader")
