@@ -55,6 +55,7 @@ _MESSAGES: Final = {
         "2 string opcode",
         "3 Shape shape",
         "7 Metadata metadata",
+        "8 bytes literal",
         "9 int64 parameter_number",
         "11 string fusion_kind",
         "13 int64 tuple_index",

@@ -15,6 +15,7 @@ from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.tables.account.collections_at import collections_at
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.hlo.versions import versions_of
 from stepscope.tables.in_steps.after_update import after_update_frac
 from stepscope.tables.in_steps.host_activity import (
     GARBAGE,
@@ -84,6 +85,19 @@ class CallRow(Row):
             whole_help="Time of calls that built it, in which nothing was computed.",
         ),
     ]
+    differs: Annotated[
+        str,
+        Column(
+            "Versions differ in",
+            kind="category",
+            help="Of a program that XLA compiled several times: shapes, values or nothing.",
+        ),
+    ]
+    differs_at: Annotated[
+        str, Column("Of", kind="name", help="Which arguments, or the line that uses the value.")
+    ]
+    file: Annotated[str, Column("File", kind="name", hidden=True)]
+    line: Annotated[int, Column("Line", kind="number", hidden=True)]
 
 
 class SideRow(Row):
@@ -348,9 +362,13 @@ def _mean(values: list[float]) -> float:
 
 def _call(host: Host, time: HostTime, one: FunctionCalls) -> tuple[Any, ...]:
     count = len(time.start_ps)
+    versions = versions_of(host, one.function) if one.built > 1 and not one.traces else None
+    place = None if versions is None else versions.place
     return (
         host.name, one.function, one.calls / count, one.built / count, one.eager / count,
         one.traces, ms(one.time_ps) / count, ms(one.build_ps) / count,
+        "" if versions is None else versions.differs, "" if versions is None else versions.what,
+        "" if place is None else place.file, None if place is None else place.line,
     )  # fmt: skip
 
 

@@ -1426,6 +1426,14 @@ export interface CallRow {
   readonly time_ms: readonly (number | null)[];
   /** Building (ms). Per step: time of calls that built it, in which nothing was computed. */
   readonly build_ms: readonly (number | null)[];
+  /** Versions differ in. Of a program that XLA compiled several times: shapes, values or nothing. */
+  readonly differs: readonly (string | null)[];
+  /** Of. Which arguments, or the line that uses the value. */
+  readonly differs_at: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. */
+  readonly line: readonly (number | null)[];
 }
 
 /** Columns: Work for the operator of the program and not for its result. */

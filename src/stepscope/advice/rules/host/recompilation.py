@@ -9,7 +9,8 @@ When it is wrong: the recording covers the first steps, in which everything is c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.evidence.steps import NO_STEPS, WINDOW, is_window
 from stepscope.advice.parts.changes import ONCE
@@ -18,6 +19,7 @@ from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_
 from stepscope.result import Finding, Ref
 
 if TYPE_CHECKING:
+    from stepscope.analysis.host_activity import CallRow
     from stepscope.analysis.overview_page import OverviewPage
 
 _TWICE = 2
@@ -49,6 +51,7 @@ def recompilation(results: Results) -> Iterator[Answer]:
         return
     worst = max(compiled, key=lambda one: one.build_ms, default=None)
     named = "" if worst is None else f" {worst.function!r}"
+    told = _told(worst)
     is_guess = overview.steps.confidence < _GUESS
     usual = " Where the recording covers the set-up, that is usual." if is_guess else ""
     share = "" if worst is None else f" in {worst.built / worst.calls:.0%} of its calls"
@@ -57,9 +60,9 @@ def recompilation(results: Results) -> Iterator[Answer]:
         severity="info" if is_guess else severity_of(saving, step),
         saving_ms=min(saving, step),
         confidence=0.9 * min(overview.steps.confidence / _GUESS, 1.0),
-        title="" if worst is None else f"{worst.function} is compiled again{share}",
+        title="" if worst is None else f"{_with_line(worst)} is compiled again{share}{told.title}",
         message=f"The program{named} is compiled again{share}: {saving:.3g} ms of each "
-        f"{step:.3g} ms step.{usual}",
+        f"{step:.3g} ms step.{told.message}{usual}",
         measured={
             "build_ms": saving,
             "compilation_ms": part,
@@ -70,20 +73,71 @@ def recompilation(results: Results) -> Iterator[Answer]:
             Ref("host_activity", "calls", rows=() if worst is None else (worst.function,)),
             Ref("overview_page", "breakdown_ms.compilation"),
         ),
-        actions=(
-            "Keep shapes the same: drop or pad the last batch, pad sequences to a few lengths.",
-            "Arguments that change must be [jax: arrays, not static (static_argnums, Python "
-            "numbers) | tensorflow: tensors, not numbers of Python | pytorch: tensors, not numbers "
-            "of Python; where sizes must differ, dynamic=True lets one graph serve them].",
-            "Create the compiled function once, outside of the loop.",
-        ),
-        code={
-            "jax": "step = jax.jit(train_step)  # once, outside of the loop\n"
-            "batch = jnp.pad(batch, ((0, size - len(batch)), (0, 0)))",
-            "tensorflow": "dataset = dataset.batch(size, drop_remainder=True)",
-            "pytorch": "torch.compile(model, dynamic=True)",
-        },
+        actions=told.actions,
+        code=told.code,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Why it is compiled again, and what to do; whatever it may be where no program says it."""
+
+    title: str
+    message: str
+    actions: tuple[str, ...]
+    code: dict[str, str]
+
+
+_SHAPES: Final = "Keep shapes the same: drop or pad the last batch, pad sequences to a few lengths."
+_VALUES: Final = (
+    "Arguments that change must be [jax: arrays, not static (static_argnums, Python "
+    "numbers) | tensorflow: tensors, not numbers of Python | pytorch: tensors, not numbers "
+    "of Python; where sizes must differ, dynamic=True lets one graph serve them]."
+)
+_ONCE: Final = "Create the compiled function once, outside of the loop."
+_PAD: Final = "batch = jnp.pad(batch, ((0, size - len(batch)), (0, 0)))"
+_MADE_ONCE: Final = "step = jax.jit(train_step)  # once, outside of the loop"
+_CODE: Final = {
+    "jax": f"{_MADE_ONCE}\n{_PAD}",
+    "tensorflow": "dataset = dataset.batch(size, drop_remainder=True)",
+    "pytorch": "torch.compile(model, dynamic=True)",
+}
+
+
+def _told(worst: CallRow | None) -> _Told:
+    if worst is not None and worst.differs == "shapes":
+        message = f" Its versions differ in the shapes of arguments: {worst.differs_at}."
+        return _Told(": shapes change", message, (_SHAPES,), {"jax": _PAD})
+    if worst is not None and worst.differs == "values":
+        used = f", used at {worst.differs_at}" if worst.differs_at else ""
+        return _Told(
+            ": a value in it changes",
+            " Its versions have arguments of the same shapes and differ in a value that is "
+            f"compiled into them{used}: a static argument, or a number or an object of Python that "
+            "the function takes from outside.",
+            (
+                "Hand the value over as an array: out of static_argnums and static_argnames, and "
+                "as an argument in place of a name from outside the function.",
+                "Where it must be static, let it take few values.",
+            ),
+            {"jax": "step = jax.jit(train_step)  # no static_argnames\n"
+                    "step(params, batch, jnp.float32(rate))"},
+        )  # fmt: skip
+    if worst is not None and worst.differs == "nothing":
+        return _Told(
+            ": the same program each time",
+            " Its versions are the same program: the function is a new one each time (a lambda, a "
+            "partial, jax.jit or a decorator within the loop), or its cache was cleared.",
+            (_ONCE,),
+            {"jax": _MADE_ONCE},
+        )
+    return _Told("", "", (_SHAPES, _VALUES, _ONCE), _CODE)
+
+
+def _with_line(one: CallRow) -> str:
+    """The function, with the line where it is, if that is known."""
+    file = one.file.replace("\\", "/").rpartition("/")[2]
+    return f"{one.function} ({file}:{one.line})" if file and one.line else one.function
 
 
 def _steps_that_compile(overview: OverviewPage) -> int:
