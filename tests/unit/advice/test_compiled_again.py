@@ -9,9 +9,9 @@ import pytest
 
 from stepscope.advice import RULES
 from stepscope.advice.results import Results
-from stepscope.advice.wording import chosen
 from stepscope.analysis.host_activity import CallRow
 from stepscope.result import Finding, Table
+from stepscope.verdicts.sentences import chosen
 from tests.unit.advice.test_host_side import compiling
 
 RULE = next(rule for rule in RULES if rule.id == "recompilation")

@@ -16,7 +16,7 @@ from stepscope.advice.parts.replacements import is_loop
 from stepscope.advice.parts.transforms import awkward_length
 from stepscope.advice.parts.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
-from stepscope.tables.parts.made_of import LONG_WINDOW, OF_ARGUMENT, ON_EACH
+from stepscope.tables.parts.made_of import LONG_WINDOW, OF_ARGUMENT, ON_EACH, ONE_ROW
 from stepscope.tables.traits.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.traits.updates import is_update
 
@@ -90,6 +90,8 @@ _FOR_ROWS = Hope(changes.REPLACED, 0.85, 0.6, 0.6, False)
 _ON_EACH = Hope(changes.SHRUNK, 0.7, 0.6, 0.7, True)
 # What no gradient goes through is often known; what surrounds it goes as with any layer.
 _CONSTANT = Hope(changes.TRIMMED, 0.85, 0.45, 0.6, False)
+# All rows but one are needed for the last one's sake alone, and were computed before.
+_OF_ONE_ROW = Hope(changes.REUSED, 0.85, 0.7, 0.7, True)
 _FOR_OTHERS = Hope(changes.SOONER, 0.8, 0.8, 0.7, True)
 # What is planned for one shape serves all calls with it.
 _PLANNED = Hope(changes.REPLACED, 0.9, 0.85, 0.7, True)
@@ -136,6 +138,8 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _ON_EACH
     if part.kind == "op" and (LONG_WINDOW in part.made_of or OF_ARGUMENT in part.made_of):
         return _UNUSUAL
+    if ONE_ROW in part.made_of:
+        return _OF_ONE_ROW
     if part.kind == "op" and part.name in PRODUCTS:
         return _APART if part.is_apart else _PRODUCT
     if part.kind == "op" and instead_for(part, account):

@@ -43,7 +43,7 @@ from stepscope.advice.parts.replacements import (
     of_attention,
 )
 from stepscope.advice.parts.transforms import instead_of_length
-from stepscope.tables.parts.made_of import LONG_WINDOW, OF_ARGUMENT, ON_EACH
+from stepscope.tables.parts.made_of import LONG_WINDOW, OF_ARGUMENT, ON_EACH, ONE_ROW
 from stepscope.tables.traits.op_families import (
     DOUBLE,
     ELEMENTWISE,
@@ -147,7 +147,7 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
         first, then = UNTRAINED, KEEP_NEEDED
     elif part.name in PRODUCTS:
         first, then = NEEDED, f"{HALVED} {then}".strip()
-        if of_attention(part.made_of):
+        if of_attention(part.op):
             first = f"{ATTENTION} {NEEDED}"
     else:
         first = (
@@ -155,7 +155,7 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
             "time the loop."
         )
     return PartWords(
-        f"{_ops_take(part)} {part.step_frac:.0%} of the step{most_of_it(part)}",
+        f"{_ops_take(part)} {part.step_frac:.0%} of the step{_of_rows(part) or most_of_it(part)}",
         message,
         tuple(filter(None, (first, then, CHECK_TYPE if _is_untyped(part) else ""))),
         part.op,
@@ -170,6 +170,17 @@ def _is_untyped(part: PartRow) -> bool:
     """Whether they are products with much of the step whose data type was not recorded."""
     is_large = part.name in PRODUCTS and part.step_frac >= _TYPED_FRAC
     return is_large and not (part.data_type or part.shapes or part.on_device or part.is_program)
+
+
+_ONE_ROW = re.compile(rf"one row in ([\d,]+) {ONE_ROW}(?: \(([^)]*)\))?")
+
+
+def _of_rows(part: PartRow) -> str:
+    """For how many rows it is, where one of them is read."""
+    found = _ONE_ROW.search(part.made_of)
+    if found is None:
+        return ""
+    return f", for {found[1]} rows; one is read" + (f" ({found[2]})" if found[2] else "")
 
 
 # Of what ran on a host no peak is known, and the tool has nothing of it.

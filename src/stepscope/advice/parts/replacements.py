@@ -90,6 +90,12 @@ UNTRAINED: Final = (
     "it over; what another pass has computed in this step, take from there; a metric or a check "
     "every n-th step will do."
 )
+#: Of programs that compute all rows, of which one is read.
+LAST_ROW: Final = (
+    "Of all positions that it computes, the result of one is read. Where each call has one more "
+    "than the last, as in decoding, keep the keys and values of the others (a cache), and compute "
+    "the new position alone; else read the row first, and compute what follows for it alone."
+)
 #: For what a model is made of.
 NEEDED: Final = (
     "Look at how much of it is needed: what is thrown away, was computed before, or is the same in "

@@ -21,6 +21,7 @@ from stepscope.tables.traits.instructions import instruction_of
 from stepscope.tables.traits.long_windows import long_window
 from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL
 from stepscope.tables.traits.paddings import padding_of
+from stepscope.tables.traits.rows_read import row_read
 
 #: What the account says of a part of which one run has most.
 AT_ONCE: Final = "in one run"
@@ -45,7 +46,7 @@ def made_of(one: Part, host: Host | None = None) -> str:
     if host is None:
         return said + _layer_of(one, said) + pairs
     rest = _at_once(host, one) + _window(host, one) + _devices(host, one) + _purposes(host, one)
-    rest += _arguments(host, one)
+    rest += _arguments(host, one) + _row(host, one)
     return said + _layer_of(one, said) + rest + pairs
 
 
@@ -66,6 +67,18 @@ LONG_WINDOW: Final = "; its window is "
 def _window(host: Host, one: Part) -> str:
     length = long_window(host, one.first.event) if one.kind == "op" else 0
     return f"{LONG_WINDOW}{length:,} long" if length else ""
+
+
+#: Ends the words about a program whose result is read at one of many rows.
+ONE_ROW: Final = "of the result is read"
+
+
+def _row(host: Host, one: Part) -> str:
+    is_product = one.kind == "op" and one.name in PRODUCTS
+    found = row_read(host, one.first.event) if is_product else None
+    if found is None:
+        return ""
+    return f"; one row in {found.of:,} {ONE_ROW}" + (f" ({found.at})" if found.at else "")
 
 
 #: Begins the words about a copy of an argument that is written into.

@@ -28,13 +28,20 @@ from stepscope.advice.parts.compiled_words import most_of_it
 from stepscope.advice.parts.hopes import Hope, hope_of, hope_of_kind, is_mostly_runtime
 from stepscope.advice.parts.lock_words import lock_place, waits_for_lock
 from stepscope.advice.parts.part_facts import MANY_STRETCHES, PartWords, wrong_when
-from stepscope.advice.parts.replacements import AGAIN, ARGUMENTS, CALLS, LESS_PADDING, PAIRS
+from stepscope.advice.parts.replacements import (
+    AGAIN,
+    ARGUMENTS,
+    CALLS,
+    LAST_ROW,
+    LESS_PADDING,
+    PAIRS,
+)
 from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
-from stepscope.tables.parts.made_of import AT_ONCE, BROADCAST, PADDED
+from stepscope.tables.parts.made_of import AT_ONCE, BROADCAST, ONE_ROW, PADDED
 from stepscope.tables.recording.traced_calls import TRACED_CALLS
 from stepscope.verdicts.sentences import time_words
 
@@ -168,6 +175,8 @@ def _before(part: PartRow, results: Results) -> Iterator[str]:
         yield LESS_PADDING
     if part.again:
         yield CALLS.format(part.again)
+    if ONE_ROW in part.made_of:
+        yield LAST_ROW
     if AT_ONCE in part.made_of:
         yield AGAIN
 
