@@ -93,6 +93,11 @@ def between(part: PartRow) -> str:
     return f", most of it {part.between}," if part.between else ""
 
 
+def grows(part: PartRow) -> bool:
+    """Whether a part gets longer from step to step."""
+    return part.growth >= _GROWS
+
+
 def unusual(part: PartRow) -> Iterator[str]:
     """What about a part's time over the steps is not as one would expect."""
     if part.every == part.every:
@@ -102,7 +107,7 @@ def unusual(part: PartRow) -> Iterator[str]:
             if part.every > 1
             else f"Most of it is in few steps, {each} in each of them."
         )
-    if part.growth >= _GROWS:
+    if grows(part):
         yield f"It grows: {part.growth:.1f} times as long in the last third of the steps."
     elif part.climb > 0 and part.climb_steps:
         yield (

@@ -27,8 +27,17 @@ from stepscope.advice.parts.kind_words import (
 from stepscope.advice.parts.layer_words import layer_words
 from stepscope.advice.parts.lock_words import lock_words, waits_for_lock
 from stepscope.advice.parts.op_words import op_words
-from stepscope.advice.parts.part_facts import PartWords, at, between, called_from, share, unusual
+from stepscope.advice.parts.part_facts import (
+    PartWords,
+    at,
+    between,
+    called_from,
+    grows,
+    share,
+    unusual,
+)
 from stepscope.advice.parts.replacements import (
+    BOUNDED,
     FEWER,
     FREE_SELDOM,
     KEEP_NEEDED,
@@ -143,6 +152,7 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
         f"{what}{at(part)} takes {part.step_frac:.0%} of the step",
         message,
         (
+            *((BOUNDED,) if grows(part) else ()),
             settle,
             "If it is needed: do it every n-th step, on another thread or process, or once before "
             "the loop; vectorise what is a loop in Python.",

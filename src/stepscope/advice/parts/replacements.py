@@ -106,6 +106,11 @@ HALVED: Final = (
     "of sequences: how much of that is padding?); if the step shortens accordingly, less of it is "
     "what helps."
 )
+#: For Python that takes longer from step to step.
+BOUNDED: Final = (
+    "Look for what gets longer with every step (a list, a buffer, a history) and is gone over as a "
+    "whole: bound it, or keep what each step needs of it (a running sum, a tree) as it grows."
+)
 #: For what Python hands over piece by piece; and for a step that is few calls already.
 FEWER: Final = (
     "Put the whole step into one compiled function "

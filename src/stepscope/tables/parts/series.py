@@ -20,6 +20,8 @@ _QUIET_FRAC = 0.25
 _OFF_FRAC, _ODD_FRAC = 0.25, 0.2
 # How close to a line a trend is (correlation); of few steps closer, where chance makes trends.
 _STEADY, _STEADY_OF_FEW, _FEW = 0.6, 0.8, 20
+# From this many steps on, the medians of blocks tell a trend that single slow steps hide.
+_MANY, _BLOCKS, _STEADY_OF_BLOCKS = 40, 8, 0.9
 # Where the rest of the step grows as well, it is the machine; a rest of this share tells.
 _TELLING_FRAC = 0.1
 # Of two growths, as powers, this share is the machine's: a slow one makes Python slower than ops.
@@ -73,10 +75,26 @@ def series(time_ps: I64, step_ps: I64 | None = None) -> Series:
             every = _period(np.flatnonzero(has))
     growth = nan
     if count >= _FEWEST and share >= _BURST_FRAC:
-        steady = float(np.corrcoef(np.arange(count), time_ps)[0, 1]) if time_ps.std() > 0 else 0.0
-        if abs(steady) >= (_STEADY if count >= _FEW else _STEADY_OF_FEW):
+        if abs(_steady(time_ps)) >= (_STEADY if count >= _FEW else _STEADY_OF_FEW):
             growth = _apart(_growth(time_ps), time_ps, step_ps)
+        elif count >= _MANY and abs(_steady(_middles(time_ps))) >= _STEADY_OF_BLOCKS:
+            rest = None if step_ps is None else _middles(step_ps - time_ps)
+            middles = _middles(time_ps)
+            growth = _apart(_growth(middles), middles, None if rest is None else rest + middles)
     return Series(share, growth, every, burst, float(time_ps[0] / time_ps.sum()))
+
+
+def _steady(time_ps: I64) -> float:
+    """How close to a line it is: the correlation with the steps' order."""
+    if not time_ps.std() > 0:
+        return 0.0
+    return float(np.corrcoef(np.arange(len(time_ps)), time_ps)[0, 1])
+
+
+def _middles(time_ps: I64) -> I64:
+    """The median of each of some blocks of steps: what interrupts single ones does not count."""
+    listed = [int(np.median(one)) for one in np.array_split(time_ps, _BLOCKS)]
+    return np.asarray(listed, dtype=np.int64)
 
 
 def _growth(time_ps: I64) -> float:

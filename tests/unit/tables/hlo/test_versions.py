@@ -44,7 +44,7 @@ def test_a_value_is_told_with_the_line_that_uses_it() -> None:
 
 
 def test_of_programs_of_other_forms_the_most_that_are_alike_tell() -> None:
-    """A power of 1 is no op: the value changed the program's form as well."""
+    """A power of 1 needs no op: the value changed the program's form as well."""
     assert found(version(op="power"), version(), version(rate=b"\x02")) == ("values", "net.py:12")
     assert found(version(op="power"), version()) == ("values", "")
 

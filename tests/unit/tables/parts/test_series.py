@@ -64,6 +64,22 @@ def test_a_trend_of_few_steps_has_to_be_close_to_a_line() -> None:
     assert isnan(of(*noisy).growth)
 
 
+def test_single_slow_steps_do_not_hide_a_trend_of_many() -> None:
+    steady = np.linspace(100, 220, 80)
+    steady[[7, 19, 33]] = 900  # interrupted
+    assert of(*steady.astype(int).tolist()).growth == pytest.approx(1.7, abs=0.2)
+    even = np.full(80, 100)
+    even[[7, 19, 33]] = 900
+    assert isnan(of(*even.tolist()).growth)
+
+
+def test_where_the_rest_grows_as_well_it_is_the_machine_in_blocks_too() -> None:
+    time = np.linspace(100, 220, 80)
+    time[[7, 19, 33]] = 900
+    part = time.astype(np.int64)
+    assert isnan(series(part, 2 * part).growth)
+
+
 def test_of_few_steps_neither_is_told() -> None:
     found = of(1, 9, 1)
     assert isnan(found.growth)
