@@ -59,3 +59,28 @@ def test_a_long_title_is_wrapped_and_its_evidence_is_one_sentence() -> None:
     assert all(len(line) <= 60 for line in told.splitlines())
     assert "(preview.py:44) [high]" in told
     assert "see step_account · op_profile" in told
+
+
+def test_other_rules_are_counted_and_listed_on_request() -> None:
+    checked = (
+        Checked("idle-device", "The device is idle", "unknown", "Nothing ran on a device."),
+        Checked("no-cache", "Elements are made again", "silent", "Each is made once."),
+        Checked("retracing", "Functions are traced again", "failed", "It broke."),
+    )
+    page = advice_page("run", Advice((FINDING,), checked), 100, with_checks=False)
+    out = io.StringIO()
+    page.print(out, colour=False)
+    told = out.getvalue()
+    assert "1 other causes were checked and not found; of 1 this recording cannot tell" in told
+    assert "It broke." in told and "Each is made once." not in told
+    assert "Each is made once." in shown(Advice((FINDING,), checked))
+
+
+def test_where_nothing_fired_what_the_recording_lacks_comes_first() -> None:
+    why = "The recorder's own work has most of the steps."
+    checked = (
+        Checked("idle-device", "The device is idle", "unknown", "Nothing ran on a device."),
+        Checked("largest-part", "The largest part of the step", "unknown", why),
+    )
+    told = shown(Advice((), checked))
+    assert told.index(why) < told.index("Nothing ran on a device.")

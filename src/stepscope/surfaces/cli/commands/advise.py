@@ -16,7 +16,10 @@ from stepscope.surfaces.cli.damage import tell_damage
 @arguments.run
 @arguments.host
 @arguments.formats("table", "json", "md")
-def advise(path: str, run: str | None, host: str | None, format: str) -> None:
+@click.option(
+    "--checks", is_flag=True, help="Also why each of the other rules did not fire (table)."
+)
+def advise(path: str, run: str | None, host: str | None, format: str, checks: bool) -> None:
     """Say what to change, ordered by what it saves."""
     from stepscope.session import open
     from stepscope.surfaces.cli.pages.advice import advice_json, advice_markdown, advice_page
@@ -36,7 +39,8 @@ def advise(path: str, run: str | None, host: str | None, format: str) -> None:
         elif format == "md":
             print(advice_markdown(session.name, advice))
         else:
-            advice_page(session.name, advice, terminal_width(sys.stdout)).print()
+            width = terminal_width(sys.stdout)
+            advice_page(session.name, advice, width, with_checks=checks).print()
 
 
 COMMAND = advise

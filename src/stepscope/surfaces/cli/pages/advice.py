@@ -18,24 +18,60 @@ _OUTCOMES = {
 }
 
 
-def advice_page(session: str, advice: Advice, columns: int | None) -> Page:
-    """The whole answer as a page: its findings, and the outcome of the other rules."""
+# The rule that explains any step: why it does not is what a recording lacks most.
+_EXPLAINS_ANY = "largest-part"
+
+
+def advice_page(
+    session: str, advice: Advice, columns: int | None, *, with_checks: bool = True
+) -> Page:
+    """The answer as a page: its findings, and the outcome of the other rules.
+
+    Args:
+        session: The run's name.
+        advice: What to show.
+        columns: Width of the page; None: as wide as it gets.
+        with_checks: Also why each of the other rules did not fire. Where no rule fired, that is
+            the answer, and always shown.
+    """
     page = Page(columns)
     page.line(("What to change", "bold"), (f"  ·  run {clean(session)}", "dim"))
-    write_advice(page, advice)
+    write_advice(page, advice, with_checks=with_checks)
     return page
 
 
-def write_advice(page: Page, advice: Advice) -> None:
+def write_advice(page: Page, advice: Advice, *, with_checks: bool = True) -> None:
     """Write the findings in full, and the outcome of the other rules."""
     page.blank()
     findings_section(page, advice.findings, len(advice.checked), in_full=True)
-    _others(page, advice)
+    if not advice.findings:
+        why = next((one.reason for one in advice.checked if one.rule == _EXPLAINS_ANY), "")
+        if why:
+            page.text(clean(why), indent=2)
+    elif not with_checks:
+        _count_others(page, advice)
+    _others(page, advice, ("failed",) if advice.findings and not with_checks else _OUTCOMES)
 
 
-def _others(page: Page, advice: Advice) -> None:
-    """The rules that did not fire: that they looked is part of the answer."""
-    for outcome, heading in _OUTCOMES.items():
+def _count_others(page: Page, advice: Advice) -> None:
+    """How many other causes were looked for: that they were is part of the answer."""
+    silent, unknown = (
+        sum(one.outcome == outcome for one in advice.checked) for outcome in ("silent", "unknown")
+    )
+    if silent or unknown:
+        page.blank()
+        page.text(
+            f"{silent} other causes were checked and not found; of {unknown} this recording cannot "
+            "tell. Why: --checks",
+            indent=2,
+            style="dim",
+        )
+
+
+def _others(page: Page, advice: Advice, outcomes: Iterable[str]) -> None:
+    """The rules that did not fire, and why."""
+    for outcome in outcomes:
+        heading = _OUTCOMES[outcome]
         rest = [one for one in advice.checked if one.outcome == outcome]
         if not rest:
             continue
