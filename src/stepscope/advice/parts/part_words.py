@@ -43,6 +43,7 @@ from stepscope.advice.parts.replacements import (
     KEEP_NEEDED,
     KEEP_RESULTS,
     LARGER,
+    ONE_HOT,
     READ_LATER,
     instead_of_line,
     instead_of_reads,
@@ -258,6 +259,7 @@ def _function(part: PartRow, account: StepAccount) -> PartWords:
         f"{part.function}{at(part)} takes {part.step_frac:.0%} of the step",
         message,
         (
+            *(() if ONE_HOT not in part.made_of else (instead_of_line(part.made_of),)),
             _SMALLER
             if calls_model(part.function)
             else f"Leave {part.function} out for some steps, or give it a smaller input, and time "

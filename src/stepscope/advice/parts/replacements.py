@@ -298,6 +298,10 @@ _DRAWS: Final = re.compile(r"\b(?:uniform|normal|bernoulli|gumbel|randint|catego
 _MOSTLY_DRAWS: Final = 40
 
 
+#: As JAX and PyTorch call what makes one-hot rows.
+ONE_HOT: Final = "one_hot"
+
+
 def instead_of_line(made_of: str) -> str:
     """What to do about a line, by what its ops are called."""
     if re.search(r"one_?hot", made_of, re.IGNORECASE):

@@ -14,6 +14,7 @@ from stepscope.tables.parts.layers import scope_with_most
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.steps import attribution
 from stepscope.tables.torch.copy_purposes import copy_purposes, is_copy
+from stepscope.tables.torch.outer_op import outer_op
 from stepscope.tables.traits.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
 from stepscope.tables.traits.copied_arguments import writer_into_argument
 from stepscope.tables.traits.gradients import APART
@@ -37,7 +38,7 @@ def made_of(one: Part, host: Host | None = None) -> str:
     if one.kind == "eager":
         return _ops_of_loop(one) + pairs
     if one.kind == "function":
-        return _places_of_ops(one) + pairs
+        return _places_of_ops(host, one) + pairs
     if one.kind == "line":
         return _calls_of_line(one)
     if one.kind == "layer":
@@ -212,19 +213,31 @@ def through(one: Part) -> str:
     return most.name if most is not None and most.stretches >= max(ops // 2, 2) else ""
 
 
-def _places_of_ops(one: Part) -> str:
-    """Families of a function's ops, each with the line that has most of it."""
+def _places_of_ops(host: Host | None, one: Part) -> str:
+    """Families of a function's ops, each with the line that has most of it.
+
+    An op that says little by itself is named with the op that runs it: "fill in aten::one_hot".
+    """
     total: dict[str, dict[str, int]] = {}
-    for owner in one.owners:
+    longest: dict[str, int] = {}
+    for owner in one.owners:  # the largest first
         at = f" ({owner.file}:{owner.line})" if owner.line else ""
-        lines = total.setdefault(owner.family if owner.kind == "op" else "hand-over", {})
+        family = owner.family if owner.kind == "op" else "hand-over"
+        longest.setdefault(family, owner.event if owner.kind == "op" else -1)
+        lines = total.setdefault(family, {})
         lines[at] = lines.get(at, 0) + owner.total_ps
     listed = sorted(total.items(), key=lambda item: -sum(item[1].values()))[:_FAMILIES]
-    return ", ".join(
-        f"{family} {sum(lines.values()) / max(one.total_ps, 1):.0%}"
-        f"{max(lines, key=lambda at: lines[at])}"
-        for family, lines in listed
-    )
+    said = []
+    for family, lines in listed:
+        share = sum(lines.values()) / max(one.total_ps, 1)
+        most = max(lines, key=lambda at: lines[at])
+        said.append(f"{_in_outer(host, family, longest[family])} {share:.0%}{most}")
+    return ", ".join(said)
+
+
+def _in_outer(host: Host | None, family: str, event: int) -> str:
+    outer = "" if host is None or family in PRODUCTS else outer_op(host, event)
+    return f"{family} in aten::{outer}" if outer and family not in outer else family
 
 
 def _ops_of_layer(one: Part) -> str:

@@ -16,6 +16,7 @@ from stepscope.columns.space import I64
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.ops import HostOps, host_ops
+from stepscope.tables.parts.one_hot_eager import one_hot_eager
 from stepscope.tables.traits.gradient_names import gradient_path
 from stepscope.tables.traits.instructions import instruction_of
 from stepscope.tables.traits.one_hot import one_hot_of
@@ -29,8 +30,8 @@ _MOST_FRAC, _SOON_PS = 0.8, 100_000_000
 _CALLS: Final = ("StatefulPartitionedCall/", "PartitionedCall/")
 
 Key = tuple[str, ...]
-#: Of what XLA compiled: as JAX calls the function.
-COMPILED: Final[Key] = ("op", "one_hot")
+#: Of all but TensorFlow's: as JAX and PyTorch call the function.
+LOOK_UP: Final[Key] = ("op", "one_hot")
 # Ops with less of all ops' time are not looked up.
 _SEEN_FRAC = 0.005
 
@@ -38,7 +39,8 @@ _SEEN_FRAC = 0.005
 def one_hot_products(host: Host, listed: Iterable[Owner]) -> dict[int, Key]:
     """The key of one-hot ops, by the owners' ids, for products that multiply what they make."""
     owners = [one for one in listed if one.kind == "op"]
-    return _of_graphs(host, owners) | _of_programs(host, owners)
+    found = _of_graphs(host, owners) | _of_programs(host, owners)
+    return found or one_hot_eager(host, owners, LOOK_UP)
 
 
 def _of_programs(host: Host, owners: list[Owner]) -> dict[int, Key]:
@@ -55,8 +57,8 @@ def _of_programs(host: Host, owners: list[Owner]) -> dict[int, Key]:
         of[id(one)] = id(module), instruction.id
         if way := one_hot_of(module, instruction):
             made |= {(id(module), each) for each in way}
-            found[id(one)] = COMPILED
-    return found | {id(one): COMPILED for one in large if of.get(id(one)) in made}
+            found[id(one)] = LOOK_UP
+    return found | {id(one): LOOK_UP for one in large if of.get(id(one)) in made}
 
 
 def _of_graphs(host: Host, owners: list[Owner]) -> dict[int, Key]:
