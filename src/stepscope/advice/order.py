@@ -36,6 +36,8 @@ _ACQUITS = {"late-hand-over": "input-bound"}
 _ONE_BY_ONE = "eager-execution"
 # A loop with this share of what dispatching op by op costs is what that finding is about.
 _LOOP_FRAC = 0.6
+# One with this share is where most of it is.
+_SOME_FRAC = 0.3
 _ONLY_LOCATE = ("python-bound", "dominant-op")
 _IDLE = "idle-device"
 _OF_HOST = ("python", "library", "framework", "eager", "compile", "input")
@@ -176,6 +178,10 @@ def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list
     others = [one for one in findings if one.rule not in (LOCATED, *acquitted)]
     kept: list[Finding] = []
     for part in located:
+        some = next((at for at, one in enumerate(others) if _has_loop(one, part)), None)
+        if some is not None:
+            others[some] = _mostly_in(_with_place(others[some], part), part)
+    for part in located:
         loop = next((at for at, one in enumerate(others) if _of_loop(one, part)), None)
         if loop is not None:
             others[loop] = _with_loop(others[loop], part)
@@ -198,6 +204,24 @@ def _of_loop(one: Finding, part: Finding) -> bool:
     is_loop = part.measured["kind"] == "eager" and not _is_the_program(part)
     is_counted = one.rule == _ONE_BY_ONE and one.place is None and "ops_per_step" in one.measured
     return is_loop and is_counted and time >= _LOOP_FRAC * cost > 0
+
+
+def _has_loop(one: Finding, part: Finding) -> bool:
+    """Whether a part is a loop that a good share, and no more, of what runs op by op is for."""
+    time, cost = float(part.measured["part_ms"]), one.saving_ms or 0.0
+    is_loop = part.measured["kind"] == "eager" and not _is_the_program(part)
+    is_counted = one.rule == _ONE_BY_ONE and one.place is None and "ops_per_step" in one.measured
+    is_placed = part.place is not None and bool(part.place.file)
+    return is_placed and is_loop and is_counted and _SOME_FRAC * cost <= time < _LOOP_FRAC * cost
+
+
+def _mostly_in(one: Finding, part: Finding) -> Finding:
+    """A finding about what the whole step runs op by op, with the loop that most of it is in."""
+    at = part.place
+    if at is None or not (at.function and at.line):
+        return one
+    file = at.file.replace("\\", "/").rpartition("/")[2]
+    return replace(one, title=f"Ops run one by one, most in {at.function} ({file}:{at.line})")
 
 
 def _with_loop(one: Finding, part: Finding) -> Finding:

@@ -109,3 +109,10 @@ def test_a_pass_without_gradients_is_asked_what_it_is_for() -> None:
     assert "Without gradients the step runs ops" in found.message
     assert "aten/conv2d 63%" in found.message
     assert "every n-th step" in found.actions[0]
+
+
+def test_cells_that_are_called_for_each_position_are_one_layer() -> None:
+    within = op("matmul", 6.0, between="within aten/lstm_cell")
+    assert first(account(within)).actions[0].startswith("A recurrent cell is called for each")
+    whole = op("matmul", 6.0, between="within aten/lstm")
+    assert "recurrent cell" not in "".join(first(account(whole)).actions)

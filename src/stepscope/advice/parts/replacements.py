@@ -96,6 +96,20 @@ LAST_ROW: Final = (
     "than the last, as in decoding, keep the keys and values of the others (a cache), and compute "
     "the new position alone; else read the row first, and compute what follows for it alone."
 )
+#: Of cells of recurrent layers that PyTorch's programs call for each position.
+CELLS: Final = (
+    "A recurrent cell is called for each position: call the layer over the whole sequence "
+    "(torch.nn.LSTM, GRU or RNN), which projects all inputs in one product; what the loop "
+    "concatenates as it grows, collect in a list and stack once."
+)
+_CELL: Final = re.compile(r"\b(?:lstm|gru|rnn_tanh|rnn_relu)_cell\b")
+
+
+def of_cells(said: str) -> bool:
+    """Whether what a part is made of, or runs within, is such cells."""
+    return _CELL.search(said) is not None
+
+
 #: For what a model is made of.
 NEEDED: Final = (
     "Look at how much of it is needed: what is thrown away, was computed before, or is the same in "

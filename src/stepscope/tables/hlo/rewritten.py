@@ -7,6 +7,7 @@ for what reads it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -21,11 +22,21 @@ _PARAMETER_NUMBER: Final = 9
 _DEEPEST: Final = 8
 
 
+# What XLA calls fusions that do nothing else but change a layout.
+_LAYOUTS: Final = re.compile(r"(?:(?:transpose|copy|bitcast)_)+fusion")
+
+
+def is_layout_fusion(name: str) -> bool:
+    """Whether an instruction, named without its number, only copies into another layout."""
+    return _LAYOUTS.fullmatch(name) is not None
+
+
 def before_rewriting(module: HloModule, one: Instruction) -> Instruction:
     """What tells where an instruction comes from: mostly itself."""
-    if one.opcode not in (*_PRODUCTS, _COPY) or one.op_name or _is_placed(module, one):
+    is_copy = one.opcode == _COPY or is_layout_fusion(one.name.partition(".")[0])
+    if not (is_copy or one.opcode in _PRODUCTS) or one.op_name or _is_placed(module, one):
         return one
-    if one.opcode == _COPY:
+    if is_copy:
         return next((near for near in readers(module, one) if _is_placed(module, near)), one)
     return _placed(module, one, 1, 0, {one.id}) or _placed(module, one, -1, 0, {one.id}) or one
 

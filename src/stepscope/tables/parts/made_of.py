@@ -236,7 +236,9 @@ def _places_of_ops(host: Host | None, one: Part) -> str:
 
 
 def _in_outer(host: Host | None, family: str, event: int) -> str:
-    outer = "" if host is None or family in PRODUCTS else outer_op(host, event)
+    outer = "" if host is None else outer_op(host, event)
+    if family in PRODUCTS:
+        return family
     return f"{family} in aten::{outer}" if outer and family not in outer else family
 
 

@@ -13,6 +13,7 @@ from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.parts.compiled_lines import compiled_lines
+from stepscope.tables.parts.layout_copies import layout_copies
 from stepscope.tables.parts.one_hot_products import one_hot_products
 from stepscope.tables.parts.parts import Part, parts
 from stepscope.tables.parts.without_gradients import passes_apart, without_gradients
@@ -26,7 +27,7 @@ _PROGRAMS = 3
 def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part]:
     """The parts of an account, with what the recording knows of compiled programs."""
     lines, apart = compiled_lines(host, listed), without_gradients(host, listed)
-    joined = passes_apart(listed) | one_hot_products(host, listed)
+    joined = layout_copies(host, listed) | passes_apart(listed) | one_hot_products(host, listed)
     return with_programs(host, parts(found, listed, lines, apart, joined))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from stepscope.tables.hlo.rewritten import is_layout_fusion
+
 _PREFIX: Final = re.compile(r"^(?:_+(?:Mkl|OneDnn)?(?:Native)?(?:Fused)?|Fused(?!BatchNorm))")
 _SUFFIX: Final = re.compile(
     r"(?:Backprop(?:Input|Filter)?(?:WithBias)?|Grad(?:Input|Filter|WithArgmax)?"
@@ -202,4 +204,4 @@ def family_of(op_type: str) -> str:
     plain = _NUMBER.sub("", op_type.removeprefix("aten::").removeprefix("aten/"))
     plain = _PREFIX.sub("", plain) or plain
     plain = _SUFFIX.sub("", plain) or plain
-    return _ALIASES.get(plain, plain)
+    return "copy" if is_layout_fusion(plain) else _ALIASES.get(plain, plain)

@@ -32,9 +32,11 @@ from stepscope.advice.parts.replacements import (
     AGAIN,
     ARGUMENTS,
     CALLS,
+    CELLS,
     LAST_ROW,
     LESS_PADDING,
     PAIRS,
+    of_cells,
 )
 from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
@@ -177,8 +179,20 @@ def _before(part: PartRow, results: Results) -> Iterator[str]:
         yield CALLS.format(part.again)
     if ONE_ROW in part.made_of:
         yield LAST_ROW
+    if _runs_cells(part, results):
+        yield CELLS
     if AT_ONCE in part.made_of:
         yield AGAIN
+
+
+def _runs_cells(part: PartRow, results: Results) -> bool:
+    """Whether a part is cells of a recurrent layer, or a function that calls them."""
+    if part.kind == "op":
+        return of_cells(part.between)
+    return part.kind == "function" and any(
+        (one.file, one.function) == (part.file, part.function) and of_cells(one.name)
+        for one in results.step_account.owners.records()
+    )
 
 
 # Parts that call compiled functions, and the least share of a step in which they are sent data.
