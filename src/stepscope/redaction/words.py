@@ -144,25 +144,25 @@ subtensoropwith subtract such sum summaries summary summed sunk surrogatepass su
 svdvals swap swapaxes swapdimension swish switch sxm sy syevd sym symbol symbols sync
 synchronization synchronize syscall system systems sz table tables tachyon tag take taken takes
 tan tanh tape target task tb tc tcgen tcs tec telemetry tell tem temp template temporary tensor
-tensorboard tensorflow tensorop tensors teraflops test text tf tfe tfprof tfrt than that the their
-them then they this thnn thq thread threading threadpool threads threefry threshold throttle
-throughput thunk thunks ti tid tifffile tile tiles time timed timeline times timeseries timestamp
-timing timm to together toggle toggles token tokens toks told tolist too took tool top topk torch
-torchinductor torchvision total tpu trace traceable traceback traced tracer traces tracing track
-trackable tracking tracks train trainer training transfer transform transformers transport
-transpose tree trees trf triangular tricks tril trip triton triu trs trsm trtri true truediv trunc
-truncated trusted try ts tt tuple turing turns two twodim tx txt type typed types ucc ucp ufunc
-ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind uncertain
-unconnected unequal uneven unflatten ungqr unified uniform unique unit units unknown unmap
-unpickler unprivileged unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze unstack
-until unweighted up update updates us usage use user utc utf util utilities utils val validate
-validation valu value values var variable variables variant varlen vdot vec vector vectorize
-vectorized vendor version versions vex vf vgpr view viewer virtual visualization viztracer vjp vld
-vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal wall
-warm warning warp warps was wave weak weight weights were wgmma wgr wgrad what when where while
-who whole why width window windowed winogra winograd wire with within without wmma work worker
-workers workgroup worth would wr wrap wrapp wrapped wrapper write writer writers writing written
-xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip
-zstandard zstd
+tensorboard tensordot tensorflow tensorop tensors teraflops test text tf tfe tfprof tfrt than that
+the their them then they this thnn thq thread threading threadpool threads threefry threshold
+throttle throughput thunk thunks ti tid tifffile tile tiles time timed timeline times timeseries
+timestamp timing timm to together toggle toggles token tokens toks told tolist too took tool top
+topk torch torchinductor torchvision total tpu trace traceable traceback traced tracer traces
+tracing track trackable tracking tracks train trainer training transfer transform transformers
+transport transpose tree trees trf triangular tricks tril trip triton triu trs trsm trtri true
+truediv trunc truncated trusted try ts tt tuple turing turns two twodim tx txt type typed types
+ucc ucp ufunc ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind
+uncertain unconnected unequal uneven unflatten ungqr unified uniform unique unit units unknown
+unmap unpickler unprivileged unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze
+unstack until unweighted up update updates us usage use user utc utf util utilities utils val
+validate validation valu value values var variable variables variant varlen vdot vec vector
+vectorize vectorized vendor version versions vex vf vgpr view viewer virtual visualization
+viztracer vjp vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited
+waiting waits wal wall warm warning warp warps was wave weak weight weights were wgmma wgr wgrad
+what when where while who whole why width window windowed winogra winograd wire with within
+without wmma work worker workers workgroup worth would wr wrap wrapp wrapped wrapper write writer
+writers writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes
+za zarr zero zeros zip zstandard zstd
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())
