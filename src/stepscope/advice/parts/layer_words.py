@@ -21,8 +21,10 @@ def layer_words(part: PartRow, account: StepAccount) -> PartWords:
     """What is named after one layer, loss or metric, or is a pass of its own."""
     if part.name == APART:
         return _pass_apart(part, account)
+    which = "that" if part.name.startswith(_ATEN) else "named after"
+    runs = " runs" if part.name.startswith(_ATEN) else ""
     message = (
-        f"The ops named after {part.name}, with their gradients, if any, take "
+        f"The ops {which} {part.name}{runs}, with their gradients, if any, take "
         f"{share(part, account)}: {part.made_of}. {_line(part)} {' '.join(unusual(part))}"
     ).strip()
     return PartWords(
@@ -30,13 +32,23 @@ def layer_words(part: PartRow, account: StepAccount) -> PartWords:
         message,
         (
             *_of_layer(part, account),
-            "Look for the layer, loss or metric of that name, and at its settings: widths that "
+            f"Look for {_what(part)}, and at its settings: widths that "
             "multiply (units per head, filters times channels), a resolution or length that "
             "nothing needs. Halve one of them and time the loop.",
             "If it is not the model's own work: every n-th step, on less data, or otherwise.",
         ),
         part.op,
     )
+
+
+# Before the names of PyTorch's ops.
+_ATEN = "aten/"
+
+
+def _what(part: PartRow) -> str:
+    if part.name.startswith(_ATEN):
+        return f"what calls {part.name.removeprefix(_ATEN)}"
+    return "the layer, loss or metric of that name"
 
 
 def _line(part: PartRow) -> str:

@@ -59,8 +59,10 @@ _COALESCED: Final = (
 )
 _DISTINCT: Final = "Do it once, before the loop, or keep the indices of the batch with the data."
 _LARGE: Final = (
-    "Look at how large what it works on is: broadcasting may make one of all pairs, where a "
-    "product of matrices, or a sum in blocks, gives the same from less."
+    "Ask whether what it works on changes from step to step: if not (weights of a frozen model, a "
+    "table, a graph), compute it once, before the loop. Look at how large it is: broadcasting may "
+    "make one of all pairs, where a product of matrices, or a sum in blocks, gives the same from "
+    "less."
 )
 _CHAIN: Final = (
     "Look for what these ops are a formula of (a loss, a penalty, a norm, a mask, an activation), "

@@ -15,6 +15,7 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.parts.composite_ops import composite_ops
 from stepscope.tables.parts.layers import are_placed, named_layers
 from stepscope.tables.parts.op_loops import (
     graph_scopes,
@@ -93,7 +94,7 @@ def parts(
     calls = found.frames
     loops = frozenset[tuple[str, str]]() if calls is None else loop_functions(calls, found.found)
     whole = _of_functions(listed, sum(one.total_ps for one in listed)) or named_layers(listed)
-    whole |= joined
+    whole = {**(whole or composite_ops(listed)), **joined}
     in_graph = graph_scopes(listed)
     nameless = frozenset(one.name for one in listed if is_dispatched(one) and "/" not in one.name)
     places = [(one, place) for one in listed if (place := _loop_place(found, one, loops, nameless))]
@@ -119,6 +120,10 @@ def parts(
             continue
         key = ("op", in_graph[id(one)]) if id(one) in in_graph else together.get(id(one), key)
         groups.setdefault(placed.get(id(one), key), []).append(one)
+    for key, group in groups.items():
+        if key[0] == "op":  # copies that are made for a product are not what it is named after
+            own = [one for one in group if one.family == key[1]]
+            group[:] = own + [one for one in group if one.family != key[1]]
     made = [_part(key, group, key in eager) for key, group in groups.items()]
     return sorted(made, key=lambda one: -one.total_ps)
 
