@@ -12,6 +12,8 @@ from stepscope.advice.parts.hand_over import hands_over
 from stepscope.advice.results import Results
 from stepscope.analysis.step_account import OwnerRow
 from stepscope.result import Finding, Table
+from stepscope.tables.parts.layers import OUTSIDE
+from stepscope.tables.parts.made_of import NOT_ONEDNN
 from tests.unit.advice.test_growing_steps import OWNER
 from tests.unit.advice.test_largest_part import account, first, op, part
 
@@ -116,3 +118,18 @@ def test_cells_that_are_called_for_each_position_are_one_layer() -> None:
     assert first(account(within)).actions[0].startswith("A recurrent cell is called for each")
     whole = op("matmul", 6.0, between="within aten/lstm")
     assert "recurrent cell" not in "".join(first(account(whole)).actions)
+
+
+def test_products_in_no_kernel_for_float32_may_be_in_double() -> None:
+    plain = op("MatMul", 8.0, made_of="net/dense/MatMul 100%" + NOT_ONEDNN)
+    found = first(account(plain))
+    assert found.title == "MatMul takes 80% of the step, in float64 or without oneDNN"
+    assert found.actions[0].startswith("Check the data type of weights and inputs: these")
+    known = first(account(op("MatMul", 8.0, made_of=NOT_ONEDNN, data_type="f32")))
+    assert "float64" not in known.title and "float64" not in "".join(known.actions)
+
+
+def test_ops_outside_of_layers_are_the_losss() -> None:
+    found = first(account(part(kind="layer", name=OUTSIDE, time_ms=6.0, made_of="Square 60%")))
+    assert found.title == "Ops outside of the model's layers take 60% of the step"
+    assert "a regulariser or a penalty goes over all rows" in found.actions[0]

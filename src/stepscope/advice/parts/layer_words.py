@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.parts.part_facts import PartWords, brief_path, called_from, share, unusual
 from stepscope.advice.parts.replacements import ATTENTION, KEEP_NEEDED, UNTRAINED, of_attention
+from stepscope.tables.parts.layers import OUTSIDE
 from stepscope.tables.parts.made_of import MANY_OPS
 from stepscope.tables.traits.apart_functions import A_PASS
 from stepscope.tables.traits.gradients import APART
@@ -21,6 +22,8 @@ def layer_words(part: PartRow, account: StepAccount) -> PartWords:
     """What is named after one layer, loss or metric, or is a pass of its own."""
     if part.name == APART:
         return _pass_apart(part, account)
+    if part.name == OUTSIDE:
+        return _outside(part, account)
     which = "that" if part.name.startswith(_ATEN) else "named after"
     runs = " runs" if part.name.startswith(_ATEN) else ""
     message = (
@@ -36,6 +39,22 @@ def layer_words(part: PartRow, account: StepAccount) -> PartWords:
             "multiply (units per head, filters times channels), a resolution or length that "
             "nothing needs. Halve one of them and time the loop.",
             "If it is not the model's own work: every n-th step, on less data, or otherwise.",
+        ),
+        part.op,
+    )
+
+
+def _outside(part: PartRow, account: StepAccount) -> PartWords:
+    """What a loss computes beside the model's layers."""
+    return PartWords(
+        f"Ops outside of the model's layers take {part.step_frac:.0%} of the step",
+        f"Ops that are in no layer, with their gradients, take {share(part, account)}: "
+        f"{part.made_of}. {_line(part)} {' '.join(unusual(part))}".strip(),
+        (
+            "Look at what the loss adds to the model: a regulariser or a penalty goes over all "
+            "rows of a table, of which a batch reads few, and makes its gradient dense. Use the "
+            "rows of the batch, or the optimizer's weight decay.",
+            "Look at the loss itself, and at metrics: n values less n × 1 others make n × n.",
         ),
         part.op,
     )

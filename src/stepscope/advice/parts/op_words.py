@@ -31,6 +31,7 @@ from stepscope.advice.parts.replacements import (
     HALVED,
     KEEP_NEEDED,
     NEEDED,
+    NOT_FLOAT32,
     ROWS_ALONE,
     UNTRAINED,
     instead_in_loop,
@@ -43,7 +44,7 @@ from stepscope.advice.parts.replacements import (
     of_attention,
 )
 from stepscope.advice.parts.transforms import instead_of_length
-from stepscope.tables.parts.made_of import LONG_WINDOW, OF_ARGUMENT, ON_EACH, ONE_ROW
+from stepscope.tables.parts.made_of import LONG_WINDOW, NOT_ONEDNN, OF_ARGUMENT, ON_EACH, ONE_ROW
 from stepscope.tables.traits.op_families import (
     DOUBLE,
     ELEMENTWISE,
@@ -155,9 +156,9 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
             "time the loop."
         )
     return PartWords(
-        f"{_ops_take(part)} {part.step_frac:.0%} of the step{_of_rows(part) or most_of_it(part)}",
+        f"{_ops_take(part)} {part.step_frac:.0%} of the step{_beyond(part)}",
         message,
-        tuple(filter(None, (first, then, CHECK_TYPE if _is_untyped(part) else ""))),
+        tuple(filter(None, (_not_float32(part), first, then, _untyped(part)))),
         part.op,
     )
 
@@ -166,13 +167,27 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
 _TYPED_FRAC = 0.3
 
 
-def _is_untyped(part: PartRow) -> bool:
-    """Whether they are products with much of the step whose data type was not recorded."""
+def _untyped(part: PartRow) -> str:
+    """What to check of products with much of the step whose data type was not recorded."""
     is_large = part.name in PRODUCTS and part.step_frac >= _TYPED_FRAC
-    return is_large and not (part.data_type or part.shapes or part.on_device or part.is_program)
+    is_known = part.data_type or part.shapes or part.on_device or part.is_program
+    return CHECK_TYPE if is_large and not is_known and not _not_float32(part) else ""
+
+
+def _not_float32(part: PartRow) -> str:
+    """What to check of products that run in no kernel for float32."""
+    is_large = NOT_ONEDNN in part.made_of and part.step_frac >= _TYPED_FRAC
+    return NOT_FLOAT32 if is_large and not part.data_type else ""
 
 
 _ONE_ROW = re.compile(rf"one row in ([\d,]+) {ONE_ROW}(?: \(([^)]*)\))?")
+
+
+def _beyond(part: PartRow) -> str:
+    """The end of a title: what its time is for, in what, or which line has most of it."""
+    if said := _of_rows(part):
+        return said
+    return ", in float64 or without oneDNN" if _not_float32(part) else most_of_it(part)
 
 
 def _of_rows(part: PartRow) -> str:

@@ -217,6 +217,13 @@ KEEP_RESULTS: Final = (
 )
 
 #: For what may be needed less often, or smaller.
+#: Of TensorFlow's products that oneDNN does not run.
+NOT_FLOAT32: Final = (
+    "Check the data type of weights and inputs: these ops do not run in oneDNN's kernels, and in "
+    "float64 (NumPy arrays, tf.keras.backend.floatx, tf.float64) they cannot; that takes about "
+    "twice as long as float32. Else oneDNN is off: TensorFlow before 2.9, TF_ENABLE_ONEDNN_OPTS=0, "
+    "or another processor than x86."
+)
 #: Of products in which the recording has no data type.
 CHECK_TYPE: Final = (
     "Check the data type of weights and inputs, which was not recorded: in float64 (NumPy arrays, "

@@ -30,6 +30,10 @@ _MOST_FRAC = 0.9
 _SAY_LITTLE = PLAIN | {"Einsum"}
 _OF_GRADIENTS = re.compile(r"(?:^|/)gradient(?:_tape|s\w*)/")
 Key = tuple[str, ...]
+#: The part of a graph's ops that no layer's name is before.
+OUTSIDE = "outside of layers"
+_GRAPHS = ("StatefulPartitionedCall/", "PartitionedCall/")
+_SUMS = re.compile(r"AddN(?:_\d+)?$")
 
 
 def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
@@ -60,7 +64,29 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
         inside = [one for one in ops if scopes[id(one)][: len(path)] == path]
         if _says_more(_families(inside)):
             return {id(one): ("layer", "/".join(path)) for one in inside if _belongs(one)}
-    return {}
+    return _outside(ops, scopes, whole)
+
+
+def _outside(ops: list[Owner], scopes: dict[int, Key], whole_ps: int) -> dict[int, Key]:
+    """Ops of a graph that lie in none of its layers: what a loss adds to the model."""
+    layers = {path[:2] for path in scopes.values() if path}
+    inside = [one for one in ops if not _of_layer(scopes[id(one)]) and _is_in_graph(one)]
+    families = _families(inside)
+    spent = sum(families.values())
+    most = max(_families(ops).values(), default=0)
+    is_most = spent >= _LEAST_FRAC * whole_ps and spent > most
+    if len(layers) < _SEVERAL or not is_most or len(families) < _SEVERAL:
+        return {}
+    return {id(one): ("layer", OUTSIDE) for one in inside} if _says_more(families) else {}
+
+
+def _of_layer(path: Key) -> bool:
+    """Whether a scope is a layer's: sums of gradients are no scope, however they are called."""
+    return bool(path) and not _SUMS.match(path[0])
+
+
+def _is_in_graph(one: Owner) -> bool:
+    return one.name.startswith(_GRAPHS) and not is_update(one.family)
 
 
 def _scopes(ops: list[Owner]) -> dict[int, Key]:

@@ -47,7 +47,7 @@ def made_of(one: Part, host: Host | None = None) -> str:
     if host is None:
         return said + _layer_of(one, said) + pairs
     rest = _at_once(host, one) + _window(host, one) + _devices(host, one) + _purposes(host, one)
-    rest += _arguments(host, one) + _row(host, one)
+    rest += _arguments(host, one) + _row(host, one) + _kernels(one)
     return said + _layer_of(one, said) + rest + pairs
 
 
@@ -68,6 +68,21 @@ LONG_WINDOW: Final = "; its window is "
 def _window(host: Host, one: Part) -> str:
     length = long_window(host, one.first.event) if one.kind == "op" else 0
     return f"{LONG_WINDOW}{length:,} long" if length else ""
+
+
+#: Words about TensorFlow's products on a CPU that no kernel of oneDNN's runs.
+NOT_ONEDNN: Final = "; not in oneDNN's kernels"
+# As TensorFlow calls them, before oneDNN takes them: "_MklMatMul", "_MklNativeConv2D".
+_PLAIN_PRODUCT = re.compile(
+    r"_?(?:Fused)?(?:(?:Batch)?MatMul(?:V\d)?|Conv[23]D\w*|Einsum|DepthwiseConv2dNative\w*)"
+)
+
+
+def _kernels(one: Part) -> str:
+    """Whether oneDNN's kernels, which take float32 and bfloat16, run none of a part's products."""
+    ops = [owner.type for owner in one.owners if owner.kind == "op" and not owner.on_device]
+    is_plain = bool(ops) and all(_PLAIN_PRODUCT.fullmatch(kind) for kind in ops)
+    return NOT_ONEDNN if is_plain and one.name in PRODUCTS else ""
 
 
 #: Ends the words about a program whose result is read at one of many rows.

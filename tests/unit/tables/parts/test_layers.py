@@ -12,7 +12,7 @@ from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.layers import named_layers, scope_with_most
+from stepscope.tables.parts.layers import OUTSIDE, named_layers, scope_with_most
 from stepscope.tables.parts.parts import Part, parts
 from tests.profiles import Event, event, line, plane, space
 from tests.unit.tables.account.test_account import host
@@ -117,6 +117,40 @@ def test_two_calls_of_a_compiled_function_do_not_tell_its_ops_apart() -> None:
 def test_the_model_itself_is_no_layer() -> None:
     names = {letter: name.replace("/mixer", "") for letter, name in MIXED.items()}
     assert all(part.kind == "op" for part in made("AABBCC....", **names))
+
+
+CALL = "StatefulPartitionedCall"
+PENALTY = {
+    "A": f"{CALL}/Square:Square",
+    "B": f"{CALL}/gradient_tape/Mul_1:Mul",
+    "C": f"{CALL}/gradient_tape/Tile:Tile",
+    "D": f"{CALL}/AddN_3/inputs_1:UnsortedSegmentSum",
+    "E": f"{CALL}/net/first/MatMul:MatMul",
+    "F": f"{CALL}/net/second/MatMul:MatMul",
+    "G": f"{CALL}/net/third/Relu:Relu",
+}
+
+
+def test_what_lies_in_no_layer_is_the_losss() -> None:
+    one = made("AABBCDEFG.", **PENALTY)[0]
+    assert (one.kind, one.name) == ("layer", OUTSIDE)
+    assert one.total_ps == pytest.approx(2 * 6e8)
+
+
+@pytest.mark.parametrize(
+    ("pool", "names", "why"),
+    [
+        (
+            "AABBCDEFG.",
+            {"E": "C:MatMul", "F": "S:MatMul", "G": "R:Relu"},
+            "there are no layers",
+        ),
+        ("ABCDEEFFGG", {}, "the layers have more"),
+        ("AAAAAADEFG", {}, "one family says more"),
+    ],
+)
+def test_else_what_lies_in_no_layer_is_no_part(pool: str, names: dict[str, str], why: str) -> None:
+    assert all(part.name != OUTSIDE for part in made(pool, **PENALTY | names)), why
 
 
 ENCODER = {

@@ -9,7 +9,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.made_of import brief, made_of, shapes, through
+from stepscope.tables.parts.made_of import NOT_ONEDNN, brief, made_of, shapes, through
 from stepscope.tables.parts.parts import parts
 from tests.profiles import event, space
 from tests.profiles.model import Event, line
@@ -128,7 +128,7 @@ def test_functions_that_jax_dispatches_say_more_than_their_instructions(
     ],
 )
 def test_where_one_run_of_several_has_most_it_is_said(lengths: tuple[int, ...], told: str) -> None:
-    runs = [Event("conv:Conv2D", 10 + 1000.0 * at, us) for at, us in enumerate(lengths)]
+    runs = [Event("conv:_MklConv2D", 10 + 1000.0 * at, us) for at, us in enumerate(lengths)]
     step = Event("train", 0, 1000.0 * len(lengths), {"step_num": 0, "_r": 1})
     pool = line("tf_pool", *runs)
     one = Host("h", decode(space(model_host(line("python", step), pool))))
@@ -136,3 +136,23 @@ def test_where_one_run_of_several_has_most_it_is_said(lengths: tuple[int, ...], 
     assert found is not None
     (part,) = (part for part in parts(found) if part.kind == "op")
     assert made_of(part, one) == told
+
+
+@pytest.mark.parametrize(
+    ("kinds", "is_said"),
+    [
+        (("MatMul", "_FusedMatMul"), True),
+        (("MatMul", "_MklMatMul"), False),
+        (("mm",), False),
+    ],
+)
+def test_products_that_no_kernel_of_onednn_runs_are_said_to_be(
+    kinds: tuple[str, ...], is_said: bool
+) -> None:
+    runs = [Event(f"net/{at}:{kind}", 10 + 300.0 * at, 250) for at, kind in enumerate(kinds)]
+    step = Event("train", 0, 1000.0, {"step_num": 0, "_r": 1})
+    one = Host("h", decode(space(model_host(line("python", step), line("tf_pool", *runs)))))
+    found = account(one)
+    assert found is not None
+    (part,) = (part for part in parts(found) if part.kind == "op")
+    assert made_of(part, one).endswith(NOT_ONEDNN) is is_said
