@@ -162,13 +162,19 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+_SEE_OTHERS = (
+    "Record what other threads do: stepscope record, or stepscope.Profile, samples all threads; "
+    "the frameworks' own recorders of Python see the one that starts them."
+)
+
+
 def _for_others(part: PartRow, account: StepAccount) -> PartWords:
     """What waits cannot be left out: what it waits for is to be quicker."""
     name, call = part.function or part.name, part.first
     called = called_from(part) if part.function else ""
     other = max(account.rivals.records(), key=lambda one: one.busy_frac, default=None)
     beside = "What other threads do meanwhile was not recorded."
-    what, first = f"in {call}", tuple[str, ...]()
+    what, first = f"in {call}", (_SEE_OTHERS,) if other is None else tuple[str, ...]()
     if other is not None:
         where = f"{other.file}:{other.line}" if other.line else other.file
         who = f"thread {other.thread} is"
