@@ -81,7 +81,7 @@ def _outside(ops: list[Owner], scopes: dict[int, Key], whole_ps: int) -> dict[in
 
 
 def _of_layer(path: Key) -> bool:
-    """Whether a scope is a layer's: sums of gradients are no scope, however they are called."""
+    """Whether a scope is a layer's: a sum of gradients has none, however it is called."""
     return bool(path) and not _SUMS.match(path[0])
 
 
