@@ -14,7 +14,8 @@ from typing import Final
 from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.source import source_frames
 
-_PRODUCTS: Final = ("dot", "convolution")
+#: What XLA multiplies with.
+PRODUCTS: Final = ("dot", "convolution")
 _COPY: Final = "copy"
 _REARRANGES: Final = ("bitcast", "reshape", "transpose", "copy", "slice", "pad", "reverse")
 _PARAMETER_NUMBER: Final = 9
@@ -31,10 +32,19 @@ def is_layout_fusion(name: str) -> bool:
     return _LAYOUTS.fullmatch(name) is not None
 
 
+def product_within(module: HloModule, one: Instruction) -> Instruction | None:
+    """The product that a fusion is around, as XLA makes them for its libraries; None of others."""
+    if one.opcode != "fusion":
+        return None
+    root = next((body.root for body in module.called(one)), None)
+    return root if root is not None and root.opcode in PRODUCTS else None
+
+
 def before_rewriting(module: HloModule, one: Instruction) -> Instruction:
     """What tells where an instruction comes from: mostly itself."""
     is_copy = one.opcode == _COPY or is_layout_fusion(one.name.partition(".")[0])
-    if not (is_copy or one.opcode in _PRODUCTS) or one.op_name or _is_placed(module, one):
+    is_made = is_copy or one.opcode in PRODUCTS or product_within(module, one) is not None
+    if not is_made or one.op_name or _is_placed(module, one):
         return one
     if is_copy:
         return next((near for near in readers(module, one) if _is_placed(module, near)), one)

@@ -6,7 +6,8 @@ part by its family, none of them says what a person would change, and all go wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.profile import Host
@@ -26,10 +27,17 @@ _SOME_FRAC = 0.005
 Key = tuple[str, ...]
 
 
-def compiled_lines(host: Host, listed: Iterable[Owner]) -> dict[int, Key]:
+def compiled_lines(
+    host: Host, listed: Iterable[Owner], families: Mapping[int, str] = MappingProxyType({})
+) -> dict[int, Key]:
     """Function, file and line that stand for ops of compiled programs, by the owners' ids.
 
     An owner is all runs of one op; the line is that of its longest run.
+
+    Args:
+        host: Whose.
+        listed: The owners.
+        families: Of those that have another than their name says, by their ids.
     """
     owners = list(listed)
     whole = sum(one.total_ps for one in owners)
@@ -44,16 +52,16 @@ def compiled_lines(host: Host, listed: Iterable[Owner]) -> dict[int, Key]:
             lines.setdefault((made.function, made.file, str(made.line)), []).append(one)
     found: dict[int, Key] = {}
     for key, group in lines.items():
-        if _stands(group, whole):
+        if _stands([(families.get(id(one), one.family), one) for one in group], whole):
             found |= dict.fromkeys(map(id, group), key)
     return found
 
 
-def _stands(group: list[Owner], whole: int) -> bool:
+def _stands(group: list[tuple[str, Owner]], whole: int) -> bool:
     """Whether a line says more than the families of its ops."""
     families: dict[str, int] = {}
-    for one in group:
-        families[one.family] = families.get(one.family, 0) + one.total_ps
+    for family, one in group:
+        families[family] = families.get(family, 0) + one.total_ps
     time = sum(families.values())
     if max(families, key=lambda family: families[family]) in COSTLY:
         return False

@@ -13,9 +13,9 @@ from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.parts.compiled_lines import compiled_lines
-from stepscope.tables.parts.layout_copies import layout_copies
 from stepscope.tables.parts.one_hot_products import one_hot_products
 from stepscope.tables.parts.parts import Part, parts
+from stepscope.tables.parts.unnamed_ops import unnamed_ops
 from stepscope.tables.parts.without_gradients import passes_apart, without_gradients
 from stepscope.tables.steps.calls import function_calls, is_single_op
 from stepscope.tables.traits.inside import LineWork, lines_of_program
@@ -26,8 +26,9 @@ _PROGRAMS = 3
 
 def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part]:
     """The parts of an account, with what the recording knows of compiled programs."""
-    lines, apart = compiled_lines(host, listed), without_gradients(host, listed)
-    joined = layout_copies(host, listed) | passes_apart(listed) | one_hot_products(host, listed)
+    unnamed, apart = unnamed_ops(host, listed), without_gradients(host, listed)
+    lines = compiled_lines(host, listed, {at: key[-1] for at, key in unnamed.items()})
+    joined = unnamed | passes_apart(listed) | one_hot_products(host, listed)
     return with_programs(host, parts(found, listed, lines, apart, joined))
 
 

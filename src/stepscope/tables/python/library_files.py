@@ -113,15 +113,29 @@ _IMPORTED = {
     "_nanfunctions_impl _twodim_base_impl _index_tricks_impl _histograms_impl "
     "_stride_tricks_impl _ufunclike_impl _type_check_impl",
     "numpy.linalg": "_linalg",
-    "jax.numpy": "lax_numpy array_creation reductions ufuncs tensor_contractions sorting setops "
-    "window_functions",
+    "jax.numpy": "lax_numpy array_constructors array_creation reductions ufuncs "
+    "tensor_contractions sorting setops window_functions",
     "jax.lax": "lax slicing windowed_reductions",
 }
 _MODULES: Final = {stem: module for module, stems in _IMPORTED.items() for stem in stems.split()}
+# Of JAX, in files whose names programs use as well: the names of both are hardly anybody's own.
+_API = (
+    "_device_get block_until_ready copy_to_host_async device_get device_put device_put_replicated "
+    "device_put_sharded effects_barrier try_to_block"
+)
+_OF_RANDOM = "PRNGKey bernoulli categorical fold_in normal randint split truncated_normal uniform"
+_CORE = f"{_OF_RANDOM} bind bind_with_trace find_top_trace process_primitive"
+_DISPATCH = "apply_primitive device_put_impl wait_for_tokens"
+_TREE = (
+    "all broadcast flatten flatten_with_path leaves leaves_with_path map map_with_path reduce "
+    "structure transpose unflatten"
+)
 # Functions that nobody calls by their name: what they are for.
 _SAID: Final = {
     "array_methods.deferring_binary_op": "jax.Array's arithmetic",
     "traceback_util.reraise_with_filtered_traceback": "a call of JAX's",
+    **{f"core.{name}": f"jax.random.{name}" for name in _OF_RANDOM.split()},
+    **{f"tree.{name}": f"jax.tree.{name}" for name in _TREE.split()},
 }
 
 
@@ -139,20 +153,11 @@ def public_name(stem: str, function: str) -> str:
     return _SAID.get(own, ".".join(filter(None, (module, function))))
 
 
-# Of JAX, in files whose names programs use as well: the names of both are hardly anybody's own.
-_API = (
-    "_device_get block_until_ready copy_to_host_async device_get device_put device_put_replicated "
-    "device_put_sharded effects_barrier try_to_block"
-)
-_CORE = (
-    "PRNGKey bernoulli bind bind_with_trace categorical find_top_trace fold_in normal "
-    "process_primitive randint split truncated_normal uniform"
-)
-_DISPATCH = "apply_primitive device_put_impl wait_for_tokens"
 FRAMEWORK_CALLS: Final = {
     "api": frozenset(_API.split()),
     "core": frozenset(_CORE.split()),
     "dispatch": frozenset(_DISPATCH.split()),
+    "tree": frozenset(_TREE.split()),
 }
 # Of JAX, TensorFlow and Keras.
 FRAMEWORK_FILES: Final = frozenset(_FRAMEWORK.split())

@@ -35,11 +35,11 @@ class Detector(nn.Module):
 
 
 def main(clock):
-    clock.plan(3, 8)
+    clock.plan(3, 4)
     torch.manual_seed(0)
     model = Detector(clock.fixed)
     optimizer = torch.optim.SGD(model.parameters(), 0.05)
-    frames, labels = torch.randn(8, 24, 100, 40), torch.randint(0, 2, (8, 24, 100))
+    frames, labels = torch.randn(8, 24, 60, 40), torch.randint(0, 2, (8, 24, 60))
     for step in clock.loop():
         with clock.mark(step):
             out = model(frames[step % 8])

@@ -1,4 +1,4 @@
-"""Copies that a compiler makes for a product's layout are part of the product."""
+"""What a compiler makes for a product, without a name of its own, is part of the product."""
 
 from __future__ import annotations
 
@@ -25,14 +25,20 @@ def convolution(of: str) -> Instruction:
                        stack=HERE)  # fmt: skip
 
 
-def made(name: str, reader: Instruction, *, op_name: str = "", **bodies: list[Instruction]) -> Host:
+def made(
+    name: str,
+    reader: Instruction,
+    *more: Instruction,
+    op_name: str = "",
+    **bodies: list[Instruction],
+) -> Host:
     """A pool that runs a copy for 4 of 10 µs and what reads it for 6."""
     opcode = "fusion" if "fusion" in name else "copy"
     calls = ["turn"] if opcode == "fusion" else []
     copy = instruction(name, opcode, f32(32, 32, 8, 4), "x", op_name=op_name, calls=calls)
     given = instruction("given", "parameter", f32(8, 32, 32, 4), parameter_number=0)
     turn = [given, instruction("turned", "copy", f32(32, 32, 8, 4), "given")]
-    proto = program("jit_step", [X, W, copy, reader], bodies={"turn": turn, **bodies})
+    proto = program("jit_step", [X, W, copy, reader, *more], bodies={"turn": turn, **bodies})
     ran = (name, 0.0, 4.0), (reader.name, 4.0, 6.0)
     thread = line(
         "tf_XLAEigen",
@@ -85,3 +91,17 @@ def test_what_the_program_asked_for_stays_apart() -> None:
 )
 def test_fusions_that_only_copy_are_copies(name: str, family: str) -> None:
     assert family_of(name) == family
+
+
+def test_a_product_that_was_rewritten_has_the_name_of_what_rearranges_its_result() -> None:
+    """XLA's fusions for a library are called after that: ynn_fusion."""
+    inner = instruction("p", "parameter", f32(32, 32, 8, 4), parameter_number=0)
+    other = instruction("q", "parameter", f32(3, 3, 4, 16), parameter_number=1)
+    body = [inner, other, instruction("conv.2", "convolution", f32(8, 32, 32, 16), "p", "q")]
+    fusion = instruction("ynn_fusion", "fusion", f32(8, 32, 32, 16), "copy.3", "w", calls=["body"])
+    turned = instruction("turned", "transpose", f32(8, 16, 32, 32), "ynn_fusion", op_name=PATH,
+                         stack=HERE)  # fmt: skip
+    one = made("copy.3", fusion, turned, body=body)
+    assert parts_of(one) == {"conv_general_dilated": pytest.approx(10.0)}
+    event = int(one.space.lines[-1].begin) + 1
+    assert (compiled_from(one, event).file, compiled_from(one, event).line) == ("/work/net.py", 16)
