@@ -11,9 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from stepscope.advice.eager_loops import (
+    both,
+    has_loop,
+    is_the_program,
+    mostly_in,
+    of_loop,
+    with_loop,
+)
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
-from stepscope.result import Finding, Likelihood, Place, Ref, Result, Severity
+from stepscope.result import Finding, Likelihood, Place, Result, Severity
 from stepscope.tables.traits.op_families import DOUBLE
 
 if TYPE_CHECKING:
@@ -33,11 +41,6 @@ _RESTARTED = "restarted-pipeline"
 _MOSTLY_INPUT = 0.5
 # What tells that a wait is not the fault of what is waited for takes the place of what says it is.
 _ACQUITS = {"late-hand-over": "input-bound"}
-_ONE_BY_ONE = "eager-execution"
-# A loop with this share of what dispatching op by op costs is what that finding is about.
-_LOOP_FRAC = 0.6
-# One with this share is where most of it is.
-_SOME_FRAC = 0.3
 _ONLY_LOCATE = ("python-bound", "dominant-op")
 _IDLE = "idle-device"
 _OF_HOST = ("python", "library", "framework", "eager", "compile", "input")
@@ -178,13 +181,13 @@ def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list
     others = [one for one in findings if one.rule not in (LOCATED, *acquitted)]
     kept: list[Finding] = []
     for part in located:
-        some = next((at for at, one in enumerate(others) if _has_loop(one, part)), None)
+        some = next((at for at, one in enumerate(others) if has_loop(one, part)), None)
         if some is not None:
-            others[some] = _mostly_in(_with_place(others[some], part), part)
+            others[some] = mostly_in(_with_place(others[some], part), part)
     for part in located:
-        loop = next((at for at, one in enumerate(others) if _of_loop(one, part)), None)
+        loop = next((at for at, one in enumerate(others) if of_loop(one, part)), None)
         if loop is not None:
-            others[loop] = _with_loop(others[loop], part)
+            others[loop] = with_loop(others[loop], part)
             continue
         same = [at for at, one in enumerate(others) if _explains_part(one, part, rules)]
         is_replaced = any(_replaces(others[at], part) for at in same)
@@ -196,49 +199,6 @@ def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list
     # What only locates, and locates something else than the account does, adds nothing.
     others = [one for one in others if one.rule not in _ONLY_LOCATE or one.place or not located]
     return [*kept, *others]
-
-
-def _of_loop(one: Finding, part: Finding) -> bool:
-    """Whether a part is the loop that most of what a step runs op by op is for."""
-    time, cost = float(part.measured["part_ms"]), one.saving_ms or 0.0
-    is_loop = part.measured["kind"] == "eager" and not _is_the_program(part)
-    is_counted = one.rule == _ONE_BY_ONE and one.place is None and "ops_per_step" in one.measured
-    return is_loop and is_counted and time >= _LOOP_FRAC * cost > 0
-
-
-def _has_loop(one: Finding, part: Finding) -> bool:
-    """Whether a part is a loop that a good share, and no more, of what runs op by op is for."""
-    time, cost = float(part.measured["part_ms"]), one.saving_ms or 0.0
-    is_loop = part.measured["kind"] == "eager" and not _is_the_program(part)
-    is_counted = one.rule == _ONE_BY_ONE and one.place is None and "ops_per_step" in one.measured
-    is_placed = part.place is not None and bool(part.place.file)
-    return is_placed and is_loop and is_counted and _SOME_FRAC * cost <= time < _LOOP_FRAC * cost
-
-
-def _mostly_in(one: Finding, part: Finding) -> Finding:
-    """A finding about what the whole step runs op by op, with the loop that most of it is in."""
-    at = part.place
-    if at is None or not (at.function and at.line):
-        return one
-    file = at.file.replace("\\", "/").rpartition("/")[2]
-    return replace(one, title=f"Ops run one by one, most in {at.function} ({file}:{at.line})")
-
-
-def _with_loop(one: Finding, part: Finding) -> Finding:
-    """One finding of both: the loop's place and words, the other's count, severity and code."""
-    ops, idle = (float(one.measured[name]) for name in ("ops_per_step", "idle_ms"))
-    when = "" if one.saving_per == "recording" else " of a step"
-    high = max(part.saving_high_ms or 0.0, one.saving_high_ms or one.saving_ms or 0.0)
-    return replace(
-        part,
-        severity=one.severity,
-        saving_high_ms=high,
-        message=f"{part.message} In all {ops:,.0f} ops or functions are dispatched from Python, "
-        f"and for {idle:.3g} ms{when} nothing is computed.",
-        measured={**one.measured, **part.measured},
-        evidence=_both(part.evidence, one.evidence),
-        code=one.code,
-    )
 
 
 def _replaces(one: Finding, part: Finding) -> bool:
@@ -263,7 +223,7 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
         return False
     if one.rule in _LOCATORS:
         is_most = one.rule in _ONLY_LOCATE or time >= _SAME_FRAC * (one.saving_ms or 0.0)
-        is_located = kind in _LOCATORS[one.rule] or _is_the_program(part)
+        is_located = kind in _LOCATORS[one.rule] or is_the_program(part)
         return is_located and is_most and (kind != "op" or _is_layer(part))
     return (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
 
@@ -276,12 +236,6 @@ def _names_op(one: Finding, part: Finding) -> bool:
     """Whether a rule that lists the ops it is about lists the part's; true where it lists none."""
     listed = [row for ref in one.evidence if ref.tool == _OPS for row in ref.rows]
     return not listed or part.place is None or part.place.op in listed
-
-
-def _is_the_program(part: Finding) -> bool:
-    """Whether ops run one by one for the top of a file: a trainer called there is no loop."""
-    at = part.place
-    return part.measured["kind"] == "eager" and at is not None and at.function.startswith("<")
 
 
 def _is_layer(part: Finding) -> bool:
@@ -300,8 +254,8 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     # A rule that accounts for more than the part, such as the gaps around it, says more.
     time = float(part.measured["part_ms"])
     says_more = one.rule not in _ONLY_LOCATE and (one.saving_ms or 0.0) > _MORE * time
-    if one.rule in _LOCATORS and not says_more and not _is_the_program(part):
-        whole = replace(part, evidence=_both(part.evidence, one.evidence))
+    if one.rule in _LOCATORS and not says_more and not is_the_program(part):
+        whole = replace(part, evidence=both(part.evidence, one.evidence))
         if one.rule not in _ONLY_LOCATE and one.severity == "info":
             return whole  # what only informs of a cause does not claim that it is this part's
         return replace(
@@ -315,7 +269,7 @@ def _with_place(one: Finding, part: Finding) -> Finding:
         # What compute cannot hide of a copy is still where the step goes; of a recording without
         # steps nothing is an alarm. Both rank as the part.
         measured["worth_ms"] = part.measured["worth_ms"]
-    evidence = _both(one.evidence, part.evidence[:1])
+    evidence = both(one.evidence, part.evidence[:1])
     told = _of_input(one, part) if _is_input(part) else _said_where(one, part.place)
     return replace(told, place=part.place, evidence=evidence, measured=measured)
 
@@ -356,17 +310,6 @@ _CHEAPER = (
     "what is the same in each pass once, before the loop; tables and files as arrays in memory; "
     "whole batches instead of single rows."
 )
-
-
-def _both(first: tuple[Ref, ...], second: tuple[Ref, ...]) -> tuple[Ref, ...]:
-    """Evidence of two findings; what both point to once, with the rows of both."""
-    found = {(one.tool, one.what): one for one in first}
-    for one in second:
-        key = (one.tool, one.what)
-        held = found.get(key)
-        rows = one.rows if held is None else tuple(dict.fromkeys((*held.rows, *one.rows)))
-        found[key] = replace(one if held is None else held, rows=rows)
-    return tuple(found.values())
 
 
 def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, str]:

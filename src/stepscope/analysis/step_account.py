@@ -17,7 +17,7 @@ from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.launch_sites import at_launches
 from stepscope.tables.account.lock_holders import lock_holders
 from stepscope.tables.account.outer_calls import outer_calls
-from stepscope.tables.account.owners import CallSite, Owner, owners
+from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.parts import programs
@@ -28,10 +28,10 @@ from stepscope.tables.parts.made_of import launched_from, made_of, shapes, throu
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.parts.places import between_of, located, place_of
 from stepscope.tables.parts.received import received_frac
-from stepscope.tables.parts.repeated_gradients import RepeatedGradients, repeated_gradients
+from stepscope.tables.parts.repeated_gradients import repeated_gradients
 from stepscope.tables.parts.series import Series, series, standard_error_ps
-from stepscope.tables.parts.unclaimed_gradients import UnclaimedGradients, unclaimed_gradients
-from stepscope.tables.parts.unused_graph import UnusedGraph, unused_graph
+from stepscope.tables.parts.unclaimed_gradients import unclaimed_gradients
+from stepscope.tables.parts.unused_graph import unused_graph
 from stepscope.tables.parts.what_if import WhatIf, what_if
 from stepscope.tables.recording.environment import environment, host_cores
 from stepscope.tables.recording.traced_calls import traced_calls, tracing
@@ -40,6 +40,7 @@ from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
 from stepscope.tables.traits.instructions import compiled_from
 from stepscope.tables.traits.op_families import family_of
+from stepscope.verdicts.needless_gradients import NeedlessGradients, needless
 from stepscope.verdicts.sentences import MANY, part_words, written_out
 
 
@@ -236,32 +237,6 @@ class OpsGrowth:
 
 
 @dataclass(frozen=True, slots=True)
-class NeedlessGradients:
-    """Gradients that were prepared and never computed, computed again, or never used.
-
-    Attributes:
-        time_ms: Per step, of the forward ops whose gradients nothing computed, of all but the
-            first time that gradients were computed, or of the gradients that nothing uses.
-        ops: How many of them, per step; or in how many parameters a backward pass ends.
-        times: How often each is computed; 0 where none is.
-        updated, is_all: Of parameters, how many are updated; whether nothing computes a gradient.
-        longest, function, file, line, caller: The op that most of their time is of, and where most
-            is called from; "" and None where no line was recorded.
-    """
-
-    time_ms: float
-    ops: float
-    times: float
-    longest: str
-    function: str
-    file: str
-    line: int | None
-    caller: str
-    updated: float = 0.0
-    is_all: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Options:
     """The account has no options."""
 
@@ -345,9 +320,9 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_ops=longest.native is not None and longest.native.has_ops,
         recorder_ms=ms(sum(one.total_ps for one in made if one.kind == "recorder")) / len(start),
         growth=None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op),
-        unused_gradients=_needless(unused_graph(host, longest), len(start)),
-        repeated_gradients=_needless(repeated_gradients(host, longest), len(start)),
-        unclaimed_gradients=_needless(unclaimed_gradients(host, longest), len(start)),
+        unused_gradients=needless(unused_graph(host, longest), len(start)),
+        repeated_gradients=needless(repeated_gradients(host, longest), len(start)),
+        unclaimed_gradients=needless(unclaimed_gradients(host, longest), len(start)),
         parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
         owners=_owner_table(listed, outer_calls(longest, listed), len(start), step_ps),
         rivals=_rival_table(host, longest),
@@ -364,21 +339,6 @@ def _nothing() -> StepAccount:
         parts=Table.empty(PartRow), owners=Table.empty(OwnerRow), rivals=Table.empty(RivalRow),
         lock_holders=Table.empty(LockHolderRow),
     )  # fmt: skip
-
-
-def _needless(
-    found: UnusedGraph | RepeatedGradients | UnclaimedGradients | None, count: int
-) -> NeedlessGradients | None:
-    if found is None:
-        return None
-    place = found.place or CallSite("", "", 0, "")
-    at = place.function, place.file, place.line if place.file else None, place.caller
-    time = ms(found.time_ps) / count
-    if isinstance(found, UnclaimedGradients):
-        return NeedlessGradients(time, found.parameters, 0.0, found.op, *at, found.updated)
-    times = found.times if isinstance(found, RepeatedGradients) else 0.0
-    is_all = isinstance(found, UnusedGraph) and found.is_all
-    return NeedlessGradients(time, found.ops / count, times, found.op, *at, is_all=is_all)
 
 
 def _mean_ps(found: Account) -> float:

@@ -24,7 +24,7 @@ from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import NeedlessGradients
+    from stepscope.verdicts.needless_gradients import NeedlessGradients
 
 _SOME_FRAC = 0.10
 # Shares of these ops' time that preparing takes: little in large ops, half of it in small ones.

@@ -1,0 +1,53 @@
+"""Gradients that a step need not compute, as the account of the step says them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stepscope.result import ms
+from stepscope.tables.account.owners import CallSite
+from stepscope.tables.parts.repeated_gradients import RepeatedGradients
+from stepscope.tables.parts.unclaimed_gradients import UnclaimedGradients
+from stepscope.tables.parts.unused_graph import UnusedGraph
+
+
+@dataclass(frozen=True, slots=True)
+class NeedlessGradients:
+    """Gradients that were prepared and never computed, computed again, or never used.
+
+    Attributes:
+        time_ms: Per step, of the forward ops whose gradients nothing computed, of all but the
+            first time that gradients were computed, or of the gradients that nothing uses.
+        ops: How many of them, per step; or in how many parameters a backward pass ends.
+        times: How often each is computed; 0 where none is.
+        updated, is_all: Of parameters, how many are updated; whether nothing computes a gradient.
+        longest, function, file, line, caller: The op that most of their time is of, and where most
+            is called from; "" and None where no line was recorded.
+    """
+
+    time_ms: float
+    ops: float
+    times: float
+    longest: str
+    function: str
+    file: str
+    line: int | None
+    caller: str
+    updated: float = 0.0
+    is_all: bool = False
+
+
+def needless(
+    found: UnusedGraph | RepeatedGradients | UnclaimedGradients | None, count: int
+) -> NeedlessGradients | None:
+    """What was found of them, per step of so many; None of nothing."""
+    if found is None:
+        return None
+    place = found.place or CallSite("", "", 0, "")
+    at = place.function, place.file, place.line if place.file else None, place.caller
+    time = ms(found.time_ps) / count
+    if isinstance(found, UnclaimedGradients):
+        return NeedlessGradients(time, found.parameters, 0.0, found.op, *at, found.updated)
+    times = found.times if isinstance(found, RepeatedGradients) else 0.0
+    is_all = isinstance(found, UnusedGraph) and found.is_all
+    return NeedlessGradients(time, found.ops / count, times, found.op, *at, is_all=is_all)
