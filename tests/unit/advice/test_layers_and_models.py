@@ -133,3 +133,16 @@ def test_ops_outside_of_layers_are_the_losss() -> None:
     found = first(account(part(kind="layer", name=OUTSIDE, time_ms=6.0, made_of="Square 60%")))
     assert found.title == "Ops outside of the model's layers take 60% of the step"
     assert "a regulariser or a penalty goes over all rows" in found.actions[0]
+
+
+def test_a_training_step_that_is_mostly_the_models_ops_is_the_model() -> None:
+    """What a callback costs beside it is easier to change."""
+    model = part(
+        kind="function", name="Trainer.training_step", function="Trainer.training_step",
+        time_ms=6.8, made_of="convolution 40% (trainer.py:18), batch_norm 19% (trainer.py:18), "
+        "max_pool2d_with_indices in aten::max_pool2d 16% (trainer.py:18), mul 5% (trainer.py:19)",
+    )  # fmt: skip
+    callback = part(name="Board.on_step_end", function="Board.on_step_end", time_ms=1.8)
+    assert first(account(model, callback)).title.startswith("Board.on_step_end")
+    other = model | {"made_of": "cumsum 60% (trainer.py:18), sort 30% (trainer.py:18)"}
+    assert first(account(other, callback)).title.startswith("Trainer.training_step")

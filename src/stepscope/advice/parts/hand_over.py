@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.parts.part_words import calls_model
+from stepscope.advice.parts.part_words import is_models
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import StepAccount
@@ -20,7 +20,7 @@ def hands_over(account: StepAccount | None, function: str, own_ms: float) -> boo
         function: Of the program.
         own_ms: What its Python takes of a step.
     """
-    if account is None or not calls_model(function):
+    if account is None or not is_models(function):
         return False
     parts = account.parts.records()
     return sum(part.time_ms for part in parts if part.kind in _RUN) >= own_ms

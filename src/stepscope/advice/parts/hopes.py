@@ -148,6 +148,6 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _FOR_ROWS
     if layer_words.is_constant(part, account):
         return _CONSTANT
-    if part.kind == "function" and part_words.calls_model(part.name):
+    if part.kind == "function" and part_words.calls_model(part):
         return HOPES["op"]
     return HOPES.get(part.kind, HOPES["op"])

@@ -249,9 +249,27 @@ _SMALLER = (
 )
 
 
-def calls_model(function: str) -> bool:
+# Of trainers that call the model, and hardly anything else, in the same function.
+_TRAINING_CALLS = ("training_step", "train_step", "train_batch", "validation_step", "compute_loss")
+_OF_MODELS = re.compile(
+    r"(?:convolution|matmul|\w*(?:batch|layer|group)_norm|max_pool\w*|\w*attention|lstm|gru)"
+    r"[^,%]* (\d+)%"
+)
+_MOSTLY_MODEL = 60
+
+
+def is_models(function: str) -> bool:
     """Whether a function is by its name a model's work, or that of a package's layer."""
     return function.rpartition(".")[2] in _MODEL_CALLS or function.endswith("_forward")
+
+
+def calls_model(part: PartRow) -> bool:
+    """Whether a function is a model's work, by its name, or by its name and what it runs."""
+    if is_models(part.name):
+        return True
+    if part.name.rpartition(".")[2] not in _TRAINING_CALLS:
+        return False
+    return sum(map(int, _OF_MODELS.findall(part.made_of))) >= _MOSTLY_MODEL
 
 
 def _function(part: PartRow, account: StepAccount) -> PartWords:
@@ -267,7 +285,7 @@ def _function(part: PartRow, account: StepAccount) -> PartWords:
         (
             *(() if ONE_HOT not in part.made_of else (instead_of_line(part.made_of),)),
             _SMALLER
-            if calls_model(part.function)
+            if calls_model(part)
             else f"Leave {part.function} out for some steps, or give it a smaller input, and time "
             "the loop.",
             "If it is needed: do it every n-th step, once before the loop for what does not "
