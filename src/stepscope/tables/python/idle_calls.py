@@ -13,8 +13,8 @@ from stepscope.tables.python.frames import LOCK_CALL, OWN, RECORDER, Frames, lin
 from stepscope.tables.python.moments import one_line
 
 # A thread that waits for this share of the time only asks others to work, and one that works for
-# this share of it is one of those.
-_IDLE_FRAC, _WORKS_FRAC = 0.9, 0.3
+# this share of it is one of those: a server that nobody asks, or that polls, sleeps as well.
+_IDLE_FRAC, _WORKS_FRAC = 0.9, 0.05
 
 
 def is_idle(calls: Frames) -> Bool:

@@ -34,11 +34,21 @@ def test_a_main_thread_that_sleeps_gives_way_to_the_worker() -> None:
     assert places(MAIN, WORKER) == {"work"}
 
 
+def test_a_worker_that_mostly_sleeps_between_requests_is_it_all_the_same() -> None:
+    polls = [
+        ("$serve.py:9 work", 0, 10_000),
+        ("$serve.py:10", 0, 1000),
+        ("$serve.py:12", 1000, 9000),
+        ("$time sleep", 1000, 9000),
+    ]
+    assert places(MAIN, polls) == {"work"}
+
+
 def test_one_that_works_itself_stays() -> None:
     assert places(MAIN[:2], WORKER) == {"main"}
 
 
-@pytest.mark.parametrize("other", [LIBRARY, [(name, at, 1000) for name, at, _ in WORKER]])
+@pytest.mark.parametrize("other", [LIBRARY, [(name, at, 400) for name, at, _ in WORKER]])
 def test_one_stays_where_no_other_does_much(other: list[tuple[Any, ...]]) -> None:
     assert places(MAIN, other) == {"main"}
 
