@@ -41,3 +41,13 @@ def test_without_a_view_of_others_it_says_so() -> None:
     found = first(account(WAITS))
     assert "What other threads do meanwhile was not recorded" in found.message
     assert found.actions[0].startswith("Hold the lock only for what threads share")
+
+
+def test_who_sleeps_may_be_woken() -> None:
+    sleeps = part(
+        kind="library", name="serve", function="serve", file="serve.py", line=34, time_ms=7.0,
+        first="time.sleep", first_kind="library",
+    )  # fmt: skip
+    found = first(account(sleeps))
+    assert found.title.startswith("time.sleep in serve (serve.py:34) takes 70%")
+    assert found.actions[0].startswith("Instead of sleeping and asking again, wait to be woken")

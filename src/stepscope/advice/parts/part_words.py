@@ -45,6 +45,7 @@ from stepscope.advice.parts.replacements import (
     LARGER,
     ONE_HOT,
     READ_LATER,
+    WOKEN,
     instead_of_line,
     instead_of_reads,
 )
@@ -124,6 +125,10 @@ def words(
     return replace(told, actions=(KEEP_RESULTS, *told.actions)) if part.climb > 0 else told
 
 
+# A clock alone ends these.
+_SLEEPS = ("time.sleep", "sleep", "asyncio.sleep")
+
+
 def _code(part: PartRow, account: StepAccount) -> PartWords:
     """A function of the program, or a library's function it calls."""
     name = part.function or part.name
@@ -154,6 +159,7 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
         message,
         (
             *((BOUNDED,) if grows(part) else ()),
+            *((WOKEN,) if call in _SLEEPS and part.first_frac >= _NAMED_FRAC else ()),
             settle,
             "If it is needed: do it every n-th step, on another thread or process, or once before "
             "the loop; vectorise what is a loop in Python.",

@@ -122,6 +122,12 @@ HALVED: Final = (
     "of sequences: how much of that is padding?); if the step shortens accordingly, less of it is "
     "what helps."
 )
+#: For Python that sleeps.
+WOKEN: Final = (
+    "Instead of sleeping and asking again, wait to be woken: queue.get with a timeout, an Event, a "
+    "Condition. A limit of calls, or a wait after a failure, is another matter: let another thread "
+    "make these calls."
+)
 #: For Python that takes longer from step to step.
 BOUNDED: Final = (
     "Look for what gets longer with every step (a list, a buffer, a history) and is gone over as a "
