@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.advice import RULES
+from stepscope.advice.results import Results
+from stepscope.registry import Silence
 from tests.unit.advice.test_largest_part import account, first, op, part, told
 
 
@@ -63,3 +66,19 @@ def test_a_loop_that_only_waits_for_others_needs_no_lock() -> None:
     checked = {one.rule: one for one in told(account(waits, rivals=[rival])).checked}
     assert checked["gil-contention"].outcome == "silent"
     assert "which needs the lock for 0.0% of the step" in checked["gil-contention"].reason
+
+
+def test_a_loop_that_waits_for_the_threads_answer_is_not_in_its_way() -> None:
+    rival = {
+        "thread": "server", "function": "Featurizer.__call__", "file": "text.py", "line": 27,
+        "busy_frac": 0.98, "loop_waits": True,
+    }  # fmt: skip
+    asks = part(
+        kind="library", time_ms=8.5, first="socket.SocketIO.readinto", first_kind="library",
+        name="classify", function="classify",
+    )  # fmt: skip
+    found = account(asks, part(kind="framework", time_ms=1.5), rivals=[rival])
+    rule = next(rule for rule in RULES if rule.id == "gil-contention")
+    (answer,) = rule.check(Results({"step_account": found}))
+    assert isinstance(answer, Silence)
+    assert answer.reason.startswith("The loop waits for what thread server makes in Featurizer")

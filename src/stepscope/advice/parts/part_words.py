@@ -43,8 +43,10 @@ from stepscope.advice.parts.replacements import (
     KEEP_NEEDED,
     KEEP_RESULTS,
     LARGER,
+    LOOK_UP,
     ONE_HOT,
     READ_LATER,
+    SUMMARIES,
     WOKEN,
     instead_of_line,
     instead_of_reads,
@@ -125,6 +127,8 @@ def words(
     return replace(told, actions=(KEEP_RESULTS, *told.actions)) if part.climb > 0 else told
 
 
+# What looks through a list one by one.
+_SEARCHES = ("index", "count", "remove")
 # A clock alone ends these.
 _SLEEPS = ("time.sleep", "sleep", "asyncio.sleep")
 
@@ -160,6 +164,7 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
         (
             *((BOUNDED,) if grows(part) else ()),
             *((WOKEN,) if call in _SLEEPS and part.first_frac >= _NAMED_FRAC else ()),
+            *((LOOK_UP,) if call in _SEARCHES else ()),
             settle,
             "If it is needed: do it every n-th step, on another thread or process, or once before "
             "the loop; vectorise what is a loop in Python.",
@@ -211,10 +216,6 @@ def _for_others(part: PartRow, account: StepAccount) -> PartWords:
 
 # TensorFlow's ops that write a summary; a histogram is made of a dozen others.
 _SUMMARY = re.compile(r"\bWrite\w*Summary\b")
-_SUMMARIES = (
-    "Write summaries in every n-th step, and histograms of few variables: tf.summary.histogram "
-    "sorts all elements of a variable into buckets."
-)
 
 
 def _eager(part: PartRow, account: StepAccount) -> PartWords:
@@ -236,7 +237,7 @@ def _eager(part: PartRow, account: StepAccount) -> PartWords:
         f"{title or 'A loop around ops'} takes {part.step_frac:.0%} of the step",
         message,
         (
-            *((_SUMMARIES,) if is_summary else ()),
+            *((SUMMARIES,) if is_summary else ()),
             f"Leave out what {what} does for some steps, and time the loop."
             if name
             else "Look for the loop that calls these ops; leave it out for some steps.",

@@ -122,6 +122,16 @@ HALVED: Final = (
     "of sequences: how much of that is padding?); if the step shortens accordingly, less of it is "
     "what helps."
 )
+#: For summaries of TensorFlow's.
+SUMMARIES: Final = (
+    "Write summaries in every n-th step, and histograms of few variables: tf.summary.histogram "
+    "sorts all elements of a variable into buckets."
+)
+#: For Python that looks through lists.
+LOOK_UP: Final = (
+    "It looks through a list one by one (in, index, count, remove): a dict or a set, made once, "
+    "finds the same at once."
+)
 #: For Python that sleeps.
 WOKEN: Final = (
     "Instead of sleeping and asking again, wait to be woken: queue.get with a timeout, an Event, a "

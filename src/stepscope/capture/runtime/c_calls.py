@@ -24,6 +24,10 @@ _ACQUIRE: Final = "acquire"
 _WAITS: Final = frozenset((_ACQUIRE, "select", "poll", "recv", "recv_into", "accept"))
 # A ``with`` that is written in C waits for a lock: what files and others do there takes no time.
 # (Python 3.14 calls what it enters, and so says nothing of it.)
+# What goes over a whole list, or makes a new one of it, whatever it is a method of.
+_GOES_OVER: Final = frozenset(
+    ("index", "count", "remove", "insert", "sort", "extend", "split", "replace", "encode", "decode")
+)
 _ENTERS_WITH: Final = frozenset(("BEFORE_WITH", "SETUP_WITH"))
 _CALLS: Final = re.compile(r"(?:PRE)?CALL(?:_|$)")
 # What these call in C dispatches ops: their own recorders say more.
@@ -54,7 +58,7 @@ class CCalls:
             return ""
         called = self._called(code, instruction)
         known = _resolved(called, module) if called else ""
-        if not known and len(called) > 1 and called[-1] in _WAITS:
+        if not known and len(called) > 1 and called[-1] in (*_WAITS, *_GOES_OVER):
             known = names.LOCK_CALL if called[-1] == _ACQUIRE else f"<unknown> {called[-1]}"
         return names.PYTHON_CALL_MARK + known if known else ""
 

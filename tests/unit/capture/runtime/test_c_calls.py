@@ -55,10 +55,15 @@ def sorts(over: threading.Event) -> None:
         sorted(range(100_000, 0, -1))
 
 
+def finds(over: threading.Event) -> None:
+    listed = list(range(400_000))
+    while not over.is_set():
+        listed.index(399_999)
+
+
 def of_an_object(over: threading.Event) -> None:
     listed = list(range(100_000))
     while not over.is_set():
-        listed.sort(key=None)
         listed.reverse()
 
 
@@ -97,6 +102,7 @@ def seen(program: Callable[[threading.Event], None]) -> set[str]:
         (acquires, names.PYTHON_CALL_MARK + names.LOCK_CALL),
         (shuffles, "$numpy.random shuffle"),
         (sorts, "$builtins sorted"),
+        (finds, "$<unknown> index"),
     ],
 )
 def test_a_call_of_a_modules_function_is_named(

@@ -19,6 +19,7 @@ from stepscope.advice.evidence.dispatches import MANY, dispatched, is_op, many
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, replayed_frac
 from stepscope.advice.evidence.turns import loop_within
 from stepscope.advice.parts.changes import BATCHED
+from stepscope.advice.parts.replacements import SUMMARIES
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
@@ -97,14 +98,16 @@ def _by_steps(
     if outer is not None:  # with all else that the call does: it may not be needed
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
     sure = saving if outer is not None else min(saving, _EXPECTED * _handed_over_ms(account))
+    calls, for_what = _calls(account, place)
     found = Finding(
         rule=RULE.id,
+        title="" if place is None or outer is not None else _title(place),
         severity="info" if is_usual and sure < _USUAL_FRAC * step else severity_of(sure, step),
         saving_ms=saving,
         saving_high_ms=high,
         confidence=0.7,
         place=place,
-        message=message,
+        message=message + for_what,
         measured={
             "ops_per_step": ops,
             "idle_ms": idle,
@@ -115,10 +118,36 @@ def _by_steps(
             "step_after_ms": step - saving,
         },
         evidence=(Ref("host_activity", "idle_ms"), Ref("framework_op_stats", "eager")),
-        actions=_ACTIONS if outer is None else (outer.action, *_ACTIONS[1:]),
+        actions=(*calls, *_ACTIONS) if outer is None else (outer.action, *_ACTIONS[1:]),
         code=_SERVED if is_served else _CODE,
     )
     yield loop_within(host).behind(found)
+
+
+def _title(place: Place) -> str:
+    file = place.file.replace("\\", "/").rpartition("/")[2]
+    return f"Ops run one by one, most in {place.function} ({file}:{place.line})"
+
+
+# A call with this share of what its function hands over is what that is for.
+_CALL_FRAC = 0.3
+# tf.summary's functions, which run a dozen ops each.
+_SUMMARY = re.compile(
+    r"^(?:tensorflow|tensorboard)\.(?:\w+\.)*(?:histogram|scalar|image|audio|text)$"
+)
+
+
+def _calls(account: StepAccount | None, place: Place | None) -> tuple[tuple[str, ...], str]:
+    """What to do about the call that most is handed over for, and a sentence that names it."""
+    listed = () if account is None or place is None else account.parts.records()
+    for part in listed:
+        is_here = place is not None and (part.file, part.function) == (place.file, place.function)
+        is_call = "." in part.first and part.first_frac >= _CALL_FRAC
+        is_call &= part.first != part.function
+        if is_here and is_call and part.kind == "framework":
+            said = f" Most of that is for {part.first}."
+            return ((SUMMARIES,) if _SUMMARY.match(part.first) else ()), said
+    return (), ""
 
 
 def _why_not(host: HostActivity, overview: OverviewPage | None, saving_ms: float) -> str | None:

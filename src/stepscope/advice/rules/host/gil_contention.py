@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.parts.changes import REMOVED
-from stepscope.advice.parts.waits_for_others import waits_for_others
+from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
@@ -67,6 +67,9 @@ def gil_contention(results: Results) -> Iterator[Answer]:
             f"{needs / step:.1%} of the step."
         )
         return
+    if _waited_ms(account, worst) >= _MOSTLY_FRAC * step:
+        yield Silence(f"The loop waits for what thread {worst.thread} makes in {place}.")
+        return
     most = min(worst.busy_frac, 1.0) * needs
     yield Finding(
         rule=RULE.id,
@@ -109,6 +112,19 @@ def _most_ms(worst: RivalRow, most_ms: float, step: float) -> float:
     if worst.loop_waits:
         return most_ms
     return min(_UNRECORDED * worst.busy_frac, _NEARLY_ALL) * step
+
+
+# A loop that waits for a thread for this share of the step asks it for its answer.
+_MOSTLY_FRAC: Final = 0.5
+
+
+def _waited_ms(account: StepAccount, worst: RivalRow) -> float:
+    """Time of the step in which the loop waits for what this thread makes."""
+    return sum(
+        part.time_ms
+        for part in account.parts.records()
+        if (other := waited_for(part, account)) is not None and other.thread == worst.thread
+    )
 
 
 def _needs_ms(account: StepAccount) -> float:
