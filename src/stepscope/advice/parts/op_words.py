@@ -21,8 +21,8 @@ from stepscope.advice.parts.part_facts import (
     share,
     unusual,
 )
+from stepscope.advice.parts.product_hints import product_hints
 from stepscope.advice.parts.replacements import (
-    ATTENTION,
     BY_TRANSFORM,
     CHECK_TYPE,
     DIVIDED,
@@ -41,7 +41,6 @@ from stepscope.advice.parts.replacements import (
     instead_of_rows,
     instead_within,
     is_loop,
-    of_attention,
 )
 from stepscope.advice.parts.transforms import instead_of_length
 from stepscope.tables.parts.made_of import LONG_WINDOW, NOT_ONEDNN, OF_ARGUMENT, ON_EACH, ONE_ROW
@@ -131,7 +130,7 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
     message = (
         f"{what}{typed} take {share(part, account)}{stretches}{largest}.{source} {facts}".strip()
     )
-    then = _RUNS_WELL if part.on_device else ""
+    then, hints = _RUNS_WELL if part.on_device else "", tuple[str, ...]()
     if part.is_program:
         first, then = at_largest(part) or SPLIT, SMALLER
     elif part.data_type in DOUBLE:
@@ -148,8 +147,7 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
         first, then = UNTRAINED, KEEP_NEEDED
     elif part.name in PRODUCTS:
         first, then = NEEDED, f"{HALVED} {then}".strip()
-        if of_attention(part.op):
-            first = f"{ATTENTION} {NEEDED}"
+        hints = tuple(product_hints(part, account))
     else:
         first = (
             "Look at what needs it: leave it out, or give it half the data, for some steps, and "
@@ -158,7 +156,7 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
     return PartWords(
         f"{_ops_take(part)} {part.step_frac:.0%} of the step{_beyond(part)}",
         message,
-        tuple(filter(None, (_not_float32(part), first, then, _untyped(part)))),
+        tuple(filter(None, (_not_float32(part), *hints, first, then, _untyped(part)))),
         part.op,
     )
 

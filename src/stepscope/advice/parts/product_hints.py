@@ -1,0 +1,49 @@
+"""What to look at first in a model's products, where the names of what runs tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from stepscope.advice.parts.replacements import ATTENTION, of_attention
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import PartRow, StepAccount
+
+_OF_GRAPHS: Final = re.compile(
+    r"graph_?conv|\bgcn|gcn\b|_gcn|gnn\b|message_pass|adjacen|laplacian|chebconv", re.IGNORECASE
+)
+_SPARSE: Final = (
+    "Of a graph's matrix (adjacency, Laplacian) nearly all entries are zeros: multiply it as a "
+    "sparse one ([tensorflow: tf.sparse.sparse_dense_matmul | jax: jax.experimental.sparse.BCOO | "
+    "pytorch: torch.sparse.mm]), or gather along the edges and sum by node."
+)
+# What chooses the next word, at the end of a model that attends to those before.
+_CHOOSES: Final = re.compile(
+    r"(?:^|/)(?:ArgMax|arg_?max|Multinomial|multinomial|TopKV2|topk|categorical)(?:\b|_)"
+)
+_ATTENDS: Final = re.compile(r"softmax|attention", re.IGNORECASE)
+_GRADIENT: Final = re.compile(r"gradient|[Bb]ackward|transpose\(jvp")
+_CACHED: Final = (
+    "Where each call adds one position to a sequence, as what chooses the next one suggests: keep "
+    "the keys and values of those before (a cache), and compute the new position alone."
+)
+
+
+def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
+    """What to look at first, where names tell."""
+    if of_attention(part.op):
+        yield ATTENTION
+    if _OF_GRAPHS.search(f"{part.op} {part.function} {part.made_of}"):
+        yield _SPARSE
+    if _decodes(account):
+        yield _CACHED
+
+
+def _decodes(account: StepAccount) -> bool:
+    """Whether a step without gradients attends, and chooses one of many at its end."""
+    names = [one.name for one in account.owners.records() if one.kind == "op"]
+    if any(_GRADIENT.search(name) for name in names):
+        return False
+    return any(map(_CHOOSES.search, names)) and any(map(_ATTENDS.search, names))

@@ -1,0 +1,43 @@
+"""What to look at first in products, where names tell what they are of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stepscope.analysis.step_account import OwnerRow, StepAccount
+from stepscope.result import Table
+from tests.unit.advice.test_growing_steps import OWNER
+from tests.unit.advice.test_largest_part import account, first, op
+
+
+def running(part: dict[str, Any], *names: str) -> StepAccount:
+    rows = [OWNER | {"name": name, "kind": "op"} for name in names]
+    owners = Table(OwnerRow, {name: [row[name] for row in rows] for name in OWNER})
+    return replace(account(part), owners=owners)
+
+
+def test_a_graphs_matrix_is_mostly_zeros() -> None:
+    layer = op("MatMul", 8.0) | {"op": "gradient_tape/net/graph_conv_1/matmul/MatMul"}
+    assert "sparse" in first(account(layer)).actions[0]
+    assert "sparse" in first(account(op("dot_general", 8.0) | {"function": "gcn"})).actions[0]
+    usual = first(account(op("MatMul", 8.0) | {"op": "net/conv_1/MatMul"}))
+    assert "sparse" not in "".join(usual.actions)
+
+
+@pytest.mark.parametrize(
+    ("names", "is_said"),
+    [
+        (("ArgMax", "Softmax_2", "einsum/Einsum"), True),
+        (("aten/argmax", "aten/_softmax"), True),
+        (("ArgMax", "conv/Conv2D"), False),  # a classifier
+        (("ArgMax", "Softmax", "gradient_tape/net/MatMul"), False),
+    ],
+)
+def test_what_chooses_the_next_position_may_keep_those_before(
+    names: tuple[str, ...], is_said: bool
+) -> None:
+    found = first(running(op("MatMul", 8.0), *names))
+    assert ("keep the keys and values" in found.actions[0]) is is_said
