@@ -36,6 +36,7 @@ from stepscope.advice.parts.part_facts import (
     share,
     unusual,
 )
+from stepscope.advice.parts.product_hints import product_hints
 from stepscope.advice.parts.replacements import (
     BOUNDED,
     FEWER,
@@ -291,6 +292,7 @@ def _function(part: PartRow, account: StepAccount) -> PartWords:
         message,
         (
             *(() if ONE_HOT not in part.made_of else (instead_of_line(part.made_of),)),
+            *product_hints(part, account),
             _SMALLER
             if calls_model(part)
             else f"Leave {part.function} out for some steps, or give it a smaller input, and time "

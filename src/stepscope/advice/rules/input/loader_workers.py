@@ -41,6 +41,10 @@ _SAMPLER: Final = (
     "See whether the dataset, what puts batches together, or the sampler runs these ops. A sampler "
     "stays in this process: draw the indices of a whole epoch at once."
 )
+_KEPT: Final = (
+    "What {} makes alike in each epoch (decoded and resized pictures, words as numbers), make once "
+    "and keep, in memory or in files: that helps on any number of cores."
+)
 # Ops in calls for the next batch that are so much of the step are reported, so many of them.
 _MOSTLY_FRAC, _SOME_FRAC, _NAMED = 0.5, 0.03, 3
 # Batches of another process are copied, and may be late: so much of what they could save is left.
@@ -78,8 +82,10 @@ def loader_workers(results: Results) -> Iterator[Answer]:
     wanted = max(round(saving / max(rest, 1e-9)) + 1, 2)
     made = _ops_of_batches(results.optional.step_account)
     is_pageable = comes_from(results.optional.device_idle) == "pageable"
+    maker = _maker(results.optional.step_account)
     yield Finding(
         rule=RULE.id,
+        title="" if maker is None else f"{RULE.title}: {_at(maker)} makes its batches",
         severity=severity_of(saving, step),
         saving_ms=saving,
         # Two of them, on two cores, make two batches at a time.
@@ -87,7 +93,7 @@ def loader_workers(results: Results) -> Iterator[Answer]:
         saving_high_ms=saving,
         confidence=0.9,
         message=f"The DataLoader has no worker processes: each {step:.3g} ms step waits "
-        f"{saving:.3g} ms for its batch ({saving / step:.0%}).{_said(made)}",
+        f"{saving:.3g} ms for its batch ({saving / step:.0%}).{_said(made)}{_where(maker)}",
         measured={
             "input_wait_ms": saving,
             "step_time_ms": step,
@@ -102,6 +108,7 @@ def loader_workers(results: Results) -> Iterator[Answer]:
             "persistent_workers.",
             *((_PIN,) if is_pageable else ()),
             *((_SAMPLER,) if made else ()),
+            *((_KEPT.format(maker.function),) if maker is not None else ()),
         ),
         code={"pytorch": (_PINNED if is_pageable else _CODE).format(min(wanted, _MOST))},
     )
@@ -117,6 +124,27 @@ def _ops_of_batches(account: StepAccount | None) -> list[PartRow]:
         if part.kind == "op" and part.input_frac >= _MOSTLY_FRAC and part.step_frac >= _SOME_FRAC
     ]
     return sorted(made, key=lambda part: -part.time_ms)[:_NAMED]
+
+
+def _maker(account: StepAccount | None) -> PartRow | None:
+    """The function of the program that most of making batches is in; None where none is known."""
+    listed = () if account is None else account.parts.records()
+    made = [
+        part
+        for part in listed
+        if part.input_frac >= _MOSTLY_FRAC and part.function and part.file and part.line
+    ]
+    most = max(made, key=lambda part: part.time_ms, default=None)
+    return most if most is not None and most.step_frac >= _SOME_FRAC else None
+
+
+def _at(maker: PartRow) -> str:
+    file = maker.file.replace("\\", "/").rpartition("/")[2]
+    return f"{maker.function} ({file}:{maker.line})"
+
+
+def _where(maker: PartRow | None) -> str:
+    return "" if maker is None else f" Most of that is in {_at(maker)}."
 
 
 def _said(made: list[PartRow]) -> str:
