@@ -43,7 +43,7 @@ class Student:
 
 
 def main(clock):
-    clock.plan(3, 8)
+    clock.plan(3, 4)
     student = Student(clock.fixed)
     for step in clock.loop(lambda: student.params):
         with clock.mark(step):
