@@ -379,7 +379,7 @@ def test_making_tensors_of_what_does_not_change_is_told_as_such() -> None:
         first_frac=0.9, made_of="tf.constant 90%, train_step 6%",
     )  # fmt: skip
     found = first(account(row))
-    assert found.title == "tf.constant takes 45% of the step"
+    assert found.title == "tf.constant in prepare (train.py:12) takes 45% of the step"
     assert "before the loop" in found.actions[0]
     handed = first(account(part(kind="framework", name="main", first="train_step")))
     assert "one compiled function" in handed.actions[0]

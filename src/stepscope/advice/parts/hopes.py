@@ -80,6 +80,8 @@ _UPDATE = Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
 # What another thread or process makes is ready where that is quicker.
 # The first read of a step waits for its work, whatever else is read later.
 _READING = replace(HOPES["framework"], change=changes.READ_LATER, expected=0.6)
+# Data can be arrays already: what converts numbers one by one goes, but for a copy.
+_CONVERTING = Hope(changes.REMOVED, 0.9, 0.8, 0.7, True)
 # What few steps hand over goes with the pass that these steps run.
 _WITH_PASS = replace(HOPES["framework"], worth=0.1)
 # Most programs have longer epochs than a recording of some steps.
@@ -118,6 +120,8 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _FREEING
     if part_words.is_reading(part):
         return _READING
+    if part_words.is_converting(part):
+        return _CONVERTING
     if part.kind == "framework" and part.every > 0 and layer_words.has_pass_in_bursts(account):
         return _WITH_PASS
     if part.kind == "op" and part.data_type in DOUBLE:

@@ -105,6 +105,12 @@ def is_freeing(part: PartRow) -> bool:
     return part.kind == "framework" and part.first == _FREES and part.first_frac >= _NAMED_FRAC
 
 
+def is_converting(part: PartRow) -> bool:
+    """Whether most of what a framework does is to make tensors of what Python has."""
+    is_of_framework = part.kind == "framework" and part.first_frac >= _NAMED_FRAC
+    return is_of_framework and _CONVERTS.search(part.first) is not None
+
+
 def is_unusual(part: PartRow) -> bool:
     """Whether an op's family is seldom what a model is for."""
     return part.name in UNUSUAL or part.data_type in DOUBLE
@@ -359,9 +365,10 @@ def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = F
             (*READ_LATER, LARGER[0]) if part.step_frac >= _NAMED_FRAC else READ_LATER,
             part.first,
         )
-    if _CONVERTS.search(part.first) and part.first_frac >= _NAMED_FRAC:
+    if is_converting(part):
+        where = f" in {part.function}{at(part)}" if part.function and part.file else ""
         return PartWords(
-            f"{part.first} takes {part.step_frac * part.first_frac:.0%} of the step",
+            f"{part.first}{where} takes {part.step_frac * part.first_frac:.0%} of the step",
             message,
             (
                 "Convert what does not change once, before the loop.",
