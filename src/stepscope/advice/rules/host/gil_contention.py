@@ -54,21 +54,9 @@ def gil_contention(results: Results) -> Iterator[Answer]:
         yield Silence(f"No other thread was seen in Python code {_SOME_FRAC:.0%} of the time.")
         return
     place = _place(worst)
-    if not worst.loop_waits and not worst.takes_turns:
-        yield Silence(
-            f"Thread {worst.thread} runs {place} beside the loop, but the lock was free when it "
-            "was asked for."
-        )
-        return
     needs = _needs_ms(account)
-    if needs < _LITTLE_FRAC * step:
-        yield Silence(
-            f"Thread {worst.thread} runs {place} beside the loop, which needs the lock for "
-            f"{needs / step:.1%} of the step."
-        )
-        return
-    if _waited_ms(account, worst) >= _MOSTLY_FRAC * step:
-        yield Silence(f"The loop waits for what thread {worst.thread} makes in {place}.")
+    if why := _why_not(account, worst, needs):
+        yield Silence(why)
         return
     most = min(worst.busy_frac, 1.0) * needs
     yield Finding(
@@ -112,6 +100,19 @@ def _most_ms(worst: RivalRow, most_ms: float, step: float) -> float:
     if worst.loop_waits:
         return most_ms
     return min(_UNRECORDED * worst.busy_frac, _NEARLY_ALL) * step
+
+
+def _why_not(account: StepAccount, worst: RivalRow, needs_ms: float) -> str:
+    """Why a thread that runs Python beside the loop does not delay it; "" where it does."""
+    step, place = account.step_time_ms, _place(worst)
+    runs = f"Thread {worst.thread} runs {place} beside the loop, "
+    if not worst.loop_waits and not worst.takes_turns:
+        return f"{runs}but the lock was free when it was asked for."
+    if needs_ms < _LITTLE_FRAC * step:
+        return f"{runs}which needs the lock for {needs_ms / step:.1%} of the step."
+    if _waited_ms(account, worst) >= _MOSTLY_FRAC * step:
+        return f"The loop waits for what thread {worst.thread} makes in {place}."
+    return ""
 
 
 # A loop that waits for a thread for this share of the step asks it for its answer.
