@@ -15,10 +15,7 @@ from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.launch_sites import at_launches
-from stepscope.tables.account.lock_holders import lock_holders
-from stepscope.tables.account.outer_calls import outer_calls
 from stepscope.tables.account.owners import Owner, owners
-from stepscope.tables.account.rivals import rivals
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.parts import programs
 from stepscope.tables.parts.below_input import below_input, input_frac
@@ -41,6 +38,8 @@ from stepscope.tables.steps.session import taking_part
 from stepscope.tables.traits.instructions import compiled_from
 from stepscope.tables.traits.op_families import family_of
 from stepscope.verdicts.needless_gradients import NeedlessGradients, needless
+from stepscope.verdicts.other_threads import LockHolderRow, RivalRow, lock_table, rival_table
+from stepscope.verdicts.outer_calls import CallRow, call_table
 from stepscope.verdicts.sentences import MANY, part_words, written_out
 
 
@@ -171,7 +170,6 @@ class OwnerRow(Row):
     line: Annotated[int, Column("Line", kind="number")]
     caller: Annotated[str, Column("Called from", kind="name")]
     between: Annotated[str, Column("Where", kind="text", help="The op or calls around it.")]
-    below: Annotated[str, Column("Below", kind="name", hidden=True, help="The loop's own call.")]
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time", sort="desc")]
     step_frac: Annotated[
         float, Column("Share of step", unit="%", kind="ratio", whole_label="Share of the recording")
@@ -186,39 +184,6 @@ class OwnerRow(Row):
         ),
     ]
     on_device: Annotated[bool, Column("On a device", kind="flag", hidden=True)]
-
-
-class RivalRow(Row):
-    """Another thread of the program that runs Python beside the loop."""
-
-    thread: Annotated[str, Column("Thread", kind="name")]
-    function: Annotated[str, Column("Function", kind="name")]
-    file: Annotated[str, Column("File", kind="name")]
-    line: Annotated[int, Column("Line", kind="number")]
-    busy_frac: Annotated[
-        float,
-        Column("Runs Python", unit="%", kind="ratio", sort="desc", help="Share of the steps."),
-    ]
-    loop_waits: Annotated[bool, Column("Delays the loop", kind="flag")]
-    count: Annotated[int, Column("Threads", kind="number", help="That do the same.")]
-    takes_turns: Annotated[bool, Column("Takes turns", kind="flag")]
-    makes_input: Annotated[bool, Column("For tf.data", kind="flag", hidden=True)]
-
-
-class LockHolderRow(Row):
-    """A place that another thread is at while the loop waits for a lock."""
-
-    thread: Annotated[str, Column("Thread", kind="name")]
-    function: Annotated[str, Column("Function", kind="name")]
-    file: Annotated[str, Column("File", kind="name")]
-    line: Annotated[int, Column("Line", kind="number")]
-    call: Annotated[str, Column("Calls", kind="name")]
-    wait_frac: Annotated[
-        float,
-        Column(
-            "Share of the waits", unit="%", kind="ratio", sort="desc", help="Of those for a lock."
-        ),
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +254,7 @@ class StepAccount(Result):
     unclaimed_gradients: NeedlessGradients | None
     parts: Table[PartRow]
     owners: Table[OwnerRow]
+    calls: Table[CallRow]
     rivals: Table[RivalRow]
     lock_holders: Table[LockHolderRow]
 
@@ -324,9 +290,10 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         repeated_gradients=needless(repeated_gradients(host, longest), len(start)),
         unclaimed_gradients=needless(unclaimed_gradients(host, longest), len(start)),
         parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
-        owners=_owner_table(listed, outer_calls(longest, listed), len(start), step_ps),
-        rivals=_rival_table(host, longest),
-        lock_holders=_lock_table(host, longest),
+        owners=_owner_table(listed, len(start), step_ps),
+        calls=call_table(longest, listed, step_ps),
+        rivals=rival_table(host, longest),
+        lock_holders=lock_table(host, longest),
     )
 
 
@@ -336,7 +303,8 @@ def _nothing() -> StepAccount:
         step_time_ms=nan, step_count=0, is_window=True, busy_ms=0.0, recorder_ms=0.0,
         has_device=False, has_python=False, has_events=False, has_ops=False,
         growth=None, unused_gradients=None, repeated_gradients=None, unclaimed_gradients=None,
-        parts=Table.empty(PartRow), owners=Table.empty(OwnerRow), rivals=Table.empty(RivalRow),
+        parts=Table.empty(PartRow), owners=Table.empty(OwnerRow),
+        calls=Table.empty(CallRow), rivals=Table.empty(RivalRow),
         lock_holders=Table.empty(LockHolderRow),
     )  # fmt: skip
 
@@ -431,9 +399,7 @@ def _part_row(
     }
 
 
-def _owner_table(
-    found: list[Owner], below: dict[int, str], count: int, step_ps: float
-) -> Table[OwnerRow]:
+def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:
     return Table(
         OwnerRow,
         {
@@ -445,26 +411,12 @@ def _owner_table(
             "line": [one.line or None for one in found],
             "caller": [one.caller for one in found],
             "between": [one.between for one in found],
-            "below": [below.get(id(one), "") for one in found],
             "time_ms": [ms(one.total_ps) / count for one in found],
             "step_frac": [one.total_ps / count / step_ps if step_ps > 0 else nan for one in found],
             "stretches": [one.stretches / count for one in found],
             "on_device": [one.on_device for one in found],
         },
     )
-
-
-def _rival_table(host: Host, found: Account) -> Table[RivalRow]:
-    listed = rivals(host, found)
-    rows = {name: [getattr(one, name) for one in listed] for name in RivalRow.__annotations__}
-    return Table(RivalRow, rows | {"line": [one.line or None for one in listed]})
-
-
-def _lock_table(host: Host, found: Account) -> Table[LockHolderRow]:
-    listed = lock_holders(host, found)
-    names = LockHolderRow.__annotations__
-    rows = {name: [getattr(one, name) for one in listed] for name in names}
-    return Table(LockHolderRow, rows | {"line": [one.line or None for one in listed]})
 
 
 TOOL = Tool(

@@ -38,13 +38,16 @@ def test_the_call_below_which_a_step_runs_op_by_op_is_named() -> None:
 
 def test_a_call_that_is_mostly_python_of_its_own_is_not_named_for_its_ops() -> None:
     found = checked(dispatch_us=4.0).finding("eager-execution")
-    assert found.message.startswith("The step runs op by op")
+    assert found.message.startswith("Beside the compiled train_step the loop")
+    assert found.place is None
 
 
 def test_a_call_that_is_nearly_all_of_the_step_is_what_the_step_is_for() -> None:
-    """The model's own forward pass is not to be left out."""
+    """The model's own forward pass is not to be left out, but it may be compiled."""
     found = checked(dispatch_us=19.0, check_us=880.0).finding("eager-execution")
-    assert found.message.startswith("The step runs op by op")
+    assert found.message.startswith("Beside the compiled train_step the loop")
+    assert found.place is not None and found.place.function == "check"
+    assert found.actions[0].startswith("Compile check as one function (")
 
 
 def test_the_function_that_hands_most_over_is_named_whatever_it_has_of_the_step() -> None:

@@ -11,10 +11,12 @@ import pytest
 
 from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
-from stepscope.analysis.step_account import LockHolderRow, OwnerRow, PartRow, RivalRow, StepAccount
+from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Advice, Finding, Ref, Severity, Table
 from stepscope.tables.traits.gradients import APART
+from stepscope.verdicts.other_threads import LockHolderRow, RivalRow
+from stepscope.verdicts.outer_calls import CallRow
 
 STEP_MS, ERROR_MS = 10.0, 0.5
 PART: dict[str, Any] = {
@@ -98,6 +100,7 @@ def account(
         unclaimed_gradients=None,
         parts=Table(PartRow, {name: [row[name] for row in rows] for name in PART}),
         owners=Table.empty(OwnerRow),
+        calls=Table.empty(CallRow),
         rivals=Table(
             RivalRow,
             {

@@ -1358,8 +1358,6 @@ export interface OwnerRow {
   readonly caller: readonly (string | null)[];
   /** Where. The op or calls around it. */
   readonly between: readonly (string | null)[];
-  /** Below. The loop's own call. */
-  readonly below: readonly (string | null)[];
   /** Time (ms). */
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */
@@ -1368,6 +1366,32 @@ export interface OwnerRow {
   readonly stretches: readonly (number | null)[];
   /** On a device. */
   readonly on_device: readonly (boolean | null)[];
+}
+
+/** Columns: A function of the program, as it is called on one path, with all that it calls. */
+export interface OuterCallsCallRow {
+  /** Function. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. Where it begins. */
+  readonly line: readonly (number | null)[];
+  /** Called from. */
+  readonly caller: readonly (string | null)[];
+  /** Around the steps. Runs through them. */
+  readonly is_loop: readonly (boolean | null)[];
+  /** Above. Row of what calls it; none: -1. */
+  readonly above: readonly (number | null)[];
+  /** Time (ms). With all that it calls. */
+  readonly time_ms: readonly (number | null)[];
+  /** Share of step (%). */
+  readonly step_frac: readonly (number | null)[];
+  /** Handing over (ms). The framework's own work. */
+  readonly framework_ms: readonly (number | null)[];
+  /** Python (ms). The program's, and libraries'. */
+  readonly python_ms: readonly (number | null)[];
+  /** Ops (ms). With the runtime's work around them. */
+  readonly ops_ms: readonly (number | null)[];
 }
 
 /** Columns: Another thread of the program that runs Python beside the loop. */
@@ -1409,7 +1433,7 @@ export interface LockHolderRow {
 }
 
 /** Columns: One function that the framework compiles: a tf.function, or a jit of JAX. */
-export interface CallRow {
+export interface HostActivityCallRow {
   /** Host. */
   readonly host: readonly (string | null)[];
   /** Function. */
@@ -3215,6 +3239,7 @@ export interface StepAccount extends ResultBody {
   readonly unclaimed_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly owners: TableOf<OwnerRow>;
+  readonly calls: TableOf<OuterCallsCallRow>;
   readonly rivals: TableOf<RivalRow>;
   readonly lock_holders: TableOf<LockHolderRow>;
 }
@@ -3231,7 +3256,7 @@ export interface HostActivity extends ResultBody {
   readonly idle_ms: number | null;
   readonly eager_ops: number | null;
   readonly usual_eager_ops: number | null;
-  readonly calls: TableOf<CallRow>;
+  readonly calls: TableOf<HostActivityCallRow>;
   readonly side_work: TableOf<SideRow>;
   readonly optimizers: TableOf<OptimizerRow>;
   readonly python: TableOf<PythonRow>;

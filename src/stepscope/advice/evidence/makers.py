@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from stepscope.result import Place
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import RivalRow, StepAccount
+    from stepscope.analysis.step_account import StepAccount
+    from stepscope.verdicts.other_threads import RivalRow
 
 
 def maker(account: StepAccount | None) -> RivalRow | None:

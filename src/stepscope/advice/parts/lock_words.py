@@ -9,7 +9,8 @@ from stepscope.result import Place
 from stepscope.tables.python.frames import LOCK_CALL
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import LockHolderRow, PartRow, StepAccount
+    from stepscope.analysis.step_account import PartRow, StepAccount
+    from stepscope.verdicts.other_threads import LockHolderRow
 
 # The call's share of a part that mostly waits for a lock.
 _MOSTLY_FRAC: Final = 0.5

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import PartRow, RivalRow, StepAccount
+    from stepscope.analysis.step_account import PartRow, StepAccount
+    from stepscope.verdicts.other_threads import RivalRow
 
 # The wait's share of the function.
 _MOSTLY_FRAC = 0.5

@@ -27,7 +27,7 @@ from stepscope.tables.host.events import (
 )
 from stepscope.tables.host.ops import HostOps, host_ops
 from stepscope.tables.python.moments import innermost
-from stepscope.tables.traits.gradient_names import apart_from_gradients
+from stepscope.tables.traits.gradient_names import apart_from_gradients, is_eager_in_jax
 from stepscope.tables.traits.instructions import compiled_from
 from stepscope.tables.traits.op_families import UNUSUAL, family_of, scope_of
 
@@ -260,7 +260,9 @@ def _by_family(host: Host, code: I32, facts: list[_Fact], length: I64) -> tuple[
 def _family_key(one: _Fact, is_apart: bool) -> tuple[object, ...]:
     is_typed = one.op.type not in ("", "Unknown")
     family = family_of(one.op.type if is_typed else one.op.name)
-    return one.kind, family, one.on_device, scope_of(one.op.name), is_apart
+    # A product that is dispatched by itself is none of the compiled model's.
+    is_alone = is_eager_in_jax(one.op.name)
+    return one.kind, family, one.on_device, scope_of(one.op.name), is_apart, is_alone
 
 
 def _largest(keys: list[tuple[object, ...]], total: I64) -> list[tuple[object, ...]]:

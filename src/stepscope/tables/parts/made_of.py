@@ -17,6 +17,7 @@ from stepscope.tables.torch.copy_purposes import copy_purposes, is_copy
 from stepscope.tables.torch.outer_op import outer_op
 from stepscope.tables.traits.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
 from stepscope.tables.traits.copied_arguments import writer_into_argument
+from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.gradients import APART
 from stepscope.tables.traits.instructions import instruction_of
 from stepscope.tables.traits.long_windows import long_window
@@ -340,7 +341,7 @@ def _ops_of_loop(one: Part) -> str:
     """The ops that a program runs again and again; what they are for, its rarest may tell."""
     ops = [owner for owner in one.owners if owner.kind == "op"]
     # The functions that JAX dispatches say more than the instructions of XLA's in them.
-    if all(_INSTRUCTION.fullmatch(owner.name) for owner in ops):
+    if all(_INSTRUCTION.fullmatch(one.name) or is_eager_in_jax(one.name) for one in ops):
         ops = [owner for owner in one.owners if owner.kind == "framework" and owner.name] or ops
     listed = list(dict.fromkeys(owner.name for owner in ops))
     working = [name for name in listed if not _is_bookkeeping(name)] or listed

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from stepscope.schema import names
 from stepscope.tables.account.owners import Owner
+from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.op_families import PRODUCTS, SCOPES, UNUSUAL, scope_of
 
 # From this share of a loop on, products are what it is for: layers, steps of a recurrence.
@@ -105,9 +106,17 @@ def python_loops(listed: Iterable[tuple[Owner, Place]], count: int) -> frozenset
 def is_dispatched(one: Owner) -> bool:
     """Whether an op ran by itself on the loop's thread, and not in a compiled program.
 
-    Of TensorFlow's such an op is named by its type alone, of PyTorch's all are.
+    Of TensorFlow's such an op is named by its type alone, of PyTorch's all are. JAX hands over to
+    its pool what is short as well, and makes a program of each.
     """
+    if is_alone_in_jax(one):
+        return True
     return one.is_inline and ("/" not in one.name or one.name.startswith("aten/"))
+
+
+def is_alone_in_jax(one: Owner) -> bool:
+    """Whether JAX ran an op by itself on the host: it ends soon after the call that started it."""
+    return one.kind == "op" and not one.on_device and is_eager_in_jax(one.name)
 
 
 # TensorFlow's calls by which Python hands an op over.

@@ -20,6 +20,7 @@ from stepscope.tables.parts.layers import are_placed, named_layers
 from stepscope.tables.parts.op_loops import (
     graph_scopes,
     hands_over,
+    is_alone_in_jax,
     is_dispatched,
     python_loops,
 )
@@ -198,6 +199,8 @@ def _loop_place(
 
 
 def _key(one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:
+    if one.function and is_alone_in_jax(one):  # it goes with the call, and says less
+        return _host_key(one, loops)
     if one.kind in ("op", "runtime"):
         return ("op", one.family) if one.kind == "op" else ("runtime", "")
     if one.kind in _HOST and one.function:
@@ -227,9 +230,9 @@ def _part(key: tuple[str, ...], group: list[Owner], is_eager: bool) -> Part:
         return Part(key[0], name, tuple(group), time, key[-1] == _APART)
     by_kind: dict[str, int] = {}
     for one in group:
-        by_kind[one.kind] = by_kind.get(one.kind, 0) + one.total_ps
+        kind = "framework" if one.kind in ("annotated", "op") else one.kind
+        by_kind[kind] = by_kind.get(kind, 0) + one.total_ps
     kind = max(by_kind, key=lambda name: by_kind[name])
-    kind = "framework" if kind == "annotated" else kind
     return Part(kind, key[2], tuple(group), time)
 
 

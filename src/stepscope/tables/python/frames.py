@@ -69,9 +69,10 @@ _IN_FRAMEWORK = re.compile(rf"\$(?:{_PACKAGES})[/\\]")
 #: What a call that waits for a lock is called by.
 LOCK_CALL = names.LOCK_CALL.replace(" ", ".")
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[/\\]")
-# Of a framework that is used from its sources.
+# Of a framework that is used from its sources, or from a folder of one's own (pip's --target).
 _FRAMEWORK_FOLDER = re.compile(
-    r"[/\\](?:tensorflow|keras|jax|jaxlib|flax|optax|torch)[/\\](?:python|src|_src|core|nn)[/\\]"
+    r"[/\\]((?:tensorflow|keras|jax|jaxlib|flax|optax|torch)[/\\](?:python|src|_src|core|nn"
+    r"|linen|nnx|training|contrib|losses|projections|schedules|transforms|tree|tree_utils)[/\\])"
 )
 _WAITS = re.compile(
     r"(?:^|\.)(?:block_until_ready|try_to_block|effects_barrier|wait|_wait\w*|acquire|join|result|"
@@ -97,8 +98,9 @@ _SHORTEST, _APART = 0.1, 2.0
 
 
 def is_installed(file: str) -> bool:
-    """Whether a path is of an installed library, or of the standard one."""
-    return _INSTALLED.search(file) is not None or _STANDARD.search(file) is not None
+    """Whether a path is of an installed library, of the standard one, or within a framework."""
+    patterns = (_INSTALLED, _STANDARD, _FRAMEWORK_FOLDER)
+    return any(one.search(file) is not None for one in patterns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,11 +297,7 @@ def program_files(host: Host) -> frozenset[str]:
     A ``trainer.py`` may be anybody's; one that lies beside no installed library is the program's.
     """
     paths = {path for index in hlo_modules(host).stack_frames() for path in source_files(index)}
-    return frozenset(
-        re.split(r"[/\\]", path)[-1]
-        for path in paths
-        if not (is_installed(path) or _FRAMEWORK_FOLDER.search(path))
-    )
+    return frozenset(re.split(r"[/\\]", path)[-1] for path in paths if not is_installed(path))
 
 
 def _name(text: str, path: str, own: frozenset[str], has_folders: bool) -> Name:
@@ -372,6 +370,8 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
     if standard is not None:
         inside = (standard.group(1) or standard.group(2) or "").replace("\\", "/")
         return LIBRARY, inside.removesuffix(".py").removesuffix("/__init__").split("/")[0]
+    if (within := _FRAMEWORK_FOLDER.search(path)) is not None:
+        return FRAMEWORK, re.split(r"[/\\]", within.group(1))[0]
     if path and not _ABSOLUTE.match(path) and "/" in path:
         # Samplers' files are read from where Python looks for packages, as PyTorch writes them.
         package = path.split("/")[0]

@@ -18,6 +18,8 @@ from stepscope.tables.hlo.rewritten import before_rewriting
 from stepscope.tables.hlo.source import SourceFrame, source_frames
 from stepscope.tables.hlo.work import Work, body_work, program_work
 from stepscope.tables.python.frames import is_installed
+from stepscope.tables.steps.calls import is_single_op
+from stepscope.tables.steps.program_runs import function_of_module
 
 # A line has most of a fusion's work from this share on, a name from this share of the line's.
 _MOST_FRAC: Final = 0.6
@@ -70,6 +72,8 @@ def place_of_instruction(module: HloModule, instruction: Instruction) -> tuple[S
     """The innermost line that is not a library's, else the innermost there is; and its caller."""
     instruction = before_rewriting(module, instruction)
     frames = source_frames(module, instruction)
+    if is_shared(module, frames):
+        return SourceFrame("", 0, ""), ""
     if not frames:
         file, _, line = instruction.source.rpartition(":")
         return SourceFrame(file, int(line) if line.isdigit() else 0, ""), ""
@@ -78,6 +82,20 @@ def place_of_instruction(module: HloModule, instruction: Instruction) -> tuple[S
         return frames[0], ""
     around = next((one for one in own[1:] if one.function != own[0].function), None)
     return own[0], "" if around is None else f"{around.file}:{around.line} {around.function}"
+
+
+def is_shared(module: HloModule, frames: Iterable[SourceFrame]) -> bool:
+    """Whether a program is one op that JAX runs by itself, wherever it is called.
+
+    All calls with arguments of one shape share the program, and its line is that of the first:
+    a layer's while the model was initialised, where an optimizer runs it a hundred times a step.
+    A function of the user's may have the same name: then it is among the frames.
+    """
+    function = function_of_module(module.name)
+    if not is_single_op(function):
+        return False
+    called = {one.function.rpartition(".")[2] for one in frames}
+    return function not in called if called else not function.startswith("_")
 
 
 def _lines(module: HloModule, works: Iterable[Work]) -> list[LineWork]:

@@ -20,7 +20,7 @@ from stepscope.tables.hlo.shape import PRIMITIVES
 from stepscope.tables.hlo.source import source_frames
 from stepscope.tables.python.frames import is_installed
 from stepscope.tables.traits.branches import CallLine, Chain, chain_of
-from stepscope.tables.traits.inside import inside, place_of_instruction
+from stepscope.tables.traits.inside import inside, is_shared, place_of_instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,8 @@ def stack_of(host: Host, event: int) -> Chain:
     most = inside(module, instruction)  # a fusion's own stack is that of what it ends in
     itself = before_rewriting(module, instruction)
     frames = source_frames(module, itself) if most is None else most.stack
+    if is_shared(module, frames):
+        return ()
     return chain_of(CallLine(*one) for one in frames if not is_installed(one.file))
 
 

@@ -19,6 +19,7 @@ from stepscope.tables.python.frames import (
     OWN,
     UNSAID,
     _name,
+    is_installed,
     program_files,
 )
 from tests.profiles import draw, event, nth, space
@@ -243,3 +244,21 @@ def test_sources_of_samplers_tell_by_their_first_folder_whose_they_are(
 def test_a_librarys_call_is_named_as_people_import_it(said: str, public: str) -> None:
     """Tracers write the file alone, which is an internal one."""
     assert _name(said, "", frozenset(), has_folders=False).public == public
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/home/me/packages/optax/transforms/_combining.py", FRAMEWORK),
+        ("/home/me/packages/flax/linen/normalization.py", FRAMEWORK),
+        ("/src/optax/optax/_src/base.py", FRAMEWORK),
+        # Clones of their sources hold examples, and a folder may be called as they are.
+        ("/home/me/flax/examples/mnist/train.py", OWN),
+        ("/home/me/optax/train.py", OWN),
+    ],
+)
+def test_a_framework_in_a_folder_of_ones_own_is_none_of_the_program(path: str, kind: int) -> None:
+    """As ``pip install --target`` leaves it, or PYTHONPATH finds its sources."""
+    name = _name(f"${path.rpartition('/')[2]}:20 update_fn", f"{path}:20", frozenset(), False)
+    assert name.kind == kind
+    assert is_installed(path) == (kind == FRAMEWORK)

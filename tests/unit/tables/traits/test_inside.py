@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stepscope.tables.hlo.module import HloModule, parse_module
-from stepscope.tables.traits.inside import inside, lines_of_program
+from stepscope.tables.hlo.source import source_frames
+from stepscope.tables.traits.inside import inside, is_shared, lines_of_program, place_of_instruction
 from stepscope.tables.traits.instructions import compiled_from
 from tests.profiles.hlo import Instruction, f32, instruction, metadata_plane, program
 from tests.profiles.model import host, line, u
@@ -81,7 +84,7 @@ def test_a_fusion_of_one_op_says_where_it_is_and_not_its_name_twice() -> None:
             "wrapped_tanh", "fusion", f32(1000), "x", calls=["fused"], op_name="jit(tanh)/tanh"
         ),
     ]
-    of = parse_module(program("jit_tanh", entry, bodies={"fused": body(inner)[:-1]}))
+    of = parse_module(program("jit_smooth", entry, bodies={"fused": body(inner)[:-1]}))
     assert of is not None
     most = inside(of, of.instructions["wrapped_tanh"])
     assert most is not None
@@ -112,3 +115,30 @@ def test_an_op_that_ran_is_told_by_what_its_fusion_computes() -> None:
     told = "; of what that fusion computes 91% is normal"
     assert found.said_inside("jit(generation)/concatenate") == told
     assert found.said_inside("jit(generation)/normal") == ""
+
+
+@pytest.mark.parametrize(
+    ("function", "frames", "is_of_all_calls"),
+    [
+        ("multiply", [("layers.py", 8, "normalize"), ("train.py", 40, "main")], True),
+        ("_reduce_sum", [("layers.py", 8, "normalize")], True),
+        # Functions of the user's, whose lines are their own.
+        ("_step", [("trainer.py", 8, "Trainer._step")], False),
+        ("train_step", [("train.py", 8, "loss")], False),
+        ("multiply", [("train.py", 8, "multiply")], False),
+        ("_step", [], False),  # whose it is, is not recorded
+        ("multiply", [], True),
+    ],
+)
+def test_one_op_that_jax_runs_by_itself_has_the_lines_of_its_first_call(
+    function: str, frames: list[tuple[str, int, str]], is_of_all_calls: bool
+) -> None:
+    path = f"jit({function})/mul"
+    product = instruction("mul.1", "multiply", f32(9), "x", "x", op_name=path, stack=frames)
+    entry = [instruction("x", "parameter", f32(9), parameter_number=0), product]
+    of = parse_module(program(f"jit_{function}", entry))
+    assert of is not None
+    one = of.instructions["mul.1"]
+    assert is_shared(of, source_frames(of, one)) == is_of_all_calls
+    place, _caller = place_of_instruction(of, one)
+    assert bool(place.line) == (bool(frames) and not is_of_all_calls)

@@ -61,6 +61,12 @@ _ACTIONS = (
     "[tensorflow: Add jit_compile=True where XLA supports its ops.]",
     "Keep Python side effects (prints, metrics to NumPy) out of the step.",
 )
+# Where the rest of the step is compiled already.
+_FIRST = (
+    "Compile {} as one function ([tensorflow: tf.function | jax: jax.jit | pytorch: "
+    "torch.compile]), or with the function that is compiled already; call it once for a whole "
+    "batch, not once for each sample or variable."
+)
 
 
 def eager_execution(results: Results) -> Iterator[Answer]:
@@ -90,15 +96,21 @@ def _by_steps(
         return
     is_served = overview is not None and overview.environment.task_type == "Inference"
     is_usual = framework == "PyTorch"  # by default: that alone is not an alarm
-    outer = _outer(account) if _are_single_ops(rows) else None
+    is_beside = bool(_compiled(host))
+    outer = _outer(account, beside_compiled=is_beside) if _are_single_ops(rows) else None
     is_window = account is not None and account.is_window
-    where, place = _site(account, framework) if outer is None else outer.where(step)
+    where, place = (
+        outer.where(step)
+        if outer is not None
+        else _site(account, framework, beside_compiled=is_beside)
+    )
     what = "What was recorded" if is_window else "The step"
     message, high = _message(what, host, account, outer, saving) + where, None
     if outer is not None:  # with all else that the call does: it may not be needed
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
     sure = saving if outer is not None else min(saving, _EXPECTED * _handed_over_ms(account))
-    calls, for_what = _calls(account, place)
+    calls, for_what = _calls(account, place) if outer is None else ((), "")
+    first = _FIRST.format(place.function) if is_beside and place is not None else _ACTIONS[0]
     found = Finding(
         rule=RULE.id,
         title="" if place is None or outer is not None else _title(place),
@@ -118,7 +130,7 @@ def _by_steps(
             "step_after_ms": step - saving,
         },
         evidence=(Ref("host_activity", "idle_ms"), Ref("framework_op_stats", "eager")),
-        actions=(*calls, *_ACTIONS) if outer is None else (outer.action, *_ACTIONS[1:]),
+        actions=(*calls, first if outer is None else outer.action, *_ACTIONS[1:]),
         code=_SERVED if is_served else _CODE,
     )
     yield loop_within(host).behind(found)
@@ -201,82 +213,72 @@ _WHOLE_FRAC = 0.75
 _HANDED_FRAC = 0.3
 # So much of it is expected to go, whether it is compiled or left out.
 _OF_OUTER = 0.75
-# What hands ops over, or runs them.
+# What hands ops over.
 _HANDS_OVER = ("framework", "annotated")
-_EAGER_KINDS = (*_HANDS_OVER, "op", "runtime", "library", "python", "launch")
 
 
 @dataclass(frozen=True, slots=True)
 class _Outer:
-    """The call of the loop's that most of what runs op by op is below.
+    """The call of the loop's, or below that, that most of what runs op by op is below.
 
     Attributes:
-        name: Its function, with file and line in parentheses.
+        place: Its function.
         time_ms: Of a step, with all that it calls.
     """
 
-    name: str
+    place: Place
     time_ms: float
 
     def where(self, step: float) -> tuple[str, Place]:
         """It in a sentence to go on with, and its place."""
-        share = self.time_ms / step
+        share, at = self.time_ms / step, self.place
         return (
-            f" Most of that is below {self.name}, which takes {self.time_ms:.3g} ms of a step "
-            f"({share:.0%}) with all that it calls.",
-            self.place,
+            f" Most of that is below {at.function} ({at.file}:{at.line}), which takes "
+            f"{self.time_ms:.3g} ms of a step ({share:.0%}) with all that it calls.",
+            at,
         )
-
-    @property
-    def function(self) -> str:
-        """Its name alone."""
-        return self.name.rpartition(" (")[0]
-
-    @property
-    def place(self) -> Place:
-        """Where it is."""
-        file, _, line = self.name.rpartition(" (")[2].removesuffix(")").rpartition(":")
-        return Place(self.function, file, int(line) if line.isdigit() else 0)
 
     @property
     def action(self) -> str:
         """What to try first."""
         return (
-            f"Leave {self.function} out for some steps and time the loop; if it is "
+            f"Leave {self.place.function} out for some steps and time the loop; if it is "
             "needed, compile it as one function "
             "([tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile]), and what of it "
             "does not change compute once, before the loop."
         )
 
 
-def _outer(account: StepAccount | None) -> _Outer | None:
+def _outer(account: StepAccount | None, *, beside_compiled: bool = False) -> _Outer | None:
     """The one with most of the framework's own work; None where none is, or where a part tells it.
 
     Where a call's own Python takes longer than what it hands over, that is another matter.
+
+    Args:
+        account: Of the step.
+        beside_compiled: Whether the step also runs a function that is compiled: then a call with
+            nearly all of the step is not the model, and one that it calls may be named.
     """
     if account is None:
         return None
-    handed: dict[str, float] = {}
-    own: dict[str, float] = {}
-    total: dict[str, float] = {}
-    for one in account.owners.records():
-        if one.kind in _EAGER_KINDS:
-            total[one.below] = total.get(one.below, 0.0) + one.time_ms
-        if one.kind in _HANDS_OVER:
-            handed[one.below] = handed.get(one.below, 0.0) + one.time_ms
-        if one.kind in ("library", "python"):
-            own[one.below] = own.get(one.below, 0.0) + one.time_ms
-    most = max(handed, key=lambda name: handed[name], default="")
+    listed = list(account.calls.records())
+    loops = {-1} | {at for at, one in enumerate(listed) if one.is_loop}
+    own = [one for one in listed if one.above in loops and not one.is_loop]
+    whole_ms = sum(one.framework_ms for one in own)
+    one = max(own, key=lambda one: one.framework_ms, default=None)
+    while one is not None and one.eager_ms > _WHOLE_FRAC * account.step_time_ms and beside_compiled:
+        below = [each for each in listed if each.above == listed.index(one)]
+        one = max(below, key=lambda one: one.framework_ms, default=None)
     # The top of a file cannot be left out.
-    if not most or most.startswith("<") or handed[most] < sum(handed.values()) / 2:
+    if one is None or one.function.startswith("<") or one.framework_ms < whole_ms / 2:
         return None
-    found = _Outer(most, total[most])
-    least, whole = _OUTER_FRAC * account.step_time_ms, _WHOLE_FRAC * account.step_time_ms
-    handing = max(own.get(most, 0.0), _HANDED_FRAC * found.time_ms)
-    if not least <= found.time_ms <= whole or handed[most] < handing:
+    found = _Outer(Place(one.function, one.file, one.line or 0, one.caller), one.eager_ms)
+    least, most = _OUTER_FRAC * account.step_time_ms, _WHOLE_FRAC * account.step_time_ms
+    handing = max(one.python_ms, _HANDED_FRAC * found.time_ms)
+    if not least <= found.time_ms <= most or one.framework_ms < handing:
         return None
     is_told = any(
-        (part.function == found.function or _is_called(part, found))
+        (part.function == one.function or _is_called(part, found))
         and part.time_ms >= found.time_ms / 2
         for part in account.parts.records()
         if part.kind in ("eager", *_HANDS_OVER)
@@ -286,7 +288,7 @@ def _outer(account: StepAccount | None) -> _Outer | None:
 
 def _is_called(part: PartRow, outer: _Outer) -> bool:
     """Whether a part is a loop of the program's that the call runs: it says what to change."""
-    return part.kind == "eager" and part.caller.rpartition(" ")[2] == outer.function
+    return part.kind == "eager" and part.caller.rpartition(" ")[2] == outer.place.function
 
 
 # A function of the program hands most over where it has this share of what is handed over.
@@ -297,14 +299,18 @@ _SITE_FRAC = 0.4
 _BACKWARD = re.compile(r"(?:^|\.)backward$|^autograd::engine")
 
 
-def _site(account: StepAccount | None, framework: str) -> tuple[str, Place | None]:
+def _site(
+    account: StepAccount | None, framework: str, *, beside_compiled: bool
+) -> tuple[str, Place | None]:
     """The function that hands most over, at the line with most of that; and a sentence about it.
 
     PyTorch's ops are counted where they run, but for those of backward passes. None where no
     function hands most over, and where a loop of the program's does: that is a part with a place.
     """
-    if account is None or any(part.kind == "eager" for part in account.parts.records()):
+    if account is None:
         return "", None
+    if any(part.kind == "eager" for part in account.parts.records()):
+        return _above_most(account) if beside_compiled else ("", None)
     listed = list(account.owners.records())
     back = {(one.file, one.line) for one in listed if one.line and _BACKWARD.search(one.name)}
     is_torch = framework == "PyTorch"
@@ -321,11 +327,31 @@ def _site(account: StepAccount | None, framework: str) -> tuple[str, Place | Non
             of_line[at] = of_line.get(at, 0.0) + much
     most = max(lines, key=lambda name: sum(lines[name].values()), default=None)
     if most is None or sum(lines[most].values()) < _SITE_FRAC * whole:
-        return "", None
+        return ("", None) if is_torch else _above_most(account)
     line, caller = max(lines[most], key=lambda at: lines[most][at])
     start = "Outside of the backward pass most" if back else "Most"
     place = Place(most[1], most[0], line, caller)
     return f" {start} are handed over in {place.function} ({place.file}:{line}).", place
+
+
+# A call that this share of what is handed over is below stands for the functions that it calls.
+_BELOW_FRAC = 0.6
+
+
+def _above_most(account: StepAccount) -> tuple[str, Place | None]:
+    """The innermost call that most is handed over below, and a sentence about it."""
+    listed = list(account.calls.records())
+    whole_ms = max((one.framework_ms for one in listed), default=0.0)
+    enough = [one for one in listed if one.framework_ms >= _BELOW_FRAC * whole_ms]
+    # They are on one path, and what calls one comes before it.
+    if not enough or enough[-1].function.startswith("<"):
+        return "", None
+    one = enough[-1]
+    if one.python_ms > one.framework_ms:  # a matter of its own
+        return "", None
+    place = Place(one.function, one.file, one.line or 0, one.caller)
+    by = f", called from {one.caller}" if one.caller else ""
+    return f" Most are handed over below {one.function} ({one.file}:{one.line}){by}.", place
 
 
 # A tf.function that each step calls once is the step, whatever runs beside it.
@@ -344,7 +370,7 @@ def _message(
     ops = "ops" if is_eager else "jitted functions"
     again = ("" if account is None else _again(account)) or _often(rows)
     return (
-        f"{_where(what, rows, host, outer)}: {dispatched(host):,.0f} {ops} are dispatched from "
+        f"{_where(what, host, outer)}: {dispatched(host):,.0f} {ops} are dispatched from "
         f"Python, and for {idle_ms:.3g} of its {step:.3g} ms nothing is computed.{again}"
     )
 
@@ -359,20 +385,30 @@ def _are_single_ops(calls: list[CallRow]) -> bool:
     return all(map(is_op, often))
 
 
-def _where(what: str, calls: list[CallRow], host: HostActivity, outer: _Outer | None) -> str:
+def _where(what: str, host: HostActivity, outer: _Outer | None) -> str:
     """What runs op by op: the step, a call, or what the loop does beside a tf.function."""
     if outer is not None:
-        return f"Below {outer.function} {what[0].lower()}{what[1:]} runs op by op"
-    compiled = [
-        one
-        for one in calls
-        if one.traces and not one.eager and _ONCE[0] <= one.calls <= _ONCE[1]
-        if one.time_ms >= _NAMED_FRAC * host.step_time_ms
-    ]
-    if host.eager_ops < MANY or not compiled:
+        return f"Below {outer.place.function} {what[0].lower()}{what[1:]} runs op by op"
+    compiled = [one for one in _compiled(host) if not one.eager]
+    if not compiled or (host.eager_ops < MANY and any(one.traces for one in compiled)):
         return f"{what} runs op by op"
     longest = max(compiled, key=lambda one: one.time_ms)
     return f"Beside the compiled {longest.function} the loop, or a callback, runs op by op"
+
+
+def _compiled(host: HostActivity) -> list[CallRow]:
+    """The program's compiled functions that each step calls once; none where there are no steps.
+
+    TensorFlow's with a good share of it; of JAX's the call ends long before what it starts.
+    """
+    if host.step_count == 1:
+        return []
+    return [
+        one
+        for one in host.calls.records()
+        if not is_op(one.function) and _ONCE[0] <= one.calls <= _ONCE[1]
+        if not one.traces or one.time_ms >= _NAMED_FRAC * host.step_time_ms
+    ]
 
 
 def _again(account: StepAccount) -> str:

@@ -22,7 +22,8 @@ from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import RivalRow, StepAccount
+    from stepscope.analysis.step_account import StepAccount
+    from stepscope.verdicts.other_threads import RivalRow
 
 _SOME_FRAC: Final = 0.20
 # Two threads that want one lock have it half of the time each; but a thread that asks for it waits
