@@ -21,6 +21,9 @@ _FUSION_KINDS = {"kLoop": "Loop", "kInput": "Input", "kOutput": "Output", "kCust
 _NAME, _OPCODE, _SHAPE, _METADATA, _FUSION_KIND = 1, 2, 3, 7, 11
 _ID, _OPERANDS, _CALLED = 35, 36, 38
 _CUSTOM_CALL_TARGET, _BACKEND_CONFIG = 28, 43
+_PARAMETER_NUMBER, _LITERAL = 9, 8
+# What runs its body in its own place, with its operands as the body's parameters.
+_ENCLOSES = ("fusion", "call")
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +109,16 @@ class Instruction:
     def custom_call_target(self) -> str:
         """What a custom call calls, e.g. ``__cublas$gemm``."""
         return self.message(_CUSTOM_CALL_TARGET).decode("utf-8", "replace")
+
+    @property
+    def parameter_number(self) -> int:
+        """Of a parameter: which of what its computation is given it stands for."""
+        return next(iter(self.ints(_PARAMETER_NUMBER)), 0)
+
+    @property
+    def literal(self) -> bytes:
+        """Of a constant: its xla.LiteralProto."""
+        return self.message(_LITERAL)
 
     @property
     def backend_config(self) -> str:
@@ -224,6 +237,33 @@ class HloModule:
         """The computations an instruction calls."""
         ids = instruction.called_ids
         return (self.computations[id_] for id_ in ids if id_ in self.computations)
+
+    @cached_property
+    def enclosing(self) -> dict[int, Instruction]:
+        """By the id of a computation, the fusion or call that it is the body of, if of one only."""
+        found: dict[int, list[Instruction]] = {}
+        for one in self.by_id.values():
+            if one.opcode in _ENCLOSES:
+                for id_ in one.called_ids:
+                    found.setdefault(id_, []).append(one)
+        return {id_: callers[0] for id_, callers in found.items() if len(callers) == 1}
+
+    def given(self, instruction: Instruction) -> list[Instruction]:
+        """What an instruction works on, across the bodies of fusions and calls.
+
+        Of a fusion that is what its body ends in, of a body's parameter what the fusion is given
+        for it; none of a program's own parameter, or of a loop's.
+        """
+        if instruction.opcode in _ENCLOSES:
+            return [body.root for body in self.called(instruction)]
+        if instruction.opcode == "parameter":
+            around = self.enclosing.get(instruction.computation_id)
+            number = instruction.parameter_number
+            if around is None or number >= len(around.operand_ids):
+                return []
+            operand = self.by_id.get(around.operand_ids[number])
+            return [] if operand is None else [operand]
+        return list(self.operands(instruction))
 
     @cached_property
     def users(self) -> dict[int, tuple[int, ...]]:

@@ -18,7 +18,6 @@ from stepscope.tables.hlo.source import source_frames
 PRODUCTS: Final = ("dot", "convolution")
 _COPY: Final = "copy"
 _REARRANGES: Final = ("bitcast", "reshape", "transpose", "copy", "slice", "pad", "reverse")
-_PARAMETER_NUMBER: Final = 9
 # A product has few such instructions around it.
 _DEEPEST: Final = 8
 
@@ -86,7 +85,7 @@ def readers(module: HloModule, one: Instruction) -> Iterator[Instruction]:
 
 
 def _operand(fusion: Instruction, parameter: Instruction) -> int:
-    number = next(iter(parameter.ints(_PARAMETER_NUMBER)), 0)
+    number = parameter.parameter_number
     return fusion.operand_ids[number] if number < len(fusion.operand_ids) else -1
 
 

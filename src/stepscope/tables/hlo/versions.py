@@ -18,7 +18,6 @@ from stepscope.tables.hlo.source import SourceFrame, source_frames
 
 # So many versions tell what differs; so many arguments, and values of each, are named.
 _VERSIONS, _ARGUMENTS, _VALUES = 8, 3, 3
-_PARAMETER_NUMBER, _LITERAL = 9, 8  # fields of HloInstructionProto
 _PREFIXES: Final = ("jit_", "pjit_", "pmap_", "jit__")
 
 #: Shapes or types of arguments; values compiled in; nothing at all: the same program once more.
@@ -68,7 +67,7 @@ def _arguments(module: HloModule) -> dict[int, tuple[str, str]]:
     """Name and shape of each parameter, by its number."""
     entry = module.entry
     return {
-        (*one.ints(_PARAMETER_NUMBER), 0)[0]: (one.op_name, str(one.shape).partition("{")[0])
+        one.parameter_number: (one.op_name, str(one.shape).partition("{")[0])
         for one in (entry.instructions if entry is not None else ())
         if one.opcode == "parameter"
     }
@@ -95,7 +94,7 @@ def _differing_value(found: list[HloModule]) -> str | None:
         alike.setdefault(form, []).append(module)
     most = max(alike.values(), key=len)
     for same in zip(*map(_instructions, most), strict=True):
-        if same[0].opcode == "constant" and len({one.message(_LITERAL) for one in same}) > 1:
+        if same[0].opcode == "constant" and len({one.literal for one in same}) > 1:
             return _used_at(most[0], same[0])
     return None if len(alike) == 1 else ""
 

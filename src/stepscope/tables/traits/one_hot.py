@@ -13,17 +13,13 @@ from stepscope.tables.hlo.module import HloModule, Instruction
 _KEEPS: Final = frozenset(
     ("convert", "bitcast", "bitcast-convert", "reshape", "transpose", "copy", "broadcast", "select")
 )
-_ENCLOSES: Final = frozenset(("fusion", "call"))
+_PASSES: Final = _KEEPS | {"fusion", "call", "parameter"}
 _EQUAL: Final = b"EQ"
 _DIRECTION: Final = 63  # HloInstructionProto.comparison_direction
-_PARAMETER: Final = 9  # HloInstructionProto.parameter_number
-# From a product to what it is given lie so many instructions at most, in so few bodies.
+# From a product to what it is given lie so many instructions at most; in so few bodies it lies.
 _LONGEST, _DEEPEST = 12, 4
 # What few rows are compared with is a class, or a mask: to look it up costs as much.
 _FEWEST: Final = 64
-
-# An instruction, and the fusions that it lies in, innermost last.
-_At = tuple[Instruction, tuple[Instruction, ...]]
 
 
 def one_hot_of(module: HloModule, itself: Instruction) -> frozenset[int]:
@@ -31,71 +27,39 @@ def one_hot_of(module: HloModule, itself: Instruction) -> frozenset[int]:
 
     They are those of the body that the product is in: their runs are events by themselves.
     """
-    for product in _products(module, itself, ()):
-        for at in _given(module, product):
-            if (way := _way_to_one_hot(module, at)) is not None:
-                return frozenset(way)
+    for product in _products(module, itself, 0):
+        for one in module.given(product):
+            way = _way(module, one)
+            if way[-1].opcode == "compare" and _is_one_hot(module, way[-1]):
+                return frozenset(
+                    each.id for each in way if each.computation_id == itself.computation_id
+                )
     return frozenset()
 
 
-def _products(module: HloModule, one: Instruction, around: tuple[Instruction, ...]) -> list[_At]:
+def _products(module: HloModule, one: Instruction, depth: int) -> list[Instruction]:
     if one.opcode == "dot":
-        return [(one, around)]
-    if one.opcode not in _ENCLOSES or len(around) >= _DEEPEST:
+        return [one]
+    if one.opcode not in ("fusion", "call") or depth >= _DEEPEST:
         return []
     bodies = module.called(one)
-    return [at for body in bodies for inner in body.instructions
-            for at in _products(module, inner, (*around, one))]  # fmt: skip
+    return [each for body in bodies for inner in body.instructions
+            for each in _products(module, inner, depth + 1)]  # fmt: skip
 
 
-def _given(module: HloModule, at: _At) -> list[_At]:
-    """What an instruction reads; of a parameter of a fusion, what that is given there."""
-    one, around = at
-    if one.opcode == "parameter" and around:
-        number = (*one.ints(_PARAMETER), 0)[0]
-        listed = list(module.operands(around[-1]))
-        return [(listed[number], around[:-1])] if number < len(listed) else []
-    if one.opcode in _ENCLOSES and len(around) < _DEEPEST:
-        return [(body.root, (*around, one)) for body in module.called(one)]
-    return [(each, around) for each in module.operands(one)]
-
-
-def _way_to_one_hot(module: HloModule, at: _At) -> list[int] | None:
-    """Ids of what runs by itself between a product's operand and its comparison; None: no such."""
-    way: list[int] = []
-    for _ in range(_LONGEST):
-        one, around = at
-        if not around:
-            way.append(one.id)
-        if one.opcode == "compare":
-            return way if _is_one_hot(module, at) else None
-        if one.opcode not in _KEEPS and one.opcode not in _ENCLOSES and one.opcode != "parameter":
-            return None
-        given = _given(module, at)
+def _way(module: HloModule, one: Instruction) -> list[Instruction]:
+    """An instruction, and what it comes of as long as that keeps what it says; the origin last."""
+    way = [one]
+    while len(way) < _LONGEST and way[-1].opcode in _PASSES:
+        given = module.given(way[-1])
         if not given:
-            return None
-        at = given[0]
-    return None
+            break
+        way.append(given[0])
+    return way
 
 
-def _is_one_hot(module: HloModule, at: _At) -> bool:
-    one, _around = at
+def _is_one_hot(module: HloModule, one: Instruction) -> bool:
+    """Whether a comparison is for equality with 0, 1, 2 … along one of its dimensions."""
     if one.message(_DIRECTION) != _EQUAL or max(one.shape.dimensions, default=0) < _FEWEST:
         return False
-    counts = [_counts(module, each) for each in _given(module, at)]
-    return sum(counts) == 1
-
-
-def _counts(module: HloModule, at: _At) -> bool:
-    """Whether it is 0, 1, 2 … along one of its dimensions."""
-    for _ in range(_LONGEST):
-        one, _around = at
-        if one.opcode == "iota":
-            return True
-        if one.opcode not in _KEEPS and one.opcode not in _ENCLOSES and one.opcode != "parameter":
-            return False
-        given = _given(module, at)
-        if not given:
-            return False
-        at = given[0]
-    return False
+    return sum(_way(module, each)[-1].opcode == "iota" for each in module.given(one)) == 1

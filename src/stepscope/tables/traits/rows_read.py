@@ -26,7 +26,6 @@ _PASSES: Final = frozenset(
      "get-tuple-element")
 )  # fmt: skip
 _LONGEST: Final = 12
-_PARAMETER: Final = 9  # HloInstructionProto.parameter_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +82,10 @@ def _is_of_product(module: HloModule, one: Instruction) -> bool:
 
 def _larger(module: HloModule, one: Instruction) -> Instruction | None:
     """What an instruction works on: the operand that is as large, not a bias."""
-    if one.opcode == "fusion":
-        return next((body.root for body in module.called(one)), None)
-    if one.opcode == "parameter":
-        return _given(module, one)
-    size, given = prod(one.shape.dimensions), module.operands(one)
-    return next((each for each in given if prod(each.shape.dimensions) == size), None)
-
-
-def _given(module: HloModule, parameter: Instruction) -> Instruction | None:
-    """What a parameter of a fusion is given; None of a program's own, or of a loop's."""
-    number = (*parameter.ints(_PARAMETER), 0)[0]
-    for one in module.instructions.values():
-        if one.opcode == "fusion" and parameter.computation_id in one.called_ids:
-            given = list(module.operands(one))
-            return given[number] if number < len(given) else None
-    return None
+    if one.opcode in ("fusion", "parameter"):
+        return next(iter(module.given(one)), None)
+    size = prod(one.shape.dimensions)
+    return next((each for each in module.given(one) if prod(each.shape.dimensions) == size), None)
 
 
 def _at(module: HloModule, one: Instruction) -> str:
