@@ -21,6 +21,7 @@ from stepscope.tables.parts import programs
 from stepscope.tables.parts.below_input import below_input, input_frac
 from stepscope.tables.parts.call_sites import leading, sites_of
 from stepscope.tables.parts.climbs import climb_of
+from stepscope.tables.parts.frozen_gradients import frozen_gradients
 from stepscope.tables.parts.made_of import launched_from, made_of, shapes, through, type_of_model
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.parts.places import between_of, located, place_of
@@ -228,6 +229,7 @@ class StepAccount(Result):
         unused_gradients: Forward ops whose gradients nothing computed; None where there are none.
         repeated_gradients: Gradients that a step computes again; None where there are none.
         unclaimed_gradients: Those of parameters that nothing updates; None where none are known.
+        frozen_gradients: Those of compiled programs that only a norm reads; None where none are.
         parts: What a person would change; their times sum to the step.
         owners: What the parts are made of; their times sum to the step, too.
         rivals: Other threads that run Python.
@@ -252,6 +254,7 @@ class StepAccount(Result):
     unused_gradients: NeedlessGradients | None
     repeated_gradients: NeedlessGradients | None
     unclaimed_gradients: NeedlessGradients | None
+    frozen_gradients: NeedlessGradients | None
     parts: Table[PartRow]
     owners: Table[OwnerRow]
     calls: Table[CallRow]
@@ -289,6 +292,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         unused_gradients=needless(unused_graph(host, longest), len(start)),
         repeated_gradients=needless(repeated_gradients(host, longest), len(start)),
         unclaimed_gradients=needless(unclaimed_gradients(host, longest), len(start)),
+        frozen_gradients=needless(frozen_gradients(host, longest), len(start)),
         parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
         owners=_owner_table(listed, len(start), step_ps),
         calls=call_table(longest, listed, step_ps),
@@ -303,7 +307,7 @@ def _nothing() -> StepAccount:
         step_time_ms=nan, step_count=0, is_window=True, busy_ms=0.0, recorder_ms=0.0,
         has_device=False, has_python=False, has_events=False, has_ops=False,
         growth=None, unused_gradients=None, repeated_gradients=None, unclaimed_gradients=None,
-        parts=Table.empty(PartRow), owners=Table.empty(OwnerRow),
+        frozen_gradients=None, parts=Table.empty(PartRow), owners=Table.empty(OwnerRow),
         calls=Table.empty(CallRow), rivals=Table.empty(RivalRow),
         lock_holders=Table.empty(LockHolderRow),
     )  # fmt: skip

@@ -98,6 +98,7 @@ def account(
         unused_gradients=None,
         repeated_gradients=None,
         unclaimed_gradients=None,
+        frozen_gradients=None,
         parts=Table(PartRow, {name: [row[name] for row in rows] for name in PART}),
         owners=Table.empty(OwnerRow),
         calls=Table.empty(CallRow),

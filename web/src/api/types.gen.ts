@@ -528,6 +528,7 @@ export interface NeedlessGradients {
   readonly caller: string;
   readonly updated: number | null;
   readonly is_all: boolean;
+  readonly kept: string;
 }
 
 /** Products with the same weights, whose rows grow from pass to pass. */
@@ -3237,6 +3238,7 @@ export interface StepAccount extends ResultBody {
   readonly unused_gradients: NeedlessGradients | null;
   readonly repeated_gradients: NeedlessGradients | null;
   readonly unclaimed_gradients: NeedlessGradients | null;
+  readonly frozen_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly owners: TableOf<OwnerRow>;
   readonly calls: TableOf<OuterCallsCallRow>;

@@ -315,7 +315,8 @@ def _parse(data: bytes, buffers: bytes) -> HloModule:
             entry_name = value.decode("utf-8", "replace")
         elif number == 3:
             computation = _parse_computation(value)
-            computations[computation.id] = computation
+            if computation.instructions:  # one without any is damage, and computes nothing
+                computations[computation.id] = computation
         elif number == _SCHEDULE:
             schedule = value
         elif number == _DEVICE_ASSIGNMENT:

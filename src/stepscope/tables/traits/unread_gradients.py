@@ -1,0 +1,160 @@
+"""Gradients of compiled programs that only a sum reads, of arguments given back as they came.
+
+A part of a model is frozen by an optimizer that leaves it as it is, while its gradients are still
+computed for the norm that all are clipped by. Others multiply them by zero, which XLA must keep:
+zero times infinity is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.hlo.module import HloModule, Instruction, fields_of
+from stepscope.tables.hlo.modules import hlo_modules
+from stepscope.tables.hlo.rewritten import before_rewriting
+
+# JAX writes the one around what it differentiates, the other around gradients.
+_DIFFERENTIATED: Final = "jvp("
+_GRADIENT: Final = "transpose("
+# What may lie between an argument and the result that gives it back.
+_SAME: Final = frozenset(("copy", "bitcast", "get-tuple-element"))
+_LONGEST: Final = 8
+_ENCLOSES: Final = frozenset(("fusion", "call"))
+# What the compiler makes by itself: copies into other layouts, products rewritten for a library.
+_MADE: Final = frozenset(("copy", "fusion", "dot", "convolution"))
+_SHAPE: Final = 1  # of xla.LiteralProto; its other fields hold the values
+# What is given back has to be an array of weights, not a counter or a bias that nothing changed.
+_WEIGHTS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadGradients:
+    """Those of one program.
+
+    Attributes:
+        module: The program.
+        ids: Of its instructions that compute them.
+        kept: The arguments that it gives back as they came, by the names that JAX has for them.
+    """
+
+    module: HloModule
+    ids: frozenset[int]
+    kept: tuple[str, ...]
+
+
+@derived
+def unread_gradients(host: Host) -> tuple[UnreadGradients, ...]:
+    """Of all programs that compute some."""
+    found = []
+    for module in hlo_modules(host):
+        kept = _kept(module)
+        read = _read(module, stop_at_sums=bool(kept))
+        ids = _unread(module, read)
+        if ids:
+            found.append(UnreadGradients(module, ids, kept))
+    return tuple(found)
+
+
+def _kept(module: HloModule) -> tuple[str, ...]:
+    """Names of the arguments that are weights, and that the program gives back as they came."""
+    entry = module.entry
+    if entry is None:
+        return ()
+    given = module.operands(entry.root) if entry.root.opcode == "tuple" else iter((entry.root,))
+    found = []
+    for one in given:
+        for _ in range(_LONGEST):
+            if one.opcode not in _SAME:
+                break
+            one = next(module.operands(one), one)
+        if one.opcode == "parameter" and len(one.shape.dimensions) >= _WEIGHTS:
+            found.append(one.op_name or one.name)
+    return tuple(found)
+
+
+def _read(module: HloModule, *, stop_at_sums: bool) -> frozenset[int]:
+    """Ids of what the program's results come of, but for what only sums and zeros read."""
+    entry = module.entry
+    found: set[int] = set()
+    open_ = [] if entry is None else [entry.root]
+    while open_:
+        one = open_.pop()
+        if one.id in found:
+            continue
+        found.add(one.id)
+        if stop_at_sums and _is_sum_of_all(module, one):
+            continue
+        open_ += _worked_on(module, one)
+    return frozenset(found)
+
+
+def _worked_on(module: HloModule, one: Instruction) -> list[Instruction]:
+    """What an instruction needs; nothing of a product with zero."""
+    if one.opcode == "multiply" and any(_is_zero(module, each) for each in module.given(one)):
+        return []
+    if one.opcode in _ENCLOSES:
+        return module.given(one)
+    # What loops and branches run is not followed from one to the next: all of it is needed.
+    bodies = (each for body in module.called(one) for each in body.instructions)
+    return [*module.given(one), *bodies]
+
+
+def _is_zero(module: HloModule, one: Instruction) -> bool:
+    """Whether it is nothing but zeros."""
+    for _ in range(_LONGEST):
+        if one.opcode == "constant":
+            values = [value for number, value in fields_of(one.literal).items() if number != _SHAPE]
+            return bool(values) and not any(
+                any(each) if isinstance(each, bytes) else each for value in values for each in value
+            )
+        if one.opcode not in ("broadcast", "bitcast", "reshape", "convert", "fusion", "parameter"):
+            return False
+        given = module.given(one)
+        if not given:
+            return False
+        one = given[0]
+    return False
+
+
+def _is_sum_of_all(module: HloModule, one: Instruction) -> bool:
+    """Whether it is a sum to one number that is none of the loss."""
+    itself = _ends_in(module, one)
+    return (
+        itself.opcode == "reduce"
+        and not itself.shape.dimensions
+        and _DIFFERENTIATED not in itself.op_name
+    )
+
+
+def _ends_in(module: HloModule, one: Instruction) -> Instruction:
+    """What a fusion computes last, else itself."""
+    for _ in range(_LONGEST):
+        if one.opcode not in _ENCLOSES:
+            break
+        one = next(iter(module.given(one)), one)
+    return one
+
+
+def _unread(module: HloModule, read: frozenset[int]) -> frozenset[int]:
+    """Ids of the program's own instructions that compute gradients, of which none is read.
+
+    With those that the compiler made around them, which have no name of an op.
+    """
+    entry = module.entry
+    found, nameless = set(), set()
+    for one in entry.instructions if entry is not None else ():
+        inner = [one]
+        if one.opcode in _ENCLOSES:
+            inner = [each for body in module.called(one) for each in body.instructions]
+        gradients = [each.id for each in inner if _GRADIENT in _op(module, each)]
+        if gradients and read.isdisjoint(gradients):
+            found.add(one.id)
+        elif one.opcode in _MADE and one.id not in read and not _op(module, one):
+            nameless.add(one.id)
+    return frozenset(found | nameless if found else ())
+
+
+def _op(module: HloModule, one: Instruction) -> str:
+    return before_rewriting(module, one).op_name
