@@ -46,6 +46,28 @@ _XLA_OPS = frozenset(
         *("selu", "sigmoid", "silu", "softmax", "softplus", "standardize", "swish"),
     }
 )
+# Functions that JAX keeps for itself and compiles one by one (``_normal``), without the underscore:
+# people give such names to steps of their own as well.
+_PRIVATE = frozenset(
+    (
+        "argmax argmin ball bernoulli binom binomial binomial_inversion broadcast_arrays "
+        "categorical cauchy chisquare cho_solve choice cholesky chunk_iter complex_loggamma_scipy "
+        "csr_extract csr_to_coo cumsum_with_promotion cumulative_reduction diag dirichlet "
+        "double_sided_maxwell eigh eigh_work exponential flip gamma generalized_normal geometric "
+        "geomspace gumbel identity in1d intersect1d_size intersect1d_sorted_mask laplace linspace "
+        "logistic lognormal logspace lu lu_solve map_coordinates maxwell mean moveaxis "
+        "multi_slice multivariate_normal nanargmax nanargmin normal normal_real odeint_wrapper "
+        "one_hot orthogonal pad pareto permutation piecewise pinv poisson poisson_knuth "
+        "poisson_rejection polar_2d power ptp qr rademacher randint rayleigh resize "
+        "rfft_transpose roll_dynamic roll_static roots_no_zeros roots_with_zeros rsf2csf_2d "
+        "scaled_matmul schur searchsorted_compare_all_impl searchsorted_scan_impl "
+        "searchsorted_sort_impl setxor1d_size shuffle solve solve_triangular sph_harm sqrtm "
+        "sqrtm_triu squaring squaring_precise squeeze std svd svd_tall_and_square_input take "
+        "triangular truncated_normal uniform unique_sorted_mask unstack var wald weibull_min "
+        "where "
+    ).split()
+)
+_PRIVATE_BEGIN = ("threefry", "philox", "reduce_")
 # Names of NumPy's that people give to functions of their own.
 _NO_OPS = frozenset({"test", "gradient", "trace", "info", "save", "load", "average"})
 _OP_WEIGHT = 0.3
@@ -60,9 +82,10 @@ _EXECUTES = re.compile(r"Executable::Execute(?:Helper\w*)?(?: \(.*\))?$")
 def is_single_op(function: str) -> bool:
     """Whether a jit call of this name dispatches one op of an array library."""
     bare = function.strip("_")
-    # What begins with an underscore is internal to the library that has it (``_normal``).
-    if bare in _XLA_OPS or bare.startswith(("threefry", "reduce_")) or function.startswith("_"):
+    if bare in _XLA_OPS or bare.startswith(_PRIVATE_BEGIN):
         return True
+    if function.startswith("_"):
+        return bare in _PRIVATE
     return callable(getattr(np, bare, None)) and bare not in _NO_OPS
 
 
