@@ -48,25 +48,24 @@ _XLA_OPS = frozenset(
 )
 # Functions that JAX keeps for itself and compiles one by one (``_normal``), without the underscore:
 # people give such names to steps of their own as well.
-_PRIVATE = frozenset(
-    (
-        "argmax argmin ball bernoulli binom binomial binomial_inversion broadcast_arrays "
-        "categorical cauchy chisquare cho_solve choice cholesky chunk_iter complex_loggamma_scipy "
-        "csr_extract csr_to_coo cumsum_with_promotion cumulative_reduction diag dirichlet "
-        "double_sided_maxwell eigh eigh_work exponential flip gamma generalized_normal geometric "
-        "geomspace gumbel identity in1d intersect1d_size intersect1d_sorted_mask laplace linspace "
-        "logistic lognormal logspace lu lu_solve map_coordinates maxwell mean moveaxis "
-        "multi_slice multivariate_normal nanargmax nanargmin normal normal_real odeint_wrapper "
-        "one_hot orthogonal pad pareto permutation piecewise pinv poisson poisson_knuth "
-        "poisson_rejection polar_2d power ptp qr rademacher randint rayleigh resize "
-        "rfft_transpose roll_dynamic roll_static roots_no_zeros roots_with_zeros rsf2csf_2d "
-        "scaled_matmul schur searchsorted_compare_all_impl searchsorted_scan_impl "
-        "searchsorted_sort_impl setxor1d_size shuffle solve solve_triangular sph_harm sqrtm "
-        "sqrtm_triu squaring squaring_precise squeeze std svd svd_tall_and_square_input take "
-        "triangular truncated_normal uniform unique_sorted_mask unstack var wald weibull_min "
-        "where "
-    ).split()
+_PRIVATE_NAMES = (
+    "argmax argmin ball bernoulli binom binomial binomial_inversion broadcast_arrays "
+    "categorical cauchy chisquare cho_solve choice cholesky chunk_iter complex_loggamma_scipy "
+    "csr_extract csr_to_coo cumsum_with_promotion cumulative_reduction diag dirichlet "
+    "double_sided_maxwell eigh eigh_work exponential flip gamma generalized_normal geometric "
+    "geomspace gumbel identity in1d intersect1d_size intersect1d_sorted_mask laplace linspace "
+    "logistic lognormal logspace lu lu_solve map_coordinates maxwell mean moveaxis "
+    "multi_slice multivariate_normal nanargmax nanargmin normal normal_real odeint_wrapper "
+    "one_hot orthogonal pad pareto permutation piecewise pinv poisson poisson_knuth "
+    "poisson_rejection polar_2d power ptp qr rademacher randint rayleigh resize "
+    "rfft_transpose roll_dynamic roll_static roots_no_zeros roots_with_zeros rsf2csf_2d "
+    "scaled_matmul schur searchsorted_compare_all_impl searchsorted_scan_impl "
+    "searchsorted_sort_impl setxor1d_size shuffle solve solve_triangular sph_harm sqrtm "
+    "sqrtm_triu squaring squaring_precise squeeze std svd svd_tall_and_square_input take "
+    "triangular truncated_normal uniform unique_sorted_mask unstack var wald weibull_min "
+    "where "
 )
+_PRIVATE = frozenset(_PRIVATE_NAMES.split())
 _PRIVATE_BEGIN = ("threefry", "philox", "reduce_")
 # Names of NumPy's that people give to functions of their own.
 _NO_OPS = frozenset({"test", "gradient", "trace", "info", "save", "load", "average"})
