@@ -539,6 +539,8 @@ export interface GrowingProducts {
   readonly by_rows: number;
   readonly passes: number | null;
   readonly needless_frac: number | null;
+  readonly same_rows: number;
+  readonly same_frac: number | null;
 }
 
 /** What is run again in an average kept step. */

@@ -111,8 +111,9 @@ def parts(
     if calls is not None:  # of what Python runs one by one, the lines say more
         outside = [one for one in outside if not is_dispatched(one)]
     together = {} if is_apart else _elementwise(outside)
+    handed = _handed_over(listed, loops)
     for one in listed:
-        key = whole.get(id(one), _key(one, loops))
+        key = whole.get(id(one), _key(one, loops, handed))
         if id(one) in apart and key[0] == "op" and id(one) not in joined:
             key = (*key, _APART)
         if id(one) in lines and in_graph.get(id(one), RANDOM) == RANDOM:
@@ -198,9 +199,31 @@ def _loop_place(
     )
 
 
-def _key(one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:
-    if one.function and is_alone_in_jax(one):  # it goes with the call, and says less
-        return _host_key(one, loops)
+def _handed_over(
+    listed: list[Owner], loops: frozenset[tuple[str, str]]
+) -> dict[tuple[str, ...], int]:
+    """How long each place of the program hands ops over."""
+    found: dict[tuple[str, ...], int] = {}
+    for one in listed:
+        if one.function and one.kind in ("framework", "annotated"):
+            place = _host_key(one, loops)
+            found[place] = found.get(place, 0) + one.total_ps
+    return found
+
+
+_NOTHING_HANDED: Mapping[tuple[str, ...], int] = MappingProxyType({})
+
+
+def _key(
+    one: Owner,
+    loops: frozenset[tuple[str, str]],
+    handed: Mapping[tuple[str, ...], int] = _NOTHING_HANDED,
+) -> tuple[str, ...]:
+    if one.function and is_alone_in_jax(one):
+        # It goes with its call, unless it takes longer than all that is handed over there.
+        place = _host_key(one, loops)
+        if one.total_ps <= handed.get(place, 0):
+            return place
     if one.kind in ("op", "runtime"):
         return ("op", one.family) if one.kind == "op" else ("runtime", "")
     if one.kind in _HOST and one.function:

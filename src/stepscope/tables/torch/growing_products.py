@@ -5,12 +5,15 @@ weights with n, n + 1, n + 2 rows. With the keys and values of the past kept it 
 rows alone. Shapes of operands tell: PyTorch notes them with ``record_shapes``. Where a backward
 pass lies between two passes, the rows are another batch's, or the weights are others: nothing of
 the pass before could be kept.
+
+What runs beside that with as many rows as in the pass before is an encoder, or a prompt: its input
+is mostly the same.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -42,6 +45,8 @@ class GrowingProducts:
         by_rows: How many more each pass has.
         passes: How many passes such a run has; a mean.
         needless_frac: Share of all rows that a pass before had computed already.
+        same_rows: How many rows most of the products have that run alike in the pass before.
+        same_frac: Share that such products have of the time of all.
     """
 
     op: str
@@ -50,6 +55,16 @@ class GrowingProducts:
     by_rows: int
     passes: float
     needless_frac: float
+    same_rows: int = 0
+    same_frac: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Passes:
+    """When the passes begin over which rows grow, and which text each is of."""
+
+    begin_ps: I64
+    run: I64
 
 
 def _products(host: Host) -> I64:
@@ -83,15 +98,51 @@ def growing_products(host: Host) -> GrowingProducts | None:
     same = [weights.setdefault(one[1:], len(weights)) for one in told]
     kind = np.asarray(same, dtype=np.int64)[which]
     learned = np.searchsorted(_backward_ps(host), space.events.start_ps[rows])
-    best: GrowingProducts | None = None
+    best: tuple[GrowingProducts, _Passes] | None = None
     most = 0
     for one in range(len(weights)):
         mine = np.flatnonzero((kind == one) & (count > 0))
         if len(mine) and (total := int(count[mine].sum())) > most:
             op = space.event_metadata.name[int(space.events.metadata[rows[mine[0]]])]
-            if (found := _growing(op.partition(":")[0], count[mine], learned[mine])) is not None:
+            begin = space.events.start_ps[rows[mine]]
+            found = _growing(op.partition(":")[0], count[mine], learned[mine], begin)
+            if found is not None:
                 best, most = found, total
-    return best
+    if best is None:
+        return None
+    products = np.flatnonzero(count > 0)
+    at = space.events.start_ps[rows[products]], space.length_ps[rows[products]]
+    alike = _same(best[1], kind[products], count[products], *at, more_than=best[0].by_rows)
+    return replace(best[0], same_rows=alike[0], same_frac=alike[1])
+
+
+def _same(
+    passes: _Passes, kind: I64, count: I64, begin: I64, length: I64, *, more_than: int
+) -> tuple[int, float]:
+    """The rows that most products have which run as often, alike, in the pass before; their share.
+
+    Args:
+        passes: When they begin.
+        kind: Which weights' shape each product has.
+        count: Its rows.
+        begin: When it runs.
+        length: How long.
+        more_than: Rows that a pass adds: as many, such as the last, are new in each pass.
+    """
+    of_pass = np.searchsorted(passes.begin_ps, begin, side="right") - 1
+    key = np.stack([kind, count, of_pass], axis=1)
+    groups, first, often = np.unique(key, axis=0, return_index=True, return_counts=True)
+    at = np.unique(key, axis=0, return_inverse=True)[1].ravel()
+    time = np.bincount(at, weights=length)
+    run = np.append(passes.run, -1)[groups[:, 2]]
+    alike = (groups[1:, :2] == groups[:-1, :2]).all(axis=1) & (often[1:] == often[:-1])
+    alike &= (groups[1:, 2] == groups[:-1, 2] + 1) & (run[1:] == run[:-1])
+    again = np.append(False, alike) & (groups[:, 1] > more_than) & (groups[:, 2] >= 0)
+    rows = count[first]
+    if not again.any():
+        return 0, 0.0
+    spent = np.bincount(rows[again], weights=time[again])
+    return int(spent.argmax()), float(time[again].sum() / max(int(length.sum()), 1))
 
 
 def _backward_ps(host: Host) -> I64:
@@ -109,13 +160,16 @@ def _extents(shape: str) -> tuple[int, int, int]:
     return int(matrices[-2][0]), int(matrices[-1][0]), int(matrices[-1][1])
 
 
-def _growing(op: str, rows: I64, learned: I64) -> GrowingProducts | None:
-    """What the rows of products with one weight's shape do, in order.
+def _growing(
+    op: str, rows: I64, learned: I64, begin: I64
+) -> tuple[GrowingProducts, _Passes] | None:
+    """What the rows of products with one weight's shape do, in order, and in which passes.
 
     Args:
         op: Their name.
         rows: Of each.
         learned: How many parts of backward passes came before each.
+        begin: When each begins.
     """
     change = np.diff(rows)
     turns = np.flatnonzero(change)
@@ -135,7 +189,7 @@ def _growing(op: str, rows: I64, learned: I64) -> GrowingProducts | None:
     needed = np.where(is_first, passes, np.minimum(by, passes))
     run = np.cumsum(is_first) - 1
     longest = np.flatnonzero(run == np.bincount(run).argmax())
-    return GrowingProducts(
+    found = GrowingProducts(
         op,
         int(passes[longest[0]]),
         int(passes[longest[-1]]),
@@ -143,3 +197,4 @@ def _growing(op: str, rows: I64, learned: I64) -> GrowingProducts | None:
         len(passes) / int(is_first.sum()),
         1.0 - float((needed * length).sum() / (passes * length).sum()),
     )
+    return found, _Passes(begin[begins], run)

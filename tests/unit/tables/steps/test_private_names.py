@@ -1,4 +1,4 @@
-"""Names by which JAX's own compiled functions are told from the program's."""
+"""Which compiled functions are JAX's own, by their names, and which the program's."""
 
 from __future__ import annotations
 

@@ -45,33 +45,51 @@ def rows_again(results: Results) -> Iterator[Answer]:
         return
     parts = list(account.parts.records())
     ops = sum(part.time_ms for part in parts if part.kind in _PASSES)
-    saving = found.needless_frac * ops
+    # What runs alike in each pass is needed once; of rows that grow, the new ones.
+    same = found.same_frac if found.same_frac >= _SOME_FRAC else 0.0
+    growing = found.needless_frac * (1 - same)
+    saving = (same + growing) * ops
+    before = _SAME.format(rows=found.same_rows, share=same) if same else ""
     yield Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
         saving_ms=saving,
         saving_high_ms=min(saving, step),
         confidence=0.8,
+        title="The same rows are computed in each pass" if same > growing else "",
         place=_place(account),
         message=f"Products with the same weights ({found.op}) take {found.first_rows} rows, then "
         f"{found.first_rows + found.by_rows}, up to {found.last_rows}: about {found.passes:.0f} "
         f"passes, each over all rows of the one before and {found.by_rows} new "
         f"{'row' if found.by_rows == 1 else 'rows'}. {found.needless_frac:.0%} of these rows "
-        "were computed already.",
+        f"were computed already.{before}",
         measured={
             "needless_frac": found.needless_frac,
+            "same_frac": found.same_frac,
             "passes": found.passes,
             "step_time_ms": step,
             "step_after_ms": step - saving,
         },
         evidence=(Ref("host_activity", "growing_rows"), Ref("trace_viewer", found.op)),
-        actions=(
-            "Keep what past passes have computed, and run the new rows only: of attention, keys "
-            "and values (a KV cache: use_cache=True, past_key_values).",
-            "Without attention: keep the state, the codes, or the smallest distance so far.",
-        ),
+        actions=(*((_ONCE,) if same else ()), *_KEEP),
         code={"pytorch": _CODE},
     )
+
+
+_SAME = (
+    " Beside them products of {rows:,} rows or so run alike in each pass, with {share:.0%} of all "
+    "products' time: an encoder's, where its input (a source text, a picture, a prompt) is the "
+    "same for all of them."
+)
+_ONCE = (
+    "Run the encoder once, before the loop over new rows, and hand its output to the decoder: "
+    "memory = model.encode(source)."
+)
+_KEEP = (
+    "Keep what past passes have computed, and run the new rows only: of attention, keys "
+    "and values (a KV cache: use_cache=True, past_key_values).",
+    "Without attention: keep the state, the codes, or the smallest distance so far.",
+)
 
 
 def _place(account: StepAccount) -> Place | None:
