@@ -41,3 +41,22 @@ def test_what_chooses_the_next_position_may_keep_those_before(
 ) -> None:
     found = first(running(op("MatMul", 8.0), *names))
     assert ("keep the keys and values" in found.actions[0]) is is_said
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "is_said"),
+    [
+        (op("MatMul", 6.0), "LogSoftmax", True),
+        (op("dot_general", 6.0), "jit(step)/jvp(jit(log_softmax))/exp", True),
+        (op("LogSoftmax", 6.0), "LogSoftmax", True),
+        (op("aten/mm", 6.0), "aten/cross_entropy_loss", False),  # no product by that name
+        (op("MatMul", 6.0), "Softmax", False),  # attention's
+        (op("Conv2D", 6.0) | {"name": "Relu"}, "LogSoftmax", False),
+    ],
+)
+def test_rows_that_do_not_count_need_no_vocabulary(
+    part: dict[str, Any], name: str, is_said: bool
+) -> None:
+    """A log-softmax that has a fifth of the step is over very many classes."""
+    found = first(running(part, name))
+    assert ("take the rows that count" in " ".join(found.actions)) is is_said

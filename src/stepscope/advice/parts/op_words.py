@@ -21,7 +21,7 @@ from stepscope.advice.parts.part_facts import (
     share,
     unusual,
 )
-from stepscope.advice.parts.product_hints import product_hints
+from stepscope.advice.parts.product_hints import over_classes, product_hints
 from stepscope.advice.parts.replacements import (
     BY_TRANSFORM,
     CHECK_TYPE,
@@ -149,6 +149,7 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
         first, then = NEEDED, f"{HALVED} {then}".strip()
         hints = tuple(product_hints(part, account))
     else:
+        hints = tuple(filter(None, (over_classes(part, account),)))
         first = (
             "Look at what needs it: leave it out, or give it half the data, for some steps, and "
             "time the loop."

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.parts.replacements import ATTENTION, of_attention
+from stepscope.tables.traits.op_families import PRODUCTS
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
@@ -29,6 +30,27 @@ _CACHED: Final = (
     "Where each call adds one position to a sequence, as what chooses the next one suggests: keep "
     "the keys and values of those before (a cache), and compute the new position alone."
 )
+# A log-softmax of few classes costs nothing: with this share of the step it is over a vocabulary.
+_OVER_CLASSES: Final = re.compile(
+    r"log_?softmax|softmax_?cross_?entropy|cross_entropy_loss", re.IGNORECASE
+)
+_WIDE_FRAC: Final = 0.08
+_COUNTED: Final = (
+    "A log-softmax over many classes (a vocabulary) goes with it: take the rows that count before "
+    "the layer that makes them, and run it and the loss on these alone. Of a text with masked "
+    "words those are the masked positions, of a prompt the last one; padding never counts."
+)
+
+
+def over_classes(part: PartRow, account: StepAccount) -> str:
+    """What to do about a softmax over a vocabulary, in a step that has one; "" in others."""
+    spent = sum(
+        one.step_frac
+        for one in account.owners.records()
+        if one.kind == "op" and _OVER_CLASSES.search(one.name)
+    )
+    of_classes = part.name in PRODUCTS or _OVER_CLASSES.search(f"{part.name} {part.op}")
+    return _COUNTED if spent >= _WIDE_FRAC and of_classes else ""
 
 
 def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
@@ -39,6 +61,8 @@ def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
         yield _SPARSE
     if _decodes(account):
         yield _CACHED
+    if wide := over_classes(part, account):
+        yield wide
 
 
 def _decodes(account: StepAccount) -> bool:

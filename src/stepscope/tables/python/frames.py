@@ -51,6 +51,8 @@ _WRITTEN = re.compile(
     r"<(?:class '([\w.]+)'> compilation|decorator-gen|__array_function__|attrs generated|"
     r"lambdifygenerated)"
 )
+# Where TensorFlow writes what it makes of a function it traces: no line there is the program's.
+_AUTOGRAPH = re.compile(r"(?:^|[/\\])__autograph_generated_file\w*\.py$")
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
 _STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
 _PACKAGES = (
@@ -358,6 +360,8 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
     """
     if _GENERATED.search(path or file):
         return FRAMEWORK, "torch"
+    if _AUTOGRAPH.search(path or file):
+        return FRAMEWORK, "tensorflow"
     if (path or file) == "<string>":  # made by whom calls it, as a dataclass' __init__ is
         return UNSAID, ""
     if (written := _WRITTEN.match(path or file)) is not None:

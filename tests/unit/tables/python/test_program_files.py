@@ -252,6 +252,7 @@ def test_a_librarys_call_is_named_as_people_import_it(said: str, public: str) ->
         ("/home/me/packages/optax/transforms/_combining.py", FRAMEWORK),
         ("/home/me/packages/flax/linen/normalization.py", FRAMEWORK),
         ("/src/optax/optax/_src/base.py", FRAMEWORK),
+        ("/home/me/tensorflow/python/eager/context.py", FRAMEWORK),
         # Clones of their sources hold examples, and a folder may be called as they are.
         ("/home/me/flax/examples/mnist/train.py", OWN),
         ("/home/me/optax/train.py", OWN),
@@ -262,3 +263,10 @@ def test_a_framework_in_a_folder_of_ones_own_is_none_of_the_program(path: str, k
     name = _name(f"${path.rpartition('/')[2]}:20 update_fn", f"{path}:20", frozenset(), False)
     assert name.kind == kind
     assert is_installed(path) == (kind == FRAMEWORK)
+
+
+def test_what_autograph_writes_is_none_of_the_program() -> None:
+    """Its lines are of a file that is gone; what calls it is the program's."""
+    file = "__autograph_generated_filesjk0f891.py"
+    for path in ("", f"/tmp/{file}:19"):
+        assert _name(f"${file}:19 tf__train_step", path, frozenset(), False).kind == FRAMEWORK
