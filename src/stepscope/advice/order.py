@@ -67,6 +67,8 @@ _SAME_FRAC = 0.4
 _MORE = 1.01
 # What a rule itself hardly believes is not an alarm, nor is what is little and doubtful.
 _DOUBTFUL = 0.25
+# A cause that is known and likely goes before a part that costs this many times as much, at most.
+_NAMED = 1.35
 # How sure a saving can be of which one step was recorded.
 _OF_ONE = 0.6
 # From these on a confidence is called likely, or possible.
@@ -337,6 +339,25 @@ def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, s
     )
 
 
+def _named_first(ranked: list[Finding]) -> list[Finding]:
+    """The same with a likely cause before parts without one that cost little more than it."""
+    found: list[Finding] = []
+    for one in ranked:
+        at = len(found)
+        is_cause = one.rule not in (LOCATED, *_LOCATORS) and one.severity != "info"
+        while at and is_cause and one.confidence >= _LIKELY and _is_near(found[at - 1], one):
+            at -= 1
+        found.insert(at, one)
+    return found
+
+
+def _is_near(part: Finding, cause: Finding) -> bool:
+    """Whether a part without a cause costs no more than some times what a cause saves."""
+    if part.rule != LOCATED or part.severity != "info":
+        return False
+    return float(part.measured["worth_ms"]) <= _NAMED * (cause.saving_ms or 0.0)
+
+
 def _is_most(one: Finding, time: StepTime) -> bool:
     """Whether what was recorded is of the start for its larger part."""
     known = time.known_ms if time.is_recording and time.known_ms else time.step_ms or 0.0
@@ -351,7 +372,7 @@ def ordered(
     It stays where it is if it is a small one and something else in between saves more. A part
     with its place goes before what a rule says about the same kind without one.
     """
-    ranked = sorted(findings, key=lambda one: _rank(one, time))
+    ranked = _named_first(sorted(findings, key=lambda one: _rank(one, time)))
     causes, facts = _causes(rules), {rule.id: rule for rule in rules}
     explaining = [_explaining(one, ranked, causes, facts) for one in ranked]
     placed: list[Finding] = []

@@ -60,3 +60,18 @@ def test_rows_that_do_not_count_need_no_vocabulary(
     """A log-softmax that has a fifth of the step is over very many classes."""
     found = first(running(part, name))
     assert ("take the rows that count" in " ".join(found.actions)) is is_said
+
+
+@pytest.mark.parametrize(
+    ("shapes", "is_said"),
+    [
+        ("64×256×32, 64×32×256", True),
+        ("64×256×32, 64×32×2560", False),
+        ("12288×192, 192×576", False),
+        ("", False),
+    ],
+)
+def test_rows_times_themselves_are_attention(shapes: str, is_said: bool) -> None:
+    """PyTorch's product has no name but its own."""
+    found = first(account(op("matmul", 6.0) | {"op": "aten/bmm", "shapes": shapes}))
+    assert ("square of the length" in found.actions[0]) is is_said

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stepscope.advice.parts import planned_ops
+from stepscope.advice.parts.call_hints import of_call
 from stepscope.advice.parts.compiled_words import (
     SMALLER,
     SPLIT,
@@ -44,11 +45,9 @@ from stepscope.advice.parts.replacements import (
     KEEP_NEEDED,
     KEEP_RESULTS,
     LARGER,
-    LOOK_UP,
     ONE_HOT,
     READ_LATER,
     SUMMARIES,
-    WOKEN,
     instead_of_line,
     instead_of_reads,
 )
@@ -134,12 +133,6 @@ def words(
     return replace(told, actions=(KEEP_RESULTS, *told.actions)) if part.climb > 0 else told
 
 
-# What looks through a list one by one.
-_SEARCHES = ("index", "count", "remove")
-# A clock alone ends these.
-_SLEEPS = ("time.sleep", "sleep", "asyncio.sleep")
-
-
 def _code(part: PartRow, account: StepAccount) -> PartWords:
     """A function of the program, or a library's function it calls."""
     name = part.function or part.name
@@ -170,8 +163,7 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
         message,
         (
             *((BOUNDED,) if grows(part) else ()),
-            *((WOKEN,) if call in _SLEEPS and part.first_frac >= _NAMED_FRAC else ()),
-            *((LOOK_UP,) if call in _SEARCHES else ()),
+            *of_call(call, is_most=part.first_frac >= _NAMED_FRAC),
             settle,
             "If it is needed: do it every n-th step, on another thread or process, or once before "
             "the loop; vectorise what is a loop in Python.",

@@ -25,6 +25,8 @@ _CHOOSES: Final = re.compile(
     r"(?:^|/)(?:ArgMax|arg_?max|Multinomial|multinomial|TopKV2|topk|categorical)(?:\b|_)"
 )
 _ATTENDS: Final = re.compile(r"softmax|attention", re.IGNORECASE)
+# Rows times the same rows turned: each position of a sequence with each other one.
+_SCORES: Final = re.compile(r"(\d+)×(\d+)×(\d+), \1×\3×\2(?!\d)")
 _GRADIENT: Final = re.compile(r"gradient|[Bb]ackward|transpose\(jvp")
 _CACHED: Final = (
     "Where each call adds one position to a sequence, as what chooses the next one suggests: keep "
@@ -55,7 +57,7 @@ def over_classes(part: PartRow, account: StepAccount) -> str:
 
 def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
     """What to look at first, where names tell."""
-    if of_attention(part.op):
+    if of_attention(part.op) or _SCORES.search(part.shapes):
         yield ATTENTION
     if _OF_GRAPHS.search(f"{part.op} {part.function} {part.made_of}"):
         yield _SPARSE

@@ -127,17 +127,6 @@ SUMMARIES: Final = (
     "Write summaries in every n-th step, and histograms of few variables: tf.summary.histogram "
     "sorts all elements of a variable into buckets."
 )
-#: For Python that looks through lists.
-LOOK_UP: Final = (
-    "It looks through a list one by one (in, index, count, remove): a dict or a set, made once, "
-    "finds the same at once."
-)
-#: For Python that sleeps.
-WOKEN: Final = (
-    "Instead of sleeping and asking again, wait to be woken: queue.get with a timeout, an Event, a "
-    "Condition. A limit of calls, or a wait after a failure, is another matter: let another thread "
-    "make these calls."
-)
 #: For Python that takes longer from step to step.
 BOUNDED: Final = (
     "Look for what gets longer with every step (a list, a buffer, a history) and is gone over as a "

@@ -22,16 +22,20 @@ from stepscope.schema import names
 # What waits for a thread or a socket, whatever it is a method of.
 _ACQUIRE: Final = "acquire"
 _WAITS: Final = frozenset((_ACQUIRE, "select", "poll", "recv", "recv_into", "accept"))
-# A ``with`` that is written in C waits for a lock: what files and others do there takes no time.
-# (Python 3.14 calls what it enters, and so says nothing of it.)
 # What goes over a whole list, or makes a new one of it, whatever it is a method of.
 _GOES_OVER: Final = frozenset(
     ("index", "count", "remove", "insert", "sort", "extend", "split", "replace", "encode", "decode")
 )
-_ENTERS_WITH: Final = frozenset(("BEFORE_WITH", "SETUP_WITH"))
+# A ``with`` that is written in C waits for a lock: what files and others do there takes no time.
+# (Python 3.14 calls what it enters, and so says nothing of it.)
+_ENTERS_WITH: Final = "BEFORE_WITH"
 _CALLS: Final = re.compile(r"(?:PRE)?CALL(?:_|$)")
 # What these call in C dispatches ops: their own recorders say more.
 _FRAMEWORKS: Final = re.compile(r"(?:tensorflow|keras|tf_keras|jax|jaxlib|torch)\b")
+# But of PyTorch's what makes a tensor of lists: there Python's objects take the time, and no op.
+_TORCH: Final = "torch"
+_CONVERTS: Final = frozenset(("tensor", "as_tensor", "asarray"))
+_OF_MODULE: Final = 2  # names in ``torch.tensor``
 _NO_PLACE: Final = (None, None, None, None)
 
 
@@ -52,7 +56,7 @@ class CCalls:
         if sys.version_info < (3, 11) or instruction < 0:
             return ""
         opcode = dis.opname[code.co_code[instruction]]
-        if opcode in _ENTERS_WITH:
+        if opcode == _ENTERS_WITH:
             return names.PYTHON_CALL_MARK + names.LOCK_CALL
         if not _CALLS.match(opcode):
             return ""
@@ -60,6 +64,8 @@ class CCalls:
         known = _resolved(called, module) if called else ""
         if not known and len(called) > 1 and called[-1] in (*_WAITS, *_GOES_OVER):
             known = names.LOCK_CALL if called[-1] == _ACQUIRE else f"<unknown> {called[-1]}"
+        if not known and called[-1:] and called[-1] in _CONVERTS and _is_torch(called, module):
+            known = f"<unknown> {_TORCH}.{called[-1]}"
         return names.PYTHON_CALL_MARK + known if known else ""
 
     def _called(self, code: CodeType, instruction: int) -> tuple[str, ...]:
@@ -98,6 +104,15 @@ def _calls_of(source: str) -> dict[tuple[int, int], ast.Call]:
         for one in ast.walk(tree)
         if isinstance(one, ast.Call)
     }
+
+
+def _is_torch(called: tuple[str, ...], module: str) -> bool:
+    """Whether a call is ``torch.tensor(…)``, whatever the program calls the module."""
+    home: object = sys.modules.get(module)
+    if not isinstance(home, ModuleType) or len(called) != _OF_MODULE:
+        return False
+    of = vars(home).get(called[0])
+    return isinstance(of, ModuleType) and of.__name__ == _TORCH
 
 
 def _resolved(called: tuple[str, ...], module: str) -> str:

@@ -33,6 +33,7 @@ Key = tuple[str, ...]
 #: The part of a graph's ops that no layer's name is before.
 OUTSIDE = "outside of layers"
 _GRAPHS = ("StatefulPartitionedCall/", "PartitionedCall/")
+_NUMBERS = re.compile(r"(?:_\d+)+$")
 _SUMS = re.compile(r"AddN(?:_\d+)?$")
 
 
@@ -64,7 +65,33 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
         inside = [one for one in ops if scopes[id(one)][: len(path)] == path]
         if _says_more(_families(inside)):
             return {id(one): ("layer", "/".join(path)) for one in inside if _belongs(one)}
-    return _outside(ops, scopes, whole)
+    return _outside(ops, scopes, whole) or _alike(ops, scopes, least)
+
+
+def _alike(ops: list[Owner], scopes: dict[int, Key], least_ps: float) -> dict[int, Key]:
+    """Ops of the layers of one kind within a model, which their numbers tell apart."""
+    kinds: dict[Key, dict[Key, int]] = {}
+    for one in ops:
+        path = scopes[id(one)]
+        for depth in range(2, len(path) + 1):
+            of_kind = kinds.setdefault(tuple(map(_kind, path[:depth])), {})
+            of_kind[path[:depth]] = of_kind.get(path[:depth], 0) + one.total_ps
+    several = {
+        kind: set(paths)
+        for kind, paths in kinds.items()
+        if len(paths) > 1 and sum(paths.values()) >= least_ps
+    }
+    for kind, paths in sorted(several.items(), key=lambda item: -len(item[0])):
+        inside = [one for one in ops if scopes[id(one)][: len(kind)] in paths]
+        if _says_more(_families(inside)):
+            name = f"{'/'.join(kind)} ({len(paths)} layers)"
+            return {id(one): ("layer", name) for one in inside if _belongs(one)}
+    return {}
+
+
+def _kind(scope: str) -> str:
+    """What a layer is: "dense" of "dense_3", and of "dense_3_1", as Keras names a later call's."""
+    return _NUMBERS.sub("", scope) or scope
 
 
 def _outside(ops: list[Owner], scopes: dict[int, Key], whole_ps: int) -> dict[int, Key]:

@@ -8,7 +8,8 @@ import threading
 import time
 from collections.abc import Callable
 from time import sleep as nap
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +23,9 @@ pytestmark = pytest.mark.skipif(
 TAKEN = threading.Lock()
 OWNED = SimpleNamespace(lock=TAKEN)
 MANY = np.arange(400_000)
+# Stands for PyTorch: what its tensor() is written in, only a module of that name needs to be.
+torch: Any = ModuleType("torch")
+torch.tensor = torch.rand = sorted
 
 
 def sleeps(over: threading.Event) -> None:
@@ -59,6 +63,16 @@ def finds(over: threading.Event) -> None:
     listed = list(range(400_000))
     while not over.is_set():
         listed.index(399_999)
+
+
+def converts(over: threading.Event) -> None:
+    while not over.is_set():
+        torch.tensor(range(100_000, 0, -1))
+
+
+def dispatches(over: threading.Event) -> None:
+    while not over.is_set():
+        torch.rand(range(100_000, 0, -1))
 
 
 def of_an_object(over: threading.Event) -> None:
@@ -103,6 +117,7 @@ def seen(program: Callable[[threading.Event], None]) -> set[str]:
         (shuffles, "$numpy.random shuffle"),
         (sorts, "$builtins sorted"),
         (finds, "$<unknown> index"),
+        (converts, "$<unknown> torch.tensor"),
     ],
 )
 def test_a_call_of_a_modules_function_is_named(
@@ -111,7 +126,7 @@ def test_a_call_of_a_modules_function_is_named(
     assert said in seen(program)
 
 
-@pytest.mark.parametrize("program", [of_an_object, of_a_function])
+@pytest.mark.parametrize("program", [of_an_object, of_a_function, dispatches])
 def test_what_only_the_running_program_knows_is_not_asked_for(
     program: Callable[[threading.Event], None],
 ) -> None:

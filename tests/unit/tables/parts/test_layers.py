@@ -225,3 +225,24 @@ def test_ops_that_share_a_label_keep_their_layer() -> None:
     (first,) = [part for part in parts(found, listed) if part.kind == "layer"]
     assert first.name == "net/attend"
     assert first.total_ps == pytest.approx(2 * 80 * 1e7, rel=0.05)
+
+
+TWINS = {
+    "A": "StatefulPartitionedCall/net_1/attention_1/einsum/Einsum:Einsum",
+    "B": "StatefulPartitionedCall/net_1/attention_1/Softmax:Softmax",
+    "C": "StatefulPartitionedCall/net_1/attention_1_2/einsum/Einsum:Einsum",
+    "D": "StatefulPartitionedCall/net_1/attention_1_2/Softmax:Softmax",
+    "E": "StatefulPartitionedCall/net_1/dense_1/MatMul:MatMul",
+    "F": "StatefulPartitionedCall/net_1/dense_1_2/MatMul:MatMul",
+}
+
+
+def test_layers_of_one_kind_are_one_part_where_none_stands_alone() -> None:
+    first = made("AABBCCDEEF", **TWINS)[0]
+    assert (first.kind, first.name) == ("layer", "net/attention (2 layers)")
+    assert first.total_ps == pytest.approx(2 * 7e8)
+
+
+def test_layers_of_one_family_are_that_family() -> None:
+    one = made("EEEEFFFFAC", **TWINS)[0]
+    assert (one.kind, one.name) == ("op", "MatMul")

@@ -70,7 +70,7 @@ def print_every_step(results: Results) -> Iterator[Answer]:
         severity=severity_of(saving, step),
         saving_ms=saving,
         confidence=0.85,
-        message=f"{_WORDS[worst.kind]} ({worst.calls}) takes {worst.whole_ms:.3g} ms of "
+        message=f"{_what(worst)} ({worst.calls}) takes {worst.whole_ms:.3g} ms of "
         f"each {step:.3g} ms step, in {often}.{_beside(worst)}",
         measured={
             **{f"{one.kind}_ms": one.whole_ms for one in kinds},
@@ -82,13 +82,26 @@ def print_every_step(results: Results) -> Iterator[Answer]:
             Ref("host_activity", "side_work", rows=tuple(one.kind for one in kinds)),
             Ref("trace_viewer", worst.calls.partition(",")[0]),
         ),
-        title=_TITLES[worst.kind] if worst.steps_frac == 1 else "",
+        title=_title(worst) if worst.steps_frac == 1 else "",
         actions=(
             _FIRST.get(worst.kind, "Do it every n-th step, or once per epoch."),
             _INSTEAD[worst.kind],
         ),
         code=_CODE[worst.kind],
     )
+
+
+# Of JAX: before it printed by a call of its own, as a function of the program's is called.
+_DEBUG = "debug_callback"
+
+
+def _what(one: SideRow) -> str:
+    is_debug = _DEBUG in one.calls
+    return "Calling Python back for jax.debug" if is_debug else _WORDS[one.kind]
+
+
+def _title(one: SideRow) -> str:
+    return "Every step calls Python back (jax.debug)" if _DEBUG in one.calls else _TITLES[one.kind]
 
 
 def _beside(one: SideRow) -> str:

@@ -1,0 +1,38 @@
+"""What to do about a call of a library's that the program makes, by its name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_SEARCHES: Final = ("index", "count", "remove")
+_LOOK_UP: Final = (
+    "It looks through a list one by one (in, index, count, remove): a dict or a set, made once, "
+    "finds the same at once."
+)
+# A clock alone ends these.
+_SLEEPS: Final = ("time.sleep", "sleep", "asyncio.sleep")
+_WOKEN: Final = (
+    "Instead of sleeping and asking again, wait to be woken: queue.get with a timeout, an Event, a "
+    "Condition. A limit of calls, or a wait after a failure, is another matter: let another thread "
+    "make these calls."
+)
+_CONVERTS: Final = ("torch.tensor", "torch.as_tensor", "torch.asarray", "numpy.array")
+_STACKED: Final = (
+    "Made from a list or a tuple it converts number by number, and of arrays in a list each number "
+    "is an object first: keep the data as one array, or stack it before (np.stack), and hand that "
+    "over (torch.from_numpy)."
+)
+
+
+def of_call(call: str, *, is_most: bool) -> tuple[str, ...]:
+    """What to do first about a function that calls it; () of calls that say nothing by their name.
+
+    Args:
+        call: As people know it, ``time.sleep``.
+        is_most: Whether most of the function's time is in it.
+    """
+    if call in _SEARCHES:
+        return (_LOOK_UP,)
+    if not is_most:
+        return ()
+    return ((_WOKEN,) if call in _SLEEPS else ()) + ((_STACKED,) if call in _CONVERTS else ())

@@ -1,0 +1,26 @@
+"""What calls of libraries say by their names."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.advice.parts.call_hints import of_call
+
+
+@pytest.mark.parametrize(
+    ("call", "is_most", "said"),
+    [
+        ("index", False, "a dict or a set"),
+        ("time.sleep", True, "wait to be woken"),
+        ("torch.tensor", True, "np.stack"),
+        ("time.sleep", False, ""),
+        ("torch.tensor", False, ""),
+        ("json.dumps", True, ""),
+        ("", True, ""),
+    ],
+)
+def test_a_call_that_says_what_is_slow_has_its_own_advice(
+    call: str, is_most: bool, said: str
+) -> None:
+    found = of_call(call, is_most=is_most)
+    assert said in " ".join(found) if said else found == ()
