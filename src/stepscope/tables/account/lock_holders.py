@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import distinct, rows_of
+from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
-from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
-from stepscope.tables.python.frames import RECORDER, Frames, linked
+from stepscope.tables.python.frames import RECORDER, Frames
 from stepscope.tables.python.idle_calls import for_lock, is_idle
+from stepscope.tables.python.other_threads import other_threads
 
 # Waits of less of the steps are not worth a look at all other threads.
 _SOME_FRAC = 0.05
@@ -54,7 +53,7 @@ def lock_holders(host: Host, found: Account) -> list[LockHolder]:
     whole = int(covered(*waits, start, end).sum())
     if whole < _SOME_FRAC * int((end - start).sum()):
         return []
-    others = list(_others(host, calls, int(start[0]), int(end[-1])))
+    others = list(other_threads(host, calls, int(start[0]), int(end[-1])))
     everyone = [calls, *(one for _thread, one in others)]
     takers = {one.names[row].function for one in everyone for row in _takers(one)}
     inside = _places(others, waits, takers)
@@ -66,24 +65,6 @@ def lock_holders(host: Host, found: Account) -> list[LockHolder]:
 
 def _cut(start: I64, end: I64, chosen: Bool) -> tuple[I64, I64]:
     return start[chosen], end[chosen]
-
-
-def _others(host: Host, calls: Frames, begin_ps: int, end_ps: int) -> Iterator[tuple[str, Frames]]:
-    """Names and calls of the threads beside the loop's, from the same recorder."""
-    space = host.space
-    own = int(space.lines_of(calls.rows[:1])[0])
-    plane = space.lines[own].plane
-    is_call = np.asarray(
-        [name.startswith(names.PYTHON_CALL_MARK) for name in space.event_metadata.name]
-    )
-    rows = rows_of(space.events.metadata, is_call)
-    start = space.events.start_ps[rows]
-    rows = rows[(start < end_ps) & (start + space.length_ps[rows] > begin_ps)]
-    lines = space.lines_of(rows)
-    for line in distinct(lines).tolist():
-        if line != own and space.lines[line].plane == plane:
-            mine = rows[lines == line]
-            yield space.lines[line].label, linked(host, mine, is_sampled=calls.is_sampled)
 
 
 def _takers(calls: Frames) -> list[int]:

@@ -15,6 +15,7 @@ import numpy as np
 from stepscope.columns import distinct, distinct_keys, rows_of
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import metadata_texts
 from stepscope.tables.hlo.modules import hlo_modules
@@ -220,15 +221,18 @@ def linked(host: Host, rows: I64, *, is_sampled: bool) -> Frames:
     return _linked(rows, start, length, meta, known, is_sampled=is_sampled)
 
 
-def _rows(host: Host, line: int, begin_ps: int, end_ps: int) -> tuple[I64, bool]:
-    """Python calls of the thread: from the sampler or our tracer where they ran, else its own."""
+def python_rows(host: Host, begin_ps: int, end_ps: int) -> I64:
+    """Event rows of the Python calls of all threads that touch the time between."""
     space = host.space
-    is_call = np.asarray(
-        [name.startswith(names.PYTHON_CALL_MARK) for name in space.event_metadata.name] or [False]
-    )
+    is_call = entries_named(host, lambda name: name.startswith(names.PYTHON_CALL_MARK))
     rows = rows_of(space.events.metadata, is_call)
     start = space.events.start_ps[rows]
-    rows = rows[(start < end_ps) & (start + space.length_ps[rows] > begin_ps)]
+    return rows[(start < end_ps) & (start + space.length_ps[rows] > begin_ps)]
+
+
+def _rows(host: Host, line: int, begin_ps: int, end_ps: int) -> tuple[I64, bool]:
+    """Python calls of the thread: from the sampler or our tracer where they ran, else its own."""
+    space, rows = host.space, python_rows(host, begin_ps, end_ps)
     if len(rows) == 0:
         return rows, False
     lines = space.lines_of(rows)

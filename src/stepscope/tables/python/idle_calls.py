@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.columns import distinct, rows_of
 from stepscope.columns.space import I64, Bool
-from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
-from stepscope.tables.python.frames import LOCK_CALL, OWN, RECORDER, Frames, linked
+from stepscope.tables.python.frames import LOCK_CALL, OWN, RECORDER, Frames
 from stepscope.tables.python.moments import one_line
+from stepscope.tables.python.other_threads import other_threads
 
 # A thread that waits for this share of the time only asks others to work, and one that works for
 # this share of it is one of those: a server that nobody asks, or that polls, sleeps as well.
@@ -45,21 +44,8 @@ def at_work(host: Host, calls: Frames, begin_ps: int, end_ps: int) -> Frames:
     whole = end_ps - begin_ps
     if not calls.is_sampled or _in_program(calls, begin_ps, end_ps) > (1 - _IDLE_FRAC) * whole:
         return calls
-    space = host.space
-    own = int(space.lines_of(calls.rows[:1])[0])
-    is_call = np.asarray(
-        [name.startswith(names.PYTHON_CALL_MARK) for name in space.event_metadata.name] or [False]
-    )
-    rows = rows_of(space.events.metadata, is_call)
-    start = space.events.start_ps[rows]
-    rows = rows[(start < end_ps) & (start + space.length_ps[rows] > begin_ps)]
-    lines = space.lines_of(rows)
     best, most = calls, _WORKS_FRAC * whole
-    for line in distinct(lines).tolist():
-        plane = space.planes[space.lines[line].plane].name
-        if line == own or plane != names.PYTHON_SAMPLES_PLANE:
-            continue
-        other = linked(host, rows[lines == line], is_sampled=True)
+    for _thread, other in other_threads(host, calls, begin_ps, end_ps):
         spent = _in_program(other, begin_ps, end_ps, with_locks=True)
         if spent > most:
             best, most = other, spent

@@ -45,10 +45,10 @@ def rows_again(results: Results) -> Iterator[Answer]:
         return
     parts = list(account.parts.records())
     ops = sum(part.time_ms for part in parts if part.kind in _PASSES)
-    # What runs alike in each pass is needed once; of rows that grow, the new ones.
+    # What runs alike in each pass is needed once: about as much of it goes as of rows that grow.
     same = found.same_frac if found.same_frac >= _SOME_FRAC else 0.0
     growing = found.needless_frac * (1 - same)
-    saving = (same + growing) * ops
+    saving = found.needless_frac * ops
     before = _SAME.format(rows=found.same_rows, share=same) if same else ""
     yield Finding(
         rule=RULE.id,

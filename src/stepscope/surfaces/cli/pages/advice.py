@@ -60,9 +60,10 @@ def _count_others(page: Page, advice: Advice) -> None:
     )
     if silent or unknown:
         page.blank()
+        causes = "1 other cause was" if silent == 1 else f"{silent} other causes were"
         page.text(
-            f"{silent} other causes were checked and not found; of {unknown} this recording cannot "
-            "tell. Why: --checks",
+            f"{causes} checked and not found; of {unknown} this recording cannot tell. "
+            "Why: --checks",
             indent=2,
             style="dim",
         )
