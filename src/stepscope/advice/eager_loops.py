@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stepscope.advice.wording import brief_place
 from stepscope.result import Finding, Ref
 
 _ONE_BY_ONE = "eager-execution"
@@ -35,8 +36,8 @@ def mostly_in(one: Finding, part: Finding) -> Finding:
     at = part.place
     if at is None or not (at.function and at.line):
         return one
-    file = at.file.replace("\\", "/").rpartition("/")[2]
-    return replace(one, title=f"Ops run one by one, most in {at.function} ({file}:{at.line})")
+    where = brief_place(at.function, at.file, at.line)
+    return replace(one, title=f"Ops run one by one, most in {where}")
 
 
 def with_loop(one: Finding, part: Finding) -> Finding:

@@ -69,6 +69,12 @@ def _percent(frac: float) -> str:
     return "<1%" if 0 < frac < 0.01 else f"{min(frac, 1.0):.0%}"
 
 
+def brief_place(function: str, file: str, line: int | None) -> str:
+    """A function with its line, without the folders of the file: "step (train.py:12)"."""
+    name = file.replace("\\", "/").rpartition("/")[2]
+    return f"{function} ({name}:{line})" if name and line else function
+
+
 def framework_of(results: Mapping[str, Result]) -> str:
     """The key of the recorded framework; "" where it is unknown, or none of those with keys."""
     overview = Results(results).optional.overview_page

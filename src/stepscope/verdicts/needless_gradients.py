@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stepscope.result import ms
+from stepscope.result import Place, ms
 from stepscope.tables.account.owners import CallSite
 from stepscope.tables.parts.frozen_gradients import FrozenGradients
 from stepscope.tables.parts.repeated_gradients import RepeatedGradients
@@ -38,6 +38,19 @@ class NeedlessGradients:
     updated: float = 0.0
     is_all: bool = False
     kept: str = ""
+
+    @property
+    def place(self) -> Place | None:
+        """Where most of it is called from; None where no line was recorded."""
+        if not self.function:
+            return None
+        return Place(self.function, self.file, self.line or 0, self.caller)
+
+    @property
+    def where(self) -> str:
+        """The same in words, to go on with."""
+        called = f", called from {self.caller}" if self.caller else ""
+        return f"{self.function} ({self.file}:{self.line}){called}"
 
 
 def needless(

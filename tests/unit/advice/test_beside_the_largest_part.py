@@ -116,3 +116,14 @@ def test_arrays_that_are_sent_at_each_call_are_looked_at_first(
     results = cast(Results, SimpleNamespace(optional=SimpleNamespace(overview_page=overview)))
     call = cast(PartRow, SimpleNamespace(kind="framework", made_of="", again=""))
     assert (ARGUMENTS in _before(call, results)) is is_said
+
+
+@pytest.mark.parametrize(("part_ms", "first_rule"), [(6.0, "callback"), (8.0, "largest-part")])
+def test_a_likely_cause_comes_before_a_part_that_costs_little_more(
+    part_ms: float, first_rule: str
+) -> None:
+    """A sort that the model may need, beside a callback in each step that it does not."""
+    cause = saying("callback", 3.5, "library")
+    beside = part(kind="library", name="callback", time_ms=3.5) | {"file": "", "line": None}
+    found = told(account(op("Sort", part_ms), beside), cause)
+    assert found.findings[0].rule == first_rule

@@ -210,17 +210,6 @@ def test_a_small_fault_does_not_stand_before_the_part_that_has_most_of_the_step(
     assert [one.rule for one in found.findings] == ["largest-part", "small-fault"]
 
 
-@pytest.mark.parametrize(("part_ms", "first_rule"), [(6.0, "callback"), (8.0, "largest-part")])
-def test_a_likely_cause_comes_before_a_part_that_costs_little_more(
-    part_ms: float, first_rule: str
-) -> None:
-    """A sort that the model may need, beside a callback in each step that it does not."""
-    cause = saying("callback", 3.5, "library")
-    beside = part(kind="library", name="callback", time_ms=3.5) | {"file": "", "line": None}
-    found = told(account(op("Sort", part_ms), beside), cause)
-    assert found.findings[0].rule == first_rule
-
-
 def test_a_rule_that_explains_the_part_takes_its_place() -> None:
     knows = saying("knows-why", 4.0, "python")
     found = told(account(part()), knows)

@@ -21,6 +21,7 @@ from stepscope.advice.evidence.turns import loop_within
 from stepscope.advice.parts.changes import BATCHED
 from stepscope.advice.parts.replacements import SUMMARIES
 from stepscope.advice.results import Results
+from stepscope.advice.wording import brief_place
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
 
@@ -113,7 +114,9 @@ def _by_steps(
     first = _FIRST.format(place.function) if is_beside and place is not None else _ACTIONS[0]
     found = Finding(
         rule=RULE.id,
-        title="" if place is None or outer is not None else _title(place),
+        title=""
+        if place is None or outer is not None
+        else f"Ops run one by one, most in {brief_place(place.function, place.file, place.line)}",
         severity="info" if is_usual and sure < _USUAL_FRAC * step else severity_of(sure, step),
         saving_ms=saving,
         saving_high_ms=high,
@@ -134,11 +137,6 @@ def _by_steps(
         code=_SERVED if is_served else _CODE,
     )
     yield loop_within(host).behind(found)
-
-
-def _title(place: Place) -> str:
-    file = place.file.replace("\\", "/").rpartition("/")[2]
-    return f"Ops run one by one, most in {place.function} ({file}:{place.line})"
 
 
 # A call with this share of what its function hands over is what that is for.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from stepscope.advice.evidence.steps import NO_STEPS, WINDOW, is_window
 from stepscope.advice.parts.changes import ONCE
 from stepscope.advice.results import Results
+from stepscope.advice.wording import brief_place
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
@@ -52,6 +53,7 @@ def recompilation(results: Results) -> Iterator[Answer]:
     worst = max(compiled, key=lambda one: one.build_ms, default=None)
     named = "" if worst is None else f" {worst.function!r}"
     told = _told(worst)
+    at = "" if worst is None else brief_place(worst.function, worst.file, worst.line)
     is_guess = overview.steps.confidence < _GUESS
     usual = " Where the recording covers the set-up, that is usual." if is_guess else ""
     share = "" if worst is None else f" in {worst.built / worst.calls:.0%} of its calls"
@@ -60,7 +62,7 @@ def recompilation(results: Results) -> Iterator[Answer]:
         severity="info" if is_guess else severity_of(saving, step),
         saving_ms=min(saving, step),
         confidence=0.9 * min(overview.steps.confidence / _GUESS, 1.0),
-        title="" if worst is None else f"{_with_line(worst)} is compiled again{share}{told.title}",
+        title="" if worst is None else f"{at} is compiled again{share}{told.title}",
         message=f"The program{named} is compiled again{share}: {saving:.3g} ms of each "
         f"{step:.3g} ms step.{told.message}{usual}",
         measured={
@@ -132,12 +134,6 @@ def _told(worst: CallRow | None) -> _Told:
             {"jax": _MADE_ONCE},
         )
     return _Told("", "", (_SHAPES, _VALUES, _ONCE), _CODE)
-
-
-def _with_line(one: CallRow) -> str:
-    """The function, with the line where it is, if that is known."""
-    file = one.file.replace("\\", "/").rpartition("/")[2]
-    return f"{one.function} ({file}:{one.line})" if file and one.line else one.function
 
 
 def _steps_that_compile(overview: OverviewPage) -> int:

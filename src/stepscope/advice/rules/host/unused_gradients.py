@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.parts.changes import REMOVED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
-from stepscope.result import Finding, Place, Ref
+from stepscope.result import Finding, Ref
 
 if TYPE_CHECKING:
     from stepscope.verdicts.needless_gradients import NeedlessGradients
@@ -72,9 +72,8 @@ def unused_gradients(results: Results) -> Iterator[Answer]:
 def _prepared(found: NeedlessGradients, step: float) -> Finding:
     """Forward ops that no backward pass reached."""
     low, saving, high = _savings_ms(found)
-    called = f", called from {found.caller}" if found.caller else ""
     unplaced = _NO_PLACE.format(op=found.longest)
-    where = f" Most are run by {found.function} ({found.file}:{found.line}){called}."
+    where = f" Most are run by {found.where}."
     return Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
@@ -85,12 +84,8 @@ def _prepared(found: NeedlessGradients, step: float) -> Finding:
         confidence=0.8,
         message=f"Gradients are prepared for ops that take {found.time_ms:.3g} of each "
         f"{step:.3g} ms step ({found.ops:,.0f} ops), and nothing recorded computes them."
-        f"{where if found.function else unplaced}",
-        place=Place(
-            function=found.function, file=found.file, line=found.line or 0, caller=found.caller
-        )
-        if found.function
-        else None,
+        f"{where if found.place else unplaced}",
+        place=found.place,
         measured={
             "unused_ms": found.time_ms,
             "ops": found.ops,
@@ -122,8 +117,7 @@ def _savings_ms(found: NeedlessGradients) -> tuple[float, float, float]:
 def _of_frozen(found: NeedlessGradients, step: float) -> Finding:
     """Gradients of a compiled program that change nothing."""
     saving = _EXPECTED_FROZEN * found.time_ms
-    called = f", called from {found.caller}" if found.caller else ""
-    where = f" Most are those of {found.function} ({found.file}:{found.line}){called}."
+    where = f" Most are those of {found.where}."
     why = (
         f"for what it gives back as it came ({found.kept}): only a sum over them, as for their "
         "norm, is used"
@@ -140,12 +134,8 @@ def _of_frozen(found: NeedlessGradients, step: float) -> Finding:
         assumption="what is not trained computes no gradients, and keeps nothing for them",
         confidence=0.85,
         message=f"The compiled step computes gradients {why}. They take {found.time_ms:.3g} of its "
-        f"{step:.3g} ms.{where if found.function else ''}",
-        place=Place(
-            function=found.function, file=found.file, line=found.line or 0, caller=found.caller
-        )
-        if found.function
-        else None,
+        f"{step:.3g} ms.{where if found.place else ''}",
+        place=found.place,
         measured={
             "unused_ms": found.time_ms,
             "ops": found.ops,
@@ -166,9 +156,8 @@ def _of_frozen(found: NeedlessGradients, step: float) -> Finding:
 def _computed(found: NeedlessGradients, step: float) -> Finding:
     """Gradients of parameters that no optimizer was given."""
     saving = _EXPECTED_UNCLAIMED * found.time_ms
-    called = f", called from {found.caller}" if found.caller else ""
     unplaced = _NO_PLACE.format(op=found.longest.rpartition(_EVALUATES)[2])
-    where = f" Most are those of {found.function} ({found.file}:{found.line}){called}."
+    where = f" Most are those of {found.where}."
     return Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
@@ -180,12 +169,8 @@ def _computed(found: NeedlessGradients, step: float) -> Finding:
         message=f"A backward pass computes the gradients of {found.ops:.0f} parameters, and the "
         f"optimizers of the step update {found.updated:.0f}. By their number the rest takes "
         f"{found.time_ms:.3g} of its {step:.3g} ms."
-        f"{where if found.function else unplaced}",
-        place=Place(
-            function=found.function, file=found.file, line=found.line or 0, caller=found.caller
-        )
-        if found.function
-        else None,
+        f"{where if found.place else unplaced}",
+        place=found.place,
         measured={
             "unused_ms": found.time_ms,
             "parameters": found.ops,

@@ -19,6 +19,7 @@ from stepscope.advice.evidence.pinning import comes_from
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
+from stepscope.advice.wording import brief_place
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 from stepscope.schema import names
@@ -139,8 +140,7 @@ def _maker(account: StepAccount | None) -> PartRow | None:
 
 
 def _at(maker: PartRow) -> str:
-    file = maker.file.replace("\\", "/").rpartition("/")[2]
-    return f"{maker.function} ({file}:{maker.line})"
+    return brief_place(maker.function, maker.file, maker.line)
 
 
 def _where(maker: PartRow | None) -> str:
