@@ -96,7 +96,7 @@ def instead_for(part: PartRow, account: StepAccount) -> str:
         return instead
     if length := instead_of_length(part):
         return length
-    known = instead_of_rows(part.op) or instead_within(part.between)
+    known = instead_of_rows(part.op) or instead_within(part.between) or instead_within(part.op)
     return known or instead_of_copies(part.made_of) or instead_of(part.name)
 
 

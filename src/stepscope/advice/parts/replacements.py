@@ -352,8 +352,23 @@ _ALL_SLICES: Final = (
 )
 
 
+# The gradient of rows that are looked up: JAX's by its name, PyTorch's by what it runs within.
+_OF_TABLES: Final = re.compile(
+    r"transpose\(.*jit\(_take\)/(?:broadcast_in_dim|scatter-add)$|\bEmbedding(?:Bag)?Backward"
+)
+_READ_ROWS: Final = (
+    "It makes a gradient of a whole table, zeros but for the rows that a batch looked up, and the "
+    "optimizer then updates all of it. Differentiate with respect to these rows and update them "
+    "alone ([jax: take the rows before the gradient, and add their updates to the table after it | "
+    "pytorch: nn.Embedding(..., sparse=True) with torch.optim.SparseAdam | tensorflow: an "
+    "optimizer that takes tf.IndexedSlices])."
+)
+
+
 def instead_within(between: str) -> str:
     """What to run instead of ops that another one calls, by where they run; "" unknown."""
+    if _OF_TABLES.search(between):
+        return _READ_ROWS
     return _ALL_SLICES if _OF_SLICES.search(between) else ""
 
 

@@ -10,6 +10,7 @@ from stepscope.advice.parts.replacements import (
     instead_of_columns,
     instead_of_reads,
     instead_of_rows,
+    instead_within,
 )
 from stepscope.tables.traits.op_families import PRODUCTS
 from stepscope.verdicts.sentences import chosen
@@ -73,3 +74,20 @@ def test_rows_of_a_jacobian_are_told_by_their_ops(op: str, is_row: bool) -> None
 )
 def test_columns_of_a_jacobian_are_told_by_their_ops(op: str, is_column: bool) -> None:
     assert ("jax.grad" in instead_of_columns(op)) == is_column
+
+
+@pytest.mark.parametrize(
+    ("where", "is_said"),
+    [
+        ("jit(step)/transpose(jvp(NCF))/user/jit(_take)/broadcast_in_dim", True),
+        ("jit(step)/transpose(jvp(NCF))/user/jit(_take)/scatter-add", True),
+        ("within autograd/EmbeddingBackward0, the gradient of aten/embedding", True),
+        ("jit(step)/jvp(NCF)/user/jit(_take)/gather", False),
+        ("jit(step)/transpose(jvp(NCF))/Dense_0/broadcast_in_dim", False),
+        ("", False),
+    ],
+)
+def test_the_gradient_of_rows_that_are_looked_up_is_a_whole_table(
+    where: str, is_said: bool
+) -> None:
+    assert ("update them alone" in instead_within(where)) is is_said
