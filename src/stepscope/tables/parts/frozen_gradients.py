@@ -77,7 +77,7 @@ def _runs(host: Host, programs: Iterable[UnreadGradients]) -> tuple[I64, I64]:
     ids = {id_: modules.get(id_) for id_ in distinct(program).tolist()}
     for one in programs:
         ops = {one.module.by_id[id_].name for id_ in one.ids}
-        is_op = np.asarray([text.rpartition("::")[2] in ops for text in texts.texts])
+        is_op = np.asarray([text.rpartition("::")[2] in ops for text in texts.texts], dtype=bool)
         of = [id_ for id_, module in ids.items() if module is one.module]
         mine |= is_op[texts.codes] & np.isin(program, of)
     return texts.rows[mine].astype(np.int64), texts.codes[mine].astype(np.int64)
