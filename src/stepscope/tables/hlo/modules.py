@@ -53,6 +53,11 @@ class HloModules:
 
         return (index for proto in self._protos.values() if (index := parse_stack_frames(proto)))
 
+    def with_gradients(self) -> Iterator[HloModule]:
+        """Those in which JAX computes gradients; no other is parsed."""
+        mine = (id_ for id_, proto in self._protos.items() if _BACKWARD in proto)
+        return (module for id_ in mine if (module := self.get(id_)) is not None)
+
     def __iter__(self) -> Iterator[HloModule]:
         return (module for id_ in self._protos if (module := self.get(id_)) is not None)
 

@@ -131,18 +131,17 @@ def _same(
     """
     of_pass = np.searchsorted(passes.begin_ps, begin, side="right") - 1
     key = np.stack([kind, count, of_pass], axis=1)
-    groups, first, often = np.unique(key, axis=0, return_index=True, return_counts=True)
-    at = np.unique(key, axis=0, return_inverse=True)[1].ravel()
-    time = np.bincount(at, weights=length)
+    groups, at, often = np.unique(key, axis=0, return_inverse=True, return_counts=True)
+    time = np.bincount(at.ravel(), weights=length)
     run = np.append(passes.run, -1)[groups[:, 2]]
     alike = (groups[1:, :2] == groups[:-1, :2]).all(axis=1) & (often[1:] == often[:-1])
     alike &= (groups[1:, 2] == groups[:-1, 2] + 1) & (run[1:] == run[:-1])
     again = np.append(False, alike) & (groups[:, 1] > more_than) & (groups[:, 2] >= 0)
-    rows = count[first]
     if not again.any():
         return 0, 0.0
-    spent = np.bincount(rows[again], weights=time[again])
-    return int(spent.argmax()), float(time[again].sum() / max(int(length.sum()), 1))
+    rows, which = np.unique(groups[again, 1], return_inverse=True)
+    most = int(rows[np.bincount(which, weights=time[again]).argmax()])
+    return most, float(time[again].sum() / max(int(length.sum()), 1))
 
 
 def _backward_ps(host: Host) -> I64:

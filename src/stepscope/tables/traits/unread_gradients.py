@@ -48,7 +48,7 @@ class UnreadGradients:
 def unread_gradients(host: Host) -> tuple[UnreadGradients, ...]:
     """Of all programs that compute some."""
     found = []
-    for module in hlo_modules(host):
+    for module in hlo_modules(host).with_gradients():
         kept = _kept(module)
         read = _read(module, stop_at_sums=bool(kept))
         ids = _unread(module, read)
