@@ -48,6 +48,7 @@ def test_a_call_that_is_nearly_all_of_the_step_is_what_the_step_is_for() -> None
     assert found.message.startswith("Beside the compiled train_step the loop")
     assert found.place is not None and found.place.function == "check"
     assert found.actions[0].startswith("Compile check as one function (")
+    assert found.code["jax"].startswith("check = jax.jit(check)")
 
 
 def test_the_function_that_hands_most_over_is_named_whatever_it_has_of_the_step() -> None:

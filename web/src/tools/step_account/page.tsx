@@ -51,6 +51,17 @@ export function StepAccount(props: AccountProps) {
         note="What the parts are made of, each with the line that it is called from."
         noun={["owner", "owners"]}
       />
+      {result.calls.rows > 0 && (
+        <TableSection
+          {...props}
+          field="calls"
+          title="Calls"
+          note="from the loop inwards, each with all that it calls"
+          none=""
+          noun={["call", "calls"]}
+          source={result.calls}
+        />
+      )}
       {result.rivals.rows > 0 && (
         <TableSection
           {...props}
@@ -122,7 +133,8 @@ function figures(result: Account): Fact[] {
 /** What the account noticed beside the parts, in sentences. */
 function Asides({ result }: AccountProps) {
   const { growth, unused_gradients: unused, repeated_gradients: repeated } = result;
-  if (!growth && !unused && !repeated) return null;
+  const { unclaimed_gradients: unclaimed, frozen_gradients: frozen } = result;
+  if (!growth && !unused && !repeated && !unclaimed && !frozen) return null;
   return (
     <div>
       {growth && (
@@ -143,6 +155,21 @@ function Asides({ result }: AccountProps) {
           {duration(repeated.time_ms ?? 0, "ms")} of each step go to gradients that were computed in
           it before: {count(repeated.times ?? 0)} times in all
           {repeated.file && `, at ${repeated.file}:${repeated.line} ${repeated.function}`}.
+        </p>
+      )}
+      {unclaimed && (
+        <p>
+          {duration(unclaimed.time_ms ?? 0, "ms")} of each step go to gradients that no optimizer
+          takes: of {count(unclaimed.ops ?? 0)} parameters {count(unclaimed.updated ?? 0)} are
+          updated
+          {unclaimed.file && `; most at ${unclaimed.file}:${unclaimed.line} ${unclaimed.function}`}.
+        </p>
+      )}
+      {frozen && (
+        <p>
+          {duration(frozen.time_ms ?? 0, "ms")} of each step go to gradients that change nothing
+          {frozen.kept && ` (of ${frozen.kept})`}
+          {frozen.file && `, at ${frozen.file}:${frozen.line} ${frozen.function}`}.
         </p>
       )}
     </div>

@@ -134,9 +134,21 @@ def _by_steps(
         },
         evidence=(Ref("host_activity", "idle_ms"), Ref("framework_op_stats", "eager")),
         actions=(*calls, first if outer is None else outer.action, *_ACTIONS[1:]),
-        code=_SERVED if is_served else _CODE,
+        code=_code_of(place) if is_beside else _SERVED if is_served else _CODE,
     )
     yield loop_within(host).behind(found)
+
+
+def _code_of(place: Place | None) -> dict[str, str]:
+    """How to compile the function that most is handed over below, where it has a plain name."""
+    name = "" if place is None else place.function.rpartition(".")[2]
+    if not name.isidentifier() or name.startswith("__"):
+        return _CODE
+    return {
+        "tensorflow": f"@tf.function\ndef {name}(...): ...",
+        "jax": f"{name} = jax.jit({name})  # jax.jit(jax.vmap({name})) over a batch",
+        "pytorch": f"{name} = torch.compile({name})",
+    }
 
 
 # A call with this share of what its function hands over is what that is for.
