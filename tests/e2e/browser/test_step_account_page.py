@@ -57,6 +57,7 @@ def test_the_time_is_in_sight_beside_the_name(open_page: Opener) -> None:
         assert time and time["x"] + time["width"] < 1280
     expect(page.locator(".figures")).to_contain_text("Largest part")
     expect(page.get_by_role("heading", name="Rivals")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Calls")).to_have_count(1)
 
 
 def test_long_names_show_what_tells_them_apart(open_page: Opener) -> None:
