@@ -18,8 +18,9 @@ _SORTED: Final = (
 )
 _ONE_HOT: Final = (
     "Look rows up by index ([tensorflow: tf.nn.embedding_lookup | jax: jnp.take | "
-    "pytorch: torch.nn.functional.embedding]) where a one-hot matrix is multiplied, and give "
-    "losses the indices."
+    "pytorch: torch.nn.functional.embedding]) where a one-hot matrix is multiplied, sum rows by "
+    "index ([tensorflow: tf.math.segment_sum | jax: jax.ops.segment_sum | pytorch: "
+    "torch.index_add]) where it is transposed, and give losses the indices."
 )
 _JOINED: Final = (
     "If it appends to what was joined before (a history, a cache, results), collect the pieces in "

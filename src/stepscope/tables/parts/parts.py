@@ -116,7 +116,8 @@ def parts(
         key = whole.get(id(one), _key(one, loops, handed))
         if id(one) in apart and key[0] == "op" and id(one) not in joined:
             key = (*key, _APART)
-        if id(one) in lines and in_graph.get(id(one), RANDOM) == RANDOM:
+        is_joined = joined.get(id(one)) == key  # which says what the line is for
+        if id(one) in lines and not is_joined and in_graph.get(id(one), RANDOM) == RANDOM:
             key = ("line", *lines[id(one)])
             groups.setdefault(key, []).append(one)
             continue
