@@ -10,8 +10,8 @@ from stepscope.result import Finding, Ref
 _ONE_BY_ONE = "eager-execution"
 # A loop with this share of what dispatching op by op costs is what that finding is about.
 _LOOP_FRAC = 0.6
-# One with this share is where most of it is.
-_SOME_FRAC = 0.3
+#: One with this share is where most of it is.
+SOME_FRAC = 0.3
 
 
 def of_loop(one: Finding, part: Finding) -> bool:
@@ -28,7 +28,7 @@ def has_loop(one: Finding, part: Finding) -> bool:
     is_loop = part.measured["kind"] == "eager" and not is_the_program(part)
     is_counted = one.rule == _ONE_BY_ONE and one.place is None and "ops_per_step" in one.measured
     is_placed = part.place is not None and bool(part.place.file)
-    return is_placed and is_loop and is_counted and _SOME_FRAC * cost <= time < _LOOP_FRAC * cost
+    return is_placed and is_loop and is_counted and SOME_FRAC * cost <= time < _LOOP_FRAC * cost
 
 
 def mostly_in(one: Finding, part: Finding) -> Finding:

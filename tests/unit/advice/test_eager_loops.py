@@ -5,7 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-from stepscope.advice.rules.host.eager_execution import _above_most, _outer
+import pytest
+
+from stepscope.advice.rules.host.eager_execution import _above_most, _outer, _site
 from stepscope.analysis.step_account import StepAccount
 from stepscope.verdicts.outer_calls import CallRow
 
@@ -75,3 +77,13 @@ def test_functions_that_share_what_is_handed_over_have_a_caller_in_common() -> N
     assert said == " Most are handed over below prepare (a.py:9)."
     assert place is not None and place.function == "prepare"
     assert _above_most(of_calls()) == ("", None)
+
+
+@pytest.mark.parametrize(("saving_ms", "function"), [(10.0, ""), (100.0, "prepare")])
+def test_a_loop_with_a_good_share_is_the_place_and_not_what_calls_it(
+    saving_ms: float, function: str
+) -> None:
+    """The loop is a part with a place of its own: the two become one finding."""
+    account = of_calls(a_call("prepare", framework=15.0), loop=("a.py:7 prepare", 8.0))
+    _said, place = _site(account, "JAX", saving_ms, beside_compiled=True)
+    assert ("" if place is None else place.function) == function

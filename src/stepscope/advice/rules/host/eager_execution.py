@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
+from stepscope.advice.eager_loops import SOME_FRAC
 from stepscope.advice.evidence.dispatches import MANY, dispatched, is_op, many
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, replayed_frac
 from stepscope.advice.evidence.turns import loop_within
@@ -103,7 +104,7 @@ def _by_steps(
     where, place = (
         outer.where(step)
         if outer is not None
-        else _site(account, framework, beside_compiled=is_beside)
+        else _site(account, framework, saving, beside_compiled=is_beside)
     )
     what = "What was recorded" if is_window else "The step"
     message, high = _message(what, host, account, outer, saving) + where, None
@@ -310,7 +311,7 @@ _BACKWARD = re.compile(r"(?:^|\.)backward$|^autograd::engine")
 
 
 def _site(
-    account: StepAccount | None, framework: str, *, beside_compiled: bool
+    account: StepAccount | None, framework: str, saving_ms: float, *, beside_compiled: bool
 ) -> tuple[str, Place | None]:
     """The function that hands most over, at the line with most of that; and a sentence about it.
 
@@ -319,8 +320,10 @@ def _site(
     """
     if account is None:
         return "", None
-    if any(part.kind == "eager" for part in account.parts.records()):
-        return _above_most(account) if beside_compiled else ("", None)
+    loops = [part.time_ms for part in account.parts.records() if part.kind == "eager"]
+    if loops:  # each is a part; where none has a good share, what calls them is the place
+        is_told = not beside_compiled or max(loops) >= SOME_FRAC * saving_ms
+        return ("", None) if is_told else _above_most(account)
     listed = list(account.owners.records())
     back = {(one.file, one.line) for one in listed if one.line and _BACKWARD.search(one.name)}
     is_torch = framework == "PyTorch"
