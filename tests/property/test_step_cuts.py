@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stepscope.formats.xspace import decode
@@ -131,6 +131,7 @@ def test_a_cut_recording_has_the_period_of_the_whole(
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.__name__)
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 1 << 16))
+@example(seed=30289)  # which leaves most of a kernel that runs twice a round
 def test_lost_events_do_not_change_the_period(loop: Callable[[], Tracks], seed: int) -> None:
     """One in fifty is lost, as where a buffer is full."""
     rng = np.random.default_rng(seed)

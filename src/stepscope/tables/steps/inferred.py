@@ -37,6 +37,8 @@ _FEW = 0.4
 _WHOLE = 0.8
 # Spacing of rounds of kernels, deviation over mean: above, they are not a loop by themselves.
 _UNEVEN = 0.5
+# A kernel that runs this share of another's times may run once where that runs twice.
+_RARER = 0.6
 
 
 def rounds_of_functions(host: Host) -> Markers | None:
@@ -109,6 +111,11 @@ def rounds_of_kernels(host: Host) -> Markers | None:
     """Kernels that repeat: the launch sequence's period gives the step."""
     found = lists.kernels(host)
     cycle = find_cycle(found, fewest=4, several=1.0)
+    if cycle is not None and _scatter(cycle) > _EVEN:
+        # Of a kernel that runs several times a round, some lost runs make rounds of their own.
+        rarer = [one for one in found if len(one) <= _RARER * len(cycle)]
+        even = find_cycle(found, fewest=4, several=1.0, anchors=rarer)
+        cycle = even if even is not None and _scatter(even) <= _EVEN else cycle
     if cycle is None or _unevenness(cycle) > _UNEVEN or cycle.explained < _FEW:
         return None
     return _markers(host, cycle, found)
@@ -299,6 +306,13 @@ def _listed(kinds: set[str]) -> str:
         "part": "ranges",
     }
     return " and ".join(sorted(words[kind] for kind in kinds))
+
+
+def _scatter(cycle: Cycle) -> float:
+    """How far most rounds are from the usual length of one, as a share; lost ones aside."""
+    gaps = np.diff(cycle.start_ps).astype(np.float64)
+    usual = float(np.median(gaps)) if len(gaps) else 0.0
+    return float(np.median(np.abs(gaps - usual))) / usual if usual > 0 else np.inf
 
 
 def _unevenness(cycle: Cycle) -> float:
