@@ -75,3 +75,18 @@ def test_rows_times_themselves_are_attention(shapes: str, is_said: bool) -> None
     """PyTorch's product has no name but its own."""
     found = first(account(op("matmul", 6.0) | {"op": "aten/bmm", "shapes": shapes}))
     assert ("square of the length" in found.actions[0]) is is_said
+
+
+@pytest.mark.parametrize(
+    ("name", "is_said"),
+    [
+        ("aten/_softmax", True),
+        ("aten/scaled_dot_product_attention", True),
+        ("jit(step)/jvp(jit(softmax))/exp", True),
+        ("aten/_log_softmax", False),
+        ("aten/relu", False),
+    ],
+)
+def test_products_of_a_step_that_attends_are_of_padding_too(name: str, is_said: bool) -> None:
+    found = first(running(op("matmul", 6.0) | {"op": "aten/mm"}, name))
+    assert any("Pad each batch to its own longest" in one for one in found.actions) is is_said

@@ -32,6 +32,14 @@ _CACHED: Final = (
     "Where each call adds one position to a sequence, as what chooses the next one suggests: keep "
     "the keys and values of those before (a cache), and compute the new position alone."
 )
+# Attention takes more than a classifier's softmax, which a step ends in.
+_ATTENTION: Final = re.compile(r"attention|(?<!log_)softmax", re.IGNORECASE)
+_ATTENDS_FRAC: Final = 0.02
+_PADDED: Final = (
+    "Where its rows are positions of sequences, which the step attends to: padding is computed "
+    "like the rest. Pad each batch to its own longest, not all to one length, and batch sequences "
+    "of like length."
+)
 # A log-softmax of few classes costs nothing: with this share of the step it is over a vocabulary.
 _OVER_CLASSES: Final = re.compile(
     r"log_?softmax|softmax_?cross_?entropy|cross_entropy_loss", re.IGNORECASE
@@ -55,14 +63,27 @@ def over_classes(part: PartRow, account: StepAccount) -> str:
     return _COUNTED if spent >= _WIDE_FRAC and of_classes else ""
 
 
+def _attends(account: StepAccount) -> bool:
+    """Whether a good share of the step is attention, whatever its products are called."""
+    spent = sum(
+        one.step_frac
+        for one in account.owners.records()
+        if one.kind == "op" and _ATTENTION.search(one.name) and not _OVER_CLASSES.search(one.name)
+    )
+    return spent >= _ATTENDS_FRAC
+
+
 def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
     """What to look at first, where names tell."""
-    if of_attention(part.op) or _SCORES.search(part.shapes):
+    is_attention = of_attention(part.op) or _SCORES.search(part.shapes) is not None
+    if is_attention:
         yield ATTENTION
     if _OF_GRAPHS.search(f"{part.op} {part.function} {part.made_of}"):
         yield _SPARSE
     if _decodes(account):
         yield _CACHED
+    elif not is_attention and _attends(account):
+        yield _PADDED
     if wide := over_classes(part, account):
         yield wide
 
