@@ -124,3 +124,17 @@ def test_the_names_of_ops_say_whose_they_are_where_the_calls_only_hand_over() ->
     one = next(iter(rule.check(Results({"step_account": found}))))
     assert isinstance(one, Finding)
     assert "Each step runs train (4 ms, 40%) and evaluate (3 ms, 30%)." in one.message
+
+
+@pytest.mark.parametrize(
+    ("waits_for", "said"),
+    [
+        ("ThunkExecutor::Execute (wait for completion)", "the threads had no free core"),
+        ("BlockHostUntilReady", "Read many values at once"),
+    ],
+)
+def test_a_wait_for_xlas_threads_is_none_for_a_value(waits_for: str, said: str) -> None:
+    """A program that is run by the thread itself waits for the threads that help it."""
+    found = first(account(part(kind="wait", name="", time_ms=6.0) | {"first": waits_for}))
+    assert said in " ".join(found.actions)
+    assert ("XLA's threads" in found.title) is waits_for.startswith("ThunkExecutor")

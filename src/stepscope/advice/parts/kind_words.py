@@ -47,6 +47,21 @@ ACTIONS = {
     "collective": ("Send gradients in buckets during the backward pass.",),
     "allocation": ("Keep shapes the same, so that cached blocks are used again.",),
 }
+#: What XLA's own threads have not done yet, and what to do about that.
+POOL = "Waiting for XLA's threads"
+POOL_WAITS = (
+    "Look in the timeline at which program is under way (jit_…): its ops are what is waited for. "
+    "Where none of them runs meanwhile, the threads had no free core: look for other programs and "
+    "threads on this machine.",
+)
+_POOL_WAIT = "ThunkExecutor::Execute (wait"
+
+
+def is_pool_wait(kind: str, first: str) -> bool:
+    """Whether a wait is for the threads of XLA's that run a program on the host."""
+    return kind == "wait" and first.startswith(_POOL_WAIT)
+
+
 #: What to do about calls of the operating system, and about those that wait.
 SYSTEM_CALLS = (
     "Look in the timeline at what they are for: files that are read, a device that is set up or "

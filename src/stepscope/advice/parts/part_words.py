@@ -19,10 +19,13 @@ from stepscope.advice.parts.compiled_words import (
 from stepscope.advice.parts.kind_words import (
     ACTIONS,
     KINDS,
+    POOL,
+    POOL_WAITS,
     SYSTEM_CALLS,
     SYSTEM_WAITS,
     WITHIN,
     WITHIN_ACTIONS,
+    is_pool_wait,
     is_within,
 )
 from stepscope.advice.parts.layer_words import layer_words
@@ -457,6 +460,8 @@ def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
     within = is_within(part.kind, part.first)
     what = WITHIN if within else f"{KINDS.get(part.kind, part.kind)} {about}".strip()
     actions = WITHIN_ACTIONS if within else ACTIONS.get(part.kind, _LOOK)
+    if is_pool_wait(part.kind, part.first):
+        what, actions = POOL, POOL_WAITS
     name = f" ({part.name})" if part.name and part.name != part.kind else ""
     place = f" below {part.function}{at(part)}" if part.function else between(part)
     facts = " ".join(unusual(part))
