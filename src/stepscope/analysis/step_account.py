@@ -232,6 +232,7 @@ class StepAccount(Result):
         frozen_gradients: Those of compiled programs that only a norm reads; None where none are.
         parts: What a person would change; their times sum to the step.
         owners: What the parts are made of; their times sum to the step, too.
+        calls: The program's calls from the loop inwards, each with all that is below it.
         rivals: Other threads that run Python.
         lock_holders: What other threads do while the loop waits for a lock.
     """

@@ -18,9 +18,9 @@ _WOKEN: Final = (
 )
 _CONVERTS: Final = ("torch.tensor", "torch.as_tensor", "torch.asarray", "numpy.array")
 _STACKED: Final = (
-    "Made from a list or a tuple it converts number by number, and of arrays in a list each number "
-    "is an object first: keep the data as one array, or stack it before (np.stack), and hand that "
-    "over (torch.from_numpy)."
+    "From a list or a tuple it converts one number at a time; from a list of arrays it makes an "
+    "object of each number first. Keep the data as one array, or stack it (np.stack), and hand "
+    "that over (torch.from_numpy)."
 )
 
 

@@ -36,9 +36,9 @@ _CACHED: Final = (
 _ATTENTION: Final = re.compile(r"attention|(?<!log_)softmax", re.IGNORECASE)
 _ATTENDS_FRAC: Final = 0.02
 _PADDED: Final = (
-    "Where its rows are positions of sequences, which the step attends to: padding is computed "
-    "like the rest. Pad each batch to its own longest, not all to one length, and batch sequences "
-    "of like length."
+    "The step has attention: if these rows are positions of sequences, padding is computed like "
+    "the rest. Pad each batch to its own longest, not all to one length, and batch sequences of "
+    "similar length."
 )
 # A log-softmax of few classes costs nothing: with this share of the step it is over a vocabulary.
 _OVER_CLASSES: Final = re.compile(

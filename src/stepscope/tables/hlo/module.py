@@ -22,8 +22,8 @@ _NAME, _OPCODE, _SHAPE, _METADATA, _FUSION_KIND = 1, 2, 3, 7, 11
 _ID, _OPERANDS, _CALLED = 35, 36, 38
 _CUSTOM_CALL_TARGET, _BACKEND_CONFIG = 28, 43
 _PARAMETER_NUMBER, _LITERAL = 9, 8
-# What runs its body in its own place, with its operands as the body's parameters.
-_ENCLOSES = ("fusion", "call")
+#: What runs its body in its own place, with its operands as the body's parameters.
+ENCLOSES = ("fusion", "call")
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +243,7 @@ class HloModule:
         """By the id of a computation, the fusion or call that it is the body of, if of one only."""
         found: dict[int, list[Instruction]] = {}
         for one in self.by_id.values():
-            if one.opcode in _ENCLOSES:
+            if one.opcode in ENCLOSES:
                 for id_ in one.called_ids:
                     found.setdefault(id_, []).append(one)
         return {id_: callers[0] for id_, callers in found.items() if len(callers) == 1}
@@ -254,7 +254,7 @@ class HloModule:
         Of a fusion that is what its body ends in, of a body's parameter what the fusion is given
         for it; none of a program's own parameter, or of a loop's.
         """
-        if instruction.opcode in _ENCLOSES:
+        if instruction.opcode in ENCLOSES:
             return [body.root for body in self.called(instruction)]
         if instruction.opcode == "parameter":
             around = self.enclosing.get(instruction.computation_id)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction
 from stepscope.tables.hlo.rewritten import before_rewriting
 from stepscope.tables.hlo.source import SourceFrame, source_frames
 from stepscope.tables.hlo.work import Work, body_work, program_work
@@ -23,7 +23,6 @@ from stepscope.tables.steps.program_runs import function_of_module
 
 # A line has most of a fusion's work from this share on, a name from this share of the line's.
 _MOST_FRAC: Final = 0.6
-_ENCLOSING: Final = ("fusion", "call")
 # A compiled function in the path of an op.
 _CALLED: Final = re.compile(r"(?:jit|pjit)\((\w+)\)$")
 # What old versions of JAX call the function of the user's within its compiled form.
@@ -59,7 +58,7 @@ def inside(module: HloModule, fusion: Instruction) -> LineWork | None:
 
     None where that is its own, where no line has most, or where none is known.
     """
-    if fusion.opcode not in _ENCLOSING:
+    if fusion.opcode not in ENCLOSES:
         return None
     own, _caller = place_of_instruction(module, fusion)
     most = next(iter(_lines(module, body_work(module, fusion))), None)

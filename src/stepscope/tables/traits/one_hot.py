@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction
 
 _KEEPS: Final = frozenset(
     ("convert", "bitcast", "bitcast-convert", "reshape", "transpose", "copy", "broadcast", "select")
 )
-_PASSES: Final = _KEEPS | {"fusion", "call", "parameter"}
+_PASSES: Final = _KEEPS | {*ENCLOSES, "parameter"}
 _EQUAL: Final = b"EQ"
 _DIRECTION: Final = 63  # HloInstructionProto.comparison_direction
 # From a product to what it is given lie so many instructions at most; in so few bodies it lies.
@@ -40,7 +40,7 @@ def one_hot_of(module: HloModule, itself: Instruction) -> frozenset[int]:
 def _products(module: HloModule, one: Instruction, depth: int) -> list[Instruction]:
     if one.opcode == "dot":
         return [one]
-    if one.opcode not in ("fusion", "call") or depth >= _DEEPEST:
+    if one.opcode not in ENCLOSES or depth >= _DEEPEST:
         return []
     bodies = module.called(one)
     return [each for body in bodies for inner in body.instructions

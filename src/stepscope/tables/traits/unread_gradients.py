@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.hlo.module import HloModule, Instruction, fields_of
+from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction, fields_of
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.rewritten import before_rewriting
 
@@ -21,7 +21,6 @@ _GRADIENT: Final = "transpose("
 # What may lie between an argument and the result that gives it back.
 _SAME: Final = frozenset(("copy", "bitcast", "get-tuple-element"))
 _LONGEST: Final = 8
-_ENCLOSES: Final = frozenset(("fusion", "call"))
 # What the compiler makes by itself: copies into other layouts, products rewritten for a library.
 _MADE: Final = frozenset(("copy", "fusion", "dot", "convolution"))
 _SHAPE: Final = 1  # of xla.LiteralProto; its other fields hold the values
@@ -50,15 +49,25 @@ def unread_gradients(host: Host) -> tuple[UnreadGradients, ...]:
     found = []
     for module in hlo_modules(host).with_gradients():
         kept = _kept(module)
-        read = _read(module, stop_at_sums=bool(kept))
-        ids = _unread(module, read)
-        if ids:
-            found.append(UnreadGradients(module, ids, kept))
+        ids = _unread(module, _read(module, stop_at_sums=bool(kept)))
+        if ids and (not kept or _are_of(module, ids, kept)):
+            names = tuple(one.op_name or one.name for one in kept)
+            found.append(UnreadGradients(module, ids, names))
     return tuple(found)
 
 
-def _kept(module: HloModule) -> tuple[str, ...]:
-    """Names of the arguments that are weights, and that the program gives back as they came."""
+def _are_of(module: HloModule, ids: frozenset[int], kept: tuple[Instruction, ...]) -> bool:
+    """Whether any has the extents of one of the weights, in whatever order.
+
+    A gradient by its input is summed as well, where that sum is what a program is for.
+    """
+    weights = {tuple(sorted(one.shape.dimensions)) for one in kept}
+    inner = (each for id_ in ids for each in _inner(module, module.by_id[id_]))
+    return any(tuple(sorted(one.shape.dimensions)) in weights for one in inner)
+
+
+def _kept(module: HloModule) -> tuple[Instruction, ...]:
+    """The arguments that are weights, and that the program gives back as they came."""
     entry = module.entry
     if entry is None:
         return ()
@@ -70,7 +79,7 @@ def _kept(module: HloModule) -> tuple[str, ...]:
                 break
             one = next(module.operands(one), one)
         if one.opcode == "parameter" and len(one.shape.dimensions) >= _WEIGHTS:
-            found.append(one.op_name or one.name)
+            found.append(one)
     return tuple(found)
 
 
@@ -94,8 +103,10 @@ def _worked_on(module: HloModule, one: Instruction) -> list[Instruction]:
     """What an instruction needs; nothing of a product with zero."""
     if one.opcode == "multiply" and any(_is_zero(module, each) for each in module.given(one)):
         return []
-    if one.opcode in _ENCLOSES:
-        return module.given(one)
+    if one.opcode in ENCLOSES:
+        # Of a body that is called from several places nobody knows whose its parameters are.
+        is_shared = any(id_ not in module.enclosing for id_ in one.called_ids)
+        return [*module.given(one), *(module.operands(one) if is_shared else ())]
     # What loops and branches run is not followed from one to the next: all of it is needed.
     bodies = (each for body in module.called(one) for each in body.instructions)
     return [*module.given(one), *bodies]
@@ -131,7 +142,7 @@ def _is_sum_of_all(module: HloModule, one: Instruction) -> bool:
 def _ends_in(module: HloModule, one: Instruction) -> Instruction:
     """What a fusion computes last, else itself."""
     for _ in range(_LONGEST):
-        if one.opcode not in _ENCLOSES:
+        if one.opcode not in ENCLOSES:
             break
         one = next(iter(module.given(one)), one)
     return one
@@ -145,15 +156,19 @@ def _unread(module: HloModule, read: frozenset[int]) -> frozenset[int]:
     entry = module.entry
     found, nameless = set(), set()
     for one in entry.instructions if entry is not None else ():
-        inner = [one]
-        if one.opcode in _ENCLOSES:
-            inner = [each for body in module.called(one) for each in body.instructions]
-        gradients = [each.id for each in inner if _GRADIENT in _op(module, each)]
+        gradients = [each.id for each in _inner(module, one) if _GRADIENT in _op(module, each)]
         if gradients and read.isdisjoint(gradients):
             found.add(one.id)
         elif one.opcode in _MADE and one.id not in read and not _op(module, one):
             nameless.add(one.id)
     return frozenset(found | nameless if found else ())
+
+
+def _inner(module: HloModule, one: Instruction) -> list[Instruction]:
+    """What a fusion is made of, else the instruction itself."""
+    if one.opcode not in ENCLOSES:
+        return [one]
+    return [each for body in module.called(one) for each in body.instructions]
 
 
 def _op(module: HloModule, one: Instruction) -> str:

@@ -123,3 +123,32 @@ def test_a_gradient_that_is_multiplied_by_zero_changes_nothing(
         instruction("all", "tuple", tuple_of(f32(8, 8)), "moved"),
     ]
     assert unread(*entry) == ({"d_trunk"} if is_unread else set(), ())
+
+
+def test_a_body_that_is_called_twice_reads_all_that_it_is_given() -> None:
+    """Whose its parameter is, nobody knows: neither gradient is for nothing."""
+    shared = [
+        weights("p0", "parameter", parameter_number=0),
+        weights("scaled", "negate", "p0", op_name="jit(step)/neg"),
+    ]
+    entry = [
+        *parameters(),
+        product("d_head", "x", "head"),
+        product("d_trunk", "x", "trunk"),
+        weights("one", "call", "d_head", calls=["shared"]),
+        weights("other", "call", "d_trunk", calls=["shared"]),
+        instruction("all", "tuple", tuple_of(*[f32(8, 8)] * 3), "trunk", "one", "other"),
+    ]
+    assert unread(*entry, shared=shared) == (set(), ())
+
+
+def test_a_sum_over_gradients_of_other_extents_is_what_a_program_is_for() -> None:
+    """Score matching sums gradients by the input, beside weights that stay as they are."""
+    entry = [
+        weights("trunk", "parameter", parameter_number=0, op_name="params['trunk']"),
+        instruction("x", "parameter", f32(3, 8), parameter_number=1),
+        instruction("d_x", "dot", f32(3, 8), "x", "trunk", op_name=BACK, contracting=(1, 0)),
+        scalar("score", "reduce", "d_x", op_name=NORM),
+        instruction("all", "tuple", tuple_of(f32(8, 8), f32()), "trunk", "score"),
+    ]
+    assert unread(*entry) == (set(), ())
