@@ -7,8 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from stepscope.advice.rules.host.eager_execution import _above_most, _outer, _site
+from stepscope.advice.rules.host.eager_execution import _above_most, _is_top, _outer, _site
 from stepscope.analysis.step_account import StepAccount
+from stepscope.result import Place
 from stepscope.verdicts.outer_calls import CallRow
 
 
@@ -87,3 +88,11 @@ def test_a_loop_with_a_good_share_is_the_place_and_not_what_calls_it(
     account = of_calls(a_call("prepare", framework=15.0), loop=("a.py:7 prepare", 8.0))
     _said, place = _site(account, "JAX", saving_ms, beside_compiled=True)
     assert ("" if place is None else place.function) == function
+
+
+@pytest.mark.parametrize(
+    ("caller", "is_top"), [("train.py:61 <module>", True), ("", False), ("train.py:40 fit", False)]
+)
+def test_the_outermost_function_is_not_to_be_compiled(caller: str, is_top: bool) -> None:
+    """It has the loop: what hands ops over there is a line of it."""
+    assert _is_top(Place("main", "train.py", 49, caller)) is is_top

@@ -104,7 +104,7 @@ def _worked_on(module: HloModule, one: Instruction) -> list[Instruction]:
     if one.opcode == "multiply" and any(_is_zero(module, each) for each in module.given(one)):
         return []
     if one.opcode in ENCLOSES:
-        # Of a body that is called from several places nobody knows whose its parameters are.
+        # Of a body that is called from several places, whose its parameters are is unknown.
         is_shared = any(id_ not in module.enclosing for id_ in one.called_ids)
         return [*module.given(one), *(module.operands(one) if is_shared else ())]
     # What loops and branches run is not followed from one to the next: all of it is needed.

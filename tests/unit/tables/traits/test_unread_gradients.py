@@ -126,7 +126,7 @@ def test_a_gradient_that_is_multiplied_by_zero_changes_nothing(
 
 
 def test_a_body_that_is_called_twice_reads_all_that_it_is_given() -> None:
-    """Whose its parameter is, nobody knows: neither gradient is for nothing."""
+    """Whose its parameter is, is unknown: neither gradient is for nothing."""
     shared = [
         weights("p0", "parameter", parameter_number=0),
         weights("scaled", "negate", "p0", op_name="jit(step)/neg"),

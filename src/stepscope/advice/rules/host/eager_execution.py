@@ -112,7 +112,8 @@ def _by_steps(
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
     sure = saving if outer is not None else min(saving, _EXPECTED * _handed_over_ms(account))
     calls, for_what = _calls(account, place) if outer is None else ((), "")
-    first = _FIRST.format(place.function) if is_beside and place is not None else _ACTIONS[0]
+    inner = place if is_beside and not _is_top(place) else None
+    first = _ACTIONS[0] if inner is None else _FIRST.format(inner.function)
     found = Finding(
         rule=RULE.id,
         title=""
@@ -135,9 +136,18 @@ def _by_steps(
         },
         evidence=(Ref("host_activity", "idle_ms"), Ref("framework_op_stats", "eager")),
         actions=(*calls, first if outer is None else outer.action, *_ACTIONS[1:]),
-        code=_code_of(place) if is_beside else _SERVED if is_served else _CODE,
+        code=_SERVED if is_served and not is_beside else _code_of(inner),
     )
     yield loop_within(host).behind(found)
+
+
+# What calls the outermost function of a program.
+_TOP = "<module>"
+
+
+def _is_top(place: Place | None) -> bool:
+    """Whether a place is the program's outermost function, which holds the loop."""
+    return place is not None and place.caller.endswith(_TOP)
 
 
 def _code_of(place: Place | None) -> dict[str, str]:
