@@ -100,6 +100,25 @@ def test_no_file_has_a_name_that_says_nothing() -> None:
     assert vague == []
 
 
+# What a person sees first, and the only files that may stand there.
+AT_THE_ROOT = {
+    ".dockerignore",
+    ".gitignore",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md",
+    "Containerfile",
+    "LICENSE",
+    "MANIFEST.in",
+    "README.md",
+    "SECURITY.md",
+    "THIRD_PARTY.md",
+    "dev.py",
+    "mkdocs.yml",
+    "pyproject.toml",
+    "setup.py",
+}
 # Recordings of the collection are the largest files that belong here.
 TRACKED_BYTES = 2_000_000
 BUILT = {".whl", ".egg", ".so", ".pyd", ".pyc", ".o", ".a", ".zip", ".tar"}
@@ -115,5 +134,6 @@ def test_git_holds_nothing_that_is_built_or_fetched() -> None:
     tracked = [ROOT / name for name in os.fsdecode(listed).split("\0") if name]
     present = [path for path in tracked if path.is_file()]
     assert len(present) > 500
+    assert {path.name for path in present if path.parent == ROOT} <= AT_THE_ROOT
     assert [name_of(path) for path in present if path.suffix in BUILT] == []
     assert [name_of(path) for path in present if path.stat().st_size > TRACKED_BYTES] == []

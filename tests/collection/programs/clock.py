@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any, Callable, Iterator
@@ -221,7 +222,7 @@ class Clock:
         ticks: When each step that counts began, and when the last ended, in seconds.
     """
 
-    def __init__(self, way: str = "none", folder: str = ".", fixed: bool = False) -> None:
+    def __init__(self, way: str, folder: str, fixed: bool = False) -> None:
         kind, is_marked = WAYS[way]
         self.way = kind(str(Path(folder) / "log"), is_marked)
         self.fixed = fixed
@@ -363,13 +364,14 @@ def run(main: Callable[[Clock], Any]) -> None:
     """Run a program as the command line asks, and write down what was measured."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--way", default="none", choices=WAYS)
-    parser.add_argument("--folder", default=".")
+    parser.add_argument("--folder", default="", help="where it may write; else a temporary folder")
     parser.add_argument("--pairs", type=int, default=0, help="timed runs with and without the fault")
     parser.add_argument("--json", default="", help="where to write what was measured")
     parser.add_argument("--fixed", action="store_true")
     given = parser.parse_args()
-    os.makedirs(given.folder, exist_ok=True)
-    with alone():
+    with alone(), tempfile.TemporaryDirectory() as temporary:
+        given.folder = given.folder or temporary
+        os.makedirs(given.folder, exist_ok=True)
         answer = watch(main, given)
     if given.json:
         Path(given.json).write_text(json.dumps(answer))
