@@ -21,15 +21,15 @@ from stepscope.tables.parts import programs
 from stepscope.tables.parts.below_input import below_input, input_frac
 from stepscope.tables.parts.call_sites import leading, sites_of
 from stepscope.tables.parts.climbs import climb_of
-from stepscope.tables.parts.frozen_gradients import frozen_gradients
+from stepscope.tables.parts.gradients.frozen import frozen_gradients
+from stepscope.tables.parts.gradients.repeated import repeated_gradients
+from stepscope.tables.parts.gradients.unclaimed import unclaimed_gradients
+from stepscope.tables.parts.gradients.unused_graph import unused_graph
 from stepscope.tables.parts.made_of import launched_from, made_of, shapes, through, type_of_model
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.parts.places import between_of, located, place_of
 from stepscope.tables.parts.received import received_frac
-from stepscope.tables.parts.repeated_gradients import repeated_gradients
 from stepscope.tables.parts.series import Series, series, standard_error_ps
-from stepscope.tables.parts.unclaimed_gradients import unclaimed_gradients
-from stepscope.tables.parts.unused_graph import unused_graph
 from stepscope.tables.parts.what_if import WhatIf, what_if
 from stepscope.tables.recording.environment import environment, host_cores
 from stepscope.tables.recording.traced_calls import traced_calls, tracing

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from stepscope.result import Place, ms
 from stepscope.tables.account.owners import CallSite
-from stepscope.tables.parts.frozen_gradients import FrozenGradients
-from stepscope.tables.parts.repeated_gradients import RepeatedGradients
-from stepscope.tables.parts.unclaimed_gradients import UnclaimedGradients
-from stepscope.tables.parts.unused_graph import UnusedGraph
+from stepscope.tables.parts.gradients.frozen import FrozenGradients
+from stepscope.tables.parts.gradients.repeated import RepeatedGradients
+from stepscope.tables.parts.gradients.unclaimed import UnclaimedGradients
+from stepscope.tables.parts.gradients.unused_graph import UnusedGraph
 
 
 @dataclass(frozen=True, slots=True)

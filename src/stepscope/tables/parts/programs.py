@@ -13,10 +13,10 @@ from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.parts.compiled_lines import compiled_lines
+from stepscope.tables.parts.gradients.without import passes_apart, without_gradients
 from stepscope.tables.parts.one_hot_products import one_hot_products
 from stepscope.tables.parts.parts import Part, parts
 from stepscope.tables.parts.unnamed_ops import unnamed_ops
-from stepscope.tables.parts.without_gradients import passes_apart, without_gradients
 from stepscope.tables.steps.calls import function_calls, is_single_op
 from stepscope.tables.traits.inside import LineWork, lines_of_program
 

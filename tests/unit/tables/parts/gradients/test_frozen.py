@@ -7,7 +7,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.frozen_gradients import FrozenGradients, frozen_gradients
+from stepscope.tables.parts.gradients.frozen import FrozenGradients, frozen_gradients
 from tests.profiles import draw, event, space
 from tests.profiles.drawing import Drawn
 from tests.profiles.hlo import metadata_plane, program

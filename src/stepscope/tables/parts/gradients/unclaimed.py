@@ -27,7 +27,7 @@ from stepscope.tables.core.stats import event_stats
 from stepscope.tables.host.events import timed_rows
 from stepscope.tables.in_steps.host_activity import torch_dispatches
 from stepscope.tables.in_steps.optimizer_updates import step_of_torch
-from stepscope.tables.parts.unused_graph import longest_name, place_of
+from stepscope.tables.parts.gradients.unused_graph import longest_name, place_of
 from stepscope.tables.torch.autograd import numbered_ops
 from stepscope.tables.traits.updates import after_model
 

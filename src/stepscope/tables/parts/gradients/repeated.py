@@ -22,7 +22,7 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import timed_rows
 from stepscope.tables.host.tapes import TAPE
-from stepscope.tables.parts.unused_graph import longest_name, place_of
+from stepscope.tables.parts.gradients.unused_graph import longest_name, place_of
 from stepscope.tables.torch.autograd import numbered_ops
 from stepscope.tables.traits.gradient_names import DIGITS, gradient_path, numbered
 
