@@ -100,7 +100,7 @@ def test_no_file_has_a_name_that_says_nothing() -> None:
     assert vague == []
 
 
-# What a person sees first, and the only files that may stand there.
+# What a person sees first, and the only files that belong there.
 AT_THE_ROOT = {
     ".dockerignore",
     ".gitignore",

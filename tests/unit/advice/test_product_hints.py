@@ -43,6 +43,20 @@ def test_what_chooses_the_next_position_may_keep_those_before(
     assert ("keep the keys and values" in found.actions[0]) is is_said
 
 
+@pytest.mark.parametrize(("layers", "is_said"), [(96.0, True), (1000.0, False)])
+def test_who_attends_hundreds_of_times_before_it_chooses_once_adds_no_position(
+    layers: float, is_said: bool
+) -> None:
+    """An encoder of texts finds their end by argmax, once for a picture of many passes."""
+    rows = [
+        OWNER | {"kind": "op", "name": name, "stretches": often}
+        for name, often in (("aten/argmax", 1.0), ("aten/_flash_attention_forward", layers))
+    ]
+    owners = Table(OwnerRow, {name: [row[name] for row in rows] for name in OWNER})
+    found = first(replace(account(op("matmul", 8.0)), owners=owners))
+    assert ("keep the keys and values" in found.actions[0]) is is_said
+
+
 @pytest.mark.parametrize(
     ("part", "name", "is_said"),
     [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stepscope.advice.parts import changes, layer_words, part_words
+from stepscope.advice.parts import changes, framework_words, layer_words, part_words
 from stepscope.advice.parts.hand_over import hands_over
 from stepscope.advice.parts.op_words import instead_for
 from stepscope.advice.parts.planned_ops import is_planned
@@ -116,11 +116,11 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
     """The same, whatever the runtime takes around the ops."""
     if part.kind == "python" and hands_over(account, part.function, part.time_ms):
         return HOPES["framework"]
-    if part_words.is_freeing(part):
+    if framework_words.is_freeing(part):
         return _FREEING
-    if part_words.is_reading(part):
+    if framework_words.is_reading(part):
         return _READING
-    if part_words.is_converting(part):
+    if framework_words.is_converting(part):
         return _CONVERTING
     if part.kind == "framework" and part.every > 0 and layer_words.has_pass_in_bursts(account):
         return _WITH_PASS

@@ -93,6 +93,28 @@ def between(part: PartRow) -> str:
     return f", most of it {part.between}," if part.between else ""
 
 
+# A call is worth a word with this many times a function's time, if so much of it is Python.
+_SEVERAL, _PYTHON_FRAC = 1.5, 0.6
+
+
+def one_of_several(part: PartRow, account: StepAccount) -> str:
+    """Which call of the program has a function's time and more of its kind; "" none."""
+    rows = list(account.calls.records())
+    mine = (one for one in rows if (one.function, one.file) == (part.function, part.file))
+    inner = max(mine, key=lambda one: one.time_ms, default=None)
+    widest = None
+    while inner is not None and not inner.is_loop:
+        is_python = inner.python_ms >= _PYTHON_FRAC * inner.time_ms
+        if is_python and inner.python_ms >= _SEVERAL * part.time_ms:
+            widest = inner
+        inner = rows[inner.above] if inner.above >= 0 else None
+    if widest is None or (widest.function, widest.file) == (part.function, part.file):
+        return ""
+    where = brief_path(widest.file) + (f":{widest.line}" if widest.line else "")
+    frac = widest.python_ms / account.step_time_ms
+    return f"Python below {widest.function} ({where}) takes {frac:.0%} of the step in all."
+
+
 def grows(part: PartRow) -> bool:
     """Whether a part gets longer from step to step."""
     return part.growth >= _GROWS

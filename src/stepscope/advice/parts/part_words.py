@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stepscope.advice.parts import planned_ops
 from stepscope.advice.parts.call_hints import of_call
 from stepscope.advice.parts.compiled_words import (
     SMALLER,
@@ -16,12 +15,12 @@ from stepscope.advice.parts.compiled_words import (
     estimate,
     most_of_it,
 )
+from stepscope.advice.parts.framework_words import framework_words
 from stepscope.advice.parts.kind_words import (
     ACTIONS,
     KINDS,
     POOL,
     POOL_WAITS,
-    SYSTEM_CALLS,
     SYSTEM_WAITS,
     WITHIN,
     WITHIN_ACTIONS,
@@ -37,25 +36,22 @@ from stepscope.advice.parts.part_facts import (
     between,
     called_from,
     grows,
+    one_of_several,
     share,
     unusual,
 )
 from stepscope.advice.parts.product_hints import product_hints
 from stepscope.advice.parts.replacements import (
     BOUNDED,
-    FEWER,
-    FREE_SELDOM,
     KEEP_NEEDED,
     KEEP_RESULTS,
     LARGER,
     ONE_HOT,
-    READ_LATER,
     SUMMARIES,
     instead_of_line,
-    instead_of_reads,
 )
 from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
-from stepscope.tables.core.system_calls import is_system_call, is_system_wait
+from stepscope.tables.core.system_calls import is_system_wait
 from stepscope.tables.traits.op_families import DOUBLE, UNUSUAL
 
 if TYPE_CHECKING:
@@ -65,52 +61,6 @@ if TYPE_CHECKING:
 _ALL_FRAC = 0.9
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
-# Calls of a library's functions by Python, outside of what is compiled.
-_OF_PYTHON = re.compile(r"^jax\.(?:numpy|lax|Array)\b")
-_OUTSIDE = (
-    "{} and its like are called outside of the compiled function, each by itself: move them into "
-    "it, or make what they make once, before the loop."
-)
-# Calls that make tensors of what Python has.
-_CONVERTS = re.compile(r"(?:^|\.)(?:constant|convert_to_tensor|(?:as)?array|(?:as_)?tensor)$")
-# Calls that give the program a value of the device's, and wait until it is computed.
-_READS = re.compile(
-    r"(?:^|\.)(?:item|tolist|_?numpy|cpu|device_get|_value|block_until_ready|"
-    r"__(?:array|float|int|bool|index)__|asarray\(jax\.Array\))$"
-)
-
-
-def _reads(part: PartRow) -> float:
-    """The share of a part in which values of the device's are read, by whichever calls."""
-    listed = (one.rpartition(" ") for one in part.made_of.split(";")[0].split(", "))
-    shares = (share.rstrip("%") for name, _, share in listed if _READS.search(name))
-    found = sum(int(share) for share in shares if share.isdigit()) / 100
-    return max(found, part.first_frac if _READS.search(part.first) else 0.0)
-
-
-def is_reading(part: PartRow) -> bool:
-    """Whether most of what a framework does is to read values for the program."""
-    is_read = part.kind == "framework" and _READS.search(part.first) is not None
-    return is_read and _reads(part) >= _NAMED_FRAC
-
-
-# TensorFlow frees what Python has let go of.
-_FREES = "TFE_DeleteTensorHandle"
-_FREED = (
-    " With the last reference to an iterator go its threads and all that it has ready: so ends "
-    "each epoch of Keras' fit."
-)
-
-
-def is_freeing(part: PartRow) -> bool:
-    """Whether most of what a framework does is to free what Python has let go of."""
-    return part.kind == "framework" and part.first == _FREES and part.first_frac >= _NAMED_FRAC
-
-
-def is_converting(part: PartRow) -> bool:
-    """Whether most of what a framework does is to make tensors of what Python has."""
-    is_of_framework = part.kind == "framework" and part.first_frac >= _NAMED_FRAC
-    return is_of_framework and _CONVERTS.search(part.first) is not None
 
 
 def is_unusual(part: PartRow) -> bool:
@@ -130,7 +80,7 @@ def words(
         is_compiled: Whether the step is handed over in few calls already.
     """
     if part.kind == "framework" and is_compiled:
-        return _framework(part, account, LARGER)
+        return framework_words(part, account, LARGER)
     tell = _TELLS.get(part.kind)
     told = _of_kind(part, account, about) if tell is None else tell(part, account)
     return replace(told, actions=(KEEP_RESULTS, *told.actions)) if part.climb > 0 else told
@@ -150,7 +100,7 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
     elif part.made_of.count(",") and part.first != name:
         mostly = f": {part.made_of}"
     called = called_from(part) if part.function else ""
-    facts = " ".join(unusual(part))
+    facts = " ".join(filter(None, (one_of_several(part, account), *unusual(part))))
     message = f"{name}{at(part)}{called} takes {share(part, account)}{mostly}. {facts}".strip()
     what = f"{call} in {name}" if call and part.first_frac >= _NAMED_FRAC else name
     # Played again without it; a small part was not.
@@ -335,72 +285,6 @@ def _program(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
-def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = FEWER) -> PartWords:
-    place = f" below {part.function}{at(part)}" if part.function else between(part)
-    called = called_from(part) if part.function else ""
-    message = (
-        f"The framework's own work on the loop's thread{place}{called} takes "
-        f"{share(part, account)}: {part.made_of}. {' '.join(unusual(part))}"
-    ).strip()
-    if is_system_call(part.first) and part.first_frac >= _NAMED_FRAC:
-        return _of_system(part, account, place + called)
-    if is_freeing(part):
-        return PartWords(
-            f"Freeing tensors and iterators takes {part.step_frac * part.first_frac:.0%} "
-            "of the step",
-            message + _FREED,
-            FREE_SELDOM,
-            part.first,
-        )
-    if is_reading(part):
-        return PartWords(
-            f"Reading values with {part.first} takes {part.step_frac * _reads(part):.0%} "
-            "of the step",
-            message,
-            (*READ_LATER, LARGER[0]) if part.step_frac >= _NAMED_FRAC else READ_LATER,
-            part.first,
-        )
-    if is_converting(part):
-        where = f" in {part.function}{at(part)}" if part.function and part.file else ""
-        return PartWords(
-            f"{part.first}{where} takes {part.step_frac * part.first_frac:.0%} of the step",
-            message,
-            (
-                "Convert what does not change once, before the loop.",
-                "Hand over NumPy arrays of the type that the model computes in: lists and other "
-                "types are converted number by number.",
-            ),
-            part.first,
-        )
-    if planned_ops.is_planned(part, account):
-        return PartWords(
-            f"{part.first} takes {part.step_frac:.0%} of the step on the host",
-            message + planned_ops.why(part),
-            planned_ops.actions_for(part),
-            part.first,
-        )
-    if reads := instead_of_reads(part.made_of):
-        actions = (reads, *actions[1:])
-    elif actions is LARGER and _OF_PYTHON.search(part.first):
-        actions = (_OUTSIDE.format(part.first),)
-    return PartWords(
-        f"Handing work over to the runtime takes {part.step_frac:.0%} of the step",
-        message,
-        actions,
-        part.first,
-    )
-
-
-def _of_system(part: PartRow, account: StepAccount, where: str) -> PartWords:
-    return PartWords(
-        f"Calls of the operating system take {part.step_frac:.0%} of the step",
-        f"Calls of the operating system on the loop's thread{where} take {share(part, account)}: "
-        f"{part.made_of}.",
-        SYSTEM_CALLS,
-        part.first,
-    )
-
-
 def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
     much = "most" if part.first_frac >= _NAMED_FRAC else f"{part.first_frac:.0%}"
     after = f", {much} of it {part.first}" if part.first and part.first != "unrecorded" else ""
@@ -491,7 +375,7 @@ _TELLS = {
     "layer": layer_words,
     "line": _line,
     "program": _program,
-    "framework": _framework,
+    "framework": framework_words,
     "unrecorded": _unrecorded,
     "region": _region,
 }

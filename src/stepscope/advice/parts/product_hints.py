@@ -25,6 +25,10 @@ _CHOOSES: Final = re.compile(
     r"(?:^|/)(?:ArgMax|arg_?max|Multinomial|multinomial|TopKV2|topk|categorical)(?:\b|_)"
 )
 _ATTENDS: Final = re.compile(r"softmax|attention", re.IGNORECASE)
+# No model has more layers that attend, and so runs of attention before it chooses once. Where a
+# step attends more often, what chooses does something else: it finds a text's end in an encoder,
+# or picks an expert.
+_MOST_LAYERS: Final = 200
 # Rows times the same rows turned: each position of a sequence with each other one.
 _SCORES: Final = re.compile(r"(\d+)×(\d+)×(\d+), \1×\3×\2(?!\d)")
 _GRADIENT: Final = re.compile(r"gradient|[Bb]ackward|transpose\(jvp")
@@ -89,8 +93,12 @@ def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
 
 
 def _decodes(account: StepAccount) -> bool:
-    """Whether a step without gradients attends, and chooses one of many at its end."""
-    names = [one.name for one in account.owners.records() if one.kind == "op"]
-    if any(_GRADIENT.search(name) for name in names):
+    """Whether a step without gradients attends, and chooses one of many after that."""
+    ops = [one for one in account.owners.records() if one.kind == "op"]
+    if any(_GRADIENT.search(one.name) for one in ops):
         return False
-    return any(map(_CHOOSES.search, names)) and any(map(_ATTENDS.search, names))
+    chosen, attended = (
+        sum(max(one.stretches, 1.0) for one in ops if pattern.search(one.name))
+        for pattern in (_CHOOSES, _ATTENDS)
+    )
+    return chosen > 0 and 0 < attended <= _MOST_LAYERS * chosen

@@ -147,6 +147,14 @@ LARGER: Final = (
     "compile, or a loop over batches within the tf.function | "
     "jax: a scan over batches | pytorch: a CUDA graph of several].",
 )
+#: For functions that torch.compile made, whose own code launches their kernels.
+RECORD_GRAPH: Final = (
+    "It is compiled already; the code that torch.compile wrote launches its kernels one by one. "
+    "Record them as one CUDA graph, if shapes stay the same: torch.compile(…, "
+    "mode='reduce-overhead').",
+    "See whether it is compiled in one piece: TORCH_LOGS=graph_breaks names the lines that part "
+    "it.",
+)
 #: For calls of compiled functions while data goes to the device.
 ARGUMENTS: Final = (
     "Look at what the call is given: a NumPy array is copied to the device at each call. Put what "

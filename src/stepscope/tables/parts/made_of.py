@@ -40,6 +40,8 @@ def made_of(one: Part, host: Host | None = None) -> str:
         return _ops_of_loop(one) + pairs
     if one.kind == "function":
         return _places_of_ops(host, one) + pairs
+    if one.around is not None:
+        return _functions_below(one)
     if one.kind == "line":
         return _calls_of_line(one)
     if one.kind == "layer":
@@ -251,6 +253,21 @@ def _places_of_ops(host: Host | None, one: Part) -> str:
     return ", ".join(said)
 
 
+def _functions_below(one: Part) -> str:
+    """The functions below a call, each with its share, and the line that has most of it."""
+    total: dict[str, dict[str, int]] = {}
+    for owner in one.owners:
+        lines = total.setdefault(owner.function, {})
+        at = f" ({owner.file}:{owner.line})" if owner.line else ""
+        lines[at] = lines.get(at, 0) + owner.total_ps
+    listed = sorted(total.items(), key=lambda item: -sum(item[1].values()))[:_FUNCTIONS]
+    return ", ".join(
+        f"{function} {sum(lines.values()) / max(one.total_ps, 1):.0%}"
+        f"{max(lines, key=lambda at: lines[at])}"
+        for function, lines in listed
+    )
+
+
 def _in_outer(host: Host | None, family: str, event: int) -> str:
     outer = "" if host is None else outer_op(host, event)
     if family in PRODUCTS:
@@ -319,6 +336,7 @@ def launched_from(one: Part) -> str:
 
 
 _FAMILIES = 4
+_FUNCTIONS = 5
 # So many places that launch a part are named.
 _SITES = 3
 # Ops by which a program only makes its numbers and shapes tensors.

@@ -14,7 +14,7 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.parts.composite_ops import composite_ops
 from stepscope.tables.parts.layers import are_placed, named_layers
 from stepscope.tables.parts.op_loops import (
@@ -55,6 +55,7 @@ class Part:
         name: Of the function, the library's call, the family of ops, or the kind.
         owners: The largest first.
         is_apart: Whether it is products that no gradient goes through, of a step that has some.
+        around: The call of the program's that several functions lie below; None of one function.
     """
 
     kind: str
@@ -62,6 +63,7 @@ class Part:
     owners: tuple[Owner, ...]
     time_ps: I64 = field(repr=False)
     is_apart: bool = False
+    around: CallSite | None = None
 
     @property
     def total_ps(self) -> int:

@@ -40,6 +40,8 @@ def place_of(
         known: What the recording says of its op.
         lines: Where the work of its compiled function comes from, the largest first.
     """
+    if one.around is not None:
+        return (one.around.function, one.around.file, one.around.line), one.around.caller
     if one.kind == "function" and (whole := one.first.under) is not None:
         return (whole.function, whole.file, whole.line), whole.caller
     if lines and (one.kind == "program" or not owner.file):

@@ -15,6 +15,7 @@ from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.parts.compiled_lines import compiled_lines
 from stepscope.tables.parts.gradients.without import passes_apart, without_gradients
 from stepscope.tables.parts.one_hot_products import one_hot_products
+from stepscope.tables.parts.outer_functions import below_calls
 from stepscope.tables.parts.parts import Part, parts
 from stepscope.tables.parts.unnamed_ops import unnamed_ops
 from stepscope.tables.steps.calls import function_calls, is_single_op
@@ -29,7 +30,8 @@ def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part
     unnamed, apart = unnamed_ops(host, listed), without_gradients(host, listed)
     lines = compiled_lines(host, listed, {at: key[-1] for at, key in unnamed.items()})
     joined = unnamed | passes_apart(listed) | one_hot_products(host, listed)
-    return with_programs(host, parts(found, listed, lines, apart, joined))
+    made = below_calls(found, parts(found, listed, lines, apart, joined), listed)
+    return with_programs(host, made)
 
 
 def with_programs(host: Host, made: list[Part]) -> list[Part]:

@@ -25,6 +25,7 @@ from stepscope.tables.python.library_files import (
     FRAMEWORK_FILES,
     LIBRARY_FILES,
     LIBRARY_PACKAGES,
+    is_around,
     public_name,
 )
 from stepscope.tables.python.moments import Moments, innermost, one_line
@@ -435,6 +436,11 @@ def _with_classes(known: dict[int, Name], meta: I64, parent: I64) -> dict[int, N
     return found
 
 
+def _is_part(name: Name) -> bool:
+    """Whether a call is of the function around it: a comprehension, or what decorates a model's."""
+    return _PART.search(name.function) is not None or is_around(name.file, name.function)
+
+
 def _linked(
     rows: I64, start: I64, length: I64, meta: I64, known: dict[int, Name], *, is_sampled: bool
 ) -> Frames:
@@ -449,7 +455,7 @@ def _linked(
     facts = [known[row] for row in meta[first].tolist()]
     kind = np.asarray([one.kind for one in facts], dtype=np.uint8)[place]
     is_line = np.asarray([not one.function for one in facts], dtype=bool)[place]
-    is_part = np.asarray([_PART.search(one.function) is not None for one in facts])[place]
+    is_part = np.asarray([_is_part(one) for one in facts], dtype=bool)[place]
     is_between = np.asarray([_BETWEEN.search(one.function) is not None for one in facts])[place]
     is_wait = np.asarray([one.is_wait or one.is_fetch for one in facts], dtype=bool)[place]
     own, line, call, caller = (np.full(count, -1, dtype=np.int64) for _ in range(4))

@@ -18,6 +18,7 @@ from stepscope.columns.space import I64
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.python.frames import Frames, Name
+from stepscope.tables.python.library_files import OF_MODELS
 from stepscope.tables.steps.attribution import HostSteps
 
 # A function that is active in this share of the steps' time is the loop itself, or around it.
@@ -36,13 +37,6 @@ _PASSED_ON_FRAC = 0.5
 _DEEPEST = 64
 # Of a name that was not looked at.
 _NEW = -2
-
-# Packages of models: where no whole path was recorded, only the folder says whose a file is.
-_OF_MODELS = re.compile(
-    r"(?:^|[/\\])(?:transformers|diffusers|timm|peft|sentence_transformers)[/\\]"
-)
-# What their decorators put around a module's function: it stands for none of what it calls.
-_AROUND = re.compile(r"(?:^|\.)(?:_?wrapper|_?wrapped\w*|inner|\w+_with_checkpointing)$")
 
 
 def loop_functions(calls: Frames, steps: HostSteps) -> frozenset[tuple[str, str]]:
@@ -159,9 +153,6 @@ def _tree(calls: Frames, own: I64, time_ps: I64) -> _Tree:
         _names, one_of_each = np.unique(name[new], return_index=True)
         for row in at[new[one_of_each]].tolist():
             said = calls.names[int(calls.name[row])]
-            if _OF_MODELS.search(said.file) and _AROUND.search(said.function):
-                code_of[calls.name[row]] = -1
-                continue
             key = (said.file, said.function)
             if key not in index:
                 index[key] = len(rows)
@@ -222,12 +213,12 @@ def _programs_own(tree: _Tree, code: int) -> list[int]:
 
     Who calls them is the package: that several of its functions do does not make them the loop's.
     """
-    if _OF_MODELS.search(tree.functions[code][0]) is None:
+    if OF_MODELS.search(tree.functions[code][0]) is None:
         return []
     found = {
         inner: spent
         for (inner, outer), spent in tree.below_ps.items()
-        if outer == code and _OF_MODELS.search(tree.functions[inner][0]) is None
+        if outer == code and OF_MODELS.search(tree.functions[inner][0]) is None
     }
     return list(found) if sum(found.values()) >= _PASSED_ON_FRAC * tree.time_ps[code] else []
 

@@ -7,6 +7,7 @@ out: its caller then says whose a function is.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Final
 
@@ -130,10 +131,13 @@ _TREE = (
     "all broadcast flatten flatten_with_path leaves leaves_with_path map map_with_path reduce "
     "structure transpose unflatten"
 )
+#: How a function that torch.compile made is called.
+COMPILED_CALL: Final = "torch.compile's function"
 # Functions that nobody calls by their name: what they are for.
 _SAID: Final = {
     "array_methods.deferring_binary_op": "jax.Array's arithmetic",
     "traceback_util.reraise_with_filtered_traceback": "a call of JAX's",
+    "torch._fn": COMPILED_CALL,
     **{f"core.{name}": f"jax.random.{name}" for name in _OF_RANDOM.split()},
     **{f"tree.{name}": f"jax.tree.{name}" for name in _TREE.split()},
 }
@@ -151,6 +155,19 @@ def public_name(stem: str, function: str) -> str:
     # What a module keeps for itself nobody imports.
     module = stem if function.startswith("_") else module
     return _SAID.get(own, ".".join(filter(None, (module, function))))
+
+
+# Packages of models: where no whole path was recorded, only the folder says whose a file is.
+OF_MODELS: Final = re.compile(
+    r"(?:^|[/\\])(?:transformers|diffusers|timm|peft|sentence_transformers)[/\\]"
+)
+# What their decorators put around a module's function says nothing of what it calls.
+_AROUND: Final = re.compile(r"(?:^|\.)(?:_?wrapper|_?wrapped\w*|inner|\w+_with_checkpointing)$")
+
+
+def is_around(file: str, function: str) -> bool:
+    """Whether a function only wraps one of a package of models, as its decorators do."""
+    return _AROUND.search(function) is not None and OF_MODELS.search(file) is not None
 
 
 FRAMEWORK_CALLS: Final = {
