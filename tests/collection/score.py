@@ -39,10 +39,10 @@ _CLAIMED: Final = """
     allocation-stalls batch-after-map collective-bound debug-mode device-copies eager-execution
     exposed-collectives few-input-threads file-reads full-precision
     growing-steps host-copies host-input-limit host-waits hung-collective idle-device
-    incomplete-profile input-bound input-takes-cores late-hand-over late-shard launch-bound
-    layout-transposes memory-fragmentation memory-near-limit missing-prefetch nested-datasets
-    no-cache rows-again no-interleave no-xla print-every-step python-in-pipeline recompilation
-    recomputed-activations repeated-gradients
+    incomplete-profile input-bound input-takes-cores late-filter late-hand-over late-shard
+    launch-bound layout-transposes memory-fragmentation memory-near-limit missing-prefetch
+    nested-datasets no-cache rows-again no-interleave no-xla print-every-step python-in-pipeline
+    recompilation recomputed-activations repeated-gradients
     restarted-pipeline retracing roofline-gap
     serial-map slow-launches slow-steps small-batch straggler tensor-cores-unused tiny-kernels
     unbalanced-devices uneven-steps unfused-ops unused-gradients worker-skew

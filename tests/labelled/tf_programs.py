@@ -24,6 +24,7 @@ EXPECTED: dict[str, str | None] = {
     "sequential_files": "no-interleave",
     "read_file_per_element": "file-reads",
     "map_before_batch": "batch-after-map",
+    "late_filter": "late-filter",
     "late_shard": "late-shard",
     "one_input_thread": "few-input-threads",
     "saturated_input": "host-input-limit",
@@ -208,6 +209,13 @@ def map_before_batch(tf: Any, folder: Path) -> Program:
     """A tiny function called for each of thousands of elements."""
     data = tf.data.Dataset.range(10**7).map(lambda x: x + 1, num_parallel_calls=2)
     return _fed(tf, data.batch(2048).prefetch(2).with_options(_without_help(tf)))
+
+
+def late_filter(tf: Any, folder: Path) -> Program:
+    """Elements are made whole before three of four are thrown away by a number known before."""
+    data = tf.data.Dataset.range(10**6).map(_burn(tf, 3), num_parallel_calls=2)
+    data = data.enumerate().filter(lambda at, _: at % 4 == 0).map(lambda _, made: made)
+    return _fed(tf, data.batch(8).prefetch(2))
 
 
 def late_shard(tf: Any, folder: Path) -> Program:

@@ -45,6 +45,7 @@ RULES = Rules(
         "input.python_in_pipeline",
         "input.batch_after_map",
         "input.file_reads",
+        "input.late_filter",
         "input.late_shard",
         "input.few_input_threads",
         "input.host_input_limit",

@@ -93,6 +93,13 @@ FACTS = (
         parts=("input",),
     ),
     RuleFacts(
+        "late-filter",
+        title="Filtering comes too late",
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        cause_of=("input-bound", "uneven-steps"),
+        parts=("input",),
+    ),
+    RuleFacts(
         "late-shard",
         title="Sharding comes too late",
         needs=("overview_page", "tf_data_bottleneck_analysis"),

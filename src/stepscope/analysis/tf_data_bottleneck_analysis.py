@@ -120,7 +120,7 @@ class Knob:
 
     Attributes:
         knob: prefetch, num_parallel_calls, cache, vectorised_map, interleave, early_shard,
-            threads, native_function, packed_files or offline.
+            early_filter, threads, native_function, packed_files or offline.
         applies: Whether it would change anything here.
         gain_us: Predicted decrease of the wait per call; None where it cannot be predicted.
         gain_frac: The same as a share of the time from call to call.
@@ -164,6 +164,7 @@ class Bottleneck:
         datasets: Datasets made per batch, by it or by the flat_map or interleave around it.
         shape, size_bytes: What one of its elements mostly is, and the size of all of it.
         from_bytes, into_bytes: What one is made of, and the least that later stages make of it.
+        kept_frac: Share of what maps make that a filter at it, or downstream of it, keeps.
     """
 
     host: str
@@ -194,6 +195,7 @@ class Bottleneck:
     size_bytes: float = nan
     from_bytes: float = nan
     into_bytes: float = nan
+    kept_frac: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,6 +255,7 @@ def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | Non
         size_bytes=size.size_bytes,
         from_bytes=size.from_bytes,
         into_bytes=size.into_bytes,
+        kept_frac=_kept(path, long_names, facts),
     )
 
 
@@ -318,6 +319,26 @@ def _datasets(path: str, long_names: list[str], facts: NodeFacts) -> float:
     innermost = max(around, key=lambda place: len(long_names[place]))
     asked = facts.calls[facts.parent == innermost]
     return float(asked.min()) if len(asked) > 1 else 0.0
+
+
+# A map runs in so many calls at least before what a filter keeps of them says anything.
+_FEWEST = 8
+
+
+def _kept(path: str, long_names: list[str], facts: NodeFacts) -> float:
+    """The least share of what it asks for that a filter at ``path``, or downstream of it, keeps.
+
+    What no map has made yet costs nothing to throw away.
+    """
+    kept = [1.0]
+    for place, name in enumerate(long_names):
+        if leaf(name) != "Filter" or not f"{path}::".startswith(f"{name}::"):
+            continue
+        inside = [one for one in long_names if one.startswith(f"{name}::")]
+        asked = int(facts.calls[facts.parent == place].max(initial=0))
+        if asked >= _FEWEST and any(stage_kind(one) is StageKind.MAP for one in inside):
+            kept.append(min(int(facts.calls[place]) / asked, 1.0))
+    return min(kept)
 
 
 def _elements(own: dict[str, str], calls: float) -> float:

@@ -19,7 +19,7 @@ _VERSION = re.compile(r"(V\d+)?(Dataset)?(V\d+)?$")
 SAID = (
     "parallelism", "cores", "threads", "elements", "overhead_frac", "python_frac", "read_frac",
     "is_random", "is_repeated", "has_cache", "datasets", "shape", "size_bytes", "from_bytes",
-    "into_bytes",
+    "into_bytes", "kept_frac",
 )  # fmt: skip
 # Cores assumed where the recording does not say how many tf.data may use.
 _CORES = 2
@@ -145,6 +145,7 @@ class Stage:
         size_bytes: Size of one of its elements; NaN where not recorded.
         from_bytes: Of those that it is made of, its share of all that the stage asks for.
         into_bytes: What the next stage makes of one.
+        kept_frac: Share of what maps make that a filter at it, or downstream of it, keeps.
     """
 
     long_name: str
@@ -170,6 +171,7 @@ class Stage:
     size_bytes: float = nan
     from_bytes: float = nan
     into_bytes: float = nan
+    kept_frac: float = 1.0
 
     @property
     def runs_python(self) -> bool:
@@ -195,7 +197,7 @@ class Change:
 
     Attributes:
         knob: prefetch, num_parallel_calls, cache, vectorised_map, interleave, early_shard,
-            threads, native_function, packed_files, whole_batches or offline.
+            early_filter, threads, native_function, packed_files, whole_batches or offline.
         applies: Whether it would change anything.
         gain: Predicted decrease of the wait per call; None where it cannot be predicted.
         change: What to write.
@@ -227,8 +229,9 @@ def changes(stage: Stage) -> tuple[Change, ...]:
     if stage_kind(stage.long_name) in (StageKind.DEVICE_FEED, StageKind.HAND_OVER):
         return ()
     found = [_prefetch(stage), _parallel(stage), _cache(stage), _vectorise(stage)]
-    found += [_interleave(stage), _early_shard(stage), _threads(stage), _native_function(stage)]
-    found += [_packed_files(stage), _whole_batches(stage), _offline(stage)]
+    found += [_interleave(stage), _early_shard(stage), _early_filter(stage), _threads(stage)]
+    found += [_native_function(stage), _packed_files(stage), _whole_batches(stage)]
+    found += [_offline(stage)]
     return tuple(sorted(found, key=lambda one: (not one.applies, -(one.gain or 0.0))))
 
 
@@ -317,6 +320,23 @@ def _early_shard(stage: Stage) -> Change:
     left = 1 / stage.shards
     note = f"Only one of {stage.shards} elements that are made now is kept."
     return Change("early_shard", True, stage.gain(left, left), change, note)
+
+
+# A filter that keeps more than this hardly matters, wherever it is.
+_KEEPS_MOST_FRAC = 0.8
+
+
+def _early_filter(stage: Stage) -> Change:
+    change = "dataset.filter(keep).map(function)  # instead of map(function).filter(keep)"
+    if not stage.kept_frac < _KEEPS_MOST_FRAC:
+        note = "No filter throws away much of what a map makes."
+        return Change("early_filter", False, 0.0, change, note)
+    left = stage.kept_frac
+    note = (
+        f"It keeps {left:.0%} of what is made now, if what it asks is known before: a label, a "
+        "name, a length."
+    )
+    return Change("early_filter", True, stage.gain(left, left), change, note)
 
 
 def _threads(stage: Stage) -> Change:

@@ -48,6 +48,7 @@ CASES: dict[str, tuple[Bottleneck, dict[str, float | None], float]] = {
     "python-in-pipeline": (GENERATOR, {"native_function": 0.5}, 50.0),
     "batch-after-map": (CHEAP, {"vectorised_map": 0.35}, 35.0),
     "file-reads": (FILES, {"packed_files": 0.42}, 42.0),
+    "late-filter": (replace(PARALLEL, kept_frac=0.25), {"early_filter": 0.4}, 40.0),
     "late-shard": (PARALLEL, {"early_shard": 0.45}, 45.0),
     "few-input-threads": (STARVED, {"threads": 0.4}, 40.0),
     "host-input-limit": (PARALLEL, {"offline": 0.55}, 55.0),

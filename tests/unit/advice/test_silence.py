@@ -126,6 +126,7 @@ RESTS_ON: dict[str, set[str]] = {
     "python-in-pipeline": {"host"},
     "batch-after-map": {"host"},
     "file-reads": {"host"},
+    "late-filter": {"host"},
     "late-shard": {"host"},
     "few-input-threads": {"host"},
     "host-input-limit": {"host"},

@@ -1,5 +1,7 @@
 """The bottleneck of pipelines whose waits can be worked out by hand."""
 
+from typing import Any
+
 import pytest
 
 from stepscope.analysis.tf_data_bottleneck_analysis import (
@@ -93,7 +95,7 @@ def test_predicted_gains() -> None:
     assert knobs["interleave"].applies
     assert knobs["interleave"].gain_us == pytest.approx(1000 * 350 / 420 / 2)
     assert knobs["cache"].gain_us == pytest.approx(420)
-    assert [knob.applies for knob in analyze(prefetched()).knobs] == [True, True] + 9 * [False]
+    assert [knob.applies for knob in analyze(prefetched()).knobs] == [True, True] + 10 * [False]
 
 
 def windowed(windows: int) -> bytes:
@@ -140,6 +142,55 @@ def test_datasets_made_for_a_batch_are_counted(windows: int, applies: bool) -> N
     assert knob.gain_us is not None
     assert knob.gain_us <= found.bottleneck.wait_us
     assert (knob.gain_us > 0.5 * found.bottleneck.wait_us) == applies
+
+
+def filtered(keeps: int, *, is_mapped: bool = True) -> bytes:
+    """In each of three calls a filter asks eight times, and hands on ``keeps`` elements."""
+    main: list[Any] = []
+    pool: list[Any] = []
+    ids = iter(range(1, 1000))
+    source = f"{PREFETCH}::Batch::Filter::{'Map' if is_mapped else 'Shuffle'}"
+    for call in range(3):
+        base, length = call * 2000.0, 400.0
+        root, ahead, batch = next(ids), next(ids), next(ids)
+        main += [
+            ("IteratorGetNext", base, length + 20),
+            (ROOT, base, length + 20, {"id": root}),
+            (PREFETCH, base, length + 10, {"id": ahead, "parent_id": root}),
+            ("PrefetchConsume", base + length + 5, 1.0, {"element_id": call}),
+        ]
+        pool += [
+            ("PrefetchProduce", base, length, {"element_id": call}),
+            (f"{PREFETCH}::Batch", base, length, {"id": batch, "parent_id": ahead}),
+        ]
+        for one in range(keeps):
+            at, asks, many = base + 400.0 / keeps * one, next(ids), 8 // keeps
+            long = 400.0 / keeps - 1
+            pool += [(f"{PREFETCH}::Batch::Filter", at, long, {"id": asks, "parent_id": batch})]
+            each = (long - 2) / many
+            pool += [
+                (source, at + 1 + each * made, each - 0.5, {"id": next(ids), "parent_id": asks})
+                for made in range(many)
+            ]
+    threads = line("python", *main), line("tf_data_iterator_resource/1", *pool)
+    return space(host_plane(*threads))
+
+
+@pytest.mark.parametrize(("keeps", "kept_frac"), [(1, 0.125), (2, 0.25), (8, 1.0)])
+def test_what_a_filter_throws_away_was_made_for_nothing(keeps: int, kept_frac: float) -> None:
+    found = analyze(filtered(keeps))
+    assert found.bottleneck is not None
+    assert found.bottleneck.kept_frac == pytest.approx(kept_frac)
+    (knob,) = (one for one in found.knobs if one.knob == "early_filter")
+    assert knob.applies == (kept_frac < 1)
+    assert knob.gain_us is not None
+    assert (knob.gain_us > 0.5 * found.bottleneck.wait_us) == (kept_frac < 1)
+
+
+def test_what_no_map_has_made_costs_nothing_to_throw_away() -> None:
+    found = analyze(filtered(1, is_mapped=False))
+    assert found.bottleneck is not None
+    assert found.bottleneck.kept_frac == 1
 
 
 def test_a_source_that_nothing_is_made_of_makes_no_datasets() -> None:

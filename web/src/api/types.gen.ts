@@ -446,6 +446,7 @@ export interface Bottleneck {
   readonly size_bytes: number | null;
   readonly from_bytes: number | null;
   readonly into_bytes: number | null;
+  readonly kept_frac: number | null;
 }
 
 /** One change to the pipeline and what it is predicted to gain. */

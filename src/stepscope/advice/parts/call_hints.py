@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
+
+from stepscope.advice.parts.replacements import PERMUTED
 
 _SEARCHES: Final = ("index", "count", "remove")
 _LOOK_UP: Final = (
@@ -16,6 +19,8 @@ _WOKEN: Final = (
     "Condition. A limit of calls, or a wait after a failure, is another matter: let another thread "
     "make these calls."
 )
+# With replacement, choice takes no time that a step would notice.
+_PERMUTES: Final = re.compile(r"^numpy\.random\.(?:\w+\.)*(?:choice|permutation|shuffle)$")
 _CONVERTS: Final = ("torch.tensor", "torch.as_tensor", "torch.asarray", "numpy.array")
 _STACKED: Final = (
     "From a list or a tuple it converts one number at a time; from a list of arrays it makes an "
@@ -35,4 +40,6 @@ def of_call(call: str, *, is_most: bool) -> tuple[str, ...]:
         return (_LOOK_UP,)
     if not is_most:
         return ()
+    if _PERMUTES.match(call):
+        return (PERMUTED,)
     return ((_WOKEN,) if call in _SLEEPS else ()) + ((_STACKED,) if call in _CONVERTS else ())

@@ -38,6 +38,7 @@ from stepscope.advice.parts.replacements import (
     instead_of,
     instead_of_columns,
     instead_of_copies,
+    instead_of_permutation,
     instead_of_rows,
     instead_within,
     is_loop,
@@ -87,6 +88,8 @@ def instead_for(part: PartRow, account: StepAccount) -> str:
         return BY_TRANSFORM
     if OF_ARGUMENT in part.made_of:
         return DONATED
+    if permuted := instead_of_permutation(part.made_of):
+        return permuted
     columns = instead_of_columns(part.op)
     if columns and not any(_BACKWARD in one.name for one in account.owners.records()):
         return columns

@@ -339,10 +339,29 @@ _MOSTLY_DRAWS: Final = 40
 ONE_HOT: Final = "one_hot"
 
 
+#: For what puts everything in random order to take a few of it.
+PERMUTED: Final = (
+    "Drawing without replacement (choice with replace=False, permutation, shuffle) puts all there "
+    "is in random order, to take a few of it. Draw indices with replacement, which costs what it "
+    "returns ([tensorflow: tf.random.uniform(…, dtype=tf.int32) | jax: jax.random.randint | "
+    "pytorch: torch.randint]; NumPy: rng.integers), or permute once for many batches."
+)
+# As JAX, PyTorch and TensorFlow call that.
+_PERMUTES: Final = re.compile(r"\b_?(?:shuffle|permutation)\b|randperm|[Rr]andom_?[Ss]huffle")
+_MOSTLY_PERMUTES: Final = 40
+
+
+def instead_of_permutation(made_of: str) -> str:
+    """What to do about random numbers that are mostly for an order; "" of others."""
+    return PERMUTED if _percent(made_of, _PERMUTES) >= _MOSTLY_PERMUTES else ""
+
+
 def instead_of_line(made_of: str) -> str:
     """What to do about a line, by what its ops are called."""
     if re.search(r"one_?hot", made_of, re.IGNORECASE):
         return _ONE_HOT_LINE
+    if permuted := instead_of_permutation(made_of):
+        return permuted
     return _DRAWN if _percent(made_of, _DRAWS) >= _MOSTLY_DRAWS else _ONE_LINE
 
 

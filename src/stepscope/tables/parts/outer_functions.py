@@ -1,7 +1,7 @@
 """Python that one call of the program spends in many functions: a part by that call.
 
 ``augment`` may call a dozen functions of its own, each with a few percent of the step: none of them
-is what a person would change first. What they take together is said of the call that has them all,
+is what a person would change first. Together they are the part of the call that has them all,
 unless one of them has most of it.
 """
 

@@ -1,4 +1,4 @@
-"""What is said of a part besides its time."""
+"""What a part has besides its time: who else has time of its kind."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from stepscope.advice.parts.replacements import (
     _FAMILIES,
     instead_of,
     instead_of_columns,
+    instead_of_permutation,
     instead_of_reads,
     instead_of_rows,
     instead_within,
@@ -49,6 +50,22 @@ def test_of_an_unknown_family_nothing_is_known() -> None:
 )
 def test_values_read_one_by_one_are_to_be_read_at_once(made_of: str, reads: bool) -> None:
     assert bool(instead_of_reads(made_of)) == reads
+
+
+@pytest.mark.parametrize(
+    ("made_of", "is_for_order"),
+    [
+        ("jit(train)/while/body/jit(_shuffle)/sort 93%, jit(train)/jit(_shuffle)/add 6%", True),
+        ("aten/randperm 88%", True),
+        ("RandomShuffle 50%, Cast 10%", True),
+        ("jit(train)/jit(_uniform)/add 90%", False),
+        ("jit(train)/jit(_shuffle)/sort 20%, jit(train)/jit(_uniform)/add 70%", False),
+    ],
+)
+def test_who_permutes_all_to_draw_a_few_draws_with_replacement(
+    made_of: str, is_for_order: bool
+) -> None:
+    assert bool(instead_of_permutation(made_of)) == is_for_order
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,8 @@ def _told(worst: CallRow | None) -> _Told:
             (
                 "Hand the value over as an array: out of static_argnums and static_argnames, and "
                 "as an argument in place of a name from outside the function.",
+                "If it is defined and compiled within a function that runs again and again, do "
+                "that once, outside: what it finds around itself becomes constants of each.",
                 "Where it must be static, let it take few values.",
             ),
             {"jax": "step = jax.jit(train_step)  # no static_argnames\n"

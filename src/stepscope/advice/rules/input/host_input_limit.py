@@ -31,7 +31,7 @@ def host_input_limit(results: Results) -> Iterator[Answer]:
     is_settled = (
         stage.kind == "map"
         and stage.parallelism >= cores > 1
-        and not {"threads", "early_shard", "prefetch"} & found.knobs.keys()
+        and not {"threads", "early_shard", "early_filter", "prefetch"} & found.knobs.keys()
     )
     is_own_work = stage.python_frac < _PYTHON_FRAC and stage.read_frac < _READ_FRAC
     may_cache = stage.is_repeated and not stage.is_random
