@@ -37,6 +37,7 @@ from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
 from stepscope.tables.traits.instructions import compiled_from
+from stepscope.tables.traits.only_chosen import chosen_at
 from stepscope.tables.traits.op_families import family_of
 from stepscope.verdicts.needless_gradients import NeedlessGradients, needless
 from stepscope.verdicts.other_threads import LockHolderRow, RivalRow, lock_table, rival_table
@@ -158,6 +159,13 @@ class PartRow(Row):
     is_apart: Annotated[
         bool, Column("Without gradients", kind="flag", hidden=True, help="Others have some.")
     ]
+    chosen_at: Annotated[
+        str,
+        Column(
+            "Chosen at", kind="text", hidden=True,
+            help="Where all that comes of it is taken or left, as file:line.",
+        ),
+    ]  # fmt: skip
 
 
 class OwnerRow(Row):
@@ -341,16 +349,18 @@ def _part_table(
     rows = [
         _part_row(host, found, one, step_ps, series(one.time_ps, whole_ps))
         | {"input_frac": input_frac(one, of_owner)}
-        | _played(found, one, without)
+        | _played(host, found, one, without)
         for one, without in zip(made, chain(played, repeat(_NOT_PLAYED)), strict=False)
     ]
     return Table(PartRow, {name: [row[name] for row in rows] for name in PartRow.__annotations__})
 
 
-def _played(found: Account, one: Part, without: WhatIf) -> dict[str, object]:
-    """What is too small to be played again is too small to look for climbs in."""
-    climb = None if without is _NOT_PLAYED else climb_of(found, one)
+def _played(host: Host, found: Account, one: Part, without: WhatIf) -> dict[str, object]:
+    """What is too small to be played again is too small to look for climbs and choices in."""
+    is_played = without is not _NOT_PLAYED
+    climb = climb_of(found, one) if is_played else None
     return {
+        "chosen_at": chosen_at(host, leading(host, one)) if is_played else "",
         "climb": nan if climb is None else climb.growth,
         "climb_steps": None if climb is None else climb.steps,
         "alone_ms": ms(without.alone_ps),

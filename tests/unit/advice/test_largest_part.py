@@ -50,6 +50,7 @@ PART: dict[str, Any] = {
     "climb_steps": None,
     "input_frac": 0.0,
     "is_apart": False,
+    "chosen_at": "",
     "every": float("nan"),
     "burst_ms": 5.0,
     "first_step_frac": 0.125,

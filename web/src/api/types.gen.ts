@@ -1342,6 +1342,8 @@ export interface StepAccountPartRow {
   readonly is_program: readonly (boolean | null)[];
   /** Without gradients. Others have some. */
   readonly is_apart: readonly (boolean | null)[];
+  /** Chosen at. Where all that comes of it is taken or left, as file:line. */
+  readonly chosen_at: readonly (string | null)[];
 }
 
 /** Columns: One owner of time: what runs, and the line of the program it is called from. */

@@ -339,6 +339,13 @@ _MOSTLY_DRAWS: Final = 40
 ONE_HOT: Final = "one_hot"
 
 
+#: For what a program computes and one line then takes or leaves, with that line.
+CHOSEN: Final = (
+    "See how often {} takes it: where that is seldom, it is computed for nothing. Under jax.vmap, "
+    "lax.cond runs both branches for every example, as jnp.where does anywhere: ask once for the "
+    "whole batch, outside of vmap (lax.cond(done.any(), …)), or prepare it for the few that need "
+    "it."
+)
 #: For what puts everything in random order to take a few of it.
 PERMUTED: Final = (
     "Drawing without replacement (choice with replace=False, permutation, shuffle) puts all there "

@@ -21,7 +21,7 @@ _FUSION_KINDS = {"kLoop": "Loop", "kInput": "Input", "kOutput": "Output", "kCust
 _NAME, _OPCODE, _SHAPE, _METADATA, _FUSION_KIND = 1, 2, 3, 7, 11
 _ID, _OPERANDS, _CALLED = 35, 36, 38
 _CUSTOM_CALL_TARGET, _BACKEND_CONFIG = 28, 43
-_PARAMETER_NUMBER, _LITERAL = 9, 8
+_PARAMETER_NUMBER, _LITERAL, _TUPLE_INDEX = 9, 8, 13
 #: What runs its body in its own place, with its operands as the body's parameters.
 ENCLOSES = ("fusion", "call")
 
@@ -114,6 +114,11 @@ class Instruction:
     def parameter_number(self) -> int:
         """Of a parameter: which of what its computation is given it stands for."""
         return next(iter(self.ints(_PARAMETER_NUMBER)), 0)
+
+    @property
+    def tuple_index(self) -> int:
+        """Of a get-tuple-element: which element of the tuple it is."""
+        return next(iter(self.ints(_TUPLE_INDEX)), 0)
 
     @property
     def literal(self) -> bytes:
@@ -241,12 +246,20 @@ class HloModule:
     @cached_property
     def enclosing(self) -> dict[int, Instruction]:
         """By the id of a computation, the fusion or call that it is the body of, if of one only."""
+        inside = {
+            id_: [one for one in callers if one.opcode in ENCLOSES]
+            for id_, callers in self.runs.items()
+        }
+        return {id_: callers[0] for id_, callers in inside.items() if len(callers) == 1}
+
+    @cached_property
+    def runs(self) -> dict[int, tuple[Instruction, ...]]:
+        """By the id of a computation, the instructions that run it."""
         found: dict[int, list[Instruction]] = {}
         for one in self.by_id.values():
-            if one.opcode in ENCLOSES:
-                for id_ in one.called_ids:
-                    found.setdefault(id_, []).append(one)
-        return {id_: callers[0] for id_, callers in found.items() if len(callers) == 1}
+            for id_ in dict.fromkeys(one.called_ids):
+                found.setdefault(id_, []).append(one)
+        return {id_: tuple(callers) for id_, callers in found.items()}
 
     def given(self, instruction: Instruction) -> list[Instruction]:
         """What an instruction works on, across the bodies of fusions and calls.

@@ -8,7 +8,7 @@ from stepscope.errors import DecodeError
 from stepscope.tables.hlo.module import HloModule, Instruction, fields_of, ints_of
 from stepscope.tables.hlo.window import window_dimensions
 
-_DIMENSIONS, _TUPLE_INDEX, _PARAMETER, _COMPARISON, _CHANNEL = 14, 13, 9, 63, 26
+_DIMENSIONS, _PARAMETER, _COMPARISON, _CHANNEL = 14, 9, 63, 26
 _SLICE, _DYNAMIC_SLICE_SIZES, _DOT, _CONV_NUMBERS = 17, 20, 30, 16
 _WITH_DIMENSIONS = frozenset(
     {
@@ -51,7 +51,7 @@ def _attributes(module: HloModule, instruction: Instruction) -> Iterator[str]:
     if opcode in _WITH_DIMENSIONS:
         yield f"dimensions={_braces(instruction.ints(_DIMENSIONS))}"
     elif opcode == "get-tuple-element":
-        yield f"index={next(iter(instruction.ints(_TUPLE_INDEX)), 0)}"
+        yield f"index={instruction.tuple_index}"
     elif opcode == "compare":
         yield f"direction={instruction.message(_COMPARISON).decode('utf-8', 'replace')}"
     elif opcode == "slice":

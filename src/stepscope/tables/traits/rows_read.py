@@ -13,9 +13,7 @@ from typing import Final
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.modules import programs_with_gradients
-from stepscope.tables.hlo.rewritten import before_rewriting
-from stepscope.tables.hlo.source import source_frames
-from stepscope.tables.python.frames import is_installed
+from stepscope.tables.traits.inside import at_line
 from stepscope.tables.traits.instructions import instruction_of
 
 # One of fewer rows is little to spare.
@@ -50,7 +48,7 @@ def row_read(host: Host, event: int) -> RowRead | None:
     for one in module.instructions.values():
         of = _rows(module, one)
         if of >= _FEWEST and _is_of_product(module, one):
-            return RowRead(of, _at(module, one))
+            return RowRead(of, at_line(module, one))
     return None
 
 
@@ -86,11 +84,3 @@ def _larger(module: HloModule, one: Instruction) -> Instruction | None:
         return next(iter(module.given(one)), None)
     size = prod(one.shape.dimensions)
     return next((each for each in module.given(one) if prod(each.shape.dimensions) == size), None)
-
-
-def _at(module: HloModule, one: Instruction) -> str:
-    frames = source_frames(module, before_rewriting(module, one))
-    own = next((frame for frame in frames if not is_installed(frame.file)), None)
-    if own is not None:
-        return f"{own.file.replace(chr(92), '/').rpartition('/')[2]}:{own.line}"
-    return one.source.rpartition("/")[2]

@@ -33,6 +33,7 @@ from stepscope.advice.parts.replacements import (
     ARGUMENTS,
     CALLS,
     CELLS,
+    CHOSEN,
     LAST_ROW,
     LESS_PADDING,
     PAIRS,
@@ -171,6 +172,8 @@ def _before(part: PartRow, results: Results) -> Iterator[str]:
     """What to look at before all else, where the recording tells how a part comes to its time."""
     if part.kind in _HANDS_OVER and _sends(results):
         yield ARGUMENTS
+    if part.chosen_at:
+        yield CHOSEN.format(part.chosen_at)
     if BROADCAST in part.made_of:
         yield PAIRS
     if PADDED in part.made_of:
