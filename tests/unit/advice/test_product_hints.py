@@ -43,6 +43,21 @@ def test_what_chooses_the_next_position_may_keep_those_before(
     assert ("keep the keys and values" in found.actions[0]) is is_said
 
 
+@pytest.mark.parametrize(
+    ("layer", "said"),
+    [
+        ("while/body/_1/while/summarizer/encoder_block_2/dense/MatMul", "encoder_block_2 runs in"),
+        ("jit(write)/while/body/closed_call/Encoder_0/dot_general", "Encoder_0 runs in"),
+        ("summarizer/encoder_block_2/dense/MatMul", ""),  # once, before the loop
+        ("while/body/_1/while/summarizer/decoder_block_2/dense/MatMul", ""),
+    ],
+)
+def test_an_encoder_within_the_loop_that_chooses_may_run_before_it(layer: str, said: str) -> None:
+    found = first(running(op("MatMul", 8.0), "while/body/ArgMax", "while/body/Softmax", layer))
+    assert found.actions[0].startswith(said) if said else "stays the same, run" not in str(found)
+    assert "keep the keys and values" in " ".join(found.actions)
+
+
 @pytest.mark.parametrize(("layers", "is_said"), [(96.0, True), (1000.0, False)])
 def test_who_attends_hundreds_of_times_before_it_chooses_once_adds_no_position(
     layers: float, is_said: bool

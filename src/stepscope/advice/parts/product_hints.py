@@ -36,6 +36,14 @@ _CACHED: Final = (
     "Where each call adds one position to a sequence, as what chooses the next one suggests: keep "
     "the keys and values of those before (a cache), and compute the new position alone."
 )
+# An encoder, by the name of its layer, within the loop that chooses.
+_ENCODES: Final = re.compile(r"\bwhile/.*?(?:^|/)(\w*encod\w*)", re.IGNORECASE)
+_ENCODES_FRAC: Final = 0.15
+_ENCODED_AGAIN: Final = (
+    "{} runs in every iteration of the loop that chooses one position after the other: where its "
+    "input (a source text, a picture, a prompt) stays the same, run it once, before the loop, and "
+    "hand its output to the decoder."
+)
 # Attention takes more than a classifier's softmax, which a step ends in.
 _ATTENTION: Final = re.compile(r"attention|(?<!log_)softmax", re.IGNORECASE)
 _ATTENDS_FRAC: Final = 0.02
@@ -85,11 +93,23 @@ def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
     if _OF_GRAPHS.search(f"{part.op} {part.function} {part.made_of}"):
         yield _SPARSE
     if _decodes(account):
+        if layer := _encoder(account):
+            yield _ENCODED_AGAIN.format(layer)
         yield _CACHED
     elif not is_attention and _attends(account):
         yield _PADDED
     if wide := over_classes(part, account):
         yield wide
+
+
+def _encoder(account: StepAccount) -> str:
+    """The encoder's layer with most time in a loop, if encoders have much of it; "" else."""
+    spent: dict[str, float] = {}
+    for one in account.owners.records():
+        if one.kind == "op" and (found := _ENCODES.search(one.name)):
+            spent[found[1]] = spent.get(found[1], 0.0) + one.step_frac
+    enough = sum(spent.values()) >= _ENCODES_FRAC
+    return max(spent, key=lambda name: spent[name]) if enough else ""
 
 
 def _decodes(account: StepAccount) -> bool:
