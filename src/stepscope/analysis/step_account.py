@@ -25,6 +25,7 @@ from stepscope.tables.parts.gradients.frozen import frozen_gradients
 from stepscope.tables.parts.gradients.repeated import repeated_gradients
 from stepscope.tables.parts.gradients.unclaimed import unclaimed_gradients
 from stepscope.tables.parts.gradients.unused_graph import unused_graph
+from stepscope.tables.parts.library_calls import library_call
 from stepscope.tables.parts.made_of import launched_from, made_of, shapes, through, type_of_model
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.parts.places import between_of, located, place_of
@@ -360,6 +361,7 @@ def _played(host: Host, found: Account, one: Part, without: WhatIf) -> dict[str,
     is_played = without is not _NOT_PLAYED
     climb = climb_of(found, one) if is_played else None
     return {
+        "through": through(one) or (_library(host, found, one) if is_played else ""),
         "chosen_at": chosen_at(host, leading(host, one)) if is_played else "",
         "climb": nan if climb is None else climb.growth,
         "climb_steps": None if climb is None else climb.steps,
@@ -367,6 +369,10 @@ def _played(host: Host, found: Account, one: Part, without: WhatIf) -> dict[str,
         "typical_ms": ms(without.typical_ps),
         "most_ms": ms(without.most_ps),
     }
+
+
+def _library(host: Host, found: Account, one: Part) -> str:
+    return library_call(host, found, one, leading(host, one))
 
 
 def _part_row(
@@ -389,7 +395,6 @@ def _part_row(
         "made_of": made_of(one, host) + known.said_inside(first.name) + sites,
         "again": again,
         "shapes": shapes(host, one),
-        "through": through(one),
         "launched": launched,
         "op": next((each.name for each in one.owners if each.kind == "op"), ""),
         "first": first.name,

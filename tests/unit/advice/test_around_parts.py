@@ -117,7 +117,7 @@ def test_the_names_of_ops_say_whose_they_are_where_the_calls_only_hand_over() ->
     listed = account(op("conv_general_dilated", 8.0))
     names = ("jit(evaluate)/conv_general_dilated", "jit(train)/jvp()/conv_general_dilated", "dot.3")
     shares = ((names[0], 3.0), (names[1], 4.0), (names[2], 1.0))
-    rows = [SimpleNamespace(kind="op", name=name, time_ms=ms) for name, ms in shares]
+    rows = [SimpleNamespace(kind="op", name=name, family="", time_ms=ms) for name, ms in shares]
     owners = SimpleNamespace(records=lambda: rows)
     rule = next(rule for rule in RULES if rule.id == "largest-part")
     found = replace(listed, owners=owners)  # type: ignore[arg-type]  # of it only the owners are read

@@ -29,6 +29,23 @@ _STACKED: Final = (
 )
 
 
+# Packages of metrics, which a step may update, and seldom has to compute.
+_METRICS: Final = re.compile(
+    r"^(?:(?:torchmetrics|torcheval|evaluate|ignite)\."
+    r"|sklearn\.(?:\w+_(?:score|error|curve|matrix)|auc|classification_report)$)"
+)
+_SELDOM: Final = (
+    "It is a metric: update it in each step, and compute it once an epoch, or every n-th step "
+    "(Lightning: self.log(…, on_step=False, on_epoch=True)). One over bins (thresholds=…) keeps "
+    "no predictions to sort."
+)
+
+
+def metric(call: str) -> str:
+    """What to do about a metric that each step computes, by the call that does; "" of others."""
+    return _SELDOM if _METRICS.match(call) else ""
+
+
 def of_call(call: str, *, is_most: bool) -> tuple[str, ...]:
     """What to do first about a function that calls it; () of calls that say nothing by their name.
 
@@ -40,6 +57,8 @@ def of_call(call: str, *, is_most: bool) -> tuple[str, ...]:
         return (_LOOK_UP,)
     if not is_most:
         return ()
+    if known := metric(call):
+        return (known,)
     if _PERMUTES.match(call):
         return (PERMUTED,)
     return ((_WOKEN,) if call in _SLEEPS else ()) + ((_STACKED,) if call in _CONVERTS else ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from stepscope.advice.parts.call_hints import metric
 from stepscope.advice.parts.compiled_words import (
     SMALLER,
     SPLIT,
@@ -43,6 +44,7 @@ from stepscope.advice.parts.replacements import (
     instead_within,
     is_loop,
 )
+from stepscope.advice.parts.table_hints import whole_tables
 from stepscope.advice.parts.transforms import instead_of_length
 from stepscope.tables.parts.made_of import LONG_WINDOW, NOT_ONEDNN, OF_ARGUMENT, ON_EACH, ONE_ROW
 from stepscope.tables.traits.op_families import (
@@ -129,6 +131,8 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
         source = f"{'' if is_said else source} {WHOLE}{estimate(part)}"
     if part.between and not source:
         source = f" Most of it runs {part.between}."
+    if part.through:
+        source += f" It runs within {part.through}, which the program calls there."
     facts = " ".join([*([_UNTRAINED] if part.is_apart else []), *unusual(part)])
     message = (
         f"{what}{typed} take {share(part, account)}{stretches}{largest}.{source} {facts}".strip()
@@ -157,10 +161,11 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
             "Look at what needs it: leave it out, or give it half the data, for some steps, and "
             "time the loop."
         )
+    before = _not_float32(part), metric(part.through), whole_tables(part, account)
     return PartWords(
         f"{_ops_take(part)} {part.step_frac:.0%} of the step{_beyond(part)}",
         message,
-        tuple(filter(None, (_not_float32(part), *hints, first, then, _untyped(part)))),
+        tuple(filter(None, (*before, *hints, first, then, _untyped(part)))),
         part.op,
     )
 
@@ -233,6 +238,8 @@ def _ops_take(part: PartRow) -> str:
     if is_loop(part.name):
         return f"A loop of the compiled program ({part.name}) takes"
     name = people_say(part.name)
+    if part.through:
+        return f"{name} within {part.through} takes"
     return f"{name} without gradients takes" if part.is_apart else f"{name} takes"
 
 

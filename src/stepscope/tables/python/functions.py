@@ -178,6 +178,11 @@ def _tree(calls: Frames, own: I64, time_ps: I64) -> _Tree:
 _DECORATES = re.compile(r"(?:^|\.)(?:_?wrapp(?:er|ed)(?:_fn|_func|_call)?|decorate_context)$")
 
 
+def is_decorator(function: str) -> bool:
+    """Whether a function is one that a decorator puts around another, by its name."""
+    return _DECORATES.search(function) is not None
+
+
 def _chosen(tree: _Tree, loops: frozenset[int], least_ps: float) -> frozenset[int]:
     """Functions that stand for what they call, from those that the loop calls inwards."""
     chosen: set[int] = set()
@@ -201,7 +206,7 @@ def _chosen(tree: _Tree, loops: frozenset[int], least_ps: float) -> frozenset[in
             if outer == code and spent >= _ALONE_FRAC * tree.time_ps[inner]
         }
         if sum(alone.values()) < _PASSED_ON_FRAC * tree.time_ps[code]:
-            if not _DECORATES.search(tree.functions[code][1]):
+            if not is_decorator(tree.functions[code][1]):
                 chosen.add(code)
         else:
             todo += [inner for inner, spent in alone.items() if spent >= least_ps]

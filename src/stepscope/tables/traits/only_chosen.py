@@ -31,7 +31,7 @@ _LEAVES: Final = frozenset(("outfeed", "send", "recv", "infeed"))
 def chosen_at(host: Host, event: int) -> str:
     """Where in the program all that comes of an event's op is only chosen from; "" otherwise.
 
-    As ``file:line``. A mask fills with a constant what it does not take: that is no choice.
+    As ``file:line``. A mask, which fills with a constant what it does not take, chooses nothing.
     """
     found = instruction_of(host, event)
     if found is None:

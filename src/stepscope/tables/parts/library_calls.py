@@ -1,0 +1,47 @@
+"""Through which library's call the program runs an op: a metric, a solver, an augmentation.
+
+A line such as ``self.auc.compute()`` runs a dozen ops that the program has never heard of; what it
+can change is the call.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.tables.account.account import Account
+from stepscope.tables.core.profile import Host
+from stepscope.tables.parts.parts import Part
+from stepscope.tables.python.frames import LIBRARY
+from stepscope.tables.python.functions import is_decorator
+
+
+def library_call(host: Host, found: Account, one: Part, event: int) -> str:
+    """The library's call that runs a part's op on the loop's thread; "" where none does.
+
+    Args:
+        host: Whose.
+        found: The account.
+        one: A part of ops.
+        event: Row of the longest run of its largest op.
+    """
+    calls = found.frames
+    if calls is None or event < 0 or one.kind != "op" or one.first.on_device or one.first.others:
+        return ""
+    if not one.first.file:  # another thread ran it: what this one was in meanwhile says nothing
+        return ""
+    now = int(host.space.events.start_ps[event])
+    at = int(calls.moments.at(np.asarray([now]))[0])
+    if at < 0 or calls.call[at] < 0:
+        return ""
+    # From the program's call outwards to the innermost, in the order in which they began.
+    begin = int(calls.call[at])
+    during = (calls.start_ps <= now) & (calls.start_ps + calls.length_ps > now)
+    during &= calls.call == begin
+    inwards = np.flatnonzero(during)
+    for row in inwards[np.argsort(calls.start_ps[inwards], kind="stable")].tolist():
+        name = calls.names[int(calls.name[row])]
+        if int(calls.kind[row]) != LIBRARY:
+            return ""
+        if name.function and name.public and not is_decorator(name.function):
+            return name.public
+    return ""

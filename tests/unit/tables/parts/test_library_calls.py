@@ -1,0 +1,58 @@
+"""Through which library's call an op runs."""
+
+from __future__ import annotations
+
+from stepscope.tables.account.account import account
+from stepscope.tables.account.owners import owners
+from stepscope.tables.parts.library_calls import library_call
+from stepscope.tables.parts.parts import parts
+from tests.profiles import event
+from tests.unit.tables.account.test_account import host
+
+
+def through(*lines: str) -> str:
+    """The call that runs ``sort`` in two steps of 1 ms; ``lines`` from the outside in."""
+    text = "\n          ".join(f'"        {one}' for one in lines)
+    one = host(
+        f"""
+        /host:CPU
+          python   S---------S---------
+          {text}
+        """,
+        L=event("$/home/me/train.py:50 main"),
+        T=event("$/home/me/train.py:30 track"),
+        W=event("$/venv/lib/python3.11/site-packages/torchmetrics/metric.py:9 wrapped_func"),
+        C=event("$/venv/lib/python3.11/site-packages/torchmetrics/auroc.py:40 AUROC.compute"),
+        P=event("$/home/me/train.py:70 Mine.compute"),
+        o=event("aten/sort:sort"),
+    )
+    found = account(one)
+    assert found is not None
+    listed = parts(found, owners(found))
+    (part,) = (part for part in listed if part.kind == "op")
+    return library_call(one, found, part, part.first.event)
+
+
+def test_the_call_is_named_and_not_what_decorates_it() -> None:
+    found = through(
+        "L-------------------",
+        "T--------.T--------.",
+        "W-------..W-------..",
+        "C-----....C-----....",
+        ".ooo.......ooo......",
+    )
+    assert found == "torchmetrics.AUROC.compute"
+
+
+def test_what_the_program_runs_itself_runs_within_none() -> None:
+    assert through("L-------------------", "T-ooo-----T-ooo-----") == ""
+
+
+def test_a_function_of_the_program_that_a_library_calls_back_is_the_programs() -> None:
+    found = through(
+        "L-------------------",
+        "W-------..W-------..",
+        "P-----....P-----....",
+        ".ooo.......ooo......",
+    )
+    assert found == ""
