@@ -57,12 +57,7 @@ class PipelineRow(Row):
     ]
     wait_of: Annotated[str, Column("Share of", kind="category")]
     incomplete_calls: Annotated[
-        int,
-        Column(
-            "Not judged",
-            kind="count",
-            help="Calls whose data was in the making when the recording began.",
-        ),
+        int, Column("Not judged", kind="count", help="Data was in the making as recording began.")
     ]
     bottleneck: Annotated[
         str, Column("Longest wait in", kind="name", help="The iterator most waited for.")

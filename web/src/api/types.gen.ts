@@ -854,7 +854,7 @@ export interface PipelineRow {
   readonly wait_frac: readonly (number | null)[];
   /** Share of. */
   readonly wait_of: readonly (string | null)[];
-  /** Not judged. Calls whose data was in the making when the recording began. */
+  /** Not judged. Data was in the making as recording began. */
   readonly incomplete_calls: readonly (number | null)[];
   /** Longest wait in. The iterator most waited for. */
   readonly bottleneck: readonly (string | null)[];
