@@ -164,6 +164,21 @@ def test_from_another_thread_all_threads_are_seen_but_no_allocations(recordings:
     assert "MemoryAllocation" not in host(recordings, "from_outside").space.event_metadata.name
 
 
+def test_ops_of_a_servers_thread_are_seen(recordings: Path) -> None:
+    """PyTorch's profiler of the thread that starts it sees none of them."""
+    noted = dict(said(recordings, "served")["warnings"])
+    assert "model-worker" in noted["torch-memory"]
+    found = host(recordings, "served")
+    convolutions = [
+        row
+        for row in range(len(found.space.events.metadata))
+        if found.space.event_metadata.name[int(found.space.events.metadata[row])].startswith(
+            "aten/conv2d"
+        )
+    ]
+    assert len(convolutions) == 2 * STEPS
+
+
 def test_a_main_thread_that_waits_ends_its_profiler_for_another(recordings: Path) -> None:
     noted = said(recordings, "stopped_elsewhere")
     assert noted["counts"]["torch"] > 100 * STEPS

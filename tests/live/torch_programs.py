@@ -6,6 +6,7 @@ python -m tests.live.torch_programs FOLDER
 from __future__ import annotations
 
 import json
+import queue
 import sys
 import threading
 import time
@@ -137,6 +138,36 @@ def from_outside(folder: Path) -> Capture:
     return found[0]
 
 
+def served(folder: Path) -> Capture:
+    """The model runs on a thread that was there before, for others that come while it records."""
+    asked: queue.Queue[torch.Tensor | None] = queue.Queue()
+    answered = threading.Semaphore(0)
+
+    def serve() -> None:
+        while (images := asked.get()) is not None:
+            with torch.inference_mode():
+                model(images)
+            answered.release()
+
+    def ask() -> None:
+        for _ in range(STEPS):
+            asked.put(torch.zeros(4, 1, 16, 16))
+            answered.acquire()
+
+    worker = threading.Thread(target=serve, name="model-worker")
+    worker.start()
+    stepscope.start(folder, options())
+    clients = [threading.Thread(target=ask) for _ in range(2)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    found = stepscope.stop()
+    asked.put(None)
+    worker.join()
+    return found
+
+
 def stopped_elsewhere(folder: Path) -> Capture:
     """Started by the main thread, stopped by another one for which the main thread waits."""
     stepscope.start(folder, options())
@@ -196,7 +227,7 @@ def options(**given: Any) -> stepscope.ProfilerOptions:
 
 PROGRAMS = (
     loader, workers, chunks, chunks_in_a_range, ended_in_a_range, again_and_again, from_outside,
-    stopped_elsewhere, annotated, busy, scheduled, watched,
+    served, stopped_elsewhere, annotated, busy, scheduled, watched,
 )  # fmt: skip
 
 

@@ -2,9 +2,9 @@
 
 PyTorch's profiler records either one thread and the work it starts (autograd, too), with
 allocations, or all threads without allocations; the first kind must be ended by the thread that
-began it. So a recording begun by the main thread with ``memory=True`` records that thread, any
-other one records all. It must not begin inside a range that an earlier one saw begin: see
-``capture.torch.open_at_stop``.
+began it. So a recording begun by the main thread with ``memory=True`` records that thread, unless
+the program has threads beside it that may run ops; any other one records all. It must not begin
+inside a range that an earlier one saw begin: see ``capture.torch.open_at_stop``.
 
 ``trace_only`` keeps Kineto from making an object per event (56 µs each by ``events()``); its
 trace goes to memory-backed storage as JSON, and a process of its own turns that into planes.
@@ -28,12 +28,15 @@ from stepscope.capture.torch.conversion import ConversionSettings, convert
 from stepscope.capture.torch.export import Export
 from stepscope.capture.torch.open_at_stop import Ended, ledger
 from stepscope.capture.torch.open_ranges import NoQuietPlace, at_quiet_place, open_annotations
+from stepscope.capture.torch.other_threads import can_watch_all, others_may_run_ops
 from stepscope.capture.torch.profiler import new_profile
 from stepscope.capture.tracing import Emitter
 from stepscope.formats.kineto.annotations import encoded
 from stepscope.formats.kineto.steps import StepCount, StepMark
 
 _LOG_LEVEL: Final = "KINETO_LOG_LEVEL"
+#: So many threads are named in a note.
+_NAMED: Final = 3
 _MAIN_THREAD_SECONDS: Final = 20.0
 #: How long is looked for a quiet place to end at, and for the end of what was left open.
 _QUIET_SECONDS: Final = 0.2
@@ -55,6 +58,7 @@ class TorchRecorder:
     def __init__(self) -> None:
         self._options: ProfilerOptions | None = None
         self._is_local = False
+        self._beside: tuple[str, ...] = ()
         self._profile: Any = None
         self._is_running = False
         self._steps = StepCount()
@@ -81,7 +85,9 @@ class TorchRecorder:
         is_main = threading.current_thread() is threading.main_thread()
         if options is not self._options:
             # Later chunks of one recording stay with what its first one chose.
-            self._is_local = options.memory and is_main
+            asks = options.memory and is_main
+            self._beside = others_may_run_ops() if asks and can_watch_all() else ()
+            self._is_local = asks and not self._beside
             if self._is_local:
                 prepare()
             self._options, self._steps = options, StepCount()
@@ -180,7 +186,16 @@ class TorchRecorder:
         self._others.drop()
 
     def _notes(self, options: ProfilerOptions, lost: int) -> Iterator[Note]:
-        if options.memory and not self._is_local:
+        if options.memory and self._beside:
+            yield Note(
+                "torch-memory",
+                "info",
+                "PyTorch's allocations are not recorded: threads beside the main one "
+                f"({', '.join(self._beside[:_NAMED])}{', …' * (len(self._beside) > _NAMED)}) may "
+                "run ops, and its profiler records either the ops of all threads, or one thread's "
+                "with its allocations.",
+            )
+        elif options.memory and not self._is_local:
             yield Note(
                 "torch-memory",
                 "info",
