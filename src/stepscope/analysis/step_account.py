@@ -15,6 +15,7 @@ from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.launch_sites import at_launches
+from stepscope.tables.account.nobody_at_work import nobody_frac
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.parts import programs
@@ -226,6 +227,8 @@ class StepAccount(Result):
         step_error_ms: Its standard error, from how far the steps differ; empty for a single one.
         tracing_ms: Per step, about what recording Python's calls took; empty where little.
         received_frac: Share of waiting for a batch that takes over what workers sent.
+        nobody_frac: Share of the loop's waits in which no other thread of the process is at work;
+            empty where it never waits, or no other thread was sampled.
         step_count: Kept steps.
         is_window: Whether there are no steps, and the whole recording counts as one.
         busy_ms: Per step, when anything computes beside the loop's thread.
@@ -252,6 +255,7 @@ class StepAccount(Result):
     step_error_ms: float = nan
     tracing_ms: float = nan
     received_frac: float = nan
+    nobody_frac: float = nan
     step_count: int
     is_window: bool
     busy_ms: float
@@ -290,6 +294,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         step_error_ms=ms(standard_error_ps(steps.duration_ps[steps.kept])),
         tracing_ms=nan if (traced := tracing(host)) is None else ms(traced.cost_ps),
         received_frac=received_frac(host, longest),
+        nobody_frac=nobody_frac(host, longest),
         step_count=len(start),
         is_window=steps.markers.is_window,
         busy_ms=ms(longest.busy_ps(start, end)) / len(start),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.unit.advice.test_largest_part import account, first, part
@@ -17,6 +19,21 @@ def test_a_wait_for_another_thread_is_not_told_to_be_left_out() -> None:
     assert not any("Leave" in action for action in found.actions)
     alone = first(account(row))
     assert "What other threads do meanwhile was not recorded." in alone.message
+
+
+def test_where_nobody_is_at_work_a_time_limit_ends_the_wait() -> None:
+    """A batcher waits out its window, with all who could ask waiting for their answers."""
+    row = part(kind="library", first="queue.Queue.get", first_kind="library", first_frac=0.9)
+    rival = {"thread": "feeder", "function": "load", "file": "train.py", "line": 7}
+    found = account(row, rivals=[rival | {"busy_frac": 0.3, "loop_waits": False}])
+    nobody = first(replace(found, nobody_frac=0.97))
+    assert "No other thread of the process is at work meanwhile: a time limit" in nobody.message
+    assert "feeder" not in nobody.message
+    assert nobody.actions[0].startswith("Look for that limit.")
+    assert not any("more threads" in action for action in nobody.actions)
+    some = first(replace(account(row), nobody_frac=0.4))
+    assert "are at work for a part of it" in some.message
+    assert "not recorded" not in some.message
 
 
 def test_who_is_at_work_for_most_of_a_wait_is_what_is_waited_for() -> None:

@@ -3231,6 +3231,7 @@ export interface StepAccount extends ResultBody {
   readonly step_error_ms: number | null;
   readonly tracing_ms: number | null;
   readonly received_frac: number | null;
+  readonly nobody_frac: number | null;
   readonly step_count: number;
   readonly is_window: boolean;
   readonly busy_ms: number | null;

@@ -50,7 +50,7 @@ from stepscope.advice.parts.replacements import (
     SUMMARIES,
     instead_of_line,
 )
-from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
+from stepscope.advice.parts.waits_for_others import waits_for_others, words_for_others
 from stepscope.tables.core.system_calls import is_system_wait
 from stepscope.tables.traits.op_families import DOUBLE, UNUSUAL
 
@@ -92,7 +92,7 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
     if waits_for_lock(part):
         return lock_words(part, account)
     if waits_for_others(part):
-        return _for_others(part, account)
+        return words_for_others(part, account)
     call = part.first if part.first_kind == "library" and part.first != name else ""
     mostly = ""
     if call and part.first_frac >= _NAMED_FRAC:
@@ -120,47 +120,6 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
             settle,
             "If it is needed: do it every n-th step, on another thread or process, or once before "
             "the loop; vectorise what is a loop in Python.",
-        ),
-        f"{part.file}:{part.line}" if part.file and part.line else name,
-    )
-
-
-_SEE_OTHERS = (
-    "Record what other threads do: stepscope record, or stepscope.Profile, samples all threads; "
-    "the frameworks' own recorders of Python see the one that starts them."
-)
-
-
-def _for_others(part: PartRow, account: StepAccount) -> PartWords:
-    """What waits cannot be left out: what it waits for is to be quicker."""
-    name, call = part.function or part.name, part.first
-    called = called_from(part) if part.function else ""
-    other = max(account.rivals.records(), key=lambda one: one.busy_frac, default=None)
-    beside = "What other threads do meanwhile was not recorded."
-    what, first = f"in {call}", (_SEE_OTHERS,) if other is None else tuple[str, ...]()
-    if other is not None:
-        where = f"{other.file}:{other.line}" if other.line else other.file
-        who = f"thread {other.thread} is"
-        if other.count > 1:
-            who = f"{other.count:.0f} threads such as {other.thread} are"
-        beside = f"Beside it {who} in {other.function} ({where}) for {other.busy_frac:.0%} of it."
-        if waited_for(part, account) is not None:
-            what = f"for {other.function} ({where}) on another thread"
-            first = (f"Leave out what {other.function} does, or a part of it, and time the loop.",)
-    facts = " ".join(unusual(part))
-    within = "" if name == call else f" in {call}"
-    message = (
-        f"{name}{at(part)}{called} waits{within} for another thread or process: "
-        f"{share(part, account)}. {beside} {facts}"
-    ).strip()
-    return PartWords(
-        f"Waiting {what} takes {part.step_frac:.0%} of the step",
-        message,
-        (
-            *first,
-            "Look at what makes what it waits for: more threads or processes of it, larger "
-            "portions at once, more of them ahead, or less to do for each.",
-            "A server that nobody asks waits, too: that time is free.",
         ),
         f"{part.file}:{part.line}" if part.file and part.line else name,
     )

@@ -1,0 +1,56 @@
+"""Waits in which no other thread is at work."""
+
+from __future__ import annotations
+
+from math import isnan
+
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.schema import names
+from stepscope.tables.account.account import account
+from stepscope.tables.account.nobody_at_work import nobody_frac
+from stepscope.tables.core.profile import Host
+from tests.profiles import space
+from tests.profiles.model import line, plane
+
+_GET = "$/usr/lib/python3.11/queue.py:150 Queue.get"
+_WAIT = "$/usr/lib/python3.11/threading.py:300 Condition.wait"
+_COLLECT = "$/home/me/serve.py:30 collect"
+_ASK = "$/home/me/serve.py:60 ask"
+_COUNT = "$/home/me/serve.py:80 count"
+
+
+def found(*others: tuple[str, float, float]) -> float:
+    """Of the loop's thread, which waits throughout; the other's calls begin and last as given."""
+    steps = [("train", 10_000 * at, 10_000, {"step_num": at, "_r": 1}) for at in range(10)]
+    waits = [(one, 0, 100_000) for one in (_COLLECT, _GET, _WAIT)]
+    threads = [line("MainThread", *waits, id=7)]
+    if others:
+        threads.append(line("web-1", *others, id=8))
+    host = Host(
+        "h",
+        decode(
+            space(
+                plane(names.HOST_PLANE, line("main", *steps, id=7)),
+                plane(names.PYTHON_SAMPLES_PLANE, *threads),
+            )
+        ),
+    )
+    known = account(host)
+    assert known is not None
+    return nobody_frac(host, known)
+
+
+def test_all_who_could_ask_wait_too() -> None:
+    assert found((_ASK, 0, 100_000), (_GET, 0, 100_000), (_WAIT, 0, 100_000)) == pytest.approx(1)
+
+
+def test_one_that_counts_is_at_work() -> None:
+    assert found((_COUNT, 0, 100_000)) == pytest.approx(0)
+    part = (_ASK, 0.0, 100_000.0), (_COUNT, 0.0, 25_000.0), (_WAIT, 25_000.0, 75_000.0)
+    assert found(*part) == pytest.approx(0.75)
+
+
+def test_where_no_other_thread_was_seen_nothing_is_known() -> None:
+    assert isnan(found())
