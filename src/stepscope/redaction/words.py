@@ -17,7 +17,7 @@ approx arange arch archive are arg argmax argmin args argument arguments arithme
 arrayprint arrays arraysetops arrayterator arrow as asarray ascii asin asinh asked assert assign
 async asynchronous at atan atanh aten atomic att attention attn attributes attrs audio auto
 autograd autograph autotun available average avg avx await awaiting axis backend backprop backward
-baddbmm balanced ball bandwidth banks barrier base basearray baseline bat batch batchdecode
+baddbmm bag balanced ball bandwidth banks barrier base basearray baseline bat batch batchdecode
 batches batching batchmatmul batchmatmulv batchprefill bb bbs bcall bcopy bdot be before began
 begin begun bench bernoulli beta between bf bfloat bfnrt bh bias biasadd biasnhwc big bin binary
 binaryop bincount binom binomial bit bitcast bitmatrix bitonic bits bitwise blackwell blas bljk

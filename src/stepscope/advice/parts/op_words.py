@@ -41,6 +41,7 @@ from stepscope.advice.parts.replacements import (
     instead_of_copies,
     instead_of_permutation,
     instead_of_rows,
+    instead_of_slices,
     instead_within,
     is_loop,
 )
@@ -97,6 +98,8 @@ def instead_for(part: PartRow, account: StepAccount) -> str:
         return columns
     if _ACTIVATION.search(part.op):
         return ""
+    if is_loop(part.name) and (slices := instead_of_slices(part.made_of)):
+        return slices
     if (inner := _inner(part)) and (instead := instead_in_loop(inner)):
         return instead
     if length := instead_of_length(part):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from stepscope.tables.traits.gradient_names import is_of_table
 from stepscope.tables.traits.op_families import ELEMENTWISE, RANDOM, TEXT
 
 _SORTED: Final = (
@@ -32,6 +33,15 @@ _JOINED_IN_LOOP: Final = (
     "| jax: what jax.lax.scan stacks | pytorch: a tensor made before the loop]): "
     "joining in each iteration copies all that was joined before."
 )
+_SLICED_IN_LOOP: Final = (
+    "Most of the loop copies: what a scan goes over (xs) is sliced, and what it gives back (ys) "
+    "written again, whole, however little of it an iteration changes. Keep what changes in the "
+    "carry, and write only that (an update of a slice works in place there), or hold one array per "
+    "layer and leave the loop out."
+)
+# What XLA runs for that.
+_SLICES: Final = re.compile(r"dynamic[-_](?:update[-_])?slice|dynamic_(?:update_)?index_in_dim")
+_MOSTLY_SLICES: Final = 50
 _LOOP: Final = (
     "Compute all iterations at once ([tensorflow: batched ops, tf.vectorized_map | jax: jax.vmap | "
     "pytorch: torch.vmap]) where none needs the one before; where they are steps of training, look "
@@ -295,6 +305,11 @@ def is_loop(family: str) -> bool:
     return family in _LOOPS
 
 
+def instead_of_slices(made_of: str) -> str:
+    """What to do about a loop that mostly slices and puts together arrays; "" of others."""
+    return _SLICED_IN_LOOP if _percent(made_of, _SLICES) >= _MOSTLY_SLICES else ""
+
+
 def instead_in_loop(family: str) -> str:
     """What to run instead of an op of this family in each iteration of a loop; "" unknown."""
     return _JOINED_IN_LOOP if _OF.get(family) == _JOINED else ""
@@ -387,10 +402,6 @@ _ALL_SLICES: Final = (
 )
 
 
-# The gradient of rows that are looked up: JAX's by its name, PyTorch's by what it runs within.
-_OF_TABLES: Final = re.compile(
-    r"transpose\(.*jit\(_take\)/(?:broadcast_in_dim|scatter-add)$|\bEmbedding(?:Bag)?Backward"
-)
 _READ_ROWS: Final = (
     "It makes a gradient of a whole table, zeros but for the rows that a batch looked up, and the "
     "optimizer then updates all of it. Differentiate with respect to these rows and update them "
@@ -402,7 +413,7 @@ _READ_ROWS: Final = (
 
 def instead_within(between: str) -> str:
     """What to run instead of ops that another one calls, by where they run; "" unknown."""
-    if _OF_TABLES.search(between):
+    if is_of_table(between):
         return _READ_ROWS
     return _ALL_SLICES if _OF_SLICES.search(between) else ""
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.op_scopes import layer_of
+from stepscope.tables.traits.gradient_names import is_of_table
 from stepscope.tables.traits.op_families import PLAIN, UNUSUAL
 from stepscope.tables.traits.updates import is_update
 
@@ -63,6 +64,7 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
     ]
     for path in sorted(standing, key=len, reverse=True):
         inside = [one for one in ops if scopes[id(one)][: len(path)] == path]
+        inside = [one for one in inside if not is_of_table(one.name)]
         if _says_more(_families(inside)):
             return {id(one): ("layer", "/".join(path)) for one in inside if _belongs(one)}
     return _outside(ops, scopes, whole) or _alike(ops, scopes, least)
@@ -210,4 +212,5 @@ def _is_one_of(path: Key, time: dict[Key, int]) -> bool:
 
 
 def _belongs(one: Owner) -> bool:
-    return one.family not in UNUSUAL and not is_update(one.family)
+    is_few = one.family in UNUSUAL or is_update(one.family) or is_of_table(one.name)
+    return not is_few

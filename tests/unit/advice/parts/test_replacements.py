@@ -11,6 +11,7 @@ from stepscope.advice.parts.replacements import (
     instead_of_permutation,
     instead_of_reads,
     instead_of_rows,
+    instead_of_slices,
     instead_within,
 )
 from stepscope.tables.traits.op_families import PRODUCTS
@@ -66,6 +67,14 @@ def test_who_permutes_all_to_draw_a_few_draws_with_replacement(
     made_of: str, is_for_order: bool
 ) -> None:
     assert bool(instead_of_permutation(made_of)) == is_for_order
+
+
+def test_a_loop_that_slices_what_it_goes_over_copies() -> None:
+    """A cache of all layers that a scan takes as xs and gives back as ys."""
+    sliced = "jit(f)/jit(dynamic_index_in_dim)/dynamic_slice 61%"
+    put = "…/jit(dynamic_update_index_in_dim)/dynamic_update_slice and 1 other op 19%"
+    assert "is sliced" in instead_of_slices(f"{sliced}, {put}, jit(f)/while/dot 10%")
+    assert instead_of_slices(f"jit(f)/while/dot 70%, {put}") == ""
 
 
 @pytest.mark.parametrize(

@@ -120,8 +120,11 @@ _INSTEAD = {
     "of the framework, in the compiled step.",
 }
 _FIRST = {
-    "callback": "Time the function by itself, on one batch: rows that are padding and what is the "
-    "same in every step it need not compute. If some steps do without it, call it in every n-th.",
+    "callback": "Look for what calls Python ([tensorflow: tf.numpy_function, tf.py_function | jax: "
+    "jax.pure_callback, jax.experimental.io_callback | pytorch: a custom op]) in metrics, losses "
+    "and layers. A metric is for the end of an epoch, or every n-th step. Of what each step needs, "
+    "time the function on one batch: rows that are padding, and what is the same in every step, it "
+    "need not compute.",
 }
 _PRINT = {
     "tensorflow": "if step % 100 == 0:\n    tf.print(loss)\n"
