@@ -27,6 +27,9 @@ SUPPLIED: Final = ChangeClass(
     "batches are ready when the step asks for them; at best making them takes no core from it",
     gains=0.2,
 )
+SPARED: Final = ChangeClass(
+    0.6, "what is thrown away is not made; at best what is left of the input costs the step nothing"
+)
 SOONER: Final = ChangeClass(
     0.8, "what another thread or process does is ready sooner; at best the loop never waits for it"
 )

@@ -21,10 +21,12 @@ from stepscope.tables.python.frames import Name
 _KINDS: Final = ("python", "library")
 # A call is named for what is below it from this share of the steps on,
 _LEAST_FRAC: Final = 0.1
-# if no function below it has this share of its Python,
+# if no function below it has this share of its Python, or one of the steps that is worth a word of
+# its own: less will do where it mostly makes one call of a library's.
 _ONE_FRAC: Final = 0.5
-# or this share of the steps, which is worth a word of its own,
-_ALONE_FRAC: Final = 0.2
+_ALONE_FRAC, _CALL_FRAC = 0.35, 0.2
+# Modules whose calls are what loops in Python are made of.
+_SMALL: Final = frozenset(("math", "cmath", "random", "operator", "itertools", "functools"))
 # nor a call below it this one: that one is named then.
 _PASSED_FRAC: Final = 0.8
 # Of all its time so much is Python: the rest is ops, waits and their hand-over.
@@ -84,8 +86,9 @@ class _Search:
         for to in inner:
             if self.python_ps(to) >= _PASSED_FRAC * python_ps and (found := self.named(to)):
                 return found
-        one_ps = max(one.total_ps for one in mine)
-        if one_ps >= min(_ONE_FRAC * python_ps, _ALONE_FRAC * self.steps_ps):
+        largest = max(mine, key=lambda one: one.total_ps)
+        alone = _CALL_FRAC if _is_call(largest) else _ALONE_FRAC
+        if largest.total_ps >= min(_ONE_FRAC * python_ps, alone * self.steps_ps):
             return []
         if python_ps >= _PYTHON_FRAC * self.tree.nodes[at].total_ps:
             return [at]
@@ -113,6 +116,13 @@ def _waits(found: Account, one: Part) -> bool:
         if owner.kind == "library" and item >= 0 and _is_wait(calls.names[int(calls.name[item])])
     )
     return waits >= _WAITS_FRAC * one.total_ps
+
+
+def _is_call(one: Part) -> bool:
+    """Whether a function mostly makes one call that says what it does, as ``copy.deepcopy``."""
+    module, _, _name = one.first.name.rpartition(".")
+    is_named = one.first.kind == "library" and module.partition(".")[0] not in ("", *_SMALL)
+    return is_named and 2 * one.first.total_ps >= one.total_ps
 
 
 def _is_wait(name: Name) -> bool:

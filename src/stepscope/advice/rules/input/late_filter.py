@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
-from stepscope.advice.parts.changes import SUPPLIED
+from stepscope.advice.parts.changes import SPARED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
@@ -53,7 +53,7 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    change=SUPPLIED,
+    change=SPARED,
     title="Filtering comes too late",
     threshold="the step waits ≥ 5 % for a map of which a filter keeps less than 80 %",
     cause_of=STARVED,
