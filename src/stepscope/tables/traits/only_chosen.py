@@ -124,10 +124,10 @@ class _Followed:
             for body in user.called_ids:
                 self._into(body, 0, element)
         elif opcode == "conditional":
-            if at == 0:
-                return False
+            if not 0 < at <= len(user.called_ids):
+                return False  # what decides, or damage
             self._into(user.called_ids[at - 1], 0, element)
-        elif opcode == "select" and at in _VALUES:
+        elif opcode == "select" and at in _VALUES and len(user.operand_ids) > _VALUES[-1]:
             other = user.operand_ids[_VALUES[0] + _VALUES[1] - at]
             if self._is_constant(other):
                 self._go(user.id, _WHOLE)

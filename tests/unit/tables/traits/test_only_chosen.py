@@ -105,3 +105,11 @@ def test_what_the_host_is_told_is_needed() -> None:
 def test_a_program_that_nothing_is_known_of_has_no_choice() -> None:
     (one,) = profile(host(line("tf_XLAEigen", ("dot.1", 0.0, 10.0)))).hosts
     assert chosen_at(one, int(one.space.lines[-1].begin)) == ""
+
+
+def test_damaged_instructions_have_no_choice() -> None:
+    """A select of one value, a branch that is not there."""
+    torn = instruction("torn", "select", f32(64, 64), "done", "dot.1", stack=HERE)
+    assert found(torn) == ""
+    nowhere = instruction("nowhere", "conditional", f32(64, 64), "done", "dot.1")
+    assert found(nowhere) == ""
