@@ -281,9 +281,18 @@ _RECORD_HOST = (
 )
 
 
+# Ranges by these names are what training is made of: nobody leaves them out.
+_PHASES = re.compile(r"\b(?:forward|backward|optimizer|train|zero_grad|step)\b", re.IGNORECASE)
+_OTHER_THREADS = (
+    "Record all threads: a backward pass runs on threads of the framework's, whose ops are missing "
+    "here, and so is what a device does."
+)
+
+
 def _region(part: PartRow, account: StepAccount) -> PartWords:
     """A range that the program marks, with nothing of a framework in it."""
     record = "Record with stepscope record to see function and line of what runs there."
+    leave = f"Leave {part.name} out for some steps, and time the loop."
     message = (
         f"{part.name}, a range that the program marks, takes {share(part, account)}, and nothing "
         f"else was recorded in it. {' '.join(unusual(part))}"
@@ -291,7 +300,7 @@ def _region(part: PartRow, account: StepAccount) -> PartWords:
     return PartWords(
         f"{part.name} takes {part.step_frac:.0%} of the step",
         message,
-        (f"Leave {part.name} out for some steps, and time the loop.", record),
+        (_OTHER_THREADS if _PHASES.search(part.name) else leave, record),
         part.name,
     )
 
