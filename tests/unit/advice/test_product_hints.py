@@ -43,6 +43,13 @@ def test_what_chooses_the_next_position_may_keep_those_before(
     assert ("keep the keys and values" in found.actions[0]) is is_said
 
 
+def test_a_step_that_pads_texts_computes_the_padding() -> None:
+    pads = "text_vectorization_1/RaggedToTensor/RaggedTensorToTensor"
+    found = first(running(op("MatMul", 8.0), "ArgMax", "Softmax_2", pads))
+    assert f"pads sequences of several lengths to one ({pads})" in found.actions[0]
+    assert "keep the keys and values" not in " ".join(found.actions)  # it reads texts
+
+
 @pytest.mark.parametrize(
     ("layer", "said"),
     [

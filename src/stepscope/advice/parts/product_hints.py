@@ -52,6 +52,13 @@ _PADDED: Final = (
     "the rest. Pad each batch to its own longest, not all to one length, and batch sequences of "
     "similar length."
 )
+# What makes rows of one length of texts that have several.
+_PADS: Final = re.compile(r"RaggedTensorToTensor|(?:^|/)pad_sequence\b|_pad_packed_sequence")
+_TEXTS_PADDED: Final = (
+    "Each step pads sequences of several lengths to one ({}), and all that follows computes the "
+    "padding like the rest. Pad to the longest of the batch, or to one of a few lengths (without "
+    "output_sequence_length, or max_length), and put sequences of similar length together."
+)
 # A log-softmax of few classes costs nothing: with this share of the step it is over a vocabulary.
 _OVER_CLASSES: Final = re.compile(
     r"log_?softmax|softmax_?cross_?entropy|cross_entropy_loss", re.IGNORECASE
@@ -88,18 +95,26 @@ def _attends(account: StepAccount) -> bool:
 def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
     """What to look at first, where names tell."""
     is_attention = of_attention(part.op) or _SCORES.search(part.shapes) is not None
+    if pads := _pads(account):
+        yield _TEXTS_PADDED.format(pads)
     if is_attention:
         yield ATTENTION
     if _OF_GRAPHS.search(f"{part.op} {part.function} {part.made_of}"):
         yield _SPARSE
-    if _decodes(account):
+    if not pads and _decodes(account):
         if layer := _encoder(account):
             yield _ENCODED_AGAIN.format(layer)
         yield _CACHED
-    elif not is_attention and _attends(account):
+    elif not pads and not is_attention and _attends(account):
         yield _PADDED
     if wide := over_classes(part, account):
         yield wide
+
+
+def _pads(account: StepAccount) -> str:
+    """The op by which a step pads sequences; "" of one that does not, or does not say."""
+    ops = (one.name for one in account.owners.records() if one.kind == "op")
+    return next((name for name in ops if _PADS.search(name)), "")
 
 
 def _encoder(account: StepAccount) -> str:
