@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal
 
+from stepscope.tables.core.installed import is_installed
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.modules import hlo_modules
@@ -107,8 +108,9 @@ def _used_at(module: HloModule, constant: Instruction) -> str:
     users = (module.by_id[at] for at in module.users.get(constant.id, ()) if at in module.by_id)
     for one in (*users, constant):
         frames = source_frames(module, one)
-        if frames:
-            return f"{frames[0].file.rpartition('/')[2]}:{frames[0].line}"
+        own = [frame for frame in frames if not is_installed(frame.file)] or frames
+        if own:
+            return f"{own[0].file.rpartition('/')[2]}:{own[0].line}"
         if one.source:
             return one.source.rpartition("/")[2]
     return ""

@@ -15,6 +15,7 @@ import numpy as np
 from stepscope.columns import distinct, distinct_keys, rows_of
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
+from stepscope.tables.core.installed import FRAMEWORK_FOLDER, INSTALLED, STANDARD, is_installed
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import metadata_texts
@@ -55,8 +56,6 @@ _WRITTEN = re.compile(
 )
 # Where TensorFlow writes what it makes of a function it traces: no line there is the program's.
 _AUTOGRAPH = re.compile(r"(?:^|[/\\])__autograph_generated_file\w*\.py$")
-_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
-_STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
 _PACKAGES = (
     "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
     "|lightning_fabric|lightning_utilities|pytorch_lightning"
@@ -73,11 +72,6 @@ _IN_FRAMEWORK = re.compile(rf"\$(?:{_PACKAGES})[/\\]")
 #: What a call that waits for a lock is called by.
 LOCK_CALL = names.LOCK_CALL.replace(" ", ".")
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[/\\]")
-# Of a framework that is used from its sources, or from a folder of one's own (pip's --target).
-_FRAMEWORK_FOLDER = re.compile(
-    r"[/\\]((?:tensorflow|keras|jax|jaxlib|flax|optax|torch)[/\\](?:python|src|_src|core|nn"
-    r"|linen|nnx|training|contrib|losses|projections|schedules|transforms|tree|tree_utils)[/\\])"
-)
 _WAITS = re.compile(
     r"(?:^|\.)(?:block_until_ready|try_to_block|effects_barrier|wait|_wait\w*|acquire|join|result|"
     r"synchronize)$"
@@ -99,12 +93,6 @@ _PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$|<lambda>$")
 _MOSTLY_THERE = 0.5
 # Two looks are as far apart as the shortest of what they find lasts, or this many times that.
 _SHORTEST, _APART = 0.1, 2.0
-
-
-def is_installed(file: str) -> bool:
-    """Whether a path is of an installed library, of the standard one, or within a framework."""
-    patterns = (_INSTALLED, _STANDARD, _FRAMEWORK_FOLDER)
-    return any(one.search(file) is not None for one in patterns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +359,7 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
         return UNSAID, ""
     if (written := _WRITTEN.match(path or file)) is not None:
         return LIBRARY, (written.group(1) or "").split(".")[0]
-    installed, standard = _INSTALLED.search(path), _STANDARD.search(path)
+    installed, standard = INSTALLED.search(path), STANDARD.search(path)
     if installed is not None:
         inside = installed.group(1).replace("\\", "/")
         is_framework = _FRAMEWORKS.match(inside) is not None
@@ -379,7 +367,7 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
     if standard is not None:
         inside = (standard.group(1) or standard.group(2) or "").replace("\\", "/")
         return LIBRARY, inside.removesuffix(".py").removesuffix("/__init__").split("/")[0]
-    if (within := _FRAMEWORK_FOLDER.search(path)) is not None:
+    if (within := FRAMEWORK_FOLDER.search(path)) is not None:
         return FRAMEWORK, re.split(r"[/\\]", within.group(1))[0]
     if path and not _ABSOLUTE.match(path) and "/" in path:
         # Samplers' files are read from where Python looks for packages, as PyTorch writes them.

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from stepscope.tables.core.installed import is_installed
 from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction
 from stepscope.tables.hlo.rewritten import before_rewriting
 from stepscope.tables.hlo.source import SourceFrame, source_frames
 from stepscope.tables.hlo.work import Work, body_work, program_work
-from stepscope.tables.python.frames import is_installed
 from stepscope.tables.steps.calls import is_single_op
 from stepscope.tables.steps.program_runs import function_of_module
 

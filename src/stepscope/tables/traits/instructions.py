@@ -10,6 +10,7 @@ import numpy as np
 
 from stepscope.columns import pivot
 from stepscope.schema import names
+from stepscope.tables.core.installed import is_installed
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.hlo.module import HloModule, Instruction
@@ -18,7 +19,6 @@ from stepscope.tables.hlo.recorded_ops import recorded_ops
 from stepscope.tables.hlo.rewritten import before_rewriting
 from stepscope.tables.hlo.shape import PRIMITIVES
 from stepscope.tables.hlo.source import source_frames
-from stepscope.tables.python.frames import is_installed
 from stepscope.tables.traits.branches import CallLine, Chain, chain_of
 from stepscope.tables.traits.inside import inside, is_shared, place_of_instruction
 

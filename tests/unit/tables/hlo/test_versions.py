@@ -13,12 +13,18 @@ HERE = [("/work/net.py", 9, "Net.train_step"), ("/work/loop.py", 21, "fit")]
 LATER = [("/work/net.py", 12, "Net.train_step"), ("/work/loop.py", 21, "fit")]
 
 
-def version(rows: int = 8, rate: bytes = b"\x01", op: str = "multiply") -> bytes:
+NORM = ("/venv/lib/python3.11/site-packages/flax/linen/normalization.py", 223, "_normalize")
+
+
+def version(
+    rows: int = 8, rate: bytes = b"\x01", op: str = "multiply", *, within: bool = False
+) -> bytes:
     x = instruction("x", "parameter", f32(rows, 4), op_name="batch", parameter_number=0)
     scale = instruction("scale", "constant", f32(), literal=rate)
     last = instruction("last", "add", f32(rows, 4), "x", "x", stack=HERE)
-    body: list[Instruction] = [x, scale, instruction("by", op, f32(rows, 4), "x", "scale",
-                                                     stack=LATER), last]  # fmt: skip
+    stack = [*[NORM] * within, *LATER]
+    by = instruction("by", op, f32(rows, 4), "x", "scale", stack=stack)
+    body: list[Instruction] = [x, scale, by, last]
     return program("jit_train_step", body)
 
 
@@ -41,6 +47,11 @@ def test_shapes_are_told_with_the_arguments_name() -> None:
 
 def test_a_value_is_told_with_the_line_that_uses_it() -> None:
     assert found(version(), version(rate=b"\x02")) == ("values", "net.py:12")
+
+
+def test_it_is_the_programs_line_and_not_the_librarys_below_it() -> None:
+    made = version(within=True), version(rate=b"\x02", within=True)
+    assert found(*made) == ("values", "net.py:12")
 
 
 def test_of_programs_of_other_forms_the_most_that_are_alike_tell() -> None:

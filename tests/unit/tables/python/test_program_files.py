@@ -9,6 +9,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
+from stepscope.tables.core.installed import is_installed
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.module import parse_module, parse_stack_frames
 from stepscope.tables.hlo.source import source_files, source_frames
@@ -19,7 +20,6 @@ from stepscope.tables.python.frames import (
     OWN,
     UNSAID,
     _name,
-    is_installed,
     program_files,
 )
 from tests.profiles import draw, event, nth, space

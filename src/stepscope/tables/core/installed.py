@@ -1,0 +1,22 @@
+"""Whose a file is, by its path: installed, of the standard library, within a framework."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+#: The path within the folder of installed packages.
+INSTALLED: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
+#: The path within the standard library, or the name of a frozen module.
+STANDARD: Final = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
+#: Of a framework that is used from its sources, or from a folder of one's own (pip's --target).
+FRAMEWORK_FOLDER: Final = re.compile(
+    r"[/\\]((?:tensorflow|keras|jax|jaxlib|flax|optax|torch)[/\\](?:python|src|_src|core|nn"
+    r"|linen|nnx|training|contrib|losses|projections|schedules|transforms|tree|tree_utils)[/\\])"
+)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a path is of an installed library, of the standard one, or within a framework."""
+    patterns = (INSTALLED, STANDARD, FRAMEWORK_FOLDER)
+    return any(one.search(file) is not None for one in patterns)
