@@ -36,8 +36,8 @@ _SURE: Final = 0.8
 # Rules that claim a cause; it is wrong where the label does not accept it, whatever the place.
 # dominant-op claims none: it says where the time goes, and what would settle whether it is needed.
 _CLAIMED: Final = """
-    allocation-stalls batch-after-map collective-bound debug-mode device-copies eager-execution
-    exposed-collectives few-input-threads file-reads full-precision
+    allocation-stalls array-writes batch-after-map collective-bound debug-mode device-copies
+    eager-execution exposed-collectives few-input-threads file-reads full-precision
     growing-steps host-copies host-input-limit host-waits hung-collective idle-device
     incomplete-profile input-bound input-takes-cores late-filter late-hand-over late-shard
     launch-bound layout-transposes memory-fragmentation memory-near-limit missing-prefetch

@@ -58,6 +58,7 @@ RULES = Rules(
         "host.slow_launches",
         "host.host_waits",
         "host.allocation_stalls",
+        "host.array_writes",
         "host.host_copies",
         "device.device_copies",
         "device.idle_device",

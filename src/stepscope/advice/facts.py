@@ -194,6 +194,14 @@ FACTS = (
         parts=("allocation",),
     ),
     RuleFacts(
+        "array-writes",
+        title="Each write copies the whole array",
+        needs=("host_activity",),
+        optional=("overview_page", "step_account"),
+        cause_of=("eager-execution", "host-waits", "idle-device"),
+        parts=("framework", "wait", "runtime", "op"),
+    ),
+    RuleFacts(
         "host-copies",
         title="The step waits for copies",
         needs=("overview_page", "device_idle"),

@@ -137,6 +137,7 @@ RESTS_ON: dict[str, set[str]] = {
     "slow-launches": {"device", "driver"},
     "host-waits": {"device", "driver"},
     "allocation-stalls": {"device", "driver"},
+    "array-writes": {"host"},
     "host-copies": {"device"},
     "device-copies": {"device"},
     "idle-device": {"device"},

@@ -11,8 +11,8 @@ from clock import run
 LABEL = {
     "planted": "at[].set outside of a jitted function, without donation, copies the whole replay buffer for each insertion",
     "cause": "a large array copied to change a few rows",
-    "accept": ["dominant-op", "device-copies", "eager-execution"],
-    "rules": ["dominant-op", "eager-execution", "host-waits", "device-copies"],
+    "accept": ["array-writes", "dominant-op", "device-copies", "eager-execution"],
+    "rules": ["array-writes", "dominant-op", "eager-execution", "host-waits", "device-copies"],
     "words": ["add", "scatter", "dynamic_update_slice", "at[", ".set", "copy"],
     "part": "develop",
 }
