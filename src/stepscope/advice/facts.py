@@ -67,7 +67,7 @@ FACTS = (
         "nested-datasets",
         title="A dataset is made for every element",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
-        cause_of=("input-bound", "uneven-steps"),
+        cause_of=("input-bound", "uneven-steps", "no-cache"),
         parts=("input",),
     ),
     RuleFacts(
@@ -82,7 +82,7 @@ FACTS = (
         "batch-after-map",
         title="Many cheap calls per batch",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
-        cause_of=("input-bound", "uneven-steps"),
+        cause_of=("input-bound", "uneven-steps", "no-cache"),
         parts=("input",),
     ),
     RuleFacts(

@@ -14,7 +14,7 @@ from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.hlo.buffers import Allocation, BufferPlan
 from stepscope.tables.hlo.category import category
-from stepscope.tables.hlo.heap import Heap, simulate, unpadded_bytes
+from stepscope.tables.hlo.heap import Heap, bounded, simulate, unpadded_bytes
 from stepscope.tables.hlo.module import HloModule
 from stepscope.tables.hlo.programs import (
     PlannedProgram,
@@ -174,8 +174,8 @@ def memory_viewer(profile: Profile, options: Options = Options()) -> MemoryViewe
     heap = simulate(module, plan, space)
     own = [one for one in plan.allocations if one.color == space]
     held = [one for one in own if one.is_indefinite]
-    held_bytes = sum(one.size_bytes for one in held)
-    held_bare = sum(_bare(module, plan, one) for one in held)
+    held_bytes = bounded(sum(one.size_bytes for one in held))
+    held_bare = bounded(sum(_bare(module, plan, one) for one in held))
     rows = _buffer_rows(module, plan, own, heap)
     instructions = [*heap.instructions, ""]
     return MemoryViewer(
@@ -326,7 +326,8 @@ def _diagnostics(heap: Heap, program: Program) -> tuple[Diagnostic, ...]:
             Diagnostic(
                 "heap-trace-unsound",
                 "warning",
-                f"The heap trace of {program.label} frees more than it allocates; its peak may "
+                f"The heap trace of {program.label} frees more than it allocates, or "
+                "allocates more than any memory has; its peak may "
                 "be too low.",
             )
         )

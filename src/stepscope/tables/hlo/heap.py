@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from stepscope.tables.hlo.buffers import ALLOC, FREE, SHARE_WITH, BufferPlan, HeapEvent
 from stepscope.tables.hlo.module import HloModule, Instruction
@@ -30,7 +30,7 @@ class Heap:
         spans: ``{buffer id: (first step, step after the last)}``.
         peak_step: The step before which the heap is fullest.
         peak_buffers: Buffers live then, in the order they were allocated.
-        is_sound: False when the trace frees more than it allocates.
+        is_sound: False when the trace frees more than it allocates, or more than any memory has.
     """
 
     source: HeapSource
@@ -51,6 +51,15 @@ class Heap:
     def peak_unpadded_bytes(self) -> int:
         """What of the peak is data rather than padding."""
         return self.unpadded_bytes[self.peak_step]
+
+
+#: No memory is larger; sizes in damaged programs may be, and their sums no 64 bits hold.
+MOST_BYTES: Final = 1 << 61
+
+
+def bounded(size_bytes: int) -> int:
+    """A size, or the largest there can be."""
+    return max(min(size_bytes, MOST_BYTES), -MOST_BYTES)
 
 
 def simulate(module: HloModule, plan: BufferPlan, color: int) -> Heap:
@@ -101,9 +110,9 @@ class _Replay:
         for step, event in enumerate(events):
             change = self._apply(event, step)
             names.append(event.instruction)
-            heap.append(heap[-1] + change[0])
-            bare.append(bare[-1] + change[1])
-            sound &= heap[-1] >= 0
+            heap.append(bounded(heap[-1] + change[0]))
+            bare.append(bounded(bare[-1] + change[1]))
+            sound &= 0 <= heap[-1] < MOST_BYTES
             if heap[-1] > heap[peak_step]:
                 peak_step, peak_buffers = step + 1, tuple(self._live)
         for buffer in self._live:

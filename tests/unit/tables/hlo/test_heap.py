@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.tables.hlo.buffers import ALLOC, FREE, SHARE_WITH, BufferPlan, buffer_plan
-from stepscope.tables.hlo.heap import Heap, simulate
+from stepscope.tables.hlo.heap import MOST_BYTES, Heap, simulate
 from stepscope.tables.hlo.module import HloModule, parse_module
 from tests.profiles.hlo import f32, instruction, memory_plan, program, shape, tuple_of
 
@@ -38,6 +38,13 @@ def test_the_peak_is_the_most_in_use_at_once() -> None:
     assert heap.spans == {0: (0, 2), 1: (1, 4), 2: (3, 5)}
     assert heap.source == "heap trace"
     assert heap.is_sound
+
+
+def test_sizes_that_no_memory_has_are_bounded_and_said_to_be_unsound() -> None:
+    """Damaged sizes add up to more than 64 bits hold."""
+    heap = replayed([1 << 60] * 3, [(ALLOC, at, 0) for at in range(3)])
+    assert heap.peak_bytes == MOST_BYTES
+    assert not heap.is_sound
 
 
 def test_shared_memory_is_freed_with_its_last_user() -> None:

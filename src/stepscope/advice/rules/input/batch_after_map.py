@@ -55,5 +55,5 @@ RULE = Rule(
     change=SUPPLIED,
     title="Many cheap calls per batch",
     threshold="the step waits ≥ 5 % for a map of ≥ 16 calls a batch, each ≤ 200 µs",
-    cause_of=STARVED,
+    cause_of=(*STARVED, "no-cache"),
 )
