@@ -21,7 +21,7 @@ RULE = next(rule for rule in RULES if rule.id == "array-writes")
 
 
 def said(*calls: tuple[str, float], framework: str = "JAX") -> Answer:
-    """Of a program whose step makes these calls, for so much of it each."""
+    """Of a program whose step makes these calls, each with its share of it."""
     results: dict[str, Any] = compiling("..X----.....X----...").results(
         "overview_page", "host_activity"
     )
