@@ -67,7 +67,7 @@ FACTS = (
         "nested-datasets",
         title="A dataset is made for every element",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
-        cause_of=("input-bound", "uneven-steps"),
+        cause_of=("input-bound", "uneven-steps", "no-cache"),
         parts=("input",),
     ),
     RuleFacts(

@@ -11,8 +11,8 @@ from clock import run
 LABEL = {
     "planted": "every window is a data set of its own, whose rows are batched again: window and flat_map over single rows",
     "cause": "input, row by row",
-    "accept": ["largest-part", "input-bound", "batch-after-map", "serial-map", "host-input-limit", "no-cache", "missing-prefetch", "no-interleave"],
-    "rules": ["input-bound", "batch-after-map", "serial-map", "host-input-limit", "no-cache", "missing-prefetch", "no-interleave"],
+    "accept": ["nested-datasets", "largest-part", "input-bound", "batch-after-map", "serial-map", "host-input-limit", "no-cache", "missing-prefetch", "no-interleave"],
+    "rules": ["nested-datasets", "input-bound", "batch-after-map", "serial-map", "host-input-limit", "no-cache", "missing-prefetch", "no-interleave"],
     "words": ["Window", "WindowDataset", "FlatMap", "windows", "flat_map"],
     "part": "develop",
 }

@@ -65,5 +65,5 @@ RULE = Rule(
     change=SUPPLIED,
     title="A dataset is made for every element",
     threshold="the step waits ≥ 5 % for a stage that makes ≥ 16 datasets for a batch",
-    cause_of=STARVED,
+    cause_of=(*STARVED, "no-cache"),
 )
