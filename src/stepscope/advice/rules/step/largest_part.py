@@ -176,7 +176,7 @@ def _before(part: PartRow, results: Results) -> Iterator[str]:
         yield CHOSEN.format(part.chosen_at)
     if BROADCAST in part.made_of:
         yield PAIRS
-    if PADDED in part.made_of:
+    if PADDED in part.made_of and part.name != "fft":  # whose padding is how it convolves
         yield LESS_PADDING
     if part.again:
         yield CALLS.format(part.again)

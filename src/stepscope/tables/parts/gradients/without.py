@@ -39,6 +39,10 @@ def without_gradients(host: Host, listed: Iterable[Owner]) -> frozenset[int]:
     return frozenset(id(one) for one in found if families[one.family] >= enough)
 
 
+# Transforms say more than the pass that they are in: how long they are decides what they take.
+_TELLING = ("fft",)
+
+
 def passes_apart(listed: Iterable[Owner]) -> dict[int, tuple[str, ...]]:
     """Keys of what lies in passes without gradients, by the owners' ids.
 
@@ -46,7 +50,11 @@ def passes_apart(listed: Iterable[Owner]) -> dict[int, tuple[str, ...]]:
     that was called is one thing with what hands it over, whatever its ops are.
     """
     owners = list(listed)
-    found = [one for one in owners if one.kind in _OF_PASS and one.between.endswith(APART)]
+    found = [
+        one
+        for one in owners
+        if one.kind in _OF_PASS and one.between.endswith(APART) and one.family not in _TELLING
+    ]
     whole = sum(one.total_ps for one in found)
     if whole < max(_SOME_FRAC * sum(one.total_ps for one in owners), 1):
         return {}
