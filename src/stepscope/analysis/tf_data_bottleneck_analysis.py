@@ -156,7 +156,8 @@ class Bottleneck:
         is_random: Whether its functions draw random numbers.
         is_repeated: Whether its elements are made again in every pass over the data.
         has_cache: Whether its elements are cached downstream.
-        datasets: Datasets made per batch, by it or by the flat_map or interleave around it.
+        datasets: Datasets made per batch, by it or by a flat_map or interleave beside it.
+        maker: The flat_map or interleave that makes them.
         shape, size_bytes: What one of its elements mostly is, and the size of all of it.
         from_bytes, into_bytes: What one is made of, and the least that later stages make of it.
         kept_frac: Share of what maps make that a filter at it, or downstream of it, keeps.
@@ -186,6 +187,7 @@ class Bottleneck:
     is_repeated: bool = False
     has_cache: bool = False
     datasets: float = 0.0
+    maker: str = ""
     shape: str = ""
     size_bytes: float = nan
     from_bytes: float = nan

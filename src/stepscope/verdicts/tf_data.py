@@ -230,6 +230,7 @@ def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | Non
     parallelism = max(parallelism, 1)
     long_names = [names[node] for node in pipeline.nodes.tolist()]
     size = sizes(host, facts, long_names, found.bottleneck)
+    datasets, maker = _datasets(path, long_names, facts)
     return Stage(
         long_name=path,
         wait=found.wait_ps,
@@ -250,7 +251,8 @@ def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | Non
         runs_ahead=any(is_asynchronous(part) for part in path.split("::")[1:]),
         has_cache=any("Cache" in part for part in downstream),
         batches=leaf(path).startswith("MapAndBatch") or _are_batched(downstream),
-        datasets=_datasets(path, long_names, facts) / count,
+        datasets=datasets / count,
+        maker=maker,
         shape=size.shape,
         size_bytes=size.size_bytes,
         from_bytes=size.from_bytes,
@@ -303,22 +305,27 @@ def _is_passed_again(host: Host, pipeline: Pipeline) -> bool:
 _SAME_STAGES = 3
 
 
-def _datasets(path: str, long_names: list[str], facts: NodeFacts) -> float:
-    """How many datasets the innermost flat_map or interleave at or around ``path`` made.
+def _datasets(path: str, long_names: list[str], facts: NodeFacts) -> tuple[float, str]:
+    """How many datasets a flat_map or interleave made, and which: that at, around or below a stage.
 
-    It asks one iterator for what it makes a dataset of, and those datasets for their elements, so
-    that neither is asked less often than there are datasets; 0 where only one of them is seen.
+    Around ``path`` it is the innermost, else the nearest that hands its elements on to it. It asks
+    one iterator for what it makes a dataset of, and those datasets for their elements, so that
+    neither is asked less often than there are datasets; 0 where only one of them is seen.
     """
-    around = [
-        place
-        for place, name in enumerate(long_names)
-        if stage_kind(name) is StageKind.INTERLEAVE and f"{path}::".startswith(f"{name}::")
+    makers = [
+        place for place, name in enumerate(long_names) if stage_kind(name) is StageKind.INTERLEAVE
     ]
-    if not around:
-        return 0.0
-    innermost = max(around, key=lambda place: len(long_names[place]))
-    asked = facts.calls[facts.parent == innermost]
-    return float(asked.min()) if len(asked) > 1 else 0.0
+    around = [place for place in makers if f"{path}::".startswith(f"{long_names[place]}::")]
+    below = [place for place in makers if long_names[place].startswith(f"{path}::")]
+    if not around and not below:
+        return 0.0, ""
+    chosen = (
+        max(around, key=lambda place: len(long_names[place]))
+        if around
+        else min(below, key=lambda place: len(long_names[place]))
+    )
+    asked = facts.calls[facts.parent == chosen]
+    return (float(asked.min()) if len(asked) > 1 else 0.0), long_names[chosen]
 
 
 # A map runs in so many calls at least before what a filter keeps of them says anything.

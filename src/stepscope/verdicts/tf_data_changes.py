@@ -18,8 +18,8 @@ _VERSION = re.compile(r"(V\d+)?(Dataset)?(V\d+)?$")
 # What a person sees of a bottleneck: fields of ``Stage``.
 SAID = (
     "parallelism", "cores", "threads", "elements", "overhead_frac", "python_frac", "read_frac",
-    "is_random", "is_repeated", "has_cache", "datasets", "shape", "size_bytes", "from_bytes",
-    "into_bytes", "kept_frac",
+    "is_random", "is_repeated", "has_cache", "datasets", "maker", "shape", "size_bytes",
+    "from_bytes", "into_bytes", "kept_frac",
 )  # fmt: skip
 # Cores assumed where the recording does not say how many tf.data may use.
 _CORES = 2
@@ -139,8 +139,9 @@ class Stage:
         runs_ahead: Whether batches are made on threads of their own, ahead of the program.
         has_cache: Whether a cache lies downstream of it.
         batches: Whether a batch is made from its elements right after it.
+        maker: Long name of the flat_map or interleave that makes ``datasets``; "" none.
         datasets: Datasets that are made per batch, by it or by the flat_map or interleave around
-            it; 0 where none is.
+            it, or else below it; 0 where none is.
         shape: Shape and type of what one of its elements mostly is; "" where not recorded.
         size_bytes: Size of one of its elements; NaN where not recorded.
         from_bytes: Of those that it is made of, its share of all that the stage asks for.
@@ -172,6 +173,7 @@ class Stage:
     from_bytes: float = nan
     into_bytes: float = nan
     kept_frac: float = 1.0
+    maker: str = ""
 
     @property
     def runs_python(self) -> bool:
@@ -392,9 +394,13 @@ def _whole_batches(stage: Stage) -> Change:
     overhead = stage.overhead_frac
     if overhead is None:
         overhead = _DATASET_OVERHEAD_FRAC
+    is_below = stage.maker.startswith(f"{stage.long_name}::")
+    if is_below:  # its own functions say nothing of what hands it its elements
+        overhead = _DATASET_OVERHEAD_FRAC
     left = 1 - overhead * (1 - 1 / stage.datasets)
     note = f"One call per batch instead of {stage.datasets:.0f} datasets of their own."
-    return Change("whole_batches", True, stage.gain(left, left), change, note)
+    gain = stage.gain(1.0 if is_below else left, left)
+    return Change("whole_batches", True, gain, change, note)
 
 
 def _offline(stage: Stage) -> Change:

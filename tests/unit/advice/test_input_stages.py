@@ -36,6 +36,7 @@ WINDOWS = replace(
     iterator="FlatMap",
     long_name="Iterator::Root::Prefetch::MapAndBatch::Shuffle::FlatMap",
     datasets=128,
+    maker="Iterator::Root::Prefetch::MapAndBatch::Shuffle::FlatMap",
 )
 
 # The change each rule reads, with the share of the step the tool predicts for it.

@@ -193,6 +193,51 @@ def test_what_no_map_has_made_costs_nothing_to_throw_away() -> None:
     assert found.bottleneck.kept_frac == 1
 
 
+def mapped(windows: int) -> bytes:
+    """The same beneath a map of 40 µs a window, of which FlatMap has less than half."""
+    main: list[Any] = []
+    pool: list[Any] = []
+    above, ids = f"{PREFETCH}::Batch::Map", iter(range(10, 10_000))
+    flat = f"{above}::FlatMap"
+    for call in range(4):
+        base, length = 120.0 * windows * call + 300, 40.0 * windows
+        root, ahead, batch = next(ids), next(ids), next(ids)
+        main += [
+            ("IteratorGetNext", base, length + 20),
+            (ROOT, base, length + 20, {"id": root}),
+            (PREFETCH, base, length + 10, {"id": ahead, "parent_id": root}),
+            ("PrefetchConsume", base + length + 5, 1.0, {"element_id": call}),
+        ]
+        pool += [
+            ("PrefetchProduce", base, length, {"element_id": call}),
+            (f"{PREFETCH}::Batch", base, length, {"id": batch, "parent_id": ahead}),
+        ]
+        for window in range(windows):
+            at, maps, joins = base + 40.0 * window, next(ids), next(ids)
+            of_window = f"{flat}[{call * windows + window}]::BatchV2"
+            pool += [
+                (above, at, 39.0, {"id": maps, "parent_id": batch}),
+                (flat, at + 22, 16.0, {"id": joins, "parent_id": maps}),
+                (f"{flat}::Window", at + 23, 2.0, {"id": next(ids), "parent_id": joins}),
+                (of_window, at + 26, 4.0, {"id": next(ids), "parent_id": joins}),
+                (of_window, at + 32, 4.0, {"id": next(ids), "parent_id": joins}),
+            ]
+    threads = line("python", *main), line("tf_data_iterator_resource/1", *pool)
+    return space(host_plane(*threads))
+
+
+def test_datasets_below_a_map_that_is_waited_for_are_counted_too() -> None:
+    found = analyze(mapped(32))
+    assert found.bottleneck is not None
+    assert found.bottleneck.iterator == "Map"
+    assert (found.bottleneck.datasets, found.bottleneck.maker[-12:]) == (32, "Map::FlatMap")
+    (knob,) = (one for one in found.knobs if one.knob == "whole_batches")
+    assert knob.applies
+    assert knob.gain_us is not None
+    # What the map itself takes stays.
+    assert 0 < knob.gain_us < found.bottleneck.wait_us
+
+
 def test_a_source_that_nothing_is_made_of_makes_no_datasets() -> None:
     found = analyze(prefetched())
     assert found.bottleneck is not None

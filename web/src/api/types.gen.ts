@@ -442,6 +442,7 @@ export interface Bottleneck {
   readonly is_repeated: boolean;
   readonly has_cache: boolean;
   readonly datasets: number | null;
+  readonly maker: string;
   readonly shape: string;
   readonly size_bytes: number | null;
   readonly from_bytes: number | null;

@@ -16,7 +16,7 @@ from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_sta
 from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
-from stepscope.verdicts.tf_data_changes import MANY_DATASETS, StageKind, stage_kind
+from stepscope.verdicts.tf_data_changes import MANY_DATASETS
 
 
 def nested_datasets(results: Results) -> Iterator[Answer]:
@@ -29,7 +29,7 @@ def nested_datasets(results: Results) -> Iterator[Answer]:
     if not made >= MANY_DATASETS:
         yield Silence(f"{found.leaf}, which the step waits for, makes no dataset per element.")
         return
-    maker = _maker(found.stage.long_name)
+    maker = found.stage.maker.rpartition("::")[2] or "The pipeline"
     yield from stage_finding(
         RULE,
         found,
@@ -46,14 +46,6 @@ def nested_datasets(results: Results) -> Iterator[Answer]:
         "tf.range(length)))",
         measured={"datasets_per_batch": made},
     )
-
-
-def _maker(long_name: str) -> str:
-    """The innermost stage at or above that makes datasets of its elements."""
-    path = long_name
-    while path and stage_kind(path) is not StageKind.INTERLEAVE:
-        path = path.rpartition("::")[0]
-    return path.rpartition("::")[2] or "The pipeline"
 
 
 RULE = Rule(
