@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stepscope.advice.parts.replacements import PERMUTED
+from stepscope.advice.parts.line_words import PERMUTED
 
 _SEARCHES: Final = ("index", "count", "remove")
 _LOOK_UP: Final = (

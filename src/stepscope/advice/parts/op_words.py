@@ -14,6 +14,7 @@ from stepscope.advice.parts.compiled_words import (
     estimate,
     most_of_it,
 )
+from stepscope.advice.parts.line_words import instead_of_permutation
 from stepscope.advice.parts.part_facts import (
     MANY_STRETCHES,
     PartWords,
@@ -39,7 +40,6 @@ from stepscope.advice.parts.replacements import (
     instead_of,
     instead_of_columns,
     instead_of_copies,
-    instead_of_permutation,
     instead_of_rows,
     instead_of_slices,
     instead_within,

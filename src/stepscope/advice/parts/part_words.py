@@ -28,6 +28,7 @@ from stepscope.advice.parts.kind_words import (
     is_within,
 )
 from stepscope.advice.parts.layer_words import layer_words
+from stepscope.advice.parts.line_words import ONE_HOT, instead_of_line
 from stepscope.advice.parts.lock_words import lock_words, waits_for_lock
 from stepscope.advice.parts.op_words import op_words
 from stepscope.advice.parts.part_facts import (
@@ -46,9 +47,7 @@ from stepscope.advice.parts.replacements import (
     KEEP_NEEDED,
     KEEP_RESULTS,
     LARGER,
-    ONE_HOT,
     SUMMARIES,
-    instead_of_line,
 )
 from stepscope.advice.parts.waits_for_others import waits_for_others, words_for_others
 from stepscope.tables.core.system_calls import is_system_wait

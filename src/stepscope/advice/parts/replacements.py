@@ -182,6 +182,13 @@ DONATED: Final = (
     "Donate the argument, if the caller goes on with the result alone: "
     "jax.jit(function, donate_argnums=...). It is then updated in place, not copied first."
 )
+#: For what a program computes and one line then takes or leaves, with that line.
+CHOSEN: Final = (
+    "See how often {} takes it: where that is seldom, it is computed for nothing. Under jax.vmap, "
+    "lax.cond runs both branches for every example, as jnp.where does anywhere: ask once for the "
+    "whole batch, outside of vmap (lax.cond(done.any(), …)), or prepare it for the few that need "
+    "it."
+)
 #: For a convolution with a window of hundreds of samples or more.
 BY_TRANSFORM: Final = (
     "So long a window costs less as a product of Fourier transforms ([tensorflow: tf.signal.rfft | "
@@ -258,7 +265,7 @@ KEEP_NEEDED: Final = (
     "If it is needed: compute what does not change once, before the loop, and hand it over as an "
     "argument; make what it works on smaller."
 )
-_DRAWN: Final = (
+DRAWN: Final = (
     "Draw fewer numbers: for activations rather than for weights, for what is sampled alone, once "
     "for several steps or before the loop. On a TPU the hardware's generator is faster than JAX's "
     "own (jax.config.update('jax_default_prng_impl', 'rbg')); on a CPU it may be slower."
@@ -292,7 +299,7 @@ _FAMILIES: Final = {
     _SPARSE: "SparseTensorDenseMatMul SparseMatrixMatMul sparse_mm",
     _ONCE_AS_NUMBERS: TEXT,
     _PLACES: "MaxPoolWithArgmax",
-    _DRAWN: RANDOM,
+    DRAWN: RANDOM,
 }
 _OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.split()}
 
@@ -307,7 +314,7 @@ def is_loop(family: str) -> bool:
 
 def instead_of_slices(made_of: str) -> str:
     """What to do about a loop that mostly slices and puts together arrays; "" of others."""
-    return _SLICED_IN_LOOP if _percent(made_of, _SLICES) >= _MOSTLY_SLICES else ""
+    return _SLICED_IN_LOOP if percent(made_of, _SLICES) >= _MOSTLY_SLICES else ""
 
 
 def instead_in_loop(family: str) -> str:
@@ -333,61 +340,7 @@ def instead_of(family: str) -> str:
     return _OF.get(family, "")
 
 
-_ONE_LINE: Final = (
-    "Leave the line out for some steps, or give it half the data, and time the loop. Look at what "
-    "it makes on the way: an array much larger than what comes in and out is what costs."
-)
-_ONE_HOT_LINE: Final = (
-    "Leave the one-hot matrix out: look rows up by index ([tensorflow: tf.gather | jax: jnp.take | "
-    "pytorch: torch.index_select]), and sum rows by index ([tensorflow: tf.math.segment_sum | "
-    "jax: jax.ops.segment_sum | pytorch: torch.index_add]), in place of a product with it."
-)
-
-
-# Functions of random numbers, as the account says what a line is made of, and the least per cent
-# of it from which it is about them.
-_DRAWS: Final = re.compile(r"\b(?:uniform|normal|bernoulli|gumbel|randint|categorical)\b")
-_MOSTLY_DRAWS: Final = 40
-
-
-#: As JAX and PyTorch call what makes one-hot rows.
-ONE_HOT: Final = "one_hot"
-
-
-#: For what a program computes and one line then takes or leaves, with that line.
-CHOSEN: Final = (
-    "See how often {} takes it: where that is seldom, it is computed for nothing. Under jax.vmap, "
-    "lax.cond runs both branches for every example, as jnp.where does anywhere: ask once for the "
-    "whole batch, outside of vmap (lax.cond(done.any(), …)), or prepare it for the few that need "
-    "it."
-)
-#: For what puts everything in random order to take a few of it.
-PERMUTED: Final = (
-    "Drawing without replacement (choice with replace=False, permutation, shuffle) puts all there "
-    "is in random order, to take a few of it. Draw indices with replacement, which costs what it "
-    "returns ([tensorflow: tf.random.uniform(…, dtype=tf.int32) | jax: jax.random.randint | "
-    "pytorch: torch.randint]; NumPy: rng.integers), or permute once for many batches."
-)
-# As JAX, PyTorch and TensorFlow call that.
-_PERMUTES: Final = re.compile(r"\b_?(?:shuffle|permutation)\b|randperm|[Rr]andom_?[Ss]huffle")
-_MOSTLY_PERMUTES: Final = 40
-
-
-def instead_of_permutation(made_of: str) -> str:
-    """What to do about random numbers that are mostly for an order; "" of others."""
-    return PERMUTED if _percent(made_of, _PERMUTES) >= _MOSTLY_PERMUTES else ""
-
-
-def instead_of_line(made_of: str) -> str:
-    """What to do about a line, by what its ops are called."""
-    if re.search(r"one_?hot", made_of, re.IGNORECASE):
-        return _ONE_HOT_LINE
-    if permuted := instead_of_permutation(made_of):
-        return permuted
-    return _DRAWN if _percent(made_of, _DRAWS) >= _MOSTLY_DRAWS else _ONE_LINE
-
-
-def _percent(made_of: str, named: re.Pattern[str]) -> int:
+def percent(made_of: str, named: re.Pattern[str]) -> int:
     """How much of a part what is named so has, by what the part is made of."""
     listed = (one.rpartition(" ") for one in made_of.split(", "))
     shares = [share.rstrip("%") for name, _, share in listed if named.search(name)]
@@ -459,7 +412,7 @@ _ALL_AT_ONCE: Final = (
 
 def instead_of_reads(made_of: str) -> str:
     """What to do where values are read one by one, by what a part is made of; "" where few are."""
-    return _ALL_AT_ONCE if _percent(made_of, _READ) >= _MANY_READS else ""
+    return _ALL_AT_ONCE if percent(made_of, _READ) >= _MANY_READS else ""
 
 
 # What the account says of PyTorch's copies, and ops that have no kernel for some layout of images.

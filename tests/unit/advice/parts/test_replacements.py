@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.advice.parts.line_words import instead_of_line, instead_of_permutation
 from stepscope.advice.parts.replacements import (
     _FAMILIES,
     instead_of,
     instead_of_columns,
-    instead_of_permutation,
     instead_of_reads,
     instead_of_rows,
     instead_of_slices,
@@ -67,6 +67,20 @@ def test_who_permutes_all_to_draw_a_few_draws_with_replacement(
     made_of: str, is_for_order: bool
 ) -> None:
     assert bool(instead_of_permutation(made_of)) == is_for_order
+
+
+@pytest.mark.parametrize(
+    ("made_of", "is_said"),
+    [
+        ("gather 55%, dot_general 22%, transpose 17%, scatter-add 6%", True),
+        ("gather 20%, dot_general 60%", False),
+        ("gather 70%, add 20%", False),  # rows of a table, and nothing multiplied
+    ],
+)
+def test_a_weight_for_each_row_is_applied_before_it_is_gathered(
+    made_of: str, is_said: bool
+) -> None:
+    assert instead_of_line(made_of).startswith("Multiply before gathering") is is_said
 
 
 def test_a_loop_that_slices_what_it_goes_over_copies() -> None:

@@ -1,0 +1,68 @@
+"""What to do about a line of the program, or an order that is drawn, by what its ops are called."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from stepscope.advice.parts.replacements import DRAWN, percent
+
+_ONE_LINE: Final = (
+    "Leave the line out for some steps, or give it half the data, and time the loop. Look at what "
+    "it makes on the way: an array much larger than what comes in and out is what costs."
+)
+_ONE_HOT_LINE: Final = (
+    "Leave the one-hot matrix out: look rows up by index ([tensorflow: tf.gather | jax: jnp.take | "
+    "pytorch: torch.index_select]), and sum rows by index ([tensorflow: tf.math.segment_sum | "
+    "jax: jax.ops.segment_sum | pytorch: torch.index_add]), in place of a product with it."
+)
+
+
+# Functions of random numbers, as the account says what a line is made of, and the least per cent
+# of it from which it is about them.
+_DRAWS: Final = re.compile(r"\b(?:uniform|normal|bernoulli|gumbel|randint|categorical)\b")
+_MOSTLY_DRAWS: Final = 40
+
+
+# A matrix for each row, which is then multiplied by it.
+_GATHERS: Final = re.compile(r"\bgather\b|\btake\b")
+_MULTIPLIES: Final = re.compile(r"\bdot_general\b|\beinsum\b|\bmatmul\b", re.IGNORECASE)
+_MOSTLY_GATHERS: Final = 30
+_GATHERED_LINE: Final = (
+    "Multiply before gathering, where both are done: a weight that is taken for each row (by its "
+    "kind, its edge, its expert) makes an array of all rows' weights, which its gradient scatters "
+    "again. Apply each weight once to what it may meet, and take the rows of the result; or sort "
+    "the rows by kind, with one product for each."
+)
+
+
+#: As JAX and PyTorch call what makes one-hot rows.
+ONE_HOT: Final = "one_hot"
+
+
+#: For what puts everything in random order to take a few of it.
+PERMUTED: Final = (
+    "Drawing without replacement (choice with replace=False, permutation, shuffle) puts all there "
+    "is in random order, to take a few of it. Draw indices with replacement, which costs what it "
+    "returns ([tensorflow: tf.random.uniform(…, dtype=tf.int32) | jax: jax.random.randint | "
+    "pytorch: torch.randint]; NumPy: rng.integers), or permute once for many batches."
+)
+# As JAX, PyTorch and TensorFlow call that.
+_PERMUTES: Final = re.compile(r"\b_?(?:shuffle|permutation)\b|randperm|[Rr]andom_?[Ss]huffle")
+_MOSTLY_PERMUTES: Final = 40
+
+
+def instead_of_permutation(made_of: str) -> str:
+    """What to do about random numbers that are mostly for an order; "" of others."""
+    return PERMUTED if percent(made_of, _PERMUTES) >= _MOSTLY_PERMUTES else ""
+
+
+def instead_of_line(made_of: str) -> str:
+    """What to do about a line, by what its ops are called."""
+    if re.search(r"one_?hot", made_of, re.IGNORECASE):
+        return _ONE_HOT_LINE
+    if permuted := instead_of_permutation(made_of):
+        return permuted
+    if percent(made_of, _GATHERS) >= _MOSTLY_GATHERS and percent(made_of, _MULTIPLIES):
+        return _GATHERED_LINE
+    return DRAWN if percent(made_of, _DRAWS) >= _MOSTLY_DRAWS else _ONE_LINE
