@@ -30,9 +30,7 @@ SUPPLIED: Final = ChangeClass(
 SPARED: Final = ChangeClass(
     0.6, "what is thrown away is not made; at best what is left of the input costs the step nothing"
 )
-SOONER: Final = ChangeClass(
-    0.8, "what another thread or process does is ready sooner; at best the loop never waits for it"
-)
+SOONER: Final = ChangeClass(0.8, "what the loop waits for is ready sooner; at best it never waits")
 OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which does not slow down")
 BATCHED: Final = ChangeClass(
     0.56, "fewer, larger calls do the same; at most the short ops they make go with them"
