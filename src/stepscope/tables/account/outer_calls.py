@@ -43,7 +43,7 @@ class OuterCall:
 
 
 @dataclass(frozen=True, slots=True)
-class CallTree:
+class CallsAbove:
     """All calls of the program that owners of time are below.
 
     Attributes:
@@ -56,11 +56,11 @@ class CallTree:
     chains: dict[int, list[int]]
 
 
-def call_tree(found: Account, listed: Iterable[Owner]) -> CallTree:
+def call_tree(found: Account, listed: Iterable[Owner]) -> CallsAbove:
     """The calls that these owners are below; none where no Python was recorded."""
     calls = found.frames
     if calls is None:
-        return CallTree([], {})
+        return CallsAbove([], {})
     loops = loop_functions(calls, found.found)
     chains: dict[int, list[int]] = {}
     nodes: list[OuterCall] = []
@@ -77,7 +77,7 @@ def call_tree(found: Account, listed: Iterable[Owner]) -> CallTree:
         for at in chains[own]:
             time = nodes[at].time_ps
             time[one.kind] = time.get(one.kind, 0) + one.total_ps
-    return CallTree(nodes, chain_of)
+    return CallsAbove(nodes, chain_of)
 
 
 def outer_calls(found: Account, listed: Iterable[Owner]) -> list[OuterCall]:

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.outer_calls import CallTree, call_tree
+from stepscope.tables.account.outer_calls import CallsAbove, call_tree
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.python.frames import Name
@@ -72,7 +72,7 @@ class _Search:
         steps_ps: Of all kept steps.
     """
 
-    tree: CallTree
+    tree: CallsAbove
     below: dict[int, list[Part]]
     steps_ps: int
 
@@ -99,7 +99,7 @@ class _Search:
         return sum(one.total_ps for one in self.below.get(at, ()))
 
 
-def _is_outermost(tree: CallTree, at: int) -> bool:
+def _is_outermost(tree: CallsAbove, at: int) -> bool:
     above = tree.nodes[at].above
     return above < 0 or tree.nodes[above].is_loop
 
@@ -129,7 +129,7 @@ def _is_wait(name: Name) -> bool:
     return name.is_wait or name.is_outside or name.is_fetch
 
 
-def _below(tree: CallTree, functions: list[Part]) -> dict[int, list[Part]]:
+def _below(tree: CallsAbove, functions: list[Part]) -> dict[int, list[Part]]:
     """By node of the tree, the parts that lie below it."""
     found: dict[int, list[Part]] = {}
     for one in functions:
@@ -143,7 +143,7 @@ def _below(tree: CallTree, functions: list[Part]) -> dict[int, list[Part]]:
     return found
 
 
-def _part(tree: CallTree, at: int, mine: list[Part]) -> Part:
+def _part(tree: CallsAbove, at: int, mine: list[Part]) -> Part:
     owners = sorted((owner for one in mine for owner in one.owners), key=lambda one: -one.total_ps)
     time = np.sum([one.time_ps for one in mine], axis=0)
     site = tree.nodes[at].site
