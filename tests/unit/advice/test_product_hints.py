@@ -65,6 +65,13 @@ def test_an_encoder_within_the_loop_that_chooses_may_run_before_it(layer: str, s
     assert "keep the keys and values" in " ".join(found.actions)
 
 
+def test_layers_that_each_have_names_of_their_own_count_once() -> None:
+    """TensorFlow names ten ops of each of 40 layers; each runs once before the next choice."""
+    named = [f"block_{at}/attention/op_{op}" for at in range(40) for op in range(10)]
+    found = first(running(op("MatMul", 8.0), "ArgMax", *named))
+    assert "keep the keys and values" in found.actions[0]
+
+
 @pytest.mark.parametrize(("layers", "is_said"), [(96.0, True), (1000.0, False)])
 def test_who_attends_hundreds_of_times_before_it_chooses_once_adds_no_position(
     layers: float, is_said: bool

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stepscope.advice.parts.line_words import PERMUTED
-
 _SEARCHES: Final = ("index", "count", "remove")
 _LOOK_UP: Final = (
     "It looks through a list one by one (in, index, count, remove): a dict or a set, made once, "
@@ -19,8 +17,15 @@ _WOKEN: Final = (
     "Condition. A limit of calls, or a wait after a failure, is another matter: let another thread "
     "make these calls."
 )
-# With replacement, choice takes no time that a step would notice.
-_PERMUTES: Final = re.compile(r"^numpy\.random\.(?:\w+\.)*(?:choice|permutation|shuffle)$")
+# Drawing by these goes over all there is. With replacement and without weights, choice takes no
+# time that a step would notice.
+_DRAWS_ALL: Final = re.compile(r"^numpy\.random\.(?:\w+\.)*(?:choice|permutation|shuffle)$")
+_OF_ALL: Final = (
+    "It goes over all there is, however few are taken: without replacement it puts all in random "
+    "order, with weights (p=…) it adds all of them up. Draw indices with replacement "
+    "(rng.integers), keep the sums of weights from draw to draw (a sum tree), or draw for many "
+    "batches at once."
+)
 _CONVERTS: Final = ("torch.tensor", "torch.as_tensor", "torch.asarray", "numpy.array")
 _STACKED: Final = (
     "From a list or a tuple it converts one number at a time; from a list of arrays it makes an "
@@ -59,6 +64,6 @@ def of_call(call: str, *, is_most: bool) -> tuple[str, ...]:
         return ()
     if known := metric(call):
         return (known,)
-    if _PERMUTES.match(call):
-        return (PERMUTED,)
+    if _DRAWS_ALL.match(call):
+        return (_OF_ALL,)
     return ((_WOKEN,) if call in _SLEEPS else ()) + ((_STACKED,) if call in _CONVERTS else ())

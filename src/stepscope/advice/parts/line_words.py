@@ -29,10 +29,10 @@ _GATHERS: Final = re.compile(r"\bgather\b|\btake\b")
 _MULTIPLIES: Final = re.compile(r"\bdot_general\b|\beinsum\b|\bmatmul\b", re.IGNORECASE)
 _MOSTLY_GATHERS: Final = 30
 _GATHERED_LINE: Final = (
-    "Multiply before gathering, where both are done: a weight that is taken for each row (by its "
-    "kind, its edge, its expert) makes an array of all rows' weights, which its gradient scatters "
-    "again. Apply each weight once to what it may meet, and take the rows of the result; or sort "
-    "the rows by kind, with one product for each."
+    "Where a weight is gathered for each row (by its kind, its edge, its expert) and then "
+    "multiplied, that makes an array of all rows' weights, and its gradient scatters as much. "
+    "Multiply first: apply each weight to all that it may meet, and gather rows of the result; or "
+    "sort the rows by kind, with one product for each kind."
 )
 
 
@@ -43,9 +43,9 @@ ONE_HOT: Final = "one_hot"
 #: For what puts everything in random order to take a few of it.
 PERMUTED: Final = (
     "Drawing without replacement (choice with replace=False, permutation, shuffle) puts all there "
-    "is in random order, to take a few of it. Draw indices with replacement, which costs what it "
-    "returns ([tensorflow: tf.random.uniform(…, dtype=tf.int32) | jax: jax.random.randint | "
-    "pytorch: torch.randint]; NumPy: rng.integers), or permute once for many batches."
+    "is in random order. Where few of it are taken, draw indices with replacement, which costs "
+    "what it returns ([tensorflow: tf.random.uniform(…, dtype=tf.int32) | "
+    "jax: jax.random.randint | pytorch: torch.randint]), or permute once for many batches."
 )
 # As JAX, PyTorch and TensorFlow call that.
 _PERMUTES: Final = re.compile(r"\b_?(?:shuffle|permutation)\b|randperm|[Rr]andom_?[Ss]huffle")

@@ -283,8 +283,8 @@ _RECORD_HOST = (
 # Ranges by these names are what training is made of: nobody leaves them out.
 _PHASES = re.compile(r"\b(?:forward|backward|optimizer|train|zero_grad|step)\b", re.IGNORECASE)
 _OTHER_THREADS = (
-    "Record all threads: a backward pass runs on threads of the framework's, whose ops are missing "
-    "here, and so is what a device does."
+    "Record the ops of all threads: a backward pass runs on the framework's own, and nothing of "
+    "them was recorded meanwhile."
 )
 
 

@@ -10,7 +10,7 @@ from stepscope.advice.parts.replacements import ATTENTION, of_attention
 from stepscope.tables.traits.op_families import PRODUCTS
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import PartRow, StepAccount
+    from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount
 
 _OF_GRAPHS: Final = re.compile(
     r"graph_?conv|\bgcn|gcn\b|_gcn|gnn\b|message_pass|adjacen|laplacian|chebconv", re.IGNORECASE
@@ -25,9 +25,9 @@ _CHOOSES: Final = re.compile(
     r"(?:^|/)(?:ArgMax|arg_?max|Multinomial|multinomial|TopKV2|topk|categorical)(?:\b|_)"
 )
 _ATTENDS: Final = re.compile(r"softmax|attention", re.IGNORECASE)
-# No model has more layers that attend, and so runs of attention before it chooses once. Where a
-# step attends more often, what chooses does something else: it finds a text's end in an encoder,
-# or picks an expert.
+# A model runs an op of its attention once a layer before it chooses the next position. Where one
+# runs more often than any model has layers, what chooses does something else: it finds the end of
+# an encoder's text, or picks an expert.
 _MOST_LAYERS: Final = 200
 # Rows times the same rows turned: each position of a sequence with each other one.
 _SCORES: Final = re.compile(r"(\d+)×(\d+)×(\d+), \1×\3×\2(?!\d)")
@@ -53,7 +53,7 @@ _PADDED: Final = (
     "similar length."
 )
 # What makes rows of one length of texts that have several.
-_PADS: Final = re.compile(r"RaggedTensorToTensor|(?:^|/)pad_sequence\b|_pad_packed_sequence")
+_PADS: Final = re.compile(r"RaggedTensorToTensor")
 _TEXTS_PADDED: Final = (
     "Each step pads sequences of several lengths to one ({}), and all that follows computes the "
     "padding like the rest. Pad to the longest of the batch, or to one of a few lengths (without "
@@ -132,8 +132,14 @@ def _decodes(account: StepAccount) -> bool:
     ops = [one for one in account.owners.records() if one.kind == "op"]
     if any(_GRADIENT.search(one.name) for one in ops):
         return False
-    chosen, attended = (
-        sum(max(one.stretches, 1.0) for one in ops if pattern.search(one.name))
-        for pattern in (_CHOOSES, _ATTENDS)
-    )
-    return chosen > 0 and 0 < attended <= _MOST_LAYERS * chosen
+    chosen, attended = (_most_runs(ops, pattern) for pattern in (_CHOOSES, _ATTENDS))
+    return 0 < attended <= _MOST_LAYERS * chosen
+
+
+def _most_runs(ops: list[OwnerRow], pattern: re.Pattern[str]) -> float:
+    """How often the op that runs most of those with such names does; 0 where there is none."""
+    runs: dict[str, float] = {}
+    for one in ops:
+        if pattern.search(one.name):
+            runs[one.name] = runs.get(one.name, 0.0) + max(one.stretches, 1.0)
+    return max(runs.values(), default=0.0)

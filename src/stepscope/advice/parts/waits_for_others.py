@@ -72,7 +72,7 @@ _NOBODY = (
 )
 _GO_ON = (
     "Look for that limit. Go on with what has come as soon as no more can come (all who could ask "
-    "wait for their answers), or shorten it to what a request may be late."
+    "wait for their answers), or shorten it to the delay that a request can bear."
 )
 
 

@@ -10,8 +10,8 @@ from tests.unit.advice.test_largest_part import account, first, part
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("## backward ##", "Record all threads"),
-        ("Forward", "Record all threads"),
+        ("## backward ##", "Record the ops of all threads"),
+        ("Forward", "Record the ops of all threads"),
         ("preprocess", "Leave preprocess out"),
         ("write_steps_file", "Leave write_steps_file out"),
     ],

@@ -80,7 +80,7 @@ def test_who_permutes_all_to_draw_a_few_draws_with_replacement(
 def test_a_weight_for_each_row_is_applied_before_it_is_gathered(
     made_of: str, is_said: bool
 ) -> None:
-    assert instead_of_line(made_of).startswith("Multiply before gathering") is is_said
+    assert instead_of_line(made_of).startswith("Where a weight is gathered") is is_said
 
 
 def test_a_loop_that_slices_what_it_goes_over_copies() -> None:
