@@ -228,7 +228,7 @@ class StepAccount(Result):
         tracing_ms: Per step, about what recording Python's calls took; empty where little.
         received_frac: Share of waiting for a batch that takes over what workers sent.
         nobody_frac: Share of the loop's waits in which no other thread of the process is at work;
-            empty where it never waits, or no other thread was sampled.
+            empty where it hardly waits, or no other thread was sampled.
         step_count: Kept steps.
         is_window: Whether there are no steps, and the whole recording counts as one.
         busy_ms: Per step, when anything computes beside the loop's thread.
@@ -352,22 +352,23 @@ def _part_table(
     step_ps = _mean_ps(found)
     whole_ps = np.sum([one.time_ps for one in made], axis=0) if made else None
     of_owner = below_input(host, found)
+    events = [leading(host, one) for one in made]
     rows = [
-        _part_row(host, found, one, step_ps, series(one.time_ps, whole_ps))
+        _part_row(host, found, one, event, step_ps, series(one.time_ps, whole_ps))
         | {"input_frac": input_frac(one, of_owner)}
-        | _played(host, found, one, without)
-        for one, without in zip(made, chain(played, repeat(_NOT_PLAYED)), strict=False)
+        | _played(found, one, without)
+        | _looked_into(host, found, one, event, is_large=without is not _NOT_PLAYED)
+        for one, event, without in zip(
+            made, events, chain(played, repeat(_NOT_PLAYED)), strict=False
+        )
     ]
     return Table(PartRow, {name: [row[name] for row in rows] for name in PartRow.__annotations__})
 
 
-def _played(host: Host, found: Account, one: Part, without: WhatIf) -> dict[str, object]:
-    """What is too small to be played again is too small to look for climbs and choices in."""
-    is_played = without is not _NOT_PLAYED
-    climb = climb_of(found, one) if is_played else None
+def _played(found: Account, one: Part, without: WhatIf) -> dict[str, object]:
+    """What is too small to be played again is too small to look for climbs in."""
+    climb = None if without is _NOT_PLAYED else climb_of(found, one)
     return {
-        "through": through(one) or (_library(host, found, one) if is_played else ""),
-        "chosen_at": chosen_at(host, leading(host, one)) if is_played else "",
         "climb": nan if climb is None else climb.growth,
         "climb_steps": None if climb is None else climb.steps,
         "alone_ms": ms(without.alone_ps),
@@ -376,15 +377,22 @@ def _played(host: Host, found: Account, one: Part, without: WhatIf) -> dict[str,
     }
 
 
-def _library(host: Host, found: Account, one: Part) -> str:
-    return library_call(host, found, one, leading(host, one))
+def _looked_into(
+    host: Host, found: Account, one: Part, event: int, *, is_large: bool
+) -> dict[str, object]:
+    """What runs a part's ops, and what becomes of them; of a small part that is not looked for."""
+    library = library_call(host, found, one, event) if is_large else ""
+    return {
+        "through": through(one) or library,
+        "chosen_at": chosen_at(host, event) if is_large else "",
+    }
 
 
 def _part_row(
-    host: Host, found: Account, one: Part, step_ps: float, told: Series
+    host: Host, found: Account, one: Part, event: int, step_ps: float, told: Series
 ) -> dict[str, object]:
     first, count = one.first, int(found.found.kept.sum())
-    known = compiled_from(host, leading(host, one))
+    known = compiled_from(host, event)
     parameters = environment(host).settings.get(names.PARAMETERS, "")
     owner = located(one, is_launched=bool(launched := launched_from(one)))
     place, caller = place_of(one, owner, known, lines := programs.lines_of(host, one))

@@ -20,7 +20,9 @@ from tests.unit.advice.test_largest_part import account, part
 RULE = next(rule for rule in RULES if rule.id == "array-writes")
 
 
-def said(*calls: tuple[str, float], framework: str = "JAX") -> Answer:
+def said(
+    *calls: tuple[str, float], framework: str = "JAX", by: str = "jax._IndexUpdateRef.set"
+) -> Answer:
     """Of a program whose step makes these calls, each with its share of it."""
     results: dict[str, Any] = compiling("..X----.....X----...").results(
         "overview_page", "host_activity"
@@ -37,7 +39,7 @@ def said(*calls: tuple[str, float], framework: str = "JAX") -> Answer:
     environment = replace(overview.environment, framework=framework)
     results["overview_page"] = replace(overview, environment=environment)
     owner = OWNER | {
-        "kind": "framework", "name": "jax._IndexUpdateRef.set", "function": "ReplayMemory.push",
+        "kind": "framework", "name": by, "function": "ReplayMemory.push",
         "file": "/work/replay.py", "line": 36,
     }  # fmt: skip
     owners = Table(OwnerRow, {name: [owner[name]] for name in OWNER})
@@ -70,6 +72,10 @@ def test_whatever_jax_calls_it(name: str) -> None:
 )
 def test_else_nothing_is_found(calls: tuple[tuple[str, float], ...], framework: str) -> None:
     assert isinstance(said(*calls, framework=framework), Silence)
+
+
+def test_a_function_of_the_programs_by_such_a_name_writes_nothing_by_itself() -> None:
+    assert isinstance(said(("scatter", 0.5), by="jax.jit"), Silence)
 
 
 def test_without_calls_it_cannot_tell() -> None:

@@ -28,8 +28,8 @@ from stepscope.capture.torch.conversion import ConversionSettings, convert
 from stepscope.capture.torch.export import Export
 from stepscope.capture.torch.open_at_stop import Ended, ledger
 from stepscope.capture.torch.open_ranges import NoQuietPlace, at_quiet_place, open_annotations
-from stepscope.capture.torch.other_threads import can_watch_all, others_may_run_ops
-from stepscope.capture.torch.profiler import new_profile
+from stepscope.capture.torch.other_threads import others_may_run_ops
+from stepscope.capture.torch.profiler import can_watch_all, new_profile
 from stepscope.capture.tracing import Emitter
 from stepscope.formats.kineto.annotations import encoded
 from stepscope.formats.kineto.steps import StepCount, StepMark

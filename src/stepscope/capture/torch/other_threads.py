@@ -48,14 +48,3 @@ def may_run_ops(chains: Mapping[int, Sequence[FrameType]]) -> list[int]:
         if is_pool or any(names.is_own(frame.f_code) for frame in chain):
             found.append(thread)
     return found
-
-
-def can_watch_all() -> bool:
-    """Whether this PyTorch can record all threads; older ones cannot."""
-    try:
-        from torch._C._profiler import _ExperimentalConfig
-
-        _ExperimentalConfig(profile_all_threads=True)
-    except (ImportError, TypeError):
-        return False
-    return True

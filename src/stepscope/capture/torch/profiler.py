@@ -53,6 +53,17 @@ def new_profile(options: ProfilerOptions, *, is_local: bool) -> Any:
         return kind(**arguments)
 
 
+def can_watch_all() -> bool:
+    """Whether this PyTorch can record all threads; older ones cannot."""
+    try:
+        from torch._C._profiler import _ExperimentalConfig
+
+        _ExperimentalConfig(profile_all_threads=True)
+    except (ImportError, TypeError):
+        return False
+    return True
+
+
 def _without_compiler(kind: Any) -> Any:
     """The class ``torch.profiler.profile`` for a program that has not loaded PyTorch's compiler.
 
