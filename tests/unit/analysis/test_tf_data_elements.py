@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -11,14 +11,17 @@ from tests.profiles import line, space
 from tests.profiles.model import EventLike
 from tests.unit.analysis.test_tf_data_bottleneck_analysis import PREFETCH, ROOT, analyze, prefetched
 
+BATCH = f"{PREFETCH}::Batch"
+# What makes a batch, from its number, when it begins, its iterator's id and ids for others.
+Makes = Callable[[int, float, int, Iterator[int]], list[EventLike]]
 
-def windowed(windows: int) -> bytes:
-    """Calls that wait a third of their period for windows of 40 µs each, made by FlatMap."""
+
+def batches(makes: Makes, length: float, period: float, count: int = 4) -> bytes:
+    """Calls that wait so long for a batch, made behind a prefetch, once in each period."""
     main: list[EventLike] = []
     pool: list[EventLike] = []
-    flat, ids = f"{PREFETCH}::Batch::FlatMap", iter(range(10, 10_000))
-    for call in range(4):
-        period, length = 120.0 * windows, 40.0 * windows
+    ids = iter(range(1, 100_000))
+    for call in range(count):
         base = period * call + 300
         root, ahead, batch = next(ids), next(ids), next(ids)
         main += [
@@ -30,19 +33,38 @@ def windowed(windows: int) -> bytes:
         ]
         pool += [
             ("PrefetchProduce", base, length, {"element_id": call}),
-            (f"{PREFETCH}::Batch", base, length, {"id": batch, "parent_id": ahead}),
+            (BATCH, base, length, {"id": batch, "parent_id": ahead}),
+            *makes(call, base, batch, ids),
         ]
-        for window in range(windows):
-            at, joins = base + 40.0 * window, next(ids)
-            of_window = f"{flat}[{call * windows + window}]::BatchV2"
-            pool += [
-                (flat, at, 39.0, {"id": joins, "parent_id": batch}),
-                (f"{flat}::Window", at + 1, 4.0, {"id": next(ids), "parent_id": joins}),
-                (of_window, at + 20, 5.0, {"id": next(ids), "parent_id": joins}),
-                (of_window, at + 30, 5.0, {"id": next(ids), "parent_id": joins}),
-            ]
     threads = line("python", *main), line("tf_data_iterator_resource/1", *pool)
     return space(host_plane(*threads))
+
+
+def datasets(
+    flat: str, number: int, at: float, asked_by: int, ids: Iterator[int], length: float = 39.0
+) -> list[EventLike]:
+    """One window of a FlatMap, whose dataset is asked twice."""
+    joins, of_window = next(ids), f"{flat}[{number}]::BatchV2"
+    return [
+        (flat, at, length, {"id": joins, "parent_id": asked_by}),
+        (f"{flat}::Window", at + 1, 2.0, {"id": next(ids), "parent_id": joins}),
+        (of_window, at + 4, 4.0, {"id": next(ids), "parent_id": joins}),
+        (of_window, at + 10, 4.0, {"id": next(ids), "parent_id": joins}),
+    ]
+
+
+def windowed(windows: int) -> bytes:
+    """Calls that wait a third of their period for windows of 40 µs each, made by FlatMap."""
+
+    def makes(call: int, base: float, batch: int, ids: Iterator[int]) -> list[EventLike]:
+        numbers = range(call * windows, (call + 1) * windows)
+        made = [
+            datasets(f"{BATCH}::FlatMap", number, base + 40.0 * at, batch, ids)
+            for at, number in enumerate(numbers)
+        ]
+        return [one for window in made for one in window]
+
+    return batches(makes, 40.0 * windows, 120.0 * windows)
 
 
 @pytest.mark.parametrize(("windows", "applies"), [(32, True), (8, False)])
@@ -59,35 +81,22 @@ def test_datasets_made_for_a_batch_are_counted(windows: int, applies: bool) -> N
 
 
 def filtered(keeps: int, *, is_mapped: bool = True) -> bytes:
-    """In each of three calls a filter asks eight times, and hands on ``keeps`` elements."""
-    main: list[Any] = []
-    pool: list[Any] = []
-    ids = iter(range(1, 1000))
-    source = f"{PREFETCH}::Batch::Filter::{'Map' if is_mapped else 'Shuffle'}"
-    for call in range(3):
-        base, length = call * 2000.0, 400.0
-        root, ahead, batch = next(ids), next(ids), next(ids)
-        main += [
-            ("IteratorGetNext", base, length + 20),
-            (ROOT, base, length + 20, {"id": root}),
-            (PREFETCH, base, length + 10, {"id": ahead, "parent_id": root}),
-            ("PrefetchConsume", base + length + 5, 1.0, {"element_id": call}),
-        ]
-        pool += [
-            ("PrefetchProduce", base, length, {"element_id": call}),
-            (f"{PREFETCH}::Batch", base, length, {"id": batch, "parent_id": ahead}),
-        ]
+    """In each call a filter asks eight times, and hands on ``keeps`` elements."""
+    source, many = f"{BATCH}::Filter::{'Map' if is_mapped else 'Shuffle'}", 8 // keeps
+    long = 400.0 / keeps
+
+    def makes(_call: int, base: float, batch: int, ids: Iterator[int]) -> list[EventLike]:
+        found: list[EventLike] = []
         for one in range(keeps):
-            at, asks, many = base + 400.0 / keeps * one, next(ids), 8 // keeps
-            long = 400.0 / keeps - 1
-            pool += [(f"{PREFETCH}::Batch::Filter", at, long, {"id": asks, "parent_id": batch})]
-            each = (long - 2) / many
-            pool += [
+            at, asks, each = base + long * one, next(ids), (long - 3) / many
+            found.append((f"{BATCH}::Filter", at, long - 1, {"id": asks, "parent_id": batch}))
+            found += [
                 (source, at + 1 + each * made, each - 0.5, {"id": next(ids), "parent_id": asks})
                 for made in range(many)
             ]
-    threads = line("python", *main), line("tf_data_iterator_resource/1", *pool)
-    return space(host_plane(*threads))
+        return found
+
+    return batches(makes, 400.0, 2000.0)
 
 
 @pytest.mark.parametrize(("keeps", "kept_frac"), [(1, 0.125), (2, 0.25), (8, 1.0)])
@@ -108,36 +117,17 @@ def test_what_no_map_has_made_costs_nothing_to_throw_away() -> None:
 
 
 def mapped(windows: int) -> bytes:
-    """The same beneath a map of 40 µs a window, of which FlatMap has less than half."""
-    main: list[Any] = []
-    pool: list[Any] = []
-    above, ids = f"{PREFETCH}::Batch::Map", iter(range(10, 10_000))
-    flat = f"{above}::FlatMap"
-    for call in range(4):
-        base, length = 120.0 * windows * call + 300, 40.0 * windows
-        root, ahead, batch = next(ids), next(ids), next(ids)
-        main += [
-            ("IteratorGetNext", base, length + 20),
-            (ROOT, base, length + 20, {"id": root}),
-            (PREFETCH, base, length + 10, {"id": ahead, "parent_id": root}),
-            ("PrefetchConsume", base + length + 5, 1.0, {"element_id": call}),
-        ]
-        pool += [
-            ("PrefetchProduce", base, length, {"element_id": call}),
-            (f"{PREFETCH}::Batch", base, length, {"id": batch, "parent_id": ahead}),
-        ]
+    """Windows beneath a map of 40 µs each, of which FlatMap has less than half."""
+
+    def makes(call: int, base: float, batch: int, ids: Iterator[int]) -> list[EventLike]:
+        found: list[EventLike] = []
         for window in range(windows):
-            at, maps, joins = base + 40.0 * window, next(ids), next(ids)
-            of_window = f"{flat}[{call * windows + window}]::BatchV2"
-            pool += [
-                (above, at, 39.0, {"id": maps, "parent_id": batch}),
-                (flat, at + 22, 16.0, {"id": joins, "parent_id": maps}),
-                (f"{flat}::Window", at + 23, 2.0, {"id": next(ids), "parent_id": joins}),
-                (of_window, at + 26, 4.0, {"id": next(ids), "parent_id": joins}),
-                (of_window, at + 32, 4.0, {"id": next(ids), "parent_id": joins}),
-            ]
-    threads = line("python", *main), line("tf_data_iterator_resource/1", *pool)
-    return space(host_plane(*threads))
+            at, maps, number = base + 40.0 * window, next(ids), call * windows + window
+            found.append((f"{BATCH}::Map", at, 39.0, {"id": maps, "parent_id": batch}))
+            found += datasets(f"{BATCH}::Map::FlatMap", number, at + 22, maps, ids, 16.0)
+        return found
+
+    return batches(makes, 40.0 * windows, 120.0 * windows)
 
 
 def test_datasets_below_a_map_that_is_waited_for_are_counted_too() -> None:
