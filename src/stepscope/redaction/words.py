@@ -49,7 +49,7 @@ detail details dev device devices devicescan df dfma dgrad diag diagnostic diago
 differs diffusers digits dilate dilated dim dimension dimensions dims direct directed direction
 dirichlet dispatch display dist distinct distribute distributed distribution div divide dk dlpack
 dma dnn document does domain done dot double dq drawing driver droop drooped dropout dropped dst
-dto dtoh dtype dtypes dump duplicate duration durations dv dynamic dynamo each eager earray ed
+dto dtoh dtype dtypes dump duplicate duration durations dv dynamic dynamo dz each eager earray ed
 edge ee effects efficient eigen eigenmetakernel eigenvalue eigh einsum einsumfunc element elements
 elementwise else elu emb embedding embeddings embs empty emset encode encoder encoding end ended
 ends engine enqueue entire entries entropy enum enumerate environment ep episodic epoch epoll eq
@@ -163,7 +163,7 @@ uncertain unconnected unequal uneven unflatten ungqr unified uniform unique unit
 unmap unpickler unprivileged unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze
 unstack until unweighted up update updates us usage use user utc utf util utilities utils val
 validate validation valu value values var variable variables variant varlen vdot vec vector
-vectorize vectorized vendor version versions vex vf vgpr view viewer virtual visualization
+vectorize vectorized vega vendor version versions vex vf vgpr view viewer virtual visualization
 viztracer vjp vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited
 waiting waits wal wald wall warm warning warp warps was wave weak weibull weight weights were
 wgmma wgr wgrad what when where while who whole why width window windowed winogra winograd wire

@@ -97,6 +97,36 @@ def test_float32_products_are_told_of_tf32_only_where_there_is_tf32() -> None:
     assert "cannot use them here" in volta
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "void gemv2T_kernel_val<int, int, __half, __half, __half, float, 128, 16, 4, 4, false>",
+        "void cublasLt::splitKreduce_kernel<32, 16, int, __nv_bfloat16, __nv_bfloat16, float>",
+        "void dot_kernel<float, 128, 0, cublasDotParams<cublasGemvTensor<__half const>>>",
+    ],
+)
+def test_what_multiplies_no_two_matrices_cannot_run_on_tensor_cores(name: str) -> None:
+    asked = ask(replace(GOOD, kernels=layers(name)))
+    assert "0.0% of the step" in asked.reason("tensor-cores-unused", Silence)
+
+
+@pytest.mark.parametrize("name", ["ampere_dgemm_64x64_nn", "cutlass_80_simt_dgemm_64x64_8x3_nn"])
+def test_products_in_double_precision_are_not_told_of_tf32(name: str) -> None:
+    asked = ask(replace(GOOD, kernels=layers(name, "Eigen::sum<double>")))
+    asked.reason("tensor-cores-unused", Silence)
+    found = asked.finding("full-precision")
+    assert found.severity == "info"
+    assert "100% of device compute" in found.message
+    assert "in 64 bits; 64-bit products take 1.2 ms" in found.message
+    assert found.actions[0].startswith("Compute in float32 first")
+    assert not any("TF32" in action for action in found.actions)
+
+
+def test_products_of_unknown_precision_are_not_said_to_be_in_float32() -> None:
+    asked = ask(replace(GOOD, kernels=layers("generated_matmul_kernel", "sum_kernel")))
+    asked.reason("tensor-cores-unused", Silence)
+
+
 def test_products_on_tensor_cores_are_left_in_peace() -> None:
     assert "0.0% of the step" in ask(GOOD).reason("tensor-cores-unused", Silence)
     assert "0.0% of the step" in ask(TF32).reason("tensor-cores-unused", Silence)

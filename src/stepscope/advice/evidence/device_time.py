@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepscope.registry import Silence, Unknown
+from stepscope.tables.device.kernel_names import computes_in_64_bits, multiplies_no_matrices
 from stepscope.tables.device.short_names import short_name
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 # Tensor cores from Volta on, matrix cores from CDNA on (gfx908, gfx90a, gfx94x, gfx95x), TPUs.
 _MATRIX_UNITS = re.compile(r"Volta|Turing|Ampere|Ada|Hopper|Blackwell|TPU|gfx9|MI\d{3}")
 # Those before them. Of another device, one that only says "AMD GPU" or is new, it is not known.
-_NO_MATRIX_UNITS = re.compile(r"Fermi|Kepler|Maxwell|Pascal|gfx[78]|gfx10|CPU")
+_NO_MATRIX_UNITS = re.compile(
+    r"Fermi|Kepler|Maxwell|Pascal|Vega|gfx(?:[78]|10|90[024569c](?![0-9a-z]))|CPU"
+)
 # NVIDIA tensor cores that take float32 operands as TF32.
 _TF32 = re.compile(r"Ampere|Ada|Hopper|Blackwell")
 # Matrix units that take float16, but not bfloat16.
@@ -41,7 +44,7 @@ EXACT = " It factors matrices or solves systems, which seldom bears fewer bits."
 
 def has_matrix_units(device_type: str) -> bool:
     """Whether a device of this type multiplies matrices of 16-bit numbers in hardware."""
-    return bool(_MATRIX_UNITS.search(device_type))
+    return bool(_MATRIX_UNITS.search(device_type)) and not _NO_MATRIX_UNITS.search(device_type)
 
 
 def no_matrix_units(device_type: str, known: str) -> Silence | Unknown:
@@ -57,6 +60,16 @@ def no_matrix_units(device_type: str, known: str) -> Silence | Unknown:
         f"The recording says {device_type or 'nothing'} of the device: whether it multiplies "
         "matrices in hardware is not known."
     )
+
+
+def is_product(row: KernelRow) -> bool:
+    """Whether a kernel is a product of matrices, which matrix units serve."""
+    return row.kernel_class in MATRIX_CLASSES and not multiplies_no_matrices(row.name)
+
+
+def is_float32(row: KernelRow) -> bool:
+    """Whether a kernel is known to compute in single precision."""
+    return row.is_precision_known and not row.is_16_bit and not computes_in_64_bits(row.name)
 
 
 def has_bf16(device_type: str) -> bool:

@@ -47,7 +47,7 @@ FUSE: Final = (
 FAMILIES: Final = (
     _family(
         "optimizer updates",
-        r"Apply(Adam|Momentum|Gradient|RMS|Ada|Ftrl|Lion)|_fused_(adam|sgd)|_foreach_|adamw?_?$",
+        r"Apply(Adam|Momentum|Gradient|RMS|Ada|Ftrl|Lion)|(?<![a-z])fused_(adam|sgd)|(?<![a-z])foreach_|(?<![a-z])adamw?_?$",
         "One update for all variables: [tensorflow: tf.keras.optimizers.Adam(jit_compile=True) | "
         "jax: one jax.jit around optax's update | "
         "pytorch: torch.optim.AdamW(parameters, fused=True)].",
@@ -76,7 +76,7 @@ FAMILIES: Final = (
     ),
     _layer(
         "matrix products",
-        r"matmul|dot_general|einsum|addmm|(?<![a-z])b?mm(?![a-z])|baddbmm|gemm|xladot|linear|"
+        r"matmul|dot_general|einsum|addmm|(?<![a-z])b?mm(?![a-z])|baddbmm|gemm|xladot|(?<![a-z])linear(?![a-z0-9])|"
         r"(?<![a-z])dot(?![a-z])",
         "Fewer units or heads, a lower rank; dimensions that are multiples of 64.",
         is_news=False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from stepscope.columns import pivot
 from stepscope.schema.numbers import as_integer
@@ -38,6 +38,10 @@ class _Model(NamedTuple):
     memory_bytes: int
     name: str
 
+
+#: Of AMD's devices of capability 9.0 those with fewer units (Vega, up to 64) came before CDNA: they
+#: have no matrix cores.
+LEAST_CDNA: Final = 100
 
 # What recorders leave unnamed, the larger memory first. Only properties that no other model has.
 _MODELS = (
@@ -114,6 +118,8 @@ def _gpu_type(capabilities: Mapping[str, object]) -> str:
     major, minor = capability
     if vendor == "AMD":
         family = f"gfx{major}{minor}x"
+        if capability == (9, 0) and 0 < as_integer(capabilities.get("core_count")) < LEAST_CDNA:
+            family = f"Vega, {family}"
         return f"{model or 'AMD GPU'} ({family})" if major else model or "AMD GPU"
     if major == 0:
         return model or "GPU"

@@ -32,6 +32,11 @@ _BITS_32: Final = (
     r"(?i)(?<![a-z])(float|double|complex)(?![a-z]|_?(16|8))|(?<![a-z])f(p)?(32|64)|f32f32|f64f64|[sdcz]gemm|"
     r"scudnn|dcudnn|(?-i:Cijk_A\w{3}_B\w{3}_[SDCZ])"
 )
+# Products in double precision, as libraries call them: which no reduced format serves unasked.
+_BITS_64: Final = (
+    r"(?i)(?<![a-z])double(?![a-z])|[dz]gemm|f64f64|(?<![a-z])f(p)?64|d884|dcudnn|(?<![a-z])dfma|"
+    r"(?-i:Cijk_A\w{3}_B\w{3}_[DZ])"
+)
 _SHAPE_FLOAT: Final = r"(?i)half|float|double|complex|bf16|f16|f32|f64|f8e"
 _SHAPE_16: Final = r"(?i)half|bfloat16|bf16|f16|float16|f8e|float8"
 _TENSOR_CORE: Final = (
@@ -75,6 +80,23 @@ def computes_in_16_bits(name: str, shape: str = "") -> bool | None:
 def uses_tensor_core(name: str) -> bool:
     """Whether a kernel's name says it uses tensor cores (NVIDIA) or matrix cores (AMD)."""
     return bool(re.search(_TENSOR_CORE, name)) and not re.search(_PLAIN_CORES, name)
+
+
+# A matrix by a vector, two vectors, and the sums of a product that several blocks share: no matrix
+# unit takes any of them.
+_NO_MATRICES: Final = r"(?i)gemv|(?<![a-z])dot_kernel|split_?k_?reduce"
+
+
+@lru_cache(maxsize=100_000)
+def multiplies_no_matrices(name: str) -> bool:
+    """Whether a kernel of a matrix library multiplies no two matrices: no matrix unit serves it."""
+    return bool(re.search(_NO_MATRICES, name))
+
+
+@lru_cache(maxsize=100_000)
+def computes_in_64_bits(name: str) -> bool:
+    """Whether a kernel's name says that it computes in double precision."""
+    return bool(re.search(_BITS_64, name))
 
 
 _ELIGIBLE_ENDS = (

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from stepscope.columns import pivot
 from stepscope.schema.numbers import as_integer
-from stepscope.tables.core.devices import Device, devices
+from stepscope.tables.core.devices import LEAST_CDNA, Device, devices
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.ops.gpu_models import model_peaks
@@ -105,7 +105,12 @@ class AmdRow(NamedTuple):
 
 AMD: tuple[AmdRow, ...] = (
     AmdRow(
-        (9, 0), 100, 128, 1024, 128, "AMD CDNA and CDNA2 white papers (MI100, MI200): FP16 matrix"
+        (9, 0),
+        LEAST_CDNA,
+        128,
+        1024,
+        128,
+        "AMD CDNA and CDNA2 white papers (MI100, MI200): FP16 matrix",
     ),
     AmdRow(
         (9, 4),

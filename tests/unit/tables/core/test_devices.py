@@ -30,6 +30,15 @@ from tests.profiles.model import gpu, host, line, plane, space, stream
             {"device_vendor": "AMD", "compute_cap_major": 9, "compute_cap_minor": 4},
             "AMD GPU (gfx94x)",
         ),
+        (
+            {
+                "device_vendor": "AMD",
+                "compute_cap_major": 9,
+                "compute_cap_minor": 0,
+                "core_count": 60,
+            },
+            "AMD GPU (Vega, gfx90x)",
+        ),
         ({}, "GPU"),
         (
             {

@@ -5,9 +5,11 @@ import pytest
 from stepscope.tables.device.kernel_classes import kernel_class
 from stepscope.tables.device.kernel_names import (
     computes_in_16_bits,
+    computes_in_64_bits,
     is_16_bit,
     is_collective,
     is_tensor_core_eligible,
+    multiplies_no_matrices,
     uses_tensor_core,
 )
 
@@ -162,3 +164,27 @@ def test_half_is_a_type_however_it_is_written(name: str) -> None:
 )
 def test_a_name_may_say_nothing_of_precision(name: str, bits_16: bool | None) -> None:
     assert computes_in_16_bits(name) is bits_16
+
+
+@pytest.mark.parametrize(
+    ("name", "is_double"),
+    [
+        ("ampere_dgemm_64x64_nn", True),
+        ("cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1", True),
+        ("void gemv2T_kernel_val<int, int, double, double, double>", True),
+        ("Cijk_Ailk_Bljk_DB_MT64x64x16", True),
+        ("sm80_xmma_gemm_f64f64_f64f64_f64_nn_n", True),
+        ("ampere_sgemm_128x64_tn", False),
+        ("doubled_rows", False),
+        ("Cijk_Ailk_Bljk_SB_MT64x64x16", False),
+        ("hgemm_256x128", False),
+    ],
+)
+def test_double_precision_is_told_by_name(name: str, is_double: bool) -> None:
+    assert computes_in_64_bits(name) is is_double
+
+
+def test_a_vector_is_no_matrix() -> None:
+    assert multiplies_no_matrices("void gemvNSP_kernel<__half, __half, float>")
+    assert multiplies_no_matrices("void cublasLt::splitKreduce_kernel<32, 16, int>")
+    assert not multiplies_no_matrices("ampere_fp16_s16816gemm_fp16_splitK_128x64_nn")

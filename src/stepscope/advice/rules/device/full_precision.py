@@ -6,7 +6,7 @@ Why it matters: tensor and matrix cores run bfloat16 and float16 several times f
 (V100: 125 against 15.7 TFLOP/s; A100: 312 against 19.5, and 156 in TF32), and half the bytes move.
 What to do: mixed precision.
 Where the products use tensor cores in TF32 already, and where a program factors matrices or solves
-systems, it informs: how many bits are enough is the program's choice.
+systems or computes in float64, it informs: how many bits are enough is the program's choice.
 When it is wrong: the model needs float32 for its numerics, or its kernels are too small for their
 arithmetic to matter.
 """
@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.device_time import (
     EXACT,
-    MATRIX_CLASSES,
     compute_ms,
     factors_matrices,
     has_bf16,
     has_matrix_units,
     has_tf32,
+    is_product,
     kernel_time,
     no_matrix_units,
     said_name,
@@ -33,6 +33,7 @@ from stepscope.advice.parts.changes import NARROWED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+from stepscope.tables.device.kernel_names import computes_in_64_bits
 from stepscope.verdicts.sentences import key_of
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ _FP16_CODE = {
 class _Wide:
     """Time per step, in ms, of work in 32 bits.
 
-    And whether the program may need them, and whether kernels tell which of it are products.
+    And whether the program may need them, whether kernels tell which of it are products, and
+    whether most of it is in 64.
     """
 
     products: float
@@ -80,6 +82,7 @@ class _Wide:
     names: tuple[str, ...]
     is_exact: bool = False
     is_known: bool = False
+    is_double: bool = False
 
     def saving(self, which: int) -> float:
         """Expected (0) or largest (1) saving per step, in ms."""
@@ -135,23 +138,26 @@ def _wide(overview: OverviewPage, kernels: KernelStats | None) -> _Wide:
         on_tpu = "TPU" in overview.environment.device_type
         # A TPU multiplies float32 in bfloat16 passes by default: only the bytes are saved.
         return _Wide(0.0, 0.0, wide, ()) if on_tpu else _Wide(wide / 2, 0.0, wide / 2, ())
-    matrix = kernel_time(
-        kernels,
-        overview,
-        lambda row: row.kernel_class in MATRIX_CLASSES and _is_wide(row),
-    )
+    matrix = kernel_time(kernels, overview, lambda row: is_product(row) and _is_wide(row))
     tf32 = kernel_time(
         kernels,
         overview,
-        lambda row: (
-            row.kernel_class in MATRIX_CLASSES and _is_wide(row) and row.is_kernel_using_tensor_core
-        ),
+        lambda row: is_product(row) and _is_wide(row) and row.is_kernel_using_tensor_core,
     )
+    double = kernel_time(kernels, overview, lambda row: computes_in_64_bits(row.name))
     # Which kernels compute in 16 bits the step's parts know better, where programs say it.
     products = min(matrix.step_ms, wide)
     tf32_ms = min(tf32.step_ms, products)
     exact = factors_matrices(kernels)
-    return _Wide(products - tf32_ms, tf32_ms, wide - products, matrix.names[:3], exact, True)
+    return _Wide(
+        products - tf32_ms,
+        tf32_ms,
+        wide - products,
+        matrix.names[:3],
+        is_exact=exact,
+        is_known=True,
+        is_double=double.step_ms > wide / 2,
+    )
 
 
 def _is_wide(row: KernelRow) -> bool:
@@ -167,6 +173,7 @@ def _told_frac(precision: Precision) -> float:
 def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Finding:
     step = overview.steps.time_ms.mean
     products = wide.products + wide.tf32_products
+    bits = 64 if wide.is_double else 32
     most = f"; longest product: {said_name(wide.names[0])}" if wide.names else ""
     has_steps = step > 0
     severity = severity_of(wide.saving(0), step) if has_steps else "low"
@@ -180,9 +187,9 @@ def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Fi
         saving_high_ms=wide.saving(1) if has_steps else None,
         confidence=0.6 if wide.names else 0.4,
         message=f"{overview.precision.bits_32_frac or 0.0:.0%} of device compute on {device} is in "
-        "32 bits"
+        f"{bits} bits"
         + (
-            f"; 32-bit products take {products:.3g} ms of each {step:.3g} ms step"
+            f"; {bits}-bit products take {products:.3g} ms of each {step:.3g} ms step"
             if products
             else ""
         )
@@ -201,6 +208,7 @@ def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Fi
             Ref("kernel_stats", "is_16_bit", rows=wide.names),
         ),
         actions=(
+            *_first_float32(wide),
             *_first_tf32(wide, step, device),
             "Train in mixed precision: variables in float32, compute in bfloat16."
             if has_bf16(device)
@@ -212,8 +220,16 @@ def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Fi
     )
 
 
+def _first_float32(wide: _Wide) -> Iterator[str]:
+    if wide.is_double:
+        yield (
+            "Compute in float32 first, where that is exact enough: look for float64 constants and "
+            "NumPy arrays that reach the device."
+        )
+
+
 def _first_tf32(wide: _Wide, step_ms: float, device: str) -> Iterator[str]:
-    if has_tf32(device) and wide.products >= _SOME_FRAC * step_ms:
+    if has_tf32(device) and not wide.is_double and wide.products >= _SOME_FRAC * step_ms:
         yield (
             "Allow TF32 first: products in float32 then run on tensor cores"
             "[pytorch:  (torch.set_float32_matmul_precision('high'))"
@@ -224,7 +240,7 @@ def _first_tf32(wide: _Wide, step_ms: float, device: str) -> Iterator[str]:
 def _is_a_choice(wide: _Wide, step_ms: float, device: str) -> bool:
     """Whether fewer bits are an offer: nothing is slower than the hardware does it in 32 bits."""
     on_tensor_cores = has_tf32(device) and wide.is_known and wide.products < _SOME_FRAC * step_ms
-    return wide.is_exact or on_tensor_cores
+    return wide.is_exact or wide.is_double or on_tensor_cores
 
 
 RULE = Rule(

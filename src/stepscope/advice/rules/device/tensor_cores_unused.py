@@ -19,6 +19,8 @@ from stepscope.advice.evidence.device_time import (
     factors_matrices,
     has_matrix_units,
     has_tf32,
+    is_float32,
+    is_product,
     kernel_time,
     no_matrix_units,
     said_name,
@@ -57,7 +59,7 @@ def tensor_cores_unused(results: Results) -> Iterator[Answer]:
         yield NO_STEPS
         return
     narrow = kernel_time(kernels, overview, lambda row: _missed(row) and row.is_16_bit)
-    wide = kernel_time(kernels, overview, lambda row: _missed(row) and not row.is_16_bit)
+    wide = kernel_time(kernels, overview, lambda row: _missed(row) and is_float32(row))
     least = NEGLIGIBLE_FRAC * step
     if narrow.step_ms >= least:
         yield _finding(
@@ -86,7 +88,8 @@ def tensor_cores_unused(results: Results) -> Iterator[Answer]:
 
 
 def _missed(row: KernelRow) -> bool:
-    return row.kernel_class in ("gemm", "convolution") and not row.is_kernel_using_tensor_core
+    is_one = row.kernel_class in ("gemm", "convolution") and is_product(row)
+    return is_one and not row.is_kernel_using_tensor_core
 
 
 def _finding(
