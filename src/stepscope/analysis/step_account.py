@@ -28,6 +28,7 @@ from stepscope.tables.parts.gradients.unclaimed import unclaimed_gradients
 from stepscope.tables.parts.gradients.unused_graph import unused_graph
 from stepscope.tables.parts.library_calls import library_call
 from stepscope.tables.parts.made_of import launched_from, made_of, shapes, through, type_of_model
+from stepscope.tables.parts.part_traits import traits_of
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.parts.places import between_of, located, place_of
 from stepscope.tables.parts.received import received_frac
@@ -60,6 +61,15 @@ class PartRow(Row):
     caller: Annotated[str, Column("Called from", kind="name")]
     between: Annotated[str, Column("Where", kind="text", help="The op or calls around most of it.")]
     made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
+    traits: Annotated[
+        str, Column("Traits", kind="text", hidden=True, help="What is special about it, by name.")
+    ]
+    rows_computed: Annotated[
+        int, Column("Rows computed", kind="count", hidden=True, help="Where one of them is read.")
+    ]
+    row_read_at: Annotated[
+        str, Column("Row read at", kind="name", hidden=True, help="The line that reads it.")
+    ]
     estimated: Annotated[
         str, Column("Estimated", kind="text", hidden=True, help="Of a program: which lines work.")
     ]
@@ -168,6 +178,10 @@ class PartRow(Row):
             help="Where all that comes of it is taken or left, as file:line.",
         ),
     ]  # fmt: skip
+
+    def has(self, trait: str) -> bool:
+        """Whether it has a trait of ``tables.parts.part_traits``."""
+        return trait in self.traits.split()
 
 
 class OwnerRow(Row):
@@ -397,6 +411,8 @@ def _part_row(
     owner = located(one, is_launched=bool(launched := launched_from(one)))
     place, caller = place_of(one, owner, known, lines := programs.lines_of(host, one))
     sites, most, again = sites_of(host, found, one)
+    traits = list(traits_of(one, host))
+    composed = made_of(one, host) + "".join(trait.words for trait in traits)
     return {
         "kind": one.kind,
         "name": one.name,
@@ -405,7 +421,10 @@ def _part_row(
         "line": place[2] or None,
         "caller": caller,
         "between": between_of(one),
-        "made_of": made_of(one, host) + known.said_inside(first.name) + sites,
+        "made_of": composed + known.said_inside(first.name) + sites,
+        "traits": " ".join(trait.name for trait in traits if trait.name),
+        "rows_computed": max((trait.rows for trait in traits), default=0),
+        "row_read_at": next((trait.read_at for trait in traits if trait.read_at), ""),
         "again": again,
         "shapes": shapes(host, one),
         "launched": launched,

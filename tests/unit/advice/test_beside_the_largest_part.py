@@ -114,7 +114,12 @@ def test_arrays_that_are_sent_at_each_call_are_looked_at_first(
         steps=SimpleNamespace(time_ms=SimpleNamespace(mean=10.0)),
     )
     results = cast(Results, SimpleNamespace(optional=SimpleNamespace(overview_page=overview)))
-    call = cast(PartRow, SimpleNamespace(kind="framework", made_of="", again="", chosen_at=""))
+    call = cast(
+        PartRow,
+        SimpleNamespace(
+            kind="framework", made_of="", again="", chosen_at="", has=lambda _trait: False
+        ),
+    )
     assert (ARGUMENTS in _before(call, results)) is is_said
 
 

@@ -13,7 +13,7 @@ from stepscope.advice.results import Results
 from stepscope.analysis.step_account import OwnerRow
 from stepscope.result import Finding, Table
 from stepscope.tables.parts.layers import OUTSIDE
-from stepscope.tables.parts.made_of import NOT_ONEDNN
+from stepscope.tables.parts.part_traits import MANY_OPS, NOT_ONEDNN
 from tests.unit.advice.test_growing_steps import OWNER
 from tests.unit.advice.test_largest_part import account, first, op, part
 
@@ -62,7 +62,7 @@ def test_layers_are_told_once_and_not_beside_one_that_is_a_part() -> None:
 
 
 def test_a_layer_of_many_small_ops_is_a_loop_to_be_stacked() -> None:
-    many = part(kind="layer", name="net/pairs", made_of="Mul 47% (net/pairs/mul); 2,230 ops in all")
+    many = part(kind="layer", name="net/pairs", made_of="Mul 47%", traits=MANY_OPS)
     assert "stack them" in first(account(many)).actions[0]
     few = part(kind="layer", name="net/pairs", made_of="Mul 47% (net/pairs/mul)")
     assert "settings" in first(account(few)).actions[0]
@@ -121,11 +121,11 @@ def test_cells_that_are_called_for_each_position_are_one_layer() -> None:
 
 
 def test_products_in_no_kernel_for_float32_may_be_in_double() -> None:
-    plain = op("MatMul", 8.0, made_of="net/dense/MatMul 100%" + NOT_ONEDNN)
+    plain = op("MatMul", 8.0, made_of="net/dense/MatMul 100%", traits=NOT_ONEDNN)
     found = first(account(plain))
     assert found.title == "MatMul takes 80% of the step, in float64 or without oneDNN"
     assert found.actions[0].startswith("Check the data type of weights and inputs: these")
-    known = first(account(op("MatMul", 8.0, made_of=NOT_ONEDNN, data_type="f32")))
+    known = first(account(op("MatMul", 8.0, traits=NOT_ONEDNN, data_type="f32")))
     assert "float64" not in known.title and "float64" not in "".join(known.actions)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from stepscope.result import Finding
+from stepscope.tables.parts.part_traits import LONG_WINDOW, ON_EACH_DEVICE
 from tests.unit.advice.test_largest_part import account, first, op, part
 
 FILE = "/home/me/project/model.py"
@@ -101,13 +102,13 @@ def test_a_title_has_the_name_that_programs_call_an_op_by(family: str, says: str
 
 
 def test_a_long_window_is_to_be_a_product_of_transforms() -> None:
-    found = said("convolution", made_of="convolution.1 71%; its window is 2,048 long")
+    found = said("convolution", traits=LONG_WINDOW)
     assert "Fourier transforms" in found.actions[0]
     assert "half the size" not in " ".join(found.actions)
 
 
 def test_what_each_device_does_whole_is_to_be_divided() -> None:
-    found = said("dot_general", made_of="dot 71%; each of 4 devices computes the same")
+    found = said("dot_general", traits=ON_EACH_DEVICE)
     assert "Divide the batch" in found.actions[0]
     assert found.severity == "high"
 

@@ -13,6 +13,11 @@ from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
 from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.parts.part_traits import (
+    CHANGES_LAYOUTS,
+    CHANGES_LAYOUTS_OF_IMAGES,
+    CHANGES_TYPES,
+)
 from tests.labelled.torch_loops import (
     BROKEN,
     COLLECTED,
@@ -29,6 +34,7 @@ from tests.labelled.torch_loops import (
 )
 from tests.profiles.torch_loop import A100, HALF, TorchLoop, torch_loop
 from tests.unit.advice.asking import Asked
+from tests.unit.advice.test_largest_part import account, op
 from tests.unit.formats.kineto.layout import profile as traced
 from tests.unit.formats.kineto.layout import x
 
@@ -386,12 +392,16 @@ def test_ops_that_are_only_handed_over_are_launches(tmp_path: Path) -> None:
 
 
 def test_copies_are_told_by_what_they_are_for() -> None:
-    types = "aten/copy_ 99%; types changed for aten/nll_loss 35%, ToCopyBackward0 34%"
-    assert "Autocast changes types" in instead_of_copies(types)
-    images = "aten/copy_ 99%; made contiguous for aten/group_norm 16%; types changed for aten/to 9%"
-    assert "memory format" in instead_of_copies(images)
-    assert "enable_gqa" in instead_of_copies("aten/copy_ 99%; made contiguous for aten/reshape 98%")
-    assert instead_of_copies("aten/copy_ 99%") == ""
+    said = {
+        CHANGES_TYPES: "Autocast changes types",
+        f"{CHANGES_LAYOUTS_OF_IMAGES} {CHANGES_TYPES}": "memory format",
+        CHANGES_LAYOUTS: "enable_gqa",
+    }
+    for traits, words in said.items():
+        (copies,) = account(op("copy_", 5.0, traits=traits)).parts.records()
+        assert words in instead_of_copies(copies)
+    (plain,) = account(op("copy_", 5.0)).parts.records()
+    assert instead_of_copies(plain) == ""
 
 
 def test_norms_in_channels_first_may_go_with_the_transposes(tmp_path: Path) -> None:

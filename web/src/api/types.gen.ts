@@ -1285,6 +1285,12 @@ export interface StepAccountPartRow {
   readonly between: readonly (string | null)[];
   /** Made of. Its largest owners. */
   readonly made_of: readonly (string | null)[];
+  /** Traits. What is special about it, by name. */
+  readonly traits: readonly (string | null)[];
+  /** Rows computed. Where one of them is read. */
+  readonly rows_computed: readonly (number | null)[];
+  /** Row read at. The line that reads it. */
+  readonly row_read_at: readonly (string | null)[];
   /** Estimated. Of a program: which lines work. */
   readonly estimated: readonly (string | null)[];
   /** Mostly. Most of that. */

@@ -22,6 +22,7 @@ from stepscope.advice.parts.replacements import (
     READ_LATER,
     RECORD_GRAPH,
     instead_of_reads,
+    percent,
 )
 from stepscope.tables.core.system_calls import is_system_call
 from stepscope.tables.python.library_files import COMPILED_CALL
@@ -48,9 +49,7 @@ _READS = re.compile(
 
 def _reads(part: PartRow) -> float:
     """The share of a part in which values of the device's are read, by whichever calls."""
-    listed = (one.rpartition(" ") for one in part.made_of.split(";")[0].split(", "))
-    shares = (share.rstrip("%") for name, _, share in listed if _READS.search(name))
-    found = sum(int(share) for share in shares if share.isdigit()) / 100
+    found = percent(part.made_of, _READS) / 100
     return max(found, part.first_frac if _READS.search(part.first) else 0.0)
 
 

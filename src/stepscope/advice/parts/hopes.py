@@ -16,7 +16,12 @@ from stepscope.advice.parts.replacements import is_loop
 from stepscope.advice.parts.transforms import awkward_length
 from stepscope.advice.parts.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
-from stepscope.tables.parts.made_of import LONG_WINDOW, OF_ARGUMENT, ON_EACH, ONE_ROW
+from stepscope.tables.parts.part_traits import (
+    COPIES_ARGUMENT,
+    LONG_WINDOW,
+    ON_EACH_DEVICE,
+    ONE_ROW_READ,
+)
 from stepscope.tables.traits.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.traits.updates import is_update
 
@@ -138,11 +143,11 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
         return _UNUSUAL
     if part.kind == "op" and is_update(part.name):
         return _UPDATE
-    if part.kind == "op" and ON_EACH in part.made_of:
+    if part.kind == "op" and part.has(ON_EACH_DEVICE):
         return _ON_EACH
-    if part.kind == "op" and (LONG_WINDOW in part.made_of or OF_ARGUMENT in part.made_of):
+    if part.kind == "op" and (part.has(LONG_WINDOW) or part.has(COPIES_ARGUMENT)):
         return _UNUSUAL
-    if ONE_ROW in part.made_of:
+    if part.has(ONE_ROW_READ):
         return _OF_ONE_ROW
     if part.kind == "op" and part.name in PRODUCTS:
         return _APART if part.is_apart else _PRODUCT

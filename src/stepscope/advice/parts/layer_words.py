@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.parts.part_facts import PartWords, brief_path, called_from, share, unusual
 from stepscope.advice.parts.replacements import ATTENTION, KEEP_NEEDED, UNTRAINED, of_attention
 from stepscope.tables.parts.layers import OUTSIDE
-from stepscope.tables.parts.made_of import MANY_OPS
+from stepscope.tables.parts.part_traits import MANY_OPS
 from stepscope.tables.traits.apart_functions import A_PASS
 from stepscope.tables.traits.gradients import APART
 
@@ -153,7 +153,7 @@ def _of_layer(part: PartRow, account: StepAccount) -> Iterator[str]:
         )
     if of_attention(f"{part.name} {part.made_of}"):
         yield ATTENTION
-    if MANY_OPS in part.made_of:
+    if part.has(MANY_OPS):
         yield (
             "It is many ops: look in it for a loop over columns, heads or pairs, and compute all "
             "at once: stack them, one product or one op, then take what is needed of it."

@@ -47,7 +47,13 @@ from stepscope.advice.parts.replacements import (
 )
 from stepscope.advice.parts.table_hints import whole_tables
 from stepscope.advice.parts.transforms import instead_of_length
-from stepscope.tables.parts.made_of import LONG_WINDOW, NOT_ONEDNN, OF_ARGUMENT, ON_EACH, ONE_ROW
+from stepscope.tables.parts.part_traits import (
+    COPIES_ARGUMENT,
+    LONG_WINDOW,
+    NOT_ONEDNN,
+    ON_EACH_DEVICE,
+    ONE_ROW_READ,
+)
 from stepscope.tables.traits.op_families import (
     DOUBLE,
     ELEMENTWISE,
@@ -85,11 +91,11 @@ _BACKWARD = "transpose("
 
 def instead_for(part: PartRow, account: StepAccount) -> str:
     """What to run instead of a part's ops; "" where nothing is known to do the same."""
-    if ON_EACH in part.made_of:
+    if part.has(ON_EACH_DEVICE):
         return DIVIDED
-    if LONG_WINDOW in part.made_of:
+    if part.has(LONG_WINDOW):
         return BY_TRANSFORM
-    if OF_ARGUMENT in part.made_of:
+    if part.has(COPIES_ARGUMENT):
         return DONATED
     if permuted := instead_of_permutation(part.made_of):
         return permuted
@@ -105,7 +111,7 @@ def instead_for(part: PartRow, account: StepAccount) -> str:
     if length := instead_of_length(part):
         return length
     known = instead_of_rows(part.op) or instead_within(part.between) or instead_within(part.op)
-    return known or instead_of_copies(part.made_of) or instead_of(part.name)
+    return known or instead_of_copies(part) or instead_of(part.name)
 
 
 def _inner(part: PartRow) -> str:
@@ -186,11 +192,8 @@ def _untyped(part: PartRow) -> str:
 
 def _not_float32(part: PartRow) -> str:
     """What to check of products that run in no kernel for float32."""
-    is_large = NOT_ONEDNN in part.made_of and part.step_frac >= _TYPED_FRAC
+    is_large = part.has(NOT_ONEDNN) and part.step_frac >= _TYPED_FRAC
     return NOT_FLOAT32 if is_large and not part.data_type else ""
-
-
-_ONE_ROW = re.compile(rf"one row in ([\d,]+) {ONE_ROW}(?: \(([^)]*)\))?")
 
 
 def _beyond(part: PartRow) -> str:
@@ -202,10 +205,10 @@ def _beyond(part: PartRow) -> str:
 
 def _of_rows(part: PartRow) -> str:
     """For how many rows it is, where one of them is read."""
-    found = _ONE_ROW.search(part.made_of)
-    if found is None:
+    if not part.has(ONE_ROW_READ):
         return ""
-    return f", for {found[1]} rows; one is read" + (f" ({found[2]})" if found[2] else "")
+    at = f" ({part.row_read_at})" if part.row_read_at else ""
+    return f", for {part.rows_computed:,} rows; one is read{at}"
 
 
 # Of what ran on a host no peak is known, and the tool has nothing of it.

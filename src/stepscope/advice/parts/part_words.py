@@ -48,6 +48,7 @@ from stepscope.advice.parts.replacements import (
     KEEP_RESULTS,
     LARGER,
     SUMMARIES,
+    percent,
 )
 from stepscope.advice.parts.waits_for_others import waits_for_others, words_for_others
 from stepscope.tables.core.system_calls import is_system_wait
@@ -169,8 +170,7 @@ _SMALLER = (
 # Of trainers that call the model, and hardly anything else, in the same function.
 _TRAINING_CALLS = ("training_step", "train_step", "train_batch", "validation_step", "compute_loss")
 _OF_MODELS = re.compile(
-    r"(?:convolution|matmul|\w*(?:batch|layer|group)_norm|max_pool\w*|\w*attention|lstm|gru)"
-    r"[^,%]* (\d+)%"
+    r"convolution|matmul|(?:batch|layer|group)_norm|max_pool|attention|lstm|(?<![a-z])gru"
 )
 _MOSTLY_MODEL = 60
 
@@ -186,7 +186,7 @@ def calls_model(part: PartRow) -> bool:
         return True
     if part.name.rpartition(".")[2] not in _TRAINING_CALLS:
         return False
-    return sum(map(int, _OF_MODELS.findall(part.made_of))) >= _MOSTLY_MODEL
+    return percent(part.made_of, _OF_MODELS) >= _MOSTLY_MODEL
 
 
 def _function(part: PartRow, account: StepAccount) -> PartWords:

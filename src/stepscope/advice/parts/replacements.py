@@ -7,10 +7,19 @@ choice (``verdicts.sentences``).
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from stepscope.tables.parts.made_of import shares_of
+from stepscope.tables.parts.part_traits import (
+    CHANGES_LAYOUTS,
+    CHANGES_LAYOUTS_OF_IMAGES,
+    CHANGES_TYPES,
+)
 from stepscope.tables.traits.gradient_names import is_of_table
 from stepscope.tables.traits.op_families import ELEMENTWISE, RANDOM, TEXT
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import PartRow
 
 _SORTED: Final = (
     "If only the largest are used, ask for those alone ([tensorflow: tf.math.top_k | "
@@ -342,9 +351,7 @@ def instead_of(family: str) -> str:
 
 def percent(made_of: str, named: re.Pattern[str]) -> int:
     """How much of a part what is named so has, by what the part is made of."""
-    listed = (one.rpartition(" ") for one in made_of.split(", "))
-    shares = [share.rstrip("%") for name, _, share in listed if named.search(name)]
-    return sum(int(share) for share in shares if share.isdigit())
+    return sum(share for name, share in shares_of(made_of) if named.search(name))
 
 
 # PyTorch's gradients of slices.
@@ -415,10 +422,6 @@ def instead_of_reads(made_of: str) -> str:
     return _ALL_AT_ONCE if percent(made_of, _READ) >= _MANY_READS else ""
 
 
-# What the account says of PyTorch's copies, and ops that have no kernel for some layout of images.
-_OF_TYPES: Final = re.compile(r"types changed for [^;]*")
-_OF_LAYOUTS: Final = re.compile(r"made contiguous for [^;]*")
-_IMAGES: Final = re.compile(r"conv|group_?norm|pool|upsample", re.IGNORECASE)
 _ONE_FORMAT: Final = (
     "Keep one memory format through the network: an op without a kernel for channels_last "
     "(group_norm) lays its tensors out otherwise, and the next convolution turns them back. "
@@ -435,9 +438,14 @@ _ONE_TYPE: Final = (
 )
 
 
-def instead_of_copies(made_of: str) -> str:
-    """What to do about PyTorch's copies, by what they are for; "" unknown."""
-    types, layouts = _OF_TYPES.search(made_of), _OF_LAYOUTS.search(made_of)
-    if layouts is not None and (types is None or layouts.start() < types.start()):
-        return _ONE_FORMAT if _IMAGES.search(layouts[0]) else _ONE_STRIDE
-    return "" if types is None else _ONE_TYPE
+_INSTEAD_OF_COPIES: Final = {
+    CHANGES_TYPES: _ONE_TYPE,
+    CHANGES_LAYOUTS: _ONE_STRIDE,
+    CHANGES_LAYOUTS_OF_IMAGES: _ONE_FORMAT,
+}
+
+
+def instead_of_copies(part: PartRow) -> str:
+    """What to do about PyTorch's copies, by what most of them are for; "" unknown."""
+    known = (trait for trait in part.traits.split() if trait in _INSTEAD_OF_COPIES)
+    return _INSTEAD_OF_COPIES.get(next(known, ""), "")

@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 import re
-from math import prod
 from typing import Final
 
 from stepscope.columns import pivot
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host
-from stepscope.tables.hlo.replicated import computes_the_same
 from stepscope.tables.parts.layers import scope_with_most
 from stepscope.tables.parts.parts import Part
-from stepscope.tables.steps import attribution
-from stepscope.tables.torch.copy_purposes import copy_purposes, is_copy
 from stepscope.tables.torch.outer_op import outer_op
-from stepscope.tables.traits.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
-from stepscope.tables.traits.copied_arguments import writer_into_argument
 from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.gradients import APART
-from stepscope.tables.traits.instructions import instruction_of
-from stepscope.tables.traits.long_windows import long_window
 from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL
-from stepscope.tables.traits.paddings import padding_of
-from stepscope.tables.traits.rows_read import row_read
-
-#: What the account says of a part of which one run has most.
-AT_ONCE: Final = "in one run"
 
 
 def made_of(one: Part, host: Host | None = None) -> str:
-    """The largest owners of a part, with their shares of it, and whether one run has most of it."""
+    """The largest owners of a part, with their shares of it."""
     total: dict[str, int] = {}
     for owner in one.owners:
         name = owner.said(brief(owner.name or owner.kind))
         total[name] = total.get(name, 0) + owner.total_ps
-    pairs = "" if host is None else _broadcast(host, one)
     if one.kind == "eager":
-        return _ops_of_loop(one) + pairs
+        return _ops_of_loop(one)
     if one.kind == "function":
-        return _places_of_ops(host, one) + pairs
+        return _places_of_ops(host, one)
     if one.around is not None:
         return _functions_below(one)
     if one.kind == "line":
@@ -47,130 +33,22 @@ def made_of(one: Part, host: Host | None = None) -> str:
     if one.kind == "layer":
         return _calls_of_pass(one) if one.name == APART else _ops_of_layer(one)
     said = _listed(total, one, 3)
-    if host is None:
-        return said + _layer_of(one, said) + pairs
-    rest = _at_once(host, one) + _window(host, one) + _devices(host, one) + _purposes(host, one)
-    rest += _arguments(host, one) + _row(host, one) + _kernels(one)
-    return said + _layer_of(one, said) + rest + pairs
+    return said + _layer_of(one, said)
 
 
-#: Ends the words about a program that several devices run, each all of it.
-ON_EACH: Final = "devices computes the same"
+# An item of such a list: a name, its share in per cent, and the place or op with most of it.
+_ITEM: Final = re.compile(r"(?:^|, )([^;]*?) (\d+)%(?: \([^;()]*\))?(?=, |$)")
 
 
-def _devices(host: Host, one: Part) -> str:
-    found = instruction_of(host, one.first.event) if one.kind == "op" else None
-    count = computes_the_same(found[0]) if found is not None else 0
-    return f"; each of {count} {ON_EACH}" if count else ""
-
-
-#: Begins the words about a convolution that a Fourier transform replaces.
-LONG_WINDOW: Final = "; its window is "
-
-
-def _window(host: Host, one: Part) -> str:
-    length = long_window(host, one.first.event) if one.kind == "op" else 0
-    return f"{LONG_WINDOW}{length:,} long" if length else ""
-
-
-#: Words about TensorFlow's products on a CPU that no kernel of oneDNN's runs.
-NOT_ONEDNN: Final = "; not in oneDNN's kernels"
-# As TensorFlow calls them, before oneDNN takes them: "_MklMatMul", "_MklNativeConv2D".
-_PLAIN_PRODUCT = re.compile(
-    r"_?(?:Fused)?(?:(?:Batch)?MatMul(?:V\d)?|Conv[23]D\w*|Einsum|DepthwiseConv2dNative\w*)"
-)
-
-
-def _kernels(one: Part) -> str:
-    """Whether oneDNN's kernels, which take float32 and bfloat16, run none of a part's products."""
-    ops = [owner.type for owner in one.owners if owner.kind == "op" and not owner.on_device]
-    is_plain = bool(ops) and all(_PLAIN_PRODUCT.fullmatch(kind) for kind in ops)
-    return NOT_ONEDNN if is_plain and one.name in PRODUCTS else ""
-
-
-#: Ends the words about a program whose result is read at one of many rows.
-ONE_ROW: Final = "of the result is read"
-
-
-def _row(host: Host, one: Part) -> str:
-    is_product = one.kind == "op" and one.name in PRODUCTS
-    found = row_read(host, one.first.event) if is_product else None
-    if found is None:
-        return ""
-    return f"; one row in {found.of:,} {ONE_ROW}" + (f" ({found.at})" if found.at else "")
-
-
-#: Begins the words about a copy of an argument that is written into.
-OF_ARGUMENT: Final = "; of an argument of the function, to write into it ("
-
-
-def _arguments(host: Host, one: Part) -> str:
-    writer = writer_into_argument(host, one.first.event) if one.kind == "op" else ""
-    return f"{OF_ARGUMENT}{writer})" if writer else ""
-
-
-def _purposes(host: Host, one: Part) -> str:
-    """What PyTorch's copies on a device are for; "" where it is none of them, or few of all."""
-    if one.kind != "op" or not one.first.on_device or not is_copy(one.first.name):
-        return ""
-    found, steps = copy_purposes(host), attribution.steps(host)
-    whole = sum(found.values())
-    kept = 1.0 if steps is None else float(steps.kept.mean())
-    if not one.total_ps >= _MOST_COPIES_FRAC * kept * whole > 0:
-        return ""
-    told: dict[str, list[str]] = {}
-    for (what, op), time in sorted(found.items(), key=lambda item: -item[1])[:_PURPOSES]:
-        if time >= _PURPOSE_FRAC * whole:
-            told.setdefault(what, []).append(f"{op} {time / whole:.0%}")
-    return "".join(f"; {what} {', '.join(listed)}" for what, listed in told.items())
-
-
-# Shares of all copies of a recording say nothing of a part with fewer than this share of them.
-_MOST_COPIES_FRAC = 0.7
-_PURPOSES, _PURPOSE_FRAC = 4, 0.05
+def shares_of(text: str) -> list[tuple[str, int]]:
+    """The names in what ``made_of`` says, each with its share of the part in per cent."""
+    return [(name, int(share)) for name, share in _ITEM.findall(text.partition(";")[0])]
 
 
 def _layer_of(one: Part, said: str) -> str:
     """The layer that a family's ops are in, where their names, which may be cut, do not say it."""
     scope, share = scope_with_most(one.owners) if one.kind == "op" else ("", 0.0)
     return f"; {share:.0%} in {scope}" if scope and scope not in said else ""
-
-
-#: Ends what is made of how much smaller tensors, and how.
-BROADCAST: Final = "by broadcasting"
-PADDED: Final = "by padding"
-
-
-def _broadcast(host: Host, one: Part) -> str:
-    """Which op makes what a part's longest run works on of much less, and how; "" none."""
-    event = next((each.event for each in one.owners if each.kind == "op"), -1)
-    if one.kind not in ("op", "eager", "function") or event < 0:
-        return ""
-    said = dict(pivot.event_stats(host.space, event)).get(names.SHAPE)
-    operands = operands_of(said) if isinstance(said, str) else []
-    size = max(map(prod, operands), default=0)
-    if size < LEAST_ELEMENTS:
-        return ""
-    if (made := broadcasts(host).get(size)) is not None:
-        return f"; {made.said()} {BROADCAST}"
-    padded = padding_of(host, operands)
-    return f"; {padded.said()} {PADDED}" if padded is not None else ""
-
-
-# One of so many runs or more has so much of the time of all: it does what the others need not.
-_RUNS, _MOST_FRAC = 5, 0.5
-
-
-def _at_once(host: Host, one: Part) -> str:
-    """How much of a part's largest op one run has, where several ran and that is most."""
-    event = one.first.event
-    if one.kind not in ("op", "framework") or event < 0 or not one.total_ps:
-        return ""
-    share = int(host.space.length_ps[event]) / one.total_ps
-    if not _MOST_FRAC <= share <= 1:
-        return ""
-    runs = int((host.space.events.metadata == host.space.events.metadata[event]).sum())
-    return f", {share:.0%} of it {AT_ONCE} of {runs:,}" if runs >= _RUNS else ""
 
 
 def _listed(times: dict[str, int], one: Part, most: int) -> str:
@@ -282,13 +160,11 @@ def _ops_of_layer(one: Part) -> str:
         ops = total.setdefault(owner.family, {})
         ops[owner.name] = ops.get(owner.name, 0) + owner.total_ps
     listed = sorted(total.items(), key=lambda item: -sum(item[1].values()))[:_FAMILIES]
-    said = ", ".join(
+    return ", ".join(
         f"{family} {sum(ops.values()) / max(one.total_ps, 1):.0%} "
         f"({brief(max(ops, key=lambda name: ops[name]))})"
         for family, ops in listed
     )
-    count = sum(1 + owner.others for owner in one.owners if owner.kind == "op")
-    return f"{said}; {count:,} {MANY_OPS}" if count >= _MANY_OPS else said
 
 
 def _calls_of_pass(one: Part) -> str:
@@ -299,11 +175,6 @@ def _calls_of_pass(one: Part) -> str:
         called = outer if is_within else owner.name
         total[called] = total.get(called, 0) + owner.total_ps
     return _listed(total, one, _FAMILIES)
-
-
-#: Ends what a layer is made of that is so many ops.
-MANY_OPS: Final = "ops in all"
-_MANY_OPS: Final = 100
 
 
 # A library's function that JAX compiles for itself: what a line calls, such as "_one_hot".

@@ -9,7 +9,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.made_of import NOT_ONEDNN, brief, made_of, shapes, through
+from stepscope.tables.parts.made_of import brief, made_of, shapes, shares_of, through
 from stepscope.tables.parts.parts import parts
 from tests.profiles import event, space
 from tests.profiles.model import Event, line
@@ -118,41 +118,19 @@ def test_functions_that_jax_dispatches_say_more_than_their_instructions(
 
 
 @pytest.mark.parametrize(
-    ("lengths", "told"),
+    ("text", "shares"),
     [
-        # The first run chose a kernel; 900 of 940 µs.
-        ((900, 10, 10, 10, 10), "conv 100%, 96% of it in one run of 5"),
-        ((200, 200, 180, 220, 190), "conv 100%"),
-        # Of two runs one is always the longer.
-        ((900, 10), "conv 100%"),
+        ("mm 60%, add 30%", [("mm", 60), ("add", 30)]),
+        ("dynamic_slice 70%; 90% in decoder", [("dynamic_slice", 70)]),
+        ("conv 100%, 96% of it in one run of 5", [("conv", 100)]),
+        ("Mul 47% (net/pairs/mul), Sum 20% (net/sum)", [("Mul", 47), ("Sum", 20)]),
+        ("mm 100%; at model.py:44 forward 70%, model.py:50 forward 30%", [("mm", 100)]),
+        ("split and 30 other ops 9%", [("split and 30 other ops", 9)]),
+        ("Sum, Cast, OneHot", []),
+        ("", []),
     ],
 )
-def test_where_one_run_of_several_has_most_it_is_said(lengths: tuple[int, ...], told: str) -> None:
-    runs = [Event("conv:_MklConv2D", 10 + 1000.0 * at, us) for at, us in enumerate(lengths)]
-    step = Event("train", 0, 1000.0 * len(lengths), {"step_num": 0, "_r": 1})
-    pool = line("tf_pool", *runs)
-    one = Host("h", decode(space(model_host(line("python", step), pool))))
-    found = account(one)
-    assert found is not None
-    (part,) = (part for part in parts(found) if part.kind == "op")
-    assert made_of(part, one) == told
-
-
-@pytest.mark.parametrize(
-    ("kinds", "is_said"),
-    [
-        (("MatMul", "_FusedMatMul"), True),
-        (("MatMul", "_MklMatMul"), False),
-        (("mm",), False),
-    ],
-)
-def test_products_that_no_kernel_of_onednn_runs_are_said_to_be(
-    kinds: tuple[str, ...], is_said: bool
+def test_what_a_part_is_made_of_is_read_as_it_is_written(
+    text: str, shares: list[tuple[str, int]]
 ) -> None:
-    runs = [Event(f"net/{at}:{kind}", 10 + 300.0 * at, 250) for at, kind in enumerate(kinds)]
-    step = Event("train", 0, 1000.0, {"step_num": 0, "_r": 1})
-    one = Host("h", decode(space(model_host(line("python", step), line("tf_pool", *runs)))))
-    found = account(one)
-    assert found is not None
-    (part,) = (part for part in parts(found) if part.kind == "op")
-    assert made_of(part, one).endswith(NOT_ONEDNN) is is_said
+    assert shares_of(text) == shares

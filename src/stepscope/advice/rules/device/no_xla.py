@@ -18,7 +18,7 @@ from stepscope.advice.parts.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
-from stepscope.tables.parts.made_of import BROADCAST
+from stepscope.tables.parts.part_traits import BROADCAST
 from stepscope.tables.traits.op_families import family_of, is_elementwise
 from stepscope.tables.traits.updates import is_update
 
@@ -156,7 +156,7 @@ def _of_pairs(results: Results) -> PartRow | None:
     """The largest part that works on what is made of much smaller tensors; None without one."""
     account = results.optional.step_account
     parts = [] if account is None else list(account.parts.records())
-    found = [part for part in parts if BROADCAST in part.made_of]
+    found = [part for part in parts if part.has(BROADCAST)]
     return max(found, key=lambda part: part.time_ms, default=None)
 
 

@@ -44,7 +44,7 @@ from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
-from stepscope.tables.parts.made_of import AT_ONCE, BROADCAST, ONE_ROW, PADDED
+from stepscope.tables.parts.part_traits import BROADCAST, IN_ONE_RUN, ONE_ROW_READ, PADDED
 from stepscope.tables.recording.traced_calls import TRACED_CALLS
 from stepscope.verdicts.sentences import time_words
 
@@ -174,17 +174,17 @@ def _before(part: PartRow, results: Results) -> Iterator[str]:
         yield ARGUMENTS
     if part.chosen_at:
         yield CHOSEN.format(part.chosen_at)
-    if BROADCAST in part.made_of:
+    if part.has(BROADCAST):
         yield PAIRS
-    if PADDED in part.made_of and part.name != "fft":  # whose padding is how it convolves
+    if part.has(PADDED) and part.name != "fft":  # whose padding is how it convolves
         yield LESS_PADDING
     if part.again:
         yield CALLS.format(part.again)
-    if ONE_ROW in part.made_of:
+    if part.has(ONE_ROW_READ):
         yield LAST_ROW
     if _runs_cells(part, results):
         yield CELLS
-    if AT_ONCE in part.made_of:
+    if part.has(IN_ONE_RUN):
         yield AGAIN
 
 

@@ -1,0 +1,197 @@
+"""What is special about a part: traits that advice acts on, each with the words that tell it.
+
+A trait is a token; what a person reads is its words, which may change without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from stepscope.columns import pivot
+from stepscope.schema import names
+from stepscope.tables.core.profile import Host
+from stepscope.tables.hlo.replicated import computes_the_same
+from stepscope.tables.parts.parts import Part
+from stepscope.tables.steps import attribution
+from stepscope.tables.torch.copy_purposes import LAYOUT, TYPES, copy_purposes, is_copy
+from stepscope.tables.traits.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
+from stepscope.tables.traits.copied_arguments import writer_into_argument
+from stepscope.tables.traits.gradients import APART
+from stepscope.tables.traits.instructions import instruction_of
+from stepscope.tables.traits.long_windows import long_window
+from stepscope.tables.traits.op_families import PRODUCTS
+from stepscope.tables.traits.paddings import padding_of
+from stepscope.tables.traits.rows_read import row_read
+
+#: One run of an op has most of its time.
+IN_ONE_RUN: Final = "in-one-run"
+#: A convolution with a window so long that a Fourier transform is cheaper.
+LONG_WINDOW: Final = "long-window"
+#: Several devices run a program, each all of it.
+ON_EACH_DEVICE: Final = "on-each-device"
+#: Copies on a device that change types, or layouts: what most of them are for.
+CHANGES_TYPES: Final = "changes-types"
+CHANGES_LAYOUTS: Final = "changes-layouts"
+CHANGES_LAYOUTS_OF_IMAGES: Final = "changes-layouts-of-images"
+#: A copy of an argument that is then written into.
+COPIES_ARGUMENT: Final = "copies-argument"
+#: A program computes many rows, and one of them is read.
+ONE_ROW_READ: Final = "one-row-read"
+#: TensorFlow's products on a CPU that no kernel of oneDNN's runs.
+NOT_ONEDNN: Final = "not-onednn"
+#: What it works on was made of much smaller tensors.
+BROADCAST: Final = "broadcast"
+PADDED: Final = "padded"
+#: A layer that is a hundred ops or more.
+MANY_OPS: Final = "many-ops"
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """One trait of a part.
+
+    Attributes:
+        name: One of the above.
+        words: The same for a person; they follow what the part is made of.
+        rows: Of ``ONE_ROW_READ``: how many rows are computed.
+        read_at: Of it: where one is read, as ``file:line``; "" unknown.
+    """
+
+    name: str
+    words: str
+    rows: int = 0
+    read_at: str = ""
+
+
+def traits_of(one: Part, host: Host) -> Iterator[Trait]:
+    """The traits of a part, in the order in which they are told."""
+    if one.kind in ("eager", "function"):
+        yield from _of_smaller(host, one)
+    elif one.kind == "layer" and one.name != APART:
+        yield from _of_number(one)
+    elif one.around is None and one.kind not in ("layer", "line"):
+        for found in (_in_one_run, _long_window, _on_each, _of_copies, _of_argument, _of_row):
+            yield from found(host, one)
+        yield from _without_onednn(one)
+        yield from _of_smaller(host, one)
+
+
+# One of so many runs or more has so much of the time of all: it does what the others need not.
+_RUNS, _MOST_FRAC = 5, 0.5
+
+
+def _in_one_run(host: Host, one: Part) -> Iterator[Trait]:
+    """How much of a part's largest op one run has, where several ran and that is most."""
+    event = one.first.event
+    if one.kind not in ("op", "framework") or event < 0 or not one.total_ps:
+        return
+    share = int(host.space.length_ps[event]) / one.total_ps
+    if not _MOST_FRAC <= share <= 1:
+        return
+    runs = int((host.space.events.metadata == host.space.events.metadata[event]).sum())
+    if runs >= _RUNS:
+        yield Trait(IN_ONE_RUN, f", {share:.0%} of it in one run of {runs:,}")
+
+
+def _long_window(host: Host, one: Part) -> Iterator[Trait]:
+    if length := long_window(host, one.first.event) if one.kind == "op" else 0:
+        yield Trait(LONG_WINDOW, f"; its window is {length:,} long")
+
+
+def _on_each(host: Host, one: Part) -> Iterator[Trait]:
+    found = instruction_of(host, one.first.event) if one.kind == "op" else None
+    if count := computes_the_same(found[0]) if found is not None else 0:
+        yield Trait(ON_EACH_DEVICE, f"; each of {count} devices computes the same")
+
+
+# Shares of all copies of a recording say nothing of a part with fewer than this share of them.
+_MOST_COPIES_FRAC = 0.7
+_PURPOSES, _PURPOSE_FRAC = 4, 0.05
+# Ops that have no kernel for some layout of images.
+_IMAGES = re.compile(r"conv|group_?norm|pool|upsample", re.IGNORECASE)
+
+
+def _of_copies(host: Host, one: Part) -> Iterator[Trait]:
+    """What PyTorch's copies on a device are for; nothing where it is few of all."""
+    if one.kind != "op" or not one.first.on_device or not is_copy(one.first.name):
+        return
+    found, steps = copy_purposes(host), attribution.steps(host)
+    whole = sum(found.values())
+    kept = 1.0 if steps is None else float(steps.kept.mean())
+    if not one.total_ps >= _MOST_COPIES_FRAC * kept * whole > 0:
+        return
+    told: dict[str, list[str]] = {}
+    for (what, op), time in sorted(found.items(), key=lambda item: -item[1])[:_PURPOSES]:
+        if time >= _PURPOSE_FRAC * whole:
+            told.setdefault(what, []).append(f"{op} {time / whole:.0%}")
+    for what, listed in told.items():
+        said = ", ".join(listed)
+        yield Trait(copies_for(what, said), f"; {what} {said}")
+
+
+def copies_for(what: str, ops: str) -> str:
+    """The trait of copies by what is done (``copy_purposes``) and for which ops; "" no trait."""
+    if what == TYPES:
+        return CHANGES_TYPES
+    if what != LAYOUT:
+        return ""
+    return CHANGES_LAYOUTS_OF_IMAGES if _IMAGES.search(ops) else CHANGES_LAYOUTS
+
+
+def _of_argument(host: Host, one: Part) -> Iterator[Trait]:
+    if writer := writer_into_argument(host, one.first.event) if one.kind == "op" else "":
+        yield Trait(
+            COPIES_ARGUMENT, f"; of an argument of the function, to write into it ({writer})"
+        )
+
+
+def _of_row(host: Host, one: Part) -> Iterator[Trait]:
+    is_product = one.kind == "op" and one.name in PRODUCTS
+    found = row_read(host, one.first.event) if is_product else None
+    if found is not None:
+        at = f" ({found.at})" if found.at else ""
+        words = f"; one row in {found.of:,} of the result is read{at}"
+        yield Trait(ONE_ROW_READ, words, found.of, found.at)
+
+
+# As TensorFlow calls them, before oneDNN takes them: "_MklMatMul", "_MklNativeConv2D".
+_PLAIN_PRODUCT = re.compile(
+    r"_?(?:Fused)?(?:(?:Batch)?MatMul(?:V\d)?|Conv[23]D\w*|Einsum|DepthwiseConv2dNative\w*)"
+)
+
+
+def _without_onednn(one: Part) -> Iterator[Trait]:
+    """Whether oneDNN's kernels, which take float32 and bfloat16, run none of a part's products."""
+    ops = [owner.type for owner in one.owners if owner.kind == "op" and not owner.on_device]
+    is_plain = bool(ops) and all(_PLAIN_PRODUCT.fullmatch(kind) for kind in ops)
+    if is_plain and one.name in PRODUCTS:
+        yield Trait(NOT_ONEDNN, "; not in oneDNN's kernels")
+
+
+def _of_smaller(host: Host, one: Part) -> Iterator[Trait]:
+    """Which op makes what a part's longest run works on of much less, and how."""
+    event = next((each.event for each in one.owners if each.kind == "op"), -1)
+    if one.kind not in ("op", "eager", "function") or event < 0:
+        return
+    said = dict(pivot.event_stats(host.space, event)).get(names.SHAPE)
+    operands = operands_of(said) if isinstance(said, str) else []
+    size = max(map(prod, operands), default=0)
+    if size < LEAST_ELEMENTS:
+        return
+    if (made := broadcasts(host).get(size)) is not None:
+        yield Trait(BROADCAST, f"; {made.said()} by broadcasting")
+    elif (padded := padding_of(host, operands)) is not None:
+        yield Trait(PADDED, f"; {padded.said()} by padding")
+
+
+_MANY: Final = 100
+
+
+def _of_number(one: Part) -> Iterator[Trait]:
+    count = sum(1 + owner.others for owner in one.owners if owner.kind == "op")
+    if count >= _MANY:
+        yield Trait(MANY_OPS, f"; {count:,} ops in all")
