@@ -18,10 +18,10 @@ from stepscope.advice.facts import FACTS
 from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
 from stepscope.advice.results import Results
 from stepscope.advice.savings import ranged
-from stepscope.advice.wording import framework_of, in_words_of, named, worded
+from stepscope.advice.wording import framework_of, in_words_of, named, plainly, worded
+from stepscope.quantities import written_out
 from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Outcome, Result
-from stepscope.verdicts.sentences import written_out
 
 # Outcomes of rules in words.
 _OUTCOMES: Final[Mapping[Outcome, str]] = {
@@ -148,7 +148,7 @@ def advise(
     placed = ordered(refined(findings, facts), ran, time)
     complete = (named(ranged(one, facts[one.rule], results), results) for one in placed)
     framework = framework_of(results)
-    told = (in_words_of(framework, worded(one, time.whole_ms)) for one in complete)
+    told = (plainly(in_words_of(framework, worded(one, time.whole_ms))) for one in complete)
     return Advice(tuple(told), tuple(checked))
 
 
@@ -173,8 +173,8 @@ def _outcome(rule: Rule, found: list[Finding], quiet: list[Silence | Unknown]) -
         return Checked(rule.id, rule.title, "fired")
     unknown = next((one for one in quiet if isinstance(one, Unknown)), None)
     if unknown is not None:
-        return Checked(rule.id, rule.title, "unknown", unknown.reason)
-    return Checked(rule.id, rule.title, "silent", quiet[0].reason if quiet else "")
+        return Checked(rule.id, rule.title, "unknown", written_out(unknown.reason))
+    return Checked(rule.id, rule.title, "silent", written_out(quiet[0].reason) if quiet else "")
 
 
 def _completed(finding: Finding, rule: Rule, time: StepTime) -> Finding:
@@ -186,4 +186,4 @@ def _completed(finding: Finding, rule: Rule, time: StepTime) -> Finding:
         wrong_when=finding.wrong_when or rule.wrong_when,
     )
     whole = of_the_recording(whole) if time.is_recording else whole
-    return bounded(replace(whole, message=written_out(whole.message)), rule, time)
+    return bounded(whole, rule, time)

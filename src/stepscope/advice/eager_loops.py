@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stepscope.advice.wording import brief_place
+from stepscope.quantities import time_words
 from stepscope.result import Finding, Ref
 
 _ONE_BY_ONE = "eager-execution"
@@ -50,7 +51,7 @@ def with_loop(one: Finding, part: Finding) -> Finding:
         severity=one.severity,
         saving_high_ms=high,
         message=f"{part.message} In all {ops:,.0f} ops or functions are dispatched from Python, "
-        f"and for {idle:.3g} ms{when} nothing is computed.",
+        f"and for {time_words(idle)}{when} nothing is computed.",
         measured={**one.measured, **part.measured},
         evidence=both(part.evidence, one.evidence),
         code=one.code,

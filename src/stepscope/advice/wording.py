@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
-from math import isfinite
 
 from stepscope.advice.results import Results
 from stepscope.field_names import label_of, suffix_of
+from stepscope.quantities import roughly, written_out
 from stepscope.result import Finding, Ref, Result, columns_of, tables_of
 from stepscope.verdicts.sentences import chosen, key_of
 
@@ -56,15 +56,6 @@ def _between(low: str, high: str) -> str:
     return f"{number if is_same else low} to {high}"
 
 
-def roughly(value_ms: float) -> str:
-    """An estimated time: two digits, for more are not known."""
-    if value_ms == 0 or not isfinite(value_ms):
-        return f"{value_ms:g} ms"
-    rounded = float(f"{value_ms:.2g}")
-    name, scale = ("µs", 1000) if rounded < 1 else ("s", 0.001) if rounded >= 10_000 else ("ms", 1)
-    return f"{float(f'{rounded * scale:.2g}'):,.12g} {name}"
-
-
 def _percent(frac: float) -> str:
     return "<1%" if 0 < frac < 0.01 else f"{min(frac, 1.0):.0%}"
 
@@ -73,6 +64,18 @@ def brief_place(function: str, file: str, line: int | None) -> str:
     """A function with its line, without the folders of the file: "step (train.py:12)"."""
     name = file.replace("\\", "/").rpartition("/")[2]
     return f"{function} ({name}:{line})" if name and line else function
+
+
+def plainly(finding: Finding) -> Finding:
+    """The finding with large numbers written out in all that a person reads of it."""
+    return replace(
+        finding,
+        title=written_out(finding.title),
+        message=written_out(finding.message),
+        actions=tuple(map(written_out, finding.actions)),
+        assumption=written_out(finding.assumption),
+        no_saving=written_out(finding.no_saving),
+    )
 
 
 def framework_of(results: Mapping[str, Result]) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from stepscope import how_to_record
+from stepscope.quantities import time_words
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.tables.account.collections_at import collections_at
@@ -38,7 +39,6 @@ from stepscope.tables.torch.growing_products import (
     growing_products,
     has_products,
 )
-from stepscope.verdicts.sentences import time_words
 
 
 class CallRow(Row):
@@ -337,7 +337,11 @@ def _headline(step_ms: float, input_ms: float, idle_ms: float, *, is_window: boo
     """The account in one sentence; shares below half a percent are not worth the words."""
     if not step_ms > 0:
         return "How much of the step nothing computes is not known."
-    each = f"of the {step_ms:.3g} ms recorded" if is_window else f"of each {step_ms:.3g} ms step"
+    each = (
+        f"of the {time_words(step_ms)} recorded"
+        if is_window
+        else f"of each {time_words(step_ms)} step"
+    )
     found = [
         f"{what} {time_words(time)} ({time / step_ms:.0%})"
         for what, time in (("waits for input for", input_ms), ("does something else for", idle_ms))

@@ -14,6 +14,7 @@ from stepscope import how_to_record
 from stepscope.columns import distinct
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
+from stepscope.quantities import time_words
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table
 from stepscope.tables.collectives.operations import CollectiveEvents, collectives
@@ -303,7 +304,9 @@ def _straggler(found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals) ->
         return None
     cause, excess = _cause(means, late)
     worker = found.workers[late[0]]
-    reason = f", where {cause.lower()} takes {excess:.3g} ms longer than elsewhere" if cause else ""
+    reason = (
+        f", where {cause.lower()} takes {time_words(excess)} longer than elsewhere" if cause else ""
+    )
     title = _title(worker) if len(late) == 1 else f"{worker.host_name} (all {len(late)} devices)"
     return Straggler(
         worker=late[0],
@@ -314,9 +317,10 @@ def _straggler(found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals) ->
         last_frac=share if met else None,
         cause=cause,
         cause_ms=excess,
-        message=f"The others wait {cost:.3g} ms of each {step:.3g} ms step for {title}{reason}."
+        message=f"The others wait {time_words(cost)} of each {time_words(step)} step for {title}"
+        f"{reason}."
         if met
-        else f"Steps of {title} take {cost:.3g} ms longer than the others'{reason}.",
+        else f"Steps of {title} take {time_words(cost)} longer than the others'{reason}.",
     )
 
 
@@ -455,7 +459,7 @@ def _diagnostics(
             Diagnostic(
                 "clock-offset",
                 "info",
-                f"The hosts' clocks differ by up to {apart:.3g} ms; collectives, which end "
+                f"The hosts' clocks differ by up to {time_words(apart)}; collectives, which end "
                 "everywhere at once, were used to bring them together.",
             )
         )

@@ -10,6 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from stepscope import how_to_record
+from stepscope.quantities import time_words, written_out
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
@@ -45,7 +46,7 @@ from stepscope.tables.traits.op_families import family_of
 from stepscope.verdicts.needless_gradients import NeedlessGradients, needless
 from stepscope.verdicts.other_threads import LockHolderRow, RivalRow, lock_table, rival_table
 from stepscope.verdicts.outer_calls import CallRow, call_table
-from stepscope.verdicts.sentences import MANY, part_words, written_out
+from stepscope.verdicts.sentences import MANY, part_words
 
 
 class PartRow(Row):
@@ -351,7 +352,7 @@ def _headline(made: list[Part], step_ps: float, steps: HostSteps) -> str:
     if not shown or not step_ps > 0:
         return "All detected steps have zero duration."
     share = (first := shown[0]).total_ps / int(steps.kept.sum()) / step_ps
-    length = f"{ms(step_ps):.3g} ms"
+    length = f"{time_words(ms(step_ps))}"
     whole = f"the {length} recorded" if steps.markers.is_window else f"each {length} step"
     takes = f"{part_words(first.kind, first.name)} take{'' if first.kind in MANY else 's'}"
     return written_out(f"{takes} {share:.0%} of {whole}.")

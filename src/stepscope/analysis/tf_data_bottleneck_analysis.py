@@ -11,12 +11,12 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
+from stepscope.quantities import time_words
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.tf_data.calls import Pipeline, pipelines
 from stepscope.tables.tf_data.events import has_iterator_calls, iterator_calls, leaf
-from stepscope.verdicts.sentences import time_words
 from stepscope.verdicts.tf_data import (
     SLOW_PS,
     PipelineWait,

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from stepscope.capture.file.compact import child_environment
 from stepscope.capture.result import Capture
+from stepscope.quantities import size_words, time_words
 
 MAX_LINES: Final = 15
 _DIAGNOSIS_SECONDS: Final = 60.0
@@ -35,7 +36,7 @@ def summary(capture: Capture, *, diagnose: bool = True, run: str = "") -> list[s
     counts = ", ".join(f"{name} {events:,}" for name, events in capture.counts.items())
     lines = [
         f"Stepscope recorded {_time(capture.seconds)}: {capture.events:,} events, "
-        f"{_size(capture.bytes)}" + (f" ({counts})" if counts else ""),
+        f"{size_words(capture.bytes)}" + (f" ({counts})" if counts else ""),
         f"  {capture.path}",
     ]
     if capture.finished_by not in ("stop", "exit"):
@@ -64,7 +65,7 @@ def _told(found: dict[str, Any]) -> list[str]:
     lines = [f"  {found.get('headline', '')}"]
     count, mean = steps.get("count"), time_ms.get("mean")
     if count and mean is not None:
-        lines.append(f"  {count} steps ({steps.get('source')}), {_milliseconds(mean)} on average")
+        lines.append(f"  {count} steps ({steps.get('source')}), {time_words(mean)} on average")
         parts = found.get("breakdown_ms") or {}
         largest = sorted(parts.items(), key=lambda part: -(part[1] or 0))[:3]
         shares = [
@@ -106,14 +107,6 @@ def _run_folder(path: str) -> str:
 
 def _time(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1e3:.0f} ms"
-
-
-def _milliseconds(value: float) -> str:
-    return f"{value:,.0f} ms" if value >= 1000 else f"{value:.3g} ms"
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 100_000 else f"{count / 1e3:.1f} kB"
 
 
 def _cut(line: str) -> str:

@@ -8,6 +8,7 @@ from math import isnan
 from typing import Final, Literal
 
 from stepscope.errors import UsageError
+from stepscope.quantities import milliseconds, size_words
 
 Quantity = Literal["time", "bytes", "share", "part"]
 
@@ -77,7 +78,7 @@ class Limit:
         if isnan(value):
             return "–"
         if quantity == "bytes":
-            return f"{value / 2**20:,.1f} MiB"
+            return size_words(value)
         if quantity == "share":
             return f"{value / whole:.1%}" if whole else "–"
-        return f"{value:.4g} ms"
+        return milliseconds(value)

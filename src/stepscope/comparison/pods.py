@@ -11,6 +11,7 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.pod.report import DeviceRow, Pod
+from stepscope.quantities import time_change, time_words
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 
 R = TypeVar("R", bound=Row)
@@ -145,7 +146,7 @@ def _headline(before: Pod, after: Pod, suspects: Table[SuspectChangeRow]) -> str
     change = after.step_ms - before.step_ms
     own = after.typical_step_ms - before.typical_step_ms
     if abs(change) < _SAME * before.step_ms:
-        return f"The step takes {after.step_ms:.3g} ms as before."
+        return f"The step takes {time_words(after.step_ms)} as before."
     word = "longer" if change > 0 else "less"
     waits = change - own
     rows = list(suspects.rows())
@@ -154,9 +155,9 @@ def _headline(before: Pod, after: Pod, suspects: Table[SuspectChangeRow]) -> str
     who = f" {fresh} makes the others wait now." if fresh else ""
     who += f" {gone} no longer makes the others wait." if gone else ""
     return (
-        f"The step takes {abs(change):.3g} ms {word} ({before.step_ms:.3g} → "
-        f"{after.step_ms:.3g}): {own:+.3g} ms of it in the typical step, {waits:+.3g} ms in "
-        f"waiting for late members.{who}"
+        f"The step takes {time_words(abs(change))} {word} ({time_words(before.step_ms)} → "
+        f"{time_words(after.step_ms)}): {time_change(own)} of it in the typical step, "
+        f"{time_change(waits)} in waiting for late members.{who}"
     )
 
 

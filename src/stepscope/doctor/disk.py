@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stepscope.doctor.check import Check
 from stepscope.doctor.system import System
+from stepscope.quantities import size_words
 from stepscope.urls import is_url
 
 _NEEDED_BYTES = 1 << 30
@@ -32,7 +33,7 @@ def disk(system: System, logdir: str) -> Iterator[Check]:
         yield Check(
             "shared-memory",
             "warning",
-            f"{_SHARED_MEMORY} has {_size(free)} free.",
+            f"{_SHARED_MEMORY} has {size_words(free)} free.",
             "PyTorch's events and the batches of loader workers pass through it; with too "
             "little, recordings use the disk, which is slower.",
             "docker run --shm-size=2g …; in Kubernetes mount an emptyDir with medium Memory there.",
@@ -54,7 +55,7 @@ def _folder(system: System, path: str, what: str) -> Check:
     free = system.free_bytes(there)
     if free is None:
         return Check(what, "warning", f"The free space at {there} is not known.")
-    said = f"{path} is writable; {_size(free)} free."
+    said = f"{path} is writable; {size_words(free)} free."
     if free >= _COMFORTABLE_BYTES:
         return Check(what, "ok", said)
     return Check(
@@ -79,7 +80,3 @@ def _url(system: System, logdir: str) -> Check:
             f"pip install {' '.join(lacking)}",
         )
     return Check("log-directory", "ok", f"fsspec can write to {scheme}://.")
-
-
-def _size(count: int) -> str:
-    return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"

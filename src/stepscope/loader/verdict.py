@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from stepscope.loader.measure import Delivery
+from stepscope.quantities import time_words
 
 # Alone, a pipeline has the whole machine; beside the step it has what that leaves. What is not
 # clearly faster than the step may still hold it up.
@@ -42,16 +43,16 @@ def judge(delivery: Delivery, step_ms: float | None, loop_ms: float | None = Non
     if step_ms is None or step_ms <= 0:
         return LoaderVerdict(
             "not compared",
-            f"The pipeline delivers a batch every {batch_ms:.3g} ms by itself.",
+            f"The pipeline delivers a batch every {time_words(batch_ms)} by itself.",
             ("Compare it with a step: give --step-ms, --recording or --step.",),
         )
     ratio = batch_ms / step_ms
-    times = f"a batch takes {batch_ms:.3g} ms, a step without input {step_ms:.3g} ms"
+    times = f"a batch takes {time_words(batch_ms)}, a step without input {time_words(step_ms)}"
     if ratio > 1:
         return LoaderVerdict(
             "too slow",
-            f"The pipeline is too slow: {times}, so each step waits {batch_ms - step_ms:.3g} ms "
-            "or more.",
+            f"The pipeline is too slow: {times}, so each step waits "
+            f"{time_words(batch_ms - step_ms)} or more.",
             (
                 f"Make the pipeline {ratio:.1f} times faster: parallel map or workers, cache, "
                 "larger reads; a faster device would not help.",
@@ -62,7 +63,7 @@ def judge(delivery: Delivery, step_ms: float | None, loop_ms: float | None = Non
         return LoaderVerdict(
             "too slow",
             f"The pipeline could keep up, but does not overlap with the step: {times}, and both "
-            f"in a loop {loop_ms:.3g} ms.",
+            f"in a loop {time_words(loop_ms)}.",
             (
                 "Prepare the next batch while the step runs: dataset.prefetch(tf.data.AUTOTUNE), "
                 "or DataLoader(num_workers=…).",

@@ -34,6 +34,7 @@ from stepscope.pod.saving import PodReplays
 from stepscope.pod.suspects import Search, Suspect
 from stepscope.pod.typical import Typical, typical_of
 from stepscope.pod.waves import Waves, waves_of
+from stepscope.quantities import time_words
 from stepscope.result import Diagnostic, Table, ms, us
 from stepscope.summary.summary import Summary
 
@@ -139,21 +140,21 @@ class _Analysis:
         lost = ms(self.search.recorded_ps - self.search.typical_ps)
         if verdict == "even":
             return (
-                f"No device or host stands out: if all were typical, the step of {step:.3g} ms "
-                f"would be {max(lost, 0.0):.2g} ms shorter."
+                f"No device or host stands out: if all were typical, the step of "
+                f"{time_words(step)} would be {time_words(max(lost, 0.0))} shorter."
             )
         if verdict == "rotating":
             return (
-                f"{lost:.3g} of {step:.3g} ms of each step are lost to late members, "
+                f"{time_words(lost)} of {time_words(step)} of each step are lost to late members, "
                 "a different one each time: the work is uneven, no device is slow."
             )
         first = next(suspects.rows())
         since = "" if first["since_step"] < 0 else f" since step {first['since_step']}"
         why = f": {first['evidence']}" if first["evidence"] else ""
         return (
-            f"{first['name']} costs {first['cost_ms']:.3g} ms of each {step:.3g} ms step "
-            f"({first['cost_frac']:.1%}, ± {first['error_ms']:.2g} ms){since}{why}. "
-            f"Without it {step - first['saving_ms']:.3g} ms."
+            f"{first['name']} costs {time_words(first['cost_ms'])} of each {time_words(step)} step "
+            f"({first['cost_frac']:.1%}, ± {time_words(first['error_ms'])}){since}{why}. "
+            f"Without it {time_words(step - first['saving_ms'])}."
         )
 
     def _suspects(self, suspects: list[Suspect], causes: Causes) -> Table[SuspectRow]:

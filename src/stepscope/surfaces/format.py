@@ -12,63 +12,13 @@ import unicodedata
 from typing import Any
 
 from stepscope.field_names import unit_of
+from stepscope.quantities import NOT_AVAILABLE, milliseconds, number, percent, size_words
 from stepscope.result import Column, Finding
-
-NOT_AVAILABLE = "–"
-
-_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-
-
-def number(value: float) -> str:
-    """A number with thousands separators and about four significant digits."""
-    size = abs(value)
-    if value == 0:
-        return "0"
-    if size >= 1000:
-        return f"{value:,.0f}"
-    if size >= 100:
-        return f"{value:,.1f}"
-    if size >= 1:
-        return f"{value:,.2f}"
-    if size >= 0.001:
-        return f"{value:.3f}"
-    return f"{value:.1e}"
-
-
-def signed(value: float) -> str:
-    """A change: as ``number``, with its sign."""
-    return f"{'+' if value > 0 else ''}{number(value)}"
-
-
-def percent(fraction: float | None) -> str:
-    """A fraction 0–1 as per cent: "12.3%"."""
-    return NOT_AVAILABLE if fraction is None or math.isnan(fraction) else f"{fraction * 100:.1f}%"
-
-
-def milliseconds(value: float) -> str:
-    """Milliseconds in the unit that reads best: "850 µs", "20.1 ms", "3.2 s"."""
-    if value != 0 and abs(value) < 1:
-        return f"{number(value * 1000)} µs"
-    if abs(value) >= 10_000:
-        return f"{number(value / 1000)} s"
-    return f"{number(value)} ms"
 
 
 def saving_text(finding: Finding) -> str:
     """What a finding saves and how likely: "Saves 3.1 to 3.6 ms per step (15 to 17%) · likely"."""
     return " · ".join(filter(None, (clean(finding.saving_text), finding.likelihood)))
-
-
-def size(value: float) -> str:
-    """Bytes with a binary prefix: "1.5 MiB"."""
-    if value < 0:
-        return NOT_AVAILABLE
-    step = 0
-    scaled = float(value)
-    while scaled >= 1024 and step < len(_BINARY) - 1:
-        scaled /= 1024
-        step += 1
-    return f"{scaled:.0f} B" if step == 0 else f"{scaled:.1f} {_BINARY[step]}"
 
 
 def cell(value: Any, column: Column) -> str:
@@ -82,7 +32,7 @@ def cell(value: Any, column: Column) -> str:
     if column.kind == "ratio":
         return f"{value * 100:.1f}"
     if column.kind == "bytes":
-        return size(value) if value >= 0 else f"-{size(-value)}"
+        return size_words(value) if value >= 0 else f"-{size_words(-value)}"
     if column.kind in ("count", "rank") or isinstance(value, int):
         # As an integer where it is one: a double rounds those beyond 2^53.
         if not float(value).is_integer():
@@ -110,7 +60,7 @@ def scalar(name: str, value: Any) -> str:
     if name.endswith("_frac"):
         return percent(value)
     if name.endswith("_bytes"):
-        return size(value)
+        return size_words(value)
     if name.endswith("_ms"):
         return milliseconds(float(value))
     shown = f"{value:,}" if isinstance(value, int) else number(float(value))

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from stepscope.quantities import time_change
+
 if TYPE_CHECKING:
     from stepscope.comparison.gate import GateReport
 
@@ -151,7 +153,7 @@ def _report(item: pytest.Item, result: GateReport) -> None:
         )
     lines += [result.headline] if result.headline else []
     lines += [f"not equal: {one}" for one in result.differences]
-    blame = [f"  {row['delta_ms']:+.3g} ms {row['name']} ({row['kind']})"
+    blame = [f"  {time_change(row['delta_ms'])} {row['name']} ({row['kind']})"
              for row in result.guilty.rows()]  # fmt: skip
     lines += ["What grew most:", *blame] if blame else []
     # They hold names of ops, and a terminal obeys what those may hold.

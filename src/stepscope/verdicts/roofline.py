@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.quantities import written_out
 from stepscope.result import Diagnostic
 from stepscope.tables.ops.device_peaks import Peaks
 from stepscope.tables.ops.hlo_totals import HloTotals
 from stepscope.tables.ops.roofline import COMPUTE, UNKNOWN
-from stepscope.verdicts.sentences import written_out
 
 # What uses less of its roof is not limited by it, but by waits, launches or what it computes.
 _NEAR: Final = 0.4

@@ -1,4 +1,4 @@
-"""What sentences have in common: large numbers, and whose calls they name.
+"""What sentences have in common: whose calls they name, and what they call parts of a step.
 
 Nobody reads the calls of a framework that was not recorded. What each of them calls a thing is
 written as a choice, ``[tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile]``, anywhere
@@ -13,21 +13,6 @@ from typing import Final
 # What the environment calls a framework, and what choices and code do.
 _KEYS: Final = {"TensorFlow": "tensorflow", "JAX": "jax", "PyTorch": "pytorch"}
 _CHOICE: Final = re.compile(r"\[((?:tensorflow|jax|pytorch): [^]]*)\]")
-_SCIENTIFIC: Final = re.compile(r"\b\d(?:\.\d+)?e\+\d\d\b")
-
-
-def written_out(text: str) -> str:
-    """A sentence whose large numbers are written out: "1.51e+04 ms" is 15,100 ms."""
-    return _SCIENTIFIC.sub(lambda found: f"{float(found[0]):,.0f}", text)
-
-
-def time_words(ms: float) -> str:
-    """A time in the unit that a person would give it in: 367 µs, 8.8 ms, 1.51 s."""
-    for unit, scale in (("s", 1e-3), ("ms", 1.0), ("µs", 1e3)):
-        # What is rounded to a thousand of a unit is one of the next.
-        if float(f"{ms * scale:.3g}") >= 1 or unit == "µs":
-            return f"{ms * scale:.3g} {unit}"
-    return ""
 
 
 def key_of(framework: str) -> str:

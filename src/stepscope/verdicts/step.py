@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from stepscope.quantities import time_words, written_out
 from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC, LIMITS, BoundBy
-from stepscope.verdicts.sentences import chosen, key_of, written_out
+from stepscope.verdicts.sentences import chosen, key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,11 @@ def _headline(verdict: StepVerdict) -> str:
     bound_by, share = verdict.bound_by, verdict.share_frac
     if not step > 0:
         return "All detected steps have zero duration, so there is no time to account for."
-    each = f"of the {step:.3g} ms recorded" if verdict.is_window else f"of each {step:.3g} ms step"
+    each = (
+        f"of the {time_words(step)} recorded"
+        if verdict.is_window
+        else f"of each {time_words(step)} step"
+    )
     if verdict.is_copies:
         return (
             f"Bound by copies to the devices: {share:.0%} {each} goes to moving data there."

@@ -117,7 +117,7 @@ def test_offloaded_tensors_are_recognised_in_the_program() -> None:
 
 def test_room_for_what_is_offloaded_is_named() -> None:
     loop = replace(GOOD_TPU, kernels=[OFFLOAD, *tpu_ops()], heap=(10 << 30, 16 << 30, 0.1))
-    assert "while 6 GiB of each device's are free" in ask(loop).finding("host-copies").message
+    assert "while 6.0 GiB of each device's are free" in ask(loop).finding("host-copies").message
 
 
 def test_copies_within_the_device_are_named() -> None:

@@ -285,8 +285,8 @@ def test_elements_that_later_stages_reduce_are_told_with_their_sizes() -> None:
     one = answer("serial-map", results(large, {"num_parallel_calls": 0.4}))
     assert isinstance(one, Finding)
     assert one.message.endswith(
-        " Each element of Map is [129,64] double, 66 kB, made of 512 bytes; later stages leave "
-        "32 bytes of it."
+        " Each element of Map is [129,64] double, 64.5 KiB, made of 512 B; later stages leave "
+        "32 B of it."
     )
     assert one.actions[0].startswith("Scale, crop or cast the elements before")
 

@@ -21,7 +21,7 @@ def test_a_full_memory_is_told_with_what_holds_it() -> None:
     assert found.severity == "medium"
     assert found.measured["used_frac"] == pytest.approx(15 / 16)
     assert found.saving_ms is None
-    assert "15 GiB of 16 GiB" in found.message
+    assert "15.0 GiB of 16.0 GiB" in found.message
     assert "weights 7.5 GiB" in found.message
     assert found.evidence[0].from_ms is not None
 
@@ -44,7 +44,7 @@ def test_free_memory_in_pieces_is_told_with_the_largest_piece() -> None:
     found = held(12, fragmentation=0.75).finding("memory-fragmentation")
     # 4 GiB free, the largest piece a quarter of them.
     assert found.measured["largest_free_piece_bytes"] == pytest.approx(GIB)
-    assert "no piece larger than 1 GiB" in found.message
+    assert "no piece larger than 1.0 GiB" in found.message
 
 
 def test_free_memory_in_one_piece_is_left_in_peace() -> None:
@@ -151,7 +151,7 @@ def growing(
 def test_memory_that_a_step_keeps_is_told_with_the_steps_that_are_left() -> None:
     found = growing(64 << 20).finding("memory-growth")
     assert found.measured["bytes_per_step"] == pytest.approx(64 << 20)
-    assert "keeps 64 MiB more with each of 12 steps" in found.message
+    assert "keeps 64.0 MiB more with each of 12 steps" in found.message
     # 16 GiB less 1 GiB, a step's buffer of 300 MiB and eleven times 64 MiB, in pieces of 64 MiB.
     assert "full after 224 more steps" in found.message
     assert found.severity == "medium"

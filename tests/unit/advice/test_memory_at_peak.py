@@ -33,7 +33,7 @@ def test_the_function_that_holds_most_is_named_with_its_line(tmp_path: Path) -> 
     assert found.measured["peak_bytes"] == 90 * MB
     assert found.severity == "info"
     assert found.saving_ms is None
-    assert "step (work/train.py) 10 MiB (11%, 1 block)" in found.message
+    assert "step (work/train.py) 10.0 MiB (11%, 1 block)" in found.message
 
 
 def test_each_line_of_a_script_is_a_holder(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_each_line_of_a_script_is_a_holder(tmp_path: Path) -> None:
     assert found.title == "work/train.py:13 holds 62% of the peak memory"
     assert found.place is not None
     assert (found.place.file, found.place.line) == ("work/train.py", 13)
-    assert "work/train.py:8 30 MiB" in found.message
+    assert "work/train.py:8 30.0 MiB" in found.message
 
 
 def test_memory_from_before_asks_for_a_longer_history(tmp_path: Path) -> None:

@@ -438,6 +438,6 @@ def test_without_steps_the_recording_as_a_whole_is_accounted_for() -> None:
     assert (found.step_source, found.step_count) == ("window", 1)
     assert found.step_time_ms == pytest.approx(0.04)
     assert found.computing_ms == pytest.approx(0.02)
-    assert "of the 0.04 ms recorded" in found.headline
+    assert "of the 40 µs recorded" in found.headline
     lacking = TOOL.available(profile(space(host(line("python")))))
     assert lacking is not None

@@ -60,7 +60,7 @@ def test_without_steps_the_page_says_so_and_still_answers() -> None:
     assert page.steps.certainty == "uncertain"
     assert page.steps.time_ms.mean == pytest.approx(0.01)
     assert page.breakdown_ms["host_compute"] == pytest.approx(0.01)
-    assert "of the 0.01 ms recorded" in page.headline
+    assert "of the 10 µs recorded" in page.headline
     assert len(page.top_ops) == 1
     assert any(one.slug == "no-steps" for one in page.diagnostics)
 

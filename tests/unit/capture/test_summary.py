@@ -32,7 +32,7 @@ def answer(monkeypatch: pytest.MonkeyPatch, found: object, code: int = 0) -> Non
 
 def test_facts_the_path_in_full_and_how_to_look_at_it() -> None:
     assert summary(capture(), diagnose=False) == [
-        "Stepscope recorded 3.2 s: 1,234 events, 2.4 MB (jax 1,234)",
+        "Stepscope recorded 3.2 s: 1,234 events, 2.3 MiB (jax 1,234)",
         f"  {PATH}",
         f"  stepscope serve {PATH.partition('/plugins')[0]}",
     ]

@@ -14,30 +14,6 @@ from tests.profiles import HOSTILE_NAMES
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0, "0"),
-        (0.00012, "1.2e-04"),
-        (0.5, "0.500"),
-        (1.234, "1.23"),
-        (123.45, "123.5"),
-        (1234.5, "1,234"),
-        (-2.5, "-2.50"),
-        (2_000_000, "2,000,000"),
-    ],
-)
-def test_numbers(value: float, text: str) -> None:
-    assert shown.number(value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(12_345.6, "+12,346"), (0.5, "+0.500"), (0.0, "0"), (-2.5, "-2.50")]
-)
-def test_changes(value: float, text: str) -> None:
-    assert shown.signed(value) == text
-
-
-@pytest.mark.parametrize(
     ("name", "value", "text"),
     [
         ("self_time_us", 12.5, "12.50 µs"),

@@ -146,7 +146,7 @@ def test_idle_devices_without_a_host_are_not_blamed_on_python() -> None:
 
 def test_long_times_are_written_out() -> None:
     long = replace(INPUT, step_ms=15122.0, breakdown_ms=dict.fromkeys(PARTS, 0.0))
-    assert "of each 15,100 ms step" in headline(long)
+    assert "of each 15.1 s step" in headline(long)
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,3 @@ def _name(id_: str) -> str:
     """A memory in a sentence: "GPU_0_bfc", "the memory of device 1"; with its host where many."""
     host, colon, own = id_.rpartition(": ")
     return f"{host}{colon}the memory of device {own}" if own.isdecimal() else id_
-
-
-def gib(size: float) -> str:
-    """Bytes as a person reads them: "1.5 GiB", "12 MiB"."""
-    return f"{size / 2**30:.3g} GiB" if size >= 2**30 else f"{size / 2**20:.3g} MiB"

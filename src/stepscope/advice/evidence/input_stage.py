@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
+from stepscope.quantities import size_words
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
 
@@ -141,18 +142,10 @@ def _said_sizes(leaf: str, stage: Bottleneck) -> str:
     grows = stage.size_bytes > _MUCH * stage.from_bytes
     if not grows and not shrinks(stage):
         return ""
-    made = f", made of {_size(stage.from_bytes)}" if grows else ""
-    left = f"; later stages leave {_size(stage.into_bytes)} of it" if shrinks(stage) else ""
-    size = _size(stage.size_bytes)
+    made = f", made of {size_words(stage.from_bytes)}" if grows else ""
+    left = f"; later stages leave {size_words(stage.into_bytes)} of it" if shrinks(stage) else ""
+    size = size_words(stage.size_bytes)
     return f" Each element of {leaf} is {stage.shape}, {size}{made}{left}."
-
-
-def _size(count: float) -> str:
-    """Bytes as a person reads them."""
-    for unit, scale in (("MB", 1e6), ("kB", 1e3)):
-        if count >= scale:
-            return f"{count / scale:.3g} {unit}"
-    return f"{count:.0f} bytes"
 
 
 def _has_other_functions(found: TfDataBottleneckAnalysis, stage: Bottleneck) -> bool:

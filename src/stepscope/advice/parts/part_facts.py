@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepscope.verdicts.sentences import time_words
+from stepscope.quantities import time_words
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount

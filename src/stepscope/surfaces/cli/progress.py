@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-from stepscope.surfaces.format import clean, shorten, size
+from stepscope.quantities import size_words
+from stepscope.surfaces.format import clean, shorten
 
 _PATIENCE_S = 0.5
 _EVERY_S = 0.1
@@ -25,7 +26,7 @@ class ProgressLine:
         if not self._active or now - self._began < _PATIENCE_S or now - self._drawn < _EVERY_S:
             return
         self._drawn = now
-        share = f" {done / total:4.0%} of {size(total)}" if total else ""
+        share = f" {done / total:4.0%} of {size_words(total)}" if total else ""
         sys.stderr.write(f"\r\x1b[2K{shorten(clean(stage), 50)}{share}")
         sys.stderr.flush()
 

@@ -7,8 +7,9 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from stepscope.comparison.gate import GateReport
+from stepscope.quantities import milliseconds, time_change
 from stepscope.surfaces.export.tables import markdown_escape, markdown_table
-from stepscope.surfaces.format import clean, milliseconds
+from stepscope.surfaces.format import clean
 
 _MARKS = {"kept": "✅", "exceeded": "❌", "unknown": "❔"}
 _BLAMED: Final = 3
@@ -81,7 +82,9 @@ def check_junit(result: GateReport) -> str:
 
 def github_annotations(result: GateReport) -> Iterator[str]:
     """A line per limit that is not kept, which GitHub Actions shows beside the change."""
-    blame = [f"{row['name']} {row['delta_ms']:+.3g} ms" for row in result.guilty.rows()][:_BLAMED]
+    blame = [f"{row['name']} {time_change(row['delta_ms'])}" for row in result.guilty.rows()][
+        :_BLAMED
+    ]
     for row in result.limits.rows():
         if row["status"] != "kept":
             level = "error" if row["status"] == "exceeded" else "warning"

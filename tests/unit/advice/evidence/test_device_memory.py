@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from stepscope.advice.evidence.device_memory import device_memories, gib
+from stepscope.advice.evidence.device_memory import device_memories
 from tests.labelled.synthetic import GIB, GOOD
 from tests.unit.advice.asking import ask
 
@@ -62,7 +62,3 @@ def test_the_highest_use_ever_counts_where_the_allocator_remembers_it() -> None:
 def test_a_memory_without_a_name_is_that_of_its_device(id_: str, name: str) -> None:
     other = replace(RESULT.memories[0], id=id_)
     assert device_memories(replace(RESULT, memories=(other,)))[0].name == name
-
-
-def test_bytes_are_said_as_a_person_reads_them() -> None:
-    assert [gib(1.5 * GIB), gib(GIB), gib(12 << 20)] == ["1.5 GiB", "1 GiB", "12 MiB"]

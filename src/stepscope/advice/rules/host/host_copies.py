@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from math import isnan
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.device_memory import device_memories, gib
+from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.device_time import compute_ms
 from stepscope.advice.evidence.lines import place_of
 from stepscope.advice.evidence.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
@@ -23,6 +23,7 @@ from stepscope.advice.evidence.pinning import comes_from
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.parts.changes import OVERLAPPED
 from stepscope.advice.results import Results
+from stepscope.quantities import size_words
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
@@ -122,7 +123,7 @@ def _facts(copies: list[CopyRow], offloaded: float, room: int | None) -> Iterato
     """What about these copies makes them slow."""
     if offloaded:
         yield f"{offloaded:.0%} of the copying ops move tensors that live in the host's memory" + (
-            "" if room is None else f", while {gib(room)} of each device's are free"
+            "" if room is None else f", while {size_words(room)} of each device's are free"
         )
     count = sum(row.per_step for row in copies)
     if any(row.host_memory == "pageable" for row in copies):

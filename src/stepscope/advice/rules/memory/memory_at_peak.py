@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.evidence.device_memory import gib
 from stepscope.advice.results import Results
+from stepscope.quantities import size_words
 from stepscope.registry import Answer, Rule, Unknown
 from stepscope.result import Finding, Place, Ref
 from stepscope.schema import names
@@ -71,12 +71,13 @@ def _finding(memory: MemorySystem, others: int) -> Finding:
         if one.held_bytes >= _SOME_FRAC * peak
     ]
     kept = (
-        f" Of what {name} holds, {gib(most.kept_bytes)} were not freed until the recording ended."
+        f" Of what {name} holds, {size_words(most.kept_bytes)} were not freed until the recording "
+        "ended."
         if most.kept_bytes
         else ""
     )
     more = f" {others} more memories are less full." if others else ""
-    of = f" of {gib(memory.capacity_bytes)}" if memory.capacity_bytes else ""
+    of = f" of {size_words(memory.capacity_bytes)}" if memory.capacity_bytes else ""
     line = max(most.lines, key=most.lines.__getitem__, default=0)
     return Finding(
         rule=RULE.id,
@@ -86,7 +87,7 @@ def _finding(memory: MemorySystem, others: int) -> Finding:
         confidence=1.0,
         title=f"{name} holds {most.held_bytes / peak:.0%} of the peak memory",
         place=Place(function=who[1], file=most.file, line=line) if who[1] else None,
-        message=f"At its peak {memory.id} has {gib(peak)}{of} in use: {', '.join(listed)}."
+        message=f"At its peak {memory.id} has {size_words(peak)}{of} in use: {', '.join(listed)}."
         f"{kept}{more}",
         measured={
             "peak_bytes": memory.peak_bytes,
@@ -134,7 +135,7 @@ def _in_words(who: tuple[str, str], one: _Holder, peak: int) -> str:
         file = file.lower()
     name = f"{function} ({file})" if function not in ("", _SCRIPT) else file
     blocks = "1 block" if one.blocks == 1 else f"{one.blocks:,} blocks"
-    return f"{name} {gib(one.held_bytes)} ({one.held_bytes / peak:.0%}, {blocks})"
+    return f"{name} {size_words(one.held_bytes)} ({one.held_bytes / peak:.0%}, {blocks})"
 
 
 def _actions(unseen_frac: float) -> tuple[str, ...]:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.advice.evidence.device_memory import device_memories, gib
+from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.results import Results
+from stepscope.quantities import size_words
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
@@ -47,8 +48,8 @@ def memory_fragmentation(results: Results) -> Iterator[Answer]:
         saving_ms=None,
         no_saving="it frees memory; the step takes as long",
         confidence=0.6,
-        message=f"At its peak {worst.name} has {gib(worst.free_bytes)} free, but no piece larger "
-        f"than {gib(largest)} ({broken:.0%} fragmented, {worst.used_frac:.0%} full).",
+        message=f"At its peak {worst.name} has {size_words(worst.free_bytes)} free, but no piece "
+        f"larger than {size_words(largest)} ({broken:.0%} fragmented, {worst.used_frac:.0%} full).",
         measured={
             "free_bytes": worst.free_bytes,
             "largest_free_piece_bytes": largest,

@@ -17,11 +17,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.advice.evidence.device_memory import gib
 from stepscope.advice.results import Results
+from stepscope.quantities import size_words, written_out
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
-from stepscope.verdicts.sentences import written_out
 
 _FEWEST_STEPS: Final = 8
 # Growth that counts: this many bytes, this share of what is in use, and this steady.
@@ -76,7 +75,7 @@ def memory_growth(results: Results) -> Iterator[Answer]:
         saving_ms=None,
         no_saving="it keeps the program from running out of memory; the step takes as long",
         confidence=0.6,
-        message=f"{memory} keeps {gib(rate)} more with each of {len(use)} steps{until}.",
+        message=f"{memory} keeps {size_words(rate)} more with each of {len(use)} steps{until}.",
         measured={
             "memory": memory,
             "bytes_per_step": rate,

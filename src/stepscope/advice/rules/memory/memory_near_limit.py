@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.advice.evidence.device_memory import device_memories, gib
+from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.results import Results
+from stepscope.quantities import size_words
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
@@ -33,7 +34,7 @@ def memory_near_limit(results: Results) -> Iterator[Answer]:
         )
         return
     near = [one for one in memories if one.used_frac >= NEAR_FRAC]
-    held = ", ".join(f"{name} {gib(size)}" for name, size in fullest.holders)
+    held = ", ".join(f"{name} {size_words(size)}" for name, size in fullest.holders)
     more = f" (and {len(near) - 1} more)" if len(near) > 1 else ""
     yield Finding(
         rule=RULE.id,
@@ -41,8 +42,8 @@ def memory_near_limit(results: Results) -> Iterator[Answer]:
         saving_ms=None,
         no_saving="it frees memory; the step takes as long",
         confidence=0.9,
-        message=f"{fullest.subject}{more} holds {gib(fullest.peak_bytes)} of "
-        f"{gib(fullest.capacity_bytes)} at its peak ({fullest.used_frac:.0%})"
+        message=f"{fullest.subject}{more} holds {size_words(fullest.peak_bytes)} of "
+        f"{size_words(fullest.capacity_bytes)} at its peak ({fullest.used_frac:.0%})"
         + (f"; most in {held}" if held else "")
         + ".",
         measured={

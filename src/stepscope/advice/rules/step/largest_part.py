@@ -41,12 +41,12 @@ from stepscope.advice.parts.replacements import (
 )
 from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
+from stepscope.quantities import time_words
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.parts.part_traits import BROADCAST, IN_ONE_RUN, ONE_ROW_READ, PADDED
 from stepscope.tables.recording.traced_calls import TRACED_CALLS
-from stepscope.verdicts.sentences import time_words
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount

@@ -194,12 +194,13 @@ def _print(outcome: RemoteCapture) -> None:
 
 
 def _worker_lines(page: Page, worker: WorkerOutcome, widest: int) -> None:
-    from stepscope.surfaces.format import clean, pad, size
+    from stepscope.quantities import size_words
+    from stepscope.surfaces.format import clean, pad
 
     state = {"recorded": "green", "empty": "yellow", "failed": "red"}[worker.status]
     facts = ""
     if worker.status == "recorded":
-        facts = f"{worker.events:,} events, {size(worker.bytes)} in {worker.seconds:.1f} s"
+        facts = f"{worker.events:,} events, {size_words(worker.bytes)} in {worker.seconds:.1f} s"
     page.line(
         f"  {pad(clean(worker.address), widest)}  ", (pad(worker.status, 8), state), f"  {facts}"
     )

@@ -122,8 +122,8 @@ def _facts(
 
 
 def _print(verdict: LoaderVerdict, facts: dict[str, Any]) -> None:
+    from stepscope.quantities import milliseconds, number, size_words
     from stepscope.surfaces.cli.pages.page import Page, terminal_width
-    from stepscope.surfaces.format import milliseconds, number, size
 
     page = Page(terminal_width(sys.stdout))
     page.text(verdict.summary, style=f"bold {_STYLE[verdict.status]}".strip())
@@ -132,7 +132,7 @@ def _print(verdict: LoaderVerdict, facts: dict[str, Any]) -> None:
     if facts["elements_per_s"] is not None:
         rate += f" · {number(facts['elements_per_s'])} elements/s"
     if facts["bytes_per_s"] is not None:
-        rate += f" · {size(facts['bytes_per_s'])}/s"
+        rate += f" · {size_words(facts['bytes_per_s'])}/s"
     lines = [
         ("Alone", rate),
         (

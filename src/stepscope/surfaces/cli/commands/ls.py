@@ -11,13 +11,14 @@ from typing import Any
 import click
 
 from stepscope.errors import StepscopeError
+from stepscope.quantities import size_words
 from stepscope.session import FileReport, Workspace
 from stepscope.store import Found, Source, by_reason, described_all, find
 from stepscope.store.notes import NO_NOTE, read_notes
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.pages.page import Page, terminal_width
 from stepscope.surfaces.envelope import file_info, run_info
-from stepscope.surfaces.format import clean, pad, size, width
+from stepscope.surfaces.format import clean, pad, width
 from stepscope.utf8 import shown
 
 
@@ -111,7 +112,7 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
             state = {"waiting": "", "opened": "whole"}.get(report.state, report.state)
             page.line(
                 f"  {pad(clean(source.host), longest)}  "
-                f"{pad(size(source.size_bytes), 10, right=True)}  ",
+                f"{pad(size_words(source.size_bytes), 10, right=True)}  ",
                 (" · ".join(one for one in (clean(formats[source.path]), state) if one), "dim"),
             )
             _reason(page, report.reason, report.hint)

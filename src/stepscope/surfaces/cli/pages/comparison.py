@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from stepscope.comparison import Comparison
+from stepscope.quantities import signed
 from stepscope.result import Table
 from stepscope.surfaces import export
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import diagnostics
-from stepscope.surfaces.format import clean, signed
+from stepscope.surfaces.format import clean
 
 _TITLE: Final = "Comparison"
 

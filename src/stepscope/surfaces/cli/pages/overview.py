@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from stepscope.analysis.overview_page import OverviewPage
+from stepscope.quantities import milliseconds, percent
 from stepscope.result import columns_of
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import diagnostics, findings, title_line
-from stepscope.surfaces.format import clean, milliseconds, pad, percent
+from stepscope.surfaces.format import clean, pad
 
 _NOT_IN_TOP = ("rank", "host_or_device", "tensor_core_eligible", "tensor_core_used")
 _BLOCKS = " ▏▎▍▌▋▊▉█"

@@ -11,8 +11,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from stepscope.quantities import NOT_AVAILABLE
 from stepscope.result import Table, TimesOf, columns_of
-from stepscope.surfaces.format import NOT_AVAILABLE, cell, heading, pad, shorten, width
+from stepscope.surfaces.format import cell, heading, pad, shorten, width
 
 Piece = tuple[str, str]
 

@@ -1,0 +1,93 @@
+"""Quantities as a person reads them: numbers, times and sizes, in one unit everywhere.
+
+A time is in µs below 1 ms and in s from 10,000 ms on; a size has a binary prefix. Pages give four
+significant digits, sentences three, estimates two. Nothing here changes a value.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+#: What stands for a value that is not known.
+NOT_AVAILABLE: Final = "–"
+
+_BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_SECONDS_FROM_MS: Final = 10_000
+_SCIENTIFIC: Final = re.compile(r"\b\d(?:\.\d+)?e\+\d\d\b")
+
+
+def number(value: float) -> str:
+    """A number with thousands separators and about four significant digits."""
+    size = abs(value)
+    if value == 0:
+        return "0"
+    if size >= 1000:
+        return f"{value:,.0f}"
+    if size >= 100:
+        return f"{value:,.1f}"
+    if size >= 1:
+        return f"{value:,.2f}"
+    if size >= 0.001:
+        return f"{value:.3f}"
+    return f"{value:.1e}"
+
+
+def signed(value: float) -> str:
+    """A change: as ``number``, with its sign."""
+    return f"{'+' if value > 0 else ''}{number(value)}"
+
+
+def percent(fraction: float | None) -> str:
+    """A fraction 0–1 as per cent: "12.3%"."""
+    return NOT_AVAILABLE if fraction is None or math.isnan(fraction) else f"{fraction * 100:.1f}%"
+
+
+def milliseconds(value_ms: float) -> str:
+    """A measured time for a page: "850.0 µs", "20.10 ms", "32.10 s"."""
+    unit, scale = _unit_of(value_ms)
+    return f"{number(value_ms * scale)} {unit}"
+
+
+def time_words(value_ms: float) -> str:
+    """A time for a sentence: "367 µs", "8.8 ms", "1,510 ms", "15.1 s"."""
+    # What is rounded to a thousand of a unit is one of the next.
+    unit, scale = _unit_of(float(f"{value_ms:.3g}"))
+    return f"{written_out(f'{value_ms * scale:.3g}')} {unit}"
+
+
+def time_change(value_ms: float) -> str:
+    """A change of a time for a sentence, with its sign: "+8.8 ms", "-367 µs"."""
+    return f"{'+' if value_ms > 0 else ''}{time_words(value_ms)}"
+
+
+def roughly(value_ms: float) -> str:
+    """An estimated time: two digits, for more are not known."""
+    if not math.isfinite(value_ms):
+        return f"{value_ms:g} ms"
+    unit, scale = _unit_of(rounded := float(f"{value_ms:.2g}"))
+    return f"{written_out(f'{rounded * scale:.2g}')} {unit}"
+
+
+def _unit_of(value_ms: float) -> tuple[str, float]:
+    """The unit of a time, and what to multiply milliseconds by."""
+    if 0 < abs(value_ms) < 1:
+        return "µs", 1e3
+    return ("s", 1e-3) if abs(value_ms) >= _SECONDS_FROM_MS else ("ms", 1.0)
+
+
+def size_words(value_bytes: float) -> str:
+    """Bytes with a binary prefix: "1.5 MiB"."""
+    if not value_bytes >= 0:
+        return NOT_AVAILABLE
+    step, scaled = 0, float(value_bytes)
+    while scaled >= 1024 and step < len(_BINARY) - 1:
+        scaled /= 1024
+        step += 1
+    return f"{scaled:.0f} B" if step == 0 else f"{scaled:.1f} {_BINARY[step]}"
+
+
+def written_out(text: str) -> str:
+    """A text whose large numbers are written out: "1.51e+04 ms" is 15,100 ms."""
+    return _SCIENTIFIC.sub(lambda found: f"{float(found[0]):,.0f}", text)
