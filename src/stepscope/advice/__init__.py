@@ -4,6 +4,11 @@ The order of findings: by what fixing them is expected to save, except that a ca
 the strongest of the symptoms stands that it explains in good part. A starved step saves more on
 paper ("input costs 40 ms") than the serial map that starves it ("threads save 35 ms"), but it is
 the map that a person can change.
+
+``step_time`` measures the step, ``savings`` bounds what a finding saves and gives it a range,
+``merge`` makes one finding of a rule's and of the part it explains (``located``, ``eager_loops``),
+``rank`` puts them in order, ``wording`` has the sentences. What rules share is in ``evidence``,
+what is known of parts of the step in ``parts``.
 """
 
 from __future__ import annotations
@@ -15,9 +20,11 @@ from typing import Final
 from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.window import of_the_recording
 from stepscope.advice.facts import FACTS
-from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
+from stepscope.advice.merge import merged
+from stepscope.advice.rank import ordered
 from stepscope.advice.results import Results
-from stepscope.advice.savings import ranged
+from stepscope.advice.savings import bounded, ranged
+from stepscope.advice.step_time import StepTime, step_time
 from stepscope.advice.wording import framework_of, in_words_of, named, worded
 from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Outcome, Result
@@ -145,7 +152,7 @@ def advise(
         replace(one, subject=subjects.get(one.rule, ""), said=_OUTCOMES[one.outcome])
         for one in checked
     ]
-    placed = ordered(refined(findings, facts), ran, time)
+    placed = ordered(merged(findings, facts), ran, time)
     complete = (named(ranged(one, facts[one.rule], results), results) for one in placed)
     framework = framework_of(results)
     told = (in_words_of(framework, worded(one, time.whole_ms)) for one in complete)

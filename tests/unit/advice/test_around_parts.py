@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from stepscope.advice import RULES
-from stepscope.advice.order import refined
+from stepscope.advice.merge import merged
 from stepscope.advice.results import Results
 from stepscope.result import Finding, Place
 from tests.unit.advice.test_largest_part import account, first, op, part
@@ -106,7 +106,7 @@ def test_only_what_makes_batches_is_called_the_inputs_function(kind: str, is_mak
     part = Finding("largest-part", "high", 5.0, 0.8, "a part", measured=measured, place=place)
     rule = next(rule for rule in RULES if rule.id == "input-bound")
     starved = Finding(rule.id, "high", 5.0, 0.8, "It waits.", saving_high_ms=6.0)
-    (found,) = refined([part, starved], {rule.id: rule})
+    (found,) = merged([part, starved], {rule.id: rule})
     assert found.rule == "input-bound"
     assert ("Most of it runs in collate (train.py:12)." in found.message) == is_maker
     assert ("Do less for each element in collate" in " ".join(found.actions)) == is_maker
