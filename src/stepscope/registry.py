@@ -225,7 +225,10 @@ LIKELY, POSSIBLE = 0.8, 0.5
 
 
 def severity_of(saving_ms: float, step_ms: float) -> Severity:
-    """How much a saving matters: "info" below 3 % of the step, "high" from 15 % on."""
+    """How much a saving matters: "info" below 3 % of the step, "high" from 15 % on.
+
+    "low" is for what has no known share of the step, and still deserves a look.
+    """
     if not step_ms > 0 or not saving_ms >= NEGLIGIBLE_FRAC * step_ms:
         return "info"
     return "high" if saving_ms >= _LARGE_FRAC * step_ms else "medium"

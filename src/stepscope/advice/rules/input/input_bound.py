@@ -18,10 +18,10 @@ from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
-from stepscope.registry import Answer, Rule, Silence, Unknown
+from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 from stepscope.schema import names
-from stepscope.tables.steps.bottleneck import INPUT_HIGH_FRAC, INPUT_SOME_FRAC
+from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
@@ -77,7 +77,7 @@ def input_bound(results: Results) -> Iterator[Answer]:
     is_of_workers = _is_of_workers(results)
     yield Finding(
         rule=RULE.id,
-        severity="info" if is_once else "high" if share >= INPUT_HIGH_FRAC else "medium",
+        severity="info" if is_once else severity_of(waiting, step),
         saving_ms=waiting,
         confidence=round((0.4 if is_once else 0.95) * overview.steps.confidence, 2),
         title="" if is_once else f"The step waits for input for {share:.0%} of its time",
