@@ -72,7 +72,7 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
 
 
 def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Finding:
-    """The finding with the least and the most that its change saves, and what that assumes."""
+    """The finding with the least and the most that its change saves."""
     saving, low, high = finding.saving_ms, finding.saving_low_ms, finding.saving_high_ms
     if saving is None:
         return finding
@@ -99,7 +99,6 @@ def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Findi
         saving_ms=max(saving, low),
         saving_low_ms=low,
         saving_high_ms=high,
-        assumption=finding.assumption or ("" if rule.change is None else rule.change.assumption),
     )
     step = nan if account is None else account.step_time_ms
     if not high - low > _MOST_FRAC * step:

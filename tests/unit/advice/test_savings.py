@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from math import nan
 from typing import Any
@@ -11,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.advice import RULES
+from stepscope.advice import RULES, advise
 from stepscope.advice.evidence.savings import saving_of, upper_bound_ms
 from stepscope.advice.parts import changes
 from stepscope.advice.parts.changes import FEWER, LOOPED, REMOVED, REPLACED, SHRUNK
 from stepscope.advice.savings import ranged
 from stepscope.advice.wording import worded
 from stepscope.analysis.step_account import StepAccount
-from stepscope.registry import ChangeClass, Rule
+from stepscope.registry import Answer, ChangeClass, Rule
 from stepscope.result import Finding, Result
 from tests.architecture.tree import ROOT
 from tests.unit.advice.test_largest_part import account, op, part, told
@@ -44,7 +45,16 @@ def test_at_least_what_changes_of_its_class_take_away_and_at_most_what_goes_with
     # The mean of 10 ms is known to 0.5: the other 4 ms may be a tenth less.
     assert one.saving_ms == 4.0
     assert one.saving_high_ms == pytest.approx(10 * 6.0 / (6.0 + 3.6))
-    assert one.assumption == REMOVED.assumption
+
+
+def test_a_saving_says_what_its_change_takes_for_granted() -> None:
+    def check(_results: object) -> Iterator[Answer]:
+        yield printing(4.0)
+        yield printing(None)
+
+    asked = replace(rule(), check=check)
+    known, unknown = advise({"step_account": account(part(time_ms=4.0))}, [asked]).findings
+    assert (known.assumption, unknown.assumption) == (REMOVED.assumption, "")
 
 
 def test_what_goes_with_half_of_a_part_is_half_of_what_goes_with_it() -> None:
