@@ -11,10 +11,19 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from stepscope.errors import UsageError
-from stepscope.result import Finding, Result, Severity
+from stepscope.result import Finding, Likelihood, Result, Severity
 
 if TYPE_CHECKING:
     from stepscope.advice.results import Results
@@ -209,13 +218,27 @@ Answer = Finding | Silence | Unknown
 # A saving below this share of the step does not justify changing a program.
 NEGLIGIBLE_FRAC = 0.03
 _LARGE_FRAC = 0.15
+#: The severities, least first.
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+#: From these confidences on a finding is called likely, or possible.
+LIKELY, POSSIBLE = 0.8, 0.5
 
 
 def severity_of(saving_ms: float, step_ms: float) -> Severity:
-    """How much a saving matters: "info" below 3 % of the step, "high" from 15 % on."""
+    """How much a saving matters: "info" below 3 % of the step, "high" from 15 % on.
+
+    "low" is for what has no known share of the step, and still deserves a look.
+    """
     if not step_ms > 0 or not saving_ms >= NEGLIGIBLE_FRAC * step_ms:
         return "info"
     return "high" if saving_ms >= _LARGE_FRAC * step_ms else "medium"
+
+
+def likelihood_of(confidence: float) -> Likelihood:
+    """A confidence in a word."""
+    if confidence >= LIKELY:
+        return "likely"
+    return "possible" if confidence >= POSSIBLE else "doubtful"
 
 
 @dataclass(frozen=True, slots=True)

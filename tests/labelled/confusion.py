@@ -42,10 +42,15 @@ class Judged:
         return self.first in (self.label.expected, *self.label.also)
 
 
+def profile_of(label: Labelled) -> Profile:
+    """The profile as a session would open it."""
+    hosts = tuple(Host(name, decode(data)) for name, data in label.build().items())
+    return Profile(label.name, hosts)
+
+
 def judge(label: Labelled) -> Judged:
     """Run every tool and every rule on a profile."""
-    hosts = tuple(Host(name, decode(data)) for name, data in label.build().items())
-    advice = advice_on(Profile(label.name, hosts))
+    advice = advice_on(profile_of(label))
     alarms = tuple(one.rule for one in advice.findings if one.severity != "info")
     failed = tuple(one.rule for one in advice.checked if one.outcome == "failed")
     # Some faults, such as one large op, are not alarms by themselves; they still come first.
@@ -56,6 +61,12 @@ def judge(label: Labelled) -> Judged:
 
 def advice_on(profile: Profile) -> Advice:
     """All advice on a profile, as a session would give it."""
+    results, missing = asked(profile)
+    return advise(results, RULES, missing)
+
+
+def asked(profile: Profile) -> tuple[dict[str, Result], dict[str, str]]:
+    """The results that rules read, by tool id, and why others are missing."""
     results: dict[str, Result] = {}
     missing: dict[str, str] = {}
     for name in sorted({one for rule in RULES for one in rule.reads} - {"pod"}):
@@ -70,7 +81,7 @@ def advice_on(profile: Profile) -> Advice:
         missing["pod"] = pod
     else:
         results["pod"] = pod
-    return advise(results, RULES, missing)
+    return results, missing
 
 
 def matrix(judged: Iterable[Judged]) -> str:

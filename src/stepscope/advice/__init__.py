@@ -4,6 +4,12 @@ The order of findings: by what fixing them is expected to save, except that a ca
 the strongest of the symptoms stands that it explains in good part. A starved step saves more on
 paper ("input costs 40 ms") than the serial map that starves it ("threads save 35 ms"), but it is
 the map that a person can change.
+
+``step_time`` measures the step, ``savings`` bounds what a finding saves and gives it a range,
+``merge`` makes one finding of a rule's and of the part it explains (``located``, ``eager_loops``),
+``rank`` puts them in order, ``wording`` has the sentences, ``without_steps`` those of a recording
+that has no step. What rules share is in ``evidence``, what is known of parts of the step in
+``parts``.
 """
 
 from __future__ import annotations
@@ -13,11 +19,13 @@ from dataclasses import replace
 from typing import Final
 
 from stepscope.advice.evidence.recorded import not_recorded
-from stepscope.advice.evidence.window import of_the_recording
 from stepscope.advice.facts import FACTS
-from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
+from stepscope.advice.merge import merged
+from stepscope.advice.rank import ordered
 from stepscope.advice.results import Results
-from stepscope.advice.savings import ranged
+from stepscope.advice.savings import bounded, ranged
+from stepscope.advice.step_time import StepTime, step_time
+from stepscope.advice.without_steps import of_the_recording, said_of_the_recording
 from stepscope.advice.wording import framework_of, in_words_of, named, plainly, worded
 from stepscope.quantities import written_out
 from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
@@ -139,13 +147,13 @@ def advise(
             )
             continue
         findings += found
-        checked.append(_outcome(rule, found, quiet))
+        checked.append(_outcome(rule, found, quiet, time))
     subjects = RULES.subjects
     checked = [
         replace(one, subject=subjects.get(one.rule, ""), said=_OUTCOMES[one.outcome])
         for one in checked
     ]
-    placed = ordered(refined(findings, facts), ran, time)
+    placed = ordered(merged(findings, facts), ran, time)
     complete = (named(ranged(one, facts[one.rule], results), results) for one in placed)
     framework = framework_of(results)
     told = (plainly(in_words_of(framework, worded(one, time.whole_ms))) for one in complete)
@@ -168,13 +176,16 @@ def _answers(
         yield from rule.check(Results({id_: results[id_] for id_ in rule.reads if id_ in results}))
 
 
-def _outcome(rule: Rule, found: list[Finding], quiet: list[Silence | Unknown]) -> Checked:
+def _outcome(
+    rule: Rule, found: list[Finding], quiet: list[Silence | Unknown], time: StepTime
+) -> Checked:
     if found:
         return Checked(rule.id, rule.title, "fired")
     unknown = next((one for one in quiet if isinstance(one, Unknown)), None)
-    if unknown is not None:
-        return Checked(rule.id, rule.title, "unknown", written_out(unknown.reason))
-    return Checked(rule.id, rule.title, "silent", written_out(quiet[0].reason) if quiet else "")
+    decisive = unknown or next(iter(quiet), None)
+    reason = "" if decisive is None else written_out(decisive.reason)
+    reason = said_of_the_recording(reason) if time.is_recording else reason
+    return Checked(rule.id, rule.title, "silent" if unknown is None else "unknown", reason)
 
 
 def _completed(finding: Finding, rule: Rule, time: StepTime) -> Finding:
@@ -183,7 +194,13 @@ def _completed(finding: Finding, rule: Rule, time: StepTime) -> Finding:
         finding,
         title=finding.title or rule.title,
         threshold=finding.threshold or rule.threshold,
+        assumption=finding.assumption or _assumption(finding, rule),
         wrong_when=finding.wrong_when or rule.wrong_when,
     )
     whole = of_the_recording(whole) if time.is_recording else whole
     return bounded(whole, rule, time)
+
+
+def _assumption(finding: Finding, rule: Rule) -> str:
+    """What the range of a saving takes for granted; what saves no time has none."""
+    return "" if finding.saving_ms is None or rule.change is None else rule.change.assumption

@@ -6,13 +6,13 @@ A rule writes what each framework calls a thing as a choice (``verdicts.sentence
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from stepscope.advice.results import Results
 from stepscope.field_names import label_of, suffix_of
 from stepscope.quantities import roughly, written_out
-from stepscope.result import Finding, Ref, Result, columns_of, tables_of
+from stepscope.result import Finding, Place, Ref, Result, columns_of, tables_of
 from stepscope.verdicts.sentences import chosen, key_of
 
 # A saving whose least is nearer to its most than this is one figure.
@@ -76,6 +76,39 @@ def plainly(finding: Finding) -> Finding:
         assumption=written_out(finding.assumption),
         no_saving=written_out(finding.no_saving),
     )
+
+
+def with_line(one: Finding, place: Place | None) -> Finding:
+    """A finding that says the line which the account has for it."""
+    if place is None or not (place.file and place.line) or place.function[:1] in ("", "<"):
+        return one
+    at = f"{place.file}:{place.line}"
+    if at in one.message:
+        return one
+    return replace(one, message=f"{one.message} Most of it is below {place.function} ({at}).")
+
+
+_CHEAPER = (
+    "what is the same in each pass once, before the loop; tables and files as arrays in memory; "
+    "whole batches instead of single rows."
+)
+
+
+def with_maker(one: Finding, place: Place) -> Finding:
+    """A finding about input that says which function makes the batches, and to do less there."""
+    at = f"{place.file}:{place.line}" if place.line else place.file
+    call = f"{place.call} in " if place.call else ""
+    return replace(
+        one,
+        message=f"{one.message} Most of it runs in {call}{place.function} ({at}).",
+        actions=(*one.actions, f"Do less for each element in {place.function}: {_CHEAPER}"),
+    )
+
+
+def as_causes_say(one: Finding, causes: Sequence[Finding]) -> Finding:
+    """A symptom whose actions are those of its causes."""
+    listed = " and ".join(f"“{cause.title}”" for cause in causes)
+    return replace(one, actions=(f"Do what {listed} says: this goes with it.",), code={})
 
 
 def framework_of(results: Mapping[str, Result]) -> str:

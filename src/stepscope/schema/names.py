@@ -257,6 +257,8 @@ KERAS_BATCH: Final = "Profiled batch"
 # What a PyTorch optimizer marks around its update, and around setting gradients to zero.
 PYTORCH_OPTIMIZER: Final = ("Optimizer.step#", "Optimizer.zero_grad#")
 EAGER_EXECUTE: Final = "EagerExecute"
+# Ops of TensorFlow that call a function of Python.
+PYTHON_OPS: Final = ("PyFunc", "EagerPyFunc", "PyFuncStateless")
 # A compiled function of TensorFlow as the eager runtime calls it, and as the executor runs it.
 EAGER_FUNCTIONS: Final = (
     "EagerLocalExecute: __inference_",

@@ -33,7 +33,6 @@ SLOW_PS = 50_000_000
 _FAIR_FRAC = 0.2
 _FILE_READERS = frozenset({"ReadFile", "WholeFileReaderV2", "ReaderReadV2"})
 _RANDOM = re.compile(r"Random|Shuffle|Multinomial")
-_PYTHON_FUNCTIONS = frozenset({"PyFunc", "EagerPyFunc", "PyFuncStateless"})
 
 
 PeriodOf = Literal["time between calls", "its step", "the recording"]
@@ -242,7 +241,7 @@ def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | Non
         elements=_elements(own, int(facts.calls[found.bottleneck]) / count),
         overhead_frac=_overhead(ops, int(facts.self_ps[found.bottleneck]) * parallelism),
         threads=_number(root.get("threadpool_size")),
-        python_frac=_time_frac(ops, _PYTHON_FUNCTIONS.__contains__),
+        python_frac=_time_frac(ops, stat_names.PYTHON_OPS.__contains__),
         read_frac=_time_frac(ops, _FILE_READERS.__contains__),
         is_random=any(_RANDOM.search(op.type) for op in ops) and not _maps_after(path),
         is_repeated=any("Repeat" in part for part in downstream)

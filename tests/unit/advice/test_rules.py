@@ -1,5 +1,6 @@
 """Each rule fires on the profile that has its fault, and not on one that has not."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,8 +14,10 @@ from stepscope.formats.xspace import decode
 from stepscope.registry import Answer, Silence
 from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
+from tests.labelled.synthetic import GOOD, WAIT
 from tests.profiles import worked_example
 from tests.profiles.model import Event, gpu, host, line, space, stream
+from tests.unit.advice.asking import ask
 
 
 def findings(data: bytes) -> dict[str, Finding]:
@@ -53,6 +56,21 @@ def test_launch_bound() -> None:
     found = findings(healthy(launch=40))["launch-bound"]
     assert found.severity == "high"
     assert found.saving_ms == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize(("launch", "severity"), [(8.0, "medium"), (20.0, "high")])
+def test_a_wait_for_launches_is_as_grave_as_any_of_its_share(launch: float, severity: str) -> None:
+    """One of 14 % was "low", and a sum of 4 % "medium"."""
+    assert findings(healthy(launch=launch))["launch-bound"].severity == severity
+
+
+@pytest.mark.parametrize(
+    ("input_us", "severity"), [(100.0, "medium"), (200.0, "medium"), (300.0, "high")]
+)
+def test_a_wait_for_input_is_as_grave_as_any_of_its_share(input_us: float, severity: str) -> None:
+    """6, 12 and 17 % of the step: the last was "medium"."""
+    found = ask(replace(GOOD, input_us=input_us, wait=WAIT)).finding("input-bound")
+    assert found.severity == severity
 
 
 def test_full_precision() -> None:

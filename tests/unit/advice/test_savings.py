@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from math import nan
 from typing import Any
@@ -11,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.advice import RULES
-from stepscope.advice.evidence.savings import beyond, saving_of
+from stepscope.advice import RULES, advise
+from stepscope.advice.evidence.savings import saving_of, upper_bound_ms
 from stepscope.advice.parts import changes
 from stepscope.advice.parts.changes import FEWER, LOOPED, REMOVED, REPLACED, SHRUNK
 from stepscope.advice.savings import ranged
 from stepscope.advice.wording import worded
 from stepscope.analysis.step_account import StepAccount
-from stepscope.registry import ChangeClass, Rule
+from stepscope.registry import Answer, ChangeClass, Rule
 from stepscope.result import Finding, Result
 from tests.architecture.tree import ROOT
 from tests.unit.advice.test_largest_part import account, op, part, told
@@ -44,7 +45,16 @@ def test_at_least_what_changes_of_its_class_take_away_and_at_most_what_goes_with
     # The mean of 10 ms is known to 0.5: the other 4 ms may be a tenth less.
     assert one.saving_ms == 4.0
     assert one.saving_high_ms == pytest.approx(10 * 6.0 / (6.0 + 3.6))
-    assert one.assumption == REMOVED.assumption
+
+
+def test_a_saving_says_what_its_change_takes_for_granted() -> None:
+    def check(_results: object) -> Iterator[Answer]:
+        yield printing(4.0)
+        yield printing(None)
+
+    asked = replace(rule(), check=check)
+    known, unknown = advise({"step_account": account(part(time_ms=4.0))}, [asked]).findings
+    assert (known.assumption, unknown.assumption) == (REMOVED.assumption, "")
 
 
 def test_what_goes_with_half_of_a_part_is_half_of_what_goes_with_it() -> None:
@@ -93,8 +103,8 @@ def test_a_small_part_promises_little_more_than_itself() -> None:
 
 def test_beside_a_device_nothing_is_known_of_what_goes_beyond() -> None:
     (row,) = account(part()).parts.records()
-    assert beyond(account(part()), row, 6.0) > 6.0
-    assert beyond(replace(account(part()), has_device=True), row, 6.0) == 6.0
+    assert upper_bound_ms(account(part()), row, 6.0) > 6.0
+    assert upper_bound_ms(replace(account(part()), has_device=True), row, 6.0) == 6.0
 
 
 def test_the_typical_step_says_what_goes_at_least_and_a_burst_in_few_steps_does_not() -> None:
@@ -111,14 +121,14 @@ def with_error(found: StepAccount, error_ms: float) -> StepAccount:
 
 def test_steps_that_are_alike_bound_the_most_by_what_is_seen_to_go() -> None:
     (row,) = account(part()).parts.records()
-    assert beyond(with_error(account(part()), 0.0), row, 6.0) == 6.0
+    assert upper_bound_ms(with_error(account(part()), 0.0), row, 6.0) == 6.0
 
 
 def test_how_far_others_differ_from_a_single_step_is_unknown() -> None:
     (row,) = account(part()).parts.records()
     # The other 4 ms may be two fifths shorter.
     single = with_error(account(part()), nan)
-    assert beyond(single, row, 6.0) == pytest.approx(10 * 6.0 / (6.0 + 2.4))
+    assert upper_bound_ms(single, row, 6.0) == pytest.approx(10 * 6.0 / (6.0 + 2.4))
 
 
 @given(st.floats(0, 10), st.floats(0, 10), st.floats(0, 20))
@@ -127,10 +137,10 @@ def test_the_most_is_its_share_of_steps_whose_rest_is_shorter(
 ) -> None:
     found = with_error(account(part()), error_ms)
     (row,) = found.parts.records()
-    reached = beyond(found, row, most_ms)
+    reached = upper_bound_ms(found, row, most_ms)
     assert most_ms <= reached + 1e-9
     assert reached <= 10.0 + 1e-9
-    assert beyond(found, row, min(less_ms, most_ms)) <= reached + 1e-9
+    assert upper_bound_ms(found, row, min(less_ms, most_ms)) <= reached + 1e-9
     # Played out: the step's rest by so much shorter, and the share taken of 10 ms.
     rest = (10.0 - most_ms) * (1 - min(2 * error_ms / 10.0, 1.0))
     if most_ms > 0:

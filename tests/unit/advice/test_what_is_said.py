@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from stepscope.advice import RULES
-from stepscope.advice.order import StepTime, ordered
+from stepscope.advice.rank import ordered
 from stepscope.advice.results import Results
+from stepscope.advice.step_time import StepTime
 from stepscope.registry import RuleFacts
 from stepscope.result import Finding
 from tests.unit.advice.test_largest_part import account, first, op, part

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from stepscope.advice import RULES, advise
 from stepscope.advice.wording import worded
 from stepscope.result import Finding
 
@@ -47,13 +46,3 @@ def test_what_is_not_an_alarm_promises_nothing() -> None:
 def test_an_unknown_saving_says_so_and_why() -> None:
     assert said(None) == "Saving unknown"
     assert said(None, no_saving="it frees memory") == "Saving unknown: it frees memory"
-
-
-def test_every_finding_says_what_it_saves() -> None:
-    rule = next(rule for rule in RULES if rule.id == "incomplete-profile")
-
-    def check(_results: object) -> Any:
-        yield Finding("incomplete-profile", "low", None, 1.0, "cut", no_saving="it is cut")
-
-    (found,) = advise({}, [type(rule)("incomplete-profile", check)]).findings
-    assert found.saving_text == "Saving unknown: it is cut"

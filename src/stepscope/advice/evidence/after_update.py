@@ -28,7 +28,7 @@ class Later:
     actions: tuple[str, ...]
     time_ms: float
 
-    def most_of(self, found: Finding) -> Finding:
+    def with_upper_bound(self, found: Finding) -> Finding:
         """A finding that may save all of it."""
         if found.saving_high_ms is None or self.time_ms <= found.saving_high_ms:
             return found

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.host_activity import HostActivity
 
 # A step that hands over fewer is compiled already.
-MANY: Final = 20
+MANY_DISPATCHES: Final = 20
 # Single ops of JAX's, each a program of its own: handing one over costs as much as many of
 # PyTorch's, and so few of them are a step that is not compiled.
 _MANY_PROGRAMS: Final = 8
@@ -28,8 +28,8 @@ def is_op(function: str) -> bool:
     return function in _OPS_OF_JAX or is_single_op(function)
 
 
-def many(host: HostActivity) -> int:
+def dispatch_threshold(host: HostActivity) -> int:
     """From how many dispatches on a step runs op by op."""
     calls = list(host.calls.records())
     single = sum(one.calls for one in calls if is_op(one.function))
-    return _MANY_PROGRAMS if 2 * single > sum(one.calls for one in calls) else MANY
+    return _MANY_PROGRAMS if 2 * single > sum(one.calls for one in calls) else MANY_DISPATCHES

@@ -13,6 +13,7 @@ from stepscope.advice.results import Results
 from stepscope.quantities import size_words
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
+from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC
 
 if TYPE_CHECKING:
     from stepscope.analysis.tf_data_bottleneck_analysis import (
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
         TfDataBottleneckAnalysis,
     )
 
-# From this share of the step on, input costs a person something (reference §3.4).
-SOME_FRAC = 0.05
 # Elements per batch from which a generator does not make whole batches; calls at the edges of a
 # recording are counted with too few or too many.
 SEVERAL = 1.5
@@ -30,6 +29,9 @@ STARVED = ("input-bound", "uneven-steps")
 # Up to this time a call is mostly overhead of tf.data; this many of them make a batch expensive.
 CHEAP_US = 200.0
 MANY_CALLS = 16
+# From these shares of its functions' op time on a stage runs Python, or reads files, for the most
+# part: what helps is another thing then.
+_PYTHON_FRAC, _READ_FRAC = 0.5, 0.3
 # So many ops are named, each with this share of what the functions run; fewer, where they have less
 # than half of it.
 _OPS, _OP_FRAC, _MAIN_FRAC = 3, 0.1, 0.5
@@ -75,6 +77,16 @@ class InputStage:
         return bool(stage.element_us <= most)
 
     @property
+    def is_mostly_python(self) -> bool:
+        """Whether its functions spend half of their op time in Python."""
+        return self.stage.python_frac >= _PYTHON_FRAC
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether its functions spend much of their op time reading files."""
+        return self.stage.read_frac >= _READ_FRAC
+
+    @property
     def leaf(self) -> str:
         """The bottleneck's iterator."""
         return self.path[-1]
@@ -87,7 +99,7 @@ def input_stage(results: Results) -> InputStage | Silence | Unknown:
     if not step > 0:
         return NO_STEPS
     wait = overview.breakdown_ms["input"]
-    if wait < SOME_FRAC * step:
+    if wait < INPUT_SOME_FRAC * step:
         return Silence(f"Waiting for input costs {wait / step:.1%} of the step.")
     if found.bottleneck is None:
         return Unknown("The step waits for input, but no iterator of tf.data holds it up.")

@@ -66,7 +66,7 @@ def saving_of(
     low = change.least * typical
     most = alone + change.beside * max(most - alone, 0.0)
     most = max(most, _of_its_function(account, part))
-    high = max(at_most * beyond(account, part, most), expected * alone)
+    high = max(at_most * upper_bound_ms(account, part, most), expected * alone)
     low = min(low, high)
     low += change.gains * (high - low)
     return Saving(low, max(expected * alone, low), high)
@@ -119,7 +119,7 @@ def untraced(account: StepAccount, part: PartRow, saving: Saving) -> Saving:
     return replace(saving, low_ms=min(saving.low_ms, saving.low_ms * share))
 
 
-def beyond(account: StepAccount, part: PartRow, most_ms: float) -> float:
+def upper_bound_ms(account: StepAccount, part: PartRow, most_ms: float) -> float:
     """The most that goes: its share of a step whose rest is shorter than on average.
 
     What steps differ by came from outside, or in few of them: the rest may be shorter by as many
@@ -192,4 +192,4 @@ def widened(
     step = account.step_time_ms
     if nearest.kind == "input" and most < step:
         most += _MAKING_FRAC * most / step * (step - most)
-    return min(beyond(account, nearest, most), step)
+    return min(upper_bound_ms(account, nearest, most), step)

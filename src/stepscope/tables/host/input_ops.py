@@ -50,7 +50,6 @@ _READERS = ("TFRecord", "TextLine", "FixedLengthRecord", "SSTable", "RecordIO", 
 _FILE_READ = re.compile(rf"::({'|'.join(_READERS)})(V\d+)?(\[\d+\])?$")
 _AHEAD = re.compile(r"::(MemoryReader|MemoryWriter|Interleave|ParallelInterleave|Prefetch|"
                     r"ParallelMap)")  # fmt: skip
-_PYTHON_FUNCTIONS = frozenset({"PyFunc", "EagerPyFunc", "PyFuncStateless"})
 _STAGE_CATEGORY = {"enqueue": ENQUEUE, "read": DEMANDED, "preprocessing": PREPROCESSING}
 # Python frames ("$file.py:line function") of libraries whose business is reading data.
 _READER_FRAME = re.compile(
@@ -230,7 +229,7 @@ def _span_category(name: str) -> str | None:
         return OTHER
     if _READER_FRAME.match(name):
         return DEMANDED
-    if name.rpartition(":")[2] in _PYTHON_FUNCTIONS:
+    if name.rpartition(":")[2] in names.PYTHON_OPS:
         return PREPROCESSING
     return None
 

@@ -44,7 +44,7 @@ SIDE_WORK: dict[str, re.Pattern[str]] = {
         r"(?:^|[: ])(?:SaveV2|SaveSlices|MergeV2Checkpoints|ShardedFilename|RestoreV2)$"
     ),
     "callback": re.compile(
-        r"(?:^|[: ])(?:PyFunc|EagerPyFunc|PyFuncStateless)$|pure_callback|io_callback|"
+        rf"(?:^|[: ])(?:{'|'.join(names.PYTHON_OPS)})$|pure_callback|io_callback|"
         r"xla_(?:ffi_)?python_\w*callback"
     ),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from stepscope.schema import names
 from stepscope.tables.hlo.rewritten import is_layout_fusion
 
 _PREFIX: Final = re.compile(r"^(?:_+(?:Mkl|OneDnn)?(?:Native)?(?:Fused)?|Fused(?!BatchNorm))")
@@ -120,8 +121,7 @@ UNUSUAL: Final = {
     "While": "a loop in the graph",
     "while": "a loop in the compiled program",
     "pfor": "rows of a Jacobian, or of tf.vectorized_map",
-    "PyFunc": "Python called from the graph",
-    "EagerPyFunc": "Python called from the graph",
+    **dict.fromkeys(names.PYTHON_OPS, "Python called from the graph"),
     "WriteFile": "writing files",
     "ReadFile": "reading files",
     "EncodePng": "encoding images",

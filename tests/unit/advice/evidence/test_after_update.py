@@ -25,11 +25,11 @@ def host(share: float) -> Any:
 def test_most_of_what_follows_the_update_may_go() -> None:
     later = after_update(host(0.69))
     assert later.sentence.startswith(" 69% of the step comes after the optimizer's update")
-    assert later.most_of(FOUND).saving_high_ms == pytest.approx(6.9)
-    assert later.most_of(replace(FOUND, saving_high_ms=8.0)).saving_high_ms == 8.0
+    assert later.with_upper_bound(FOUND).saving_high_ms == pytest.approx(6.9)
+    assert later.with_upper_bound(replace(FOUND, saving_high_ms=8.0)).saving_high_ms == 8.0
 
 
 @pytest.mark.parametrize("share", [0.1, nan])
 def test_a_little_after_it_is_not_worth_a_word(share: float) -> None:
     assert after_update(host(share)) == NOT_LATER
-    assert NOT_LATER.most_of(FOUND) == FOUND
+    assert NOT_LATER.with_upper_bound(FOUND) == FOUND

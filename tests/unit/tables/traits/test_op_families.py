@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.schema import names
 from stepscope.tables.traits.op_families import UNUSUAL, family_of, scope_of
 
 
@@ -78,3 +79,8 @@ def test_a_decomposition_is_unusual_in_every_framework(op_type: str, what: str) 
 )
 def test_a_path_lies_in_a_scope(path: str, scope: str) -> None:
     assert scope_of(path) == scope
+
+
+@pytest.mark.parametrize("op_type", names.PYTHON_OPS)
+def test_whatever_calls_python_from_a_graph_is_said_to(op_type: str) -> None:
+    assert UNUSUAL[family_of(op_type)] == "Python called from the graph"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.device_time import (
     EXACT,
+    ON_TENSOR_CORES,
     compute_ms,
     factors_matrices,
     has_bf16,
@@ -49,10 +50,9 @@ _COMPUTE_FRAC = 0.10
 _SOME_FRAC = 0.10
 # With more than this unknown, the rest says little of the whole.
 _UNTOLD_FRAC = 0.5
-# Expected and largest share that 16 bits save: of 32-bit products (peak 8 times higher, of which
-# kernels of ordinary size reach a good third), of TF32 products (peak 2 times higher), and of
-# everything else (half the bytes).
-_PRODUCTS, _TF32_PRODUCTS, _BYTES = (2 / 3, 7 / 8), (1 / 3, 1 / 2), (1 / 3, 1 / 2)
+# Expected and largest share that 16 bits save: of 32-bit products, of TF32 products (peak 2 times
+# higher), and of everything else (half the bytes).
+_PRODUCTS, _TF32_PRODUCTS, _BYTES = ON_TENSOR_CORES, (1 / 3, 1 / 2), (1 / 3, 1 / 2)
 _BF16_CODE = {
     "tensorflow": "tf.keras.mixed_precision.set_global_policy('mixed_bfloat16')",
     "jax": "y = f(jax.tree.map(lambda p: p.astype(jnp.bfloat16), params), x.astype(jnp.bfloat16))",

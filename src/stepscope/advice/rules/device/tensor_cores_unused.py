@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.device_time import (
     EXACT,
+    ON_TENSOR_CORES,
     KernelTime,
     factors_matrices,
     has_matrix_units,
@@ -34,8 +35,7 @@ from stepscope.result import Finding, Ref
 if TYPE_CHECKING:
     from stepscope.analysis.kernel_stats import KernelRow
 
-# As in full_precision: expected and largest share of its time that a product saves.
-_EXPECTED, _MOST = 2 / 3, 7 / 8
+_EXPECTED, _MOST = ON_TENSOR_CORES
 _CODE_16 = {
     "tensorflow": "layers.Dense(units=8 * math.ceil(units / 8))  # batch and vocabulary, too",
     "jax": "x = jnp.pad(x, ((0, 0), (0, -x.shape[1] % 8)))",

@@ -16,7 +16,12 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from stepscope.advice.eager_loops import SOME_FRAC
-from stepscope.advice.evidence.dispatches import MANY, dispatched, is_op, many
+from stepscope.advice.evidence.dispatches import (
+    MANY_DISPATCHES,
+    dispatch_threshold,
+    dispatched,
+    is_op,
+)
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, replayed_frac
 from stepscope.advice.evidence.turns import loop_within
 from stepscope.advice.parts.changes import BATCHED
@@ -185,7 +190,7 @@ def _calls(account: StepAccount | None, place: Place | None) -> tuple[tuple[str,
 
 def _why_not(host: HostActivity, overview: OverviewPage | None, saving_ms: float) -> str | None:
     """Why the ops that a step hands over do not matter; None where they are."""
-    ops, enough, step = dispatched(host), many(host), host.step_time_ms
+    ops, enough, step = dispatched(host), dispatch_threshold(host), host.step_time_ms
     if ops < enough:
         return f"A step dispatches fewer than {enough} ops or compiled functions: {ops:.0f}."
     usual = max(host.usual_eager_ops, sum(one.calls for one in host.calls.records()))
@@ -413,7 +418,7 @@ def _where(what: str, host: HostActivity, outer: _Outer | None) -> str:
     if outer is not None:
         return f"Below {outer.place.function} {what[0].lower()}{what[1:]} runs op by op"
     compiled = [one for one in _compiled(host) if not one.eager]
-    if not compiled or (host.eager_ops < MANY and any(one.traces for one in compiled)):
+    if not compiled or (host.eager_ops < MANY_DISPATCHES and any(one.traces for one in compiled)):
         return f"{what} runs op by op"
     longest = max(compiled, key=lambda one: one.time_ms)
     return f"Beside the compiled {longest.function} the loop, or a callback, runs op by op"

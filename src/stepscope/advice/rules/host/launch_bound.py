@@ -15,12 +15,8 @@ from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, NO_STEPS, replayed_
 from stepscope.advice.evidence.turns import loop_within
 from stepscope.advice.parts.changes import BATCHED
 from stepscope.advice.results import Results
-from stepscope.registry import Answer, Rule, Silence
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
-
-# The incumbent's thresholds for kernel launch (reference §3.4).
-SOME_FRAC = 0.03
-HIGH_FRAC = 0.15
 
 
 def launch_bound(results: Results) -> Iterator[Answer]:
@@ -30,15 +26,17 @@ def launch_bound(results: Results) -> Iterator[Answer]:
     if not step > 0:
         yield NO_STEPS
         return
-    if launching / step < SOME_FRAC:
-        yield Silence(f"Launching costs {launching / step:.1%} of the step, below {SOME_FRAC:.0%}.")
+    if launching / step < NEGLIGIBLE_FRAC:
+        yield Silence(
+            f"Launching costs {launching / step:.1%} of the step, below {NEGLIGIBLE_FRAC:.0%}."
+        )
         return
     share = launching / step
     is_recorded = may_be_the_recorders(results, overview)
     is_replayed = replayed_frac(overview) >= MOSTLY_REPLAYED
     found = Finding(
         rule=RULE.id,
-        severity="info" if is_recorded else "high" if share >= HIGH_FRAC else "low",
+        severity="info" if is_recorded else severity_of(launching, step),
         saving_ms=launching,
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"The device waits {launching:.3g} ms of each {step:.3g} ms step ({share:.0%}) "

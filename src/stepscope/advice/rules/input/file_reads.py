@@ -15,8 +15,6 @@ from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
-_READ_FRAC = 0.3
-
 
 def file_reads(results: Results) -> Iterator[Answer]:
     """Fires when the step waits ≥ 5 % for a map that spends ≥ 30 % of its op time reading files."""
@@ -25,7 +23,7 @@ def file_reads(results: Results) -> Iterator[Answer]:
         yield found
         return
     stage = found.stage
-    if stage.kind != "map" or stage.read_frac < _READ_FRAC:
+    if stage.kind != "map" or not found.reads_files:
         yield Silence(f"Reading files is {stage.read_frac:.0%} of the functions' op time.")
         return
     yield from stage_finding(

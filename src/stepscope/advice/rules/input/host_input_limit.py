@@ -17,8 +17,6 @@ from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
-_PYTHON_FRAC, _READ_FRAC = 0.5, 0.3
-
 
 def host_input_limit(results: Results) -> Iterator[Answer]:
     """Fires when the step waits ≥ 5 % for a map on all cores that no setting makes faster."""
@@ -33,7 +31,7 @@ def host_input_limit(results: Results) -> Iterator[Answer]:
         and stage.parallelism >= cores > 1
         and not {"threads", "early_shard", "early_filter", "prefetch"} & found.knobs.keys()
     )
-    is_own_work = stage.python_frac < _PYTHON_FRAC and stage.read_frac < _READ_FRAC
+    is_own_work = not found.is_mostly_python and not found.reads_files
     may_cache = stage.is_repeated and not stage.is_random
     if not is_settled or not is_own_work or may_cache or found.makes_cheap_calls:
         yield Silence(f"{found.leaf}, which the step waits for, can be made faster in place.")

@@ -18,16 +18,14 @@ from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
-from stepscope.registry import Answer, Rule, Silence, Unknown
+from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 from stepscope.schema import names
+from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
 
-# The incumbent's thresholds (reference §3.4): moderately and highly input-bound.
-SOME_FRAC = 0.05
-HIGH_FRAC = 0.20
 # Of fewer steps one that waits may be chance, if it has this share of all waiting.
 _FEW, _NEARLY_ALL = 20, 0.8
 
@@ -61,13 +59,13 @@ def input_bound(results: Results) -> Iterator[Answer]:
     if not step > 0:
         yield NO_STEPS
         return
-    if waiting / step < SOME_FRAC:
+    if waiting / step < INPUT_SOME_FRAC:
         yield _unseen(overview) or Silence(
-            f"Input costs {waiting / step:.1%} of the step, below {SOME_FRAC:.0%}."
+            f"Input costs {waiting / step:.1%} of the step, below {INPUT_SOME_FRAC:.0%}."
         )
         return
     alone = overview.breakdown_ms["input"]
-    if alone < SOME_FRAC * step:
+    if alone < INPUT_SOME_FRAC * step:
         yield Silence(
             f"Waiting for input costs {alone / step:.1%} of the step; the rest is copies to the "
             "device (see host-copies)."
@@ -79,7 +77,7 @@ def input_bound(results: Results) -> Iterator[Answer]:
     is_of_workers = _is_of_workers(results)
     yield Finding(
         rule=RULE.id,
-        severity="info" if is_once else "high" if share >= HIGH_FRAC else "medium",
+        severity="info" if is_once else severity_of(waiting, step),
         saving_ms=waiting,
         confidence=round((0.4 if is_once else 0.95) * overview.steps.confidence, 2),
         title="" if is_once else f"The step waits for input for {share:.0%} of its time",
@@ -115,7 +113,7 @@ def _is_of_workers(results: Results) -> bool:
 
 def _unseen(overview: OverviewPage) -> Unknown | None:
     """Why a wait may have gone unseen: time is left in the step that nothing recorded explains."""
-    is_open = overview.breakdown_ms["other"] >= SOME_FRAC * overview.steps.time_ms.mean
+    is_open = overview.breakdown_ms["other"] >= INPUT_SOME_FRAC * overview.steps.time_ms.mean
     return not_recorded(overview, "input") if is_open else None
 
 

@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.advice.evidence import makers
-from stepscope.advice.evidence.input_stage import SOME_FRAC, STARVED
+from stepscope.advice.evidence.input_stage import STARVED
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.parts.changes import FREED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+from stepscope.schema import names
+from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC
 
 # So many cores are worth a word, if they are this share of the host's.
 _SOME_CORES, _SHARE_FRAC = 0.3, 0.15
@@ -27,7 +29,6 @@ _SOME_CORES, _SHARE_FRAC = 0.3, 0.15
 # each other at most times, hardly any; with what the input keeps out of caches and locks, more.
 _LEAST, _EXPECTED, _MOST = 0.4, 0.8, 1.6
 _NAMED = 3
-_PYTHON_OPS = ("PyFunc", "EagerPyFunc", "PyFuncStateless")
 
 
 def input_takes_cores(results: Results) -> Iterator[Answer]:
@@ -41,7 +42,7 @@ def input_takes_cores(results: Results) -> Iterator[Answer]:
         yield Silence("A device computes the steps; input has the host's cores to itself.")
         return
     wait = overview.breakdown_ms["input"]
-    if wait >= SOME_FRAC * step:
+    if wait >= INPUT_SOME_FRAC * step:
         yield Silence(f"The step waits for input for {wait / step:.0%} of its time: that is first.")
         return
     times: dict[str, float] = {}
@@ -84,7 +85,7 @@ def input_takes_cores(results: Results) -> Iterator[Answer]:
             Ref("tf_data_bottleneck_analysis", "function_ops", rows=tuple(longest)),
             Ref("trace_viewer", longest[0]),
         ),
-        actions=_IN_PYTHON if longest[0] in _PYTHON_OPS else _IN_OPS,
+        actions=_IN_PYTHON if longest[0] in names.PYTHON_OPS else _IN_OPS,
         code={"tensorflow": _CODE},
     )
 

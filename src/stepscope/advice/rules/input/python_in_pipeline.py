@@ -23,12 +23,11 @@ from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
+from stepscope.schema import names
 
-_PYTHON_FRAC = 0.5
 # Shares of the step, or of its wait for a batch that is ready, from which a Python function
 # beside it is taken to hold the interpreter.
 _LOCK_FRAC = 0.3
-_PYTHON_OPS = ("PyFunc", "EagerPyFunc", "PyFuncStateless")
 
 
 def python_in_pipeline(results: Results) -> Iterator[Answer]:
@@ -39,11 +38,11 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
         yield found if held is None else held
         return
     stage = found.stage
-    if stage.kind == "hand-over" and stage.python_frac >= _PYTHON_FRAC:
+    if stage.kind == "hand-over" and found.is_mostly_python:
         yield from _late_for_the_lock(results, found)
         return
     is_source = stage.kind == "python source"
-    if not is_source and not (stage.kind == "map" and stage.python_frac >= _PYTHON_FRAC):
+    if not is_source and not (stage.kind == "map" and found.is_mostly_python):
         yield Silence(f"{found.leaf}, which the step waits for, runs hardly any Python.")
         return
     what = "A Python generator makes" if is_source else "A Python function in map makes"
@@ -97,7 +96,7 @@ def _late_for_the_lock(results: Results, found: InputStage) -> Iterator[Answer]:
 def _python_frac(results: Results) -> float:
     """The share of the recording in which functions of the pipeline run Python."""
     ops = results.tf_data_bottleneck_analysis.function_ops.records()
-    python_ms = sum(one.self_time_ms for one in ops if one.type in _PYTHON_OPS)
+    python_ms = sum(one.self_time_ms for one in ops if one.type in names.PYTHON_OPS)
     recorded_ms = float(results.overview_page.environment.profile_duration_ms)
     # Parallel calls wait for each other's lock, so their times may exceed the recording.
     return min(python_ms / recorded_ms, 1.0) if recorded_ms > 0 else 0.0

@@ -16,8 +16,6 @@ from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
-_PYTHON_FRAC = 0.5
-
 
 def serial_map(results: Results) -> Iterator[Answer]:
     """Fires when the step waits ≥ 5 % for a map that runs one call at a time."""
@@ -26,7 +24,7 @@ def serial_map(results: Results) -> Iterator[Answer]:
         yield found
         return
     stage = found.stage
-    if stage.kind != "map" or stage.parallelism > 1 or stage.python_frac >= _PYTHON_FRAC:
+    if stage.kind != "map" or stage.parallelism > 1 or found.is_mostly_python:
         yield Silence(f"{found.leaf}, which the step waits for, is not a serial map.")
         return
     saving = found.knobs.get("num_parallel_calls", 0.0)

@@ -18,14 +18,19 @@ from typing import TYPE_CHECKING
 from stepscope.advice.evidence import layers, makers
 from stepscope.advice.evidence.after_update import NOT_LATER, after_update
 from stepscope.advice.evidence.compiled_functions import compiled_functions, of_several
-from stepscope.advice.evidence.dispatches import dispatched, many
+from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched
 from stepscope.advice.evidence.input_stage import said_main_ops
 from stepscope.advice.evidence.savings import is_hidden, saving_of, untraced, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.evidence.turns import BETWEEN_OPS, NO_LOOP, loop_within, of_loop
 from stepscope.advice.parts import changes, part_words
 from stepscope.advice.parts.compiled_words import most_of_it
-from stepscope.advice.parts.hopes import Hope, hope_of, hope_of_kind, is_mostly_runtime
+from stepscope.advice.parts.expected_effects import (
+    ExpectedEffect,
+    effect_of,
+    effect_of_kind,
+    is_mostly_runtime,
+)
 from stepscope.advice.parts.lock_words import lock_place, waits_for_lock
 from stepscope.advice.parts.part_facts import MANY_STRETCHES, PartWords, wrong_when
 from stepscope.advice.parts.replacements import (
@@ -139,8 +144,8 @@ def largest_part(results: Results) -> Iterator[Answer]:
             if loop.tells(part):
                 stage += loop.sentence
                 words, loop = replace(words, actions=loop.before(words.actions)), NO_LOOP
-            found = _finding(part, account, words, stage, hope_of(part, more, account))
-            found = beside.most_of(found)
+            found = _finding(part, account, words, stage, effect_of(part, more, account))
+            found = beside.with_upper_bound(found)
             several = compiled_functions(part, account, results, more)
             yield of_several(found, several, account.step_time_ms) if several else found
 
@@ -227,7 +232,9 @@ def _is_of_traces(part: PartRow, results: Results) -> bool:
 def _is_compiled(results: Results) -> bool:
     """Whether a step is known to hand over few ops or compiled functions."""
     host = results.optional.host_activity
-    return host is not None and host.step_count > 0 and 0 < dispatched(host) < many(host)
+    if host is None or not host.step_count > 0:
+        return False
+    return 0 < dispatched(host) < dispatch_threshold(host)
 
 
 def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
@@ -262,23 +269,23 @@ def _around(part: PartRow, more: float) -> str:
 
 
 def _finding(
-    part: PartRow, account: StepAccount, words: PartWords, stage: str, hope: Hope
+    part: PartRow, account: StepAccount, words: PartWords, stage: str, effect: ExpectedEffect
 ) -> Finding:
     step, at_most = account.step_time_ms, 1.0
-    if hope.change is changes.NARROWED and not part.on_device:
+    if effect.change is changes.NARROWED and not part.on_device:
         at_most = _HALVED_AT_MOST
-    saving = saving_of(account, part, hope.change, hope.expected, at_most)
+    saving = saving_of(account, part, effect.change, effect.expected, at_most)
     saving = untraced(account, part, saving)
     # Without steps it is unknown what of the rest belongs to the part and would go with it.
     most = max(part.time_ms, saving.expected_ms) if account.is_window else step
     found = Finding(
         rule=RULE.id,
-        severity=_severity(part, hope, saving.expected_ms, account),
+        severity=_severity(part, effect, saving.expected_ms, account),
         saving_ms=saving.expected_ms,
         saving_low_ms=saving.low_ms,
         saving_high_ms=min(saving.high_ms, most),
-        assumption=hope.change.assumption,
-        confidence=hope.confidence if account.step_count > 1 else min(hope.confidence, 0.6),
+        assumption=effect.change.assumption,
+        confidence=effect.confidence if account.step_count > 1 else min(effect.confidence, 0.6),
         title=words.title,
         message=words.message
         + stage
@@ -293,7 +300,7 @@ def _finding(
         measured={
             "part_ms": part.time_ms,
             "step_frac": part.step_frac,
-            "worth_ms": _worth(part, account) * saving.expected_ms / hope.expected,
+            "worth_ms": _worth(part, account) * saving.expected_ms / effect.expected,
             "step_time_ms": step,
             "kind": part.kind,
             "data_type": part.data_type,
@@ -396,7 +403,7 @@ def _rival(part: PartRow, account: StepAccount) -> str:
 
 def _worth(part: PartRow, account: StepAccount) -> float:
     """The share of a part that it is ranked by."""
-    worth = hope_of_kind(part, account).worth
+    worth = effect_of_kind(part, account).worth
     if part.kind == "op" and part.stretches >= MANY_STRETCHES and part.typical_ms >= 0:
         # An op that every step runs often, and that few steps spend time in, was interrupted.
         worth *= min(part.typical_ms / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
@@ -430,8 +437,10 @@ def _is_rare(part: PartRow) -> bool:
     return part.every == part.every and not part.every > 1
 
 
-def _severity(part: PartRow, hope: Hope, saving: float, account: StepAccount) -> Severity:
-    if not hope.is_alarm or account.is_window or _is_once(part, account):
+def _severity(
+    part: PartRow, effect: ExpectedEffect, saving: float, account: StepAccount
+) -> Severity:
+    if not effect.is_alarm or account.is_window or _is_once(part, account):
         return "info"
     if _is_interrupted(part):
         return "info"

@@ -39,7 +39,9 @@ def collective_bound(results: Results) -> Iterator[Answer]:
         yield Silence("No collective ran in a step that was counted.")
         return
     if time.exposed_ms < NEGLIGIBLE_FRAC * step:
-        yield Silence(f"Transfers that the step waits for cost {time.exposed_ms / step:.1%} of it.")
+        yield Silence(
+            f"Transfers that the step waits for cost {time.exposed_ms / step:.1%} of the step."
+        )
         return
     if time.transfer_ms <= time.work_ms:
         yield Silence(

@@ -37,7 +37,7 @@ def exposed_collectives(results: Results) -> Iterator[Answer]:
     if time.exposed_ms < NEGLIGIBLE_FRAC * step:
         share = time.hidden_ms / time.transfer_ms
         yield Silence(
-            f"Transfers that the step waits for cost {time.exposed_ms / step:.1%} of it; "
+            f"Transfers that the step waits for cost {time.exposed_ms / step:.1%} of the step; "
             f"{share:.0%} of them are hidden."
         )
         return

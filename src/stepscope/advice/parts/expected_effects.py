@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Hope:
+class ExpectedEffect:
     """What a change to a part does.
 
     Attributes:
@@ -48,61 +48,61 @@ class Hope:
     is_alarm: bool
 
 
-HOPES = {
-    "python": Hope(changes.REMOVED, 0.95, 0.9, 0.85, True),
-    "library": Hope(changes.REMOVED, 0.95, 0.9, 0.85, True),
-    "compile": Hope(changes.ONCE, 0.95, 0.95, 0.85, True),
-    "input": Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True),
-    "copy": Hope(changes.OVERLAPPED, 0.7, 0.6, 0.6, True),
-    "launch": Hope(changes.BATCHED, 0.7, 0.5, 0.6, True),
-    "allocation": Hope(changes.ONCE, 0.8, 0.8, 0.6, True),
-    "wait": Hope(changes.READ_LATER, 0.6, 0.5, 0.5, False),
-    "collective": Hope(changes.OVERLAPPED, 0.6, 0.5, 0.5, False),
-    "framework": Hope(changes.BATCHED, 0.8, 0.35, 0.6, False),
-    "unrecorded": Hope(changes.UNSEEN, 0.8, 0.6, 0.5, False),
-    "region": Hope(changes.UNSEEN, 0.8, 0.6, 0.6, False),
-    "eager": Hope(changes.VECTORISED, 0.85, 0.75, 0.7, False),
-    "op": Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
-    "program": Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
-    "function": Hope(changes.TRIMMED, 0.7, 0.5, 0.5, False),
-    "layer": Hope(changes.TRIMMED, 0.7, 0.3, 0.5, False),
-    "line": Hope(changes.REPLACED, 0.85, 0.6, 0.6, False),
+EXPECTED_EFFECTS = {
+    "python": ExpectedEffect(changes.REMOVED, 0.95, 0.9, 0.85, True),
+    "library": ExpectedEffect(changes.REMOVED, 0.95, 0.9, 0.85, True),
+    "compile": ExpectedEffect(changes.ONCE, 0.95, 0.95, 0.85, True),
+    "input": ExpectedEffect(changes.SUPPLIED, 0.8, 0.8, 0.7, True),
+    "copy": ExpectedEffect(changes.OVERLAPPED, 0.7, 0.6, 0.6, True),
+    "launch": ExpectedEffect(changes.BATCHED, 0.7, 0.5, 0.6, True),
+    "allocation": ExpectedEffect(changes.ONCE, 0.8, 0.8, 0.6, True),
+    "wait": ExpectedEffect(changes.READ_LATER, 0.6, 0.5, 0.5, False),
+    "collective": ExpectedEffect(changes.OVERLAPPED, 0.6, 0.5, 0.5, False),
+    "framework": ExpectedEffect(changes.BATCHED, 0.8, 0.35, 0.6, False),
+    "unrecorded": ExpectedEffect(changes.UNSEEN, 0.8, 0.6, 0.5, False),
+    "region": ExpectedEffect(changes.UNSEEN, 0.8, 0.6, 0.6, False),
+    "eager": ExpectedEffect(changes.VECTORISED, 0.85, 0.75, 0.7, False),
+    "op": ExpectedEffect(changes.SHRUNK, 0.7, 0.2, 0.5, False),
+    "program": ExpectedEffect(changes.SHRUNK, 0.7, 0.2, 0.5, False),
+    "function": ExpectedEffect(changes.TRIMMED, 0.7, 0.5, 0.5, False),
+    "layer": ExpectedEffect(changes.TRIMMED, 0.7, 0.3, 0.5, False),
+    "line": ExpectedEffect(changes.REPLACED, 0.85, 0.6, 0.6, False),
 }
 # Ops that seldom are what a model is for can go for the most part.
-_UNUSUAL = Hope(changes.REPLACED, 0.85, 0.75, 0.7, False)
+_UNUSUAL = ExpectedEffect(changes.REPLACED, 0.85, 0.75, 0.7, False)
 # A loop of a compiled program goes on in fewer turns, or becomes one op that has work, too.
 _LOOP = replace(_UNUSUAL, change=changes.LOOPED, expected=0.75)
 # Transforms of another length have to be made, too.
-_SHORTER = Hope(changes.RESIZED, 0.7, 0.7, 0.7, False)
+_SHORTER = ExpectedEffect(changes.RESIZED, 0.7, 0.7, 0.7, False)
 # Of others it is known what does the same; whether they are worth a change is not.
-_REPLACEABLE = replace(HOPES["op"], change=changes.REPLACED)
+_REPLACEABLE = replace(EXPECTED_EFFECTS["op"], change=changes.REPLACED)
 # What a model is made of is reported after what else can be changed.
-_PRODUCT = Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
+_PRODUCT = ExpectedEffect(changes.SHRUNK, 0.7, 0.15, 0.5, False)
 # A model's products have gradients; others are often known, or needed less often.
-_APART = Hope(changes.SHRUNK, 0.85, 0.45, 0.6, False)
+_APART = ExpectedEffect(changes.SHRUNK, 0.85, 0.45, 0.6, False)
 # An update has to be made; it ranks by its size, as what it updates does.
-_UPDATE = Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
-# What another thread or process makes is ready where that is quicker.
+_UPDATE = ExpectedEffect(changes.SHRUNK, 0.7, 0.2, 0.5, False)
 # The first read of a step waits for its work, whatever else is read later.
-_READING = replace(HOPES["framework"], change=changes.READ_LATER, expected=0.6)
+_READING = replace(EXPECTED_EFFECTS["framework"], change=changes.READ_LATER, expected=0.6)
 # Data can be arrays already: what converts numbers one by one goes, but for a copy.
-_CONVERTING = Hope(changes.REMOVED, 0.9, 0.8, 0.7, True)
+_CONVERTING = ExpectedEffect(changes.REMOVED, 0.9, 0.8, 0.7, True)
 # What few steps hand over goes with the pass that these steps run.
-_WITH_PASS = replace(HOPES["framework"], worth=0.1)
+_WITH_PASS = replace(EXPECTED_EFFECTS["framework"], worth=0.1)
 # Most programs have longer epochs than a recording of some steps.
-_FREEING = Hope(changes.SHRUNK, 0.5, 0.1, 0.5, False)
+_FREEING = ExpectedEffect(changes.SHRUNK, 0.5, 0.1, 0.5, False)
 # Of what a layer makes for all rows of a table few are read: what surrounds it goes with it.
-_FOR_ROWS = Hope(changes.REPLACED, 0.85, 0.6, 0.6, False)
+_FOR_ROWS = ExpectedEffect(changes.REPLACED, 0.85, 0.6, 0.6, False)
 # Of two devices one half of it goes, of more the most.
-_ON_EACH = Hope(changes.SHRUNK, 0.7, 0.6, 0.7, True)
+_ON_EACH = ExpectedEffect(changes.SHRUNK, 0.7, 0.6, 0.7, True)
 # What no gradient goes through is often known; what surrounds it goes as with any layer.
-_CONSTANT = Hope(changes.TRIMMED, 0.85, 0.45, 0.6, False)
+_CONSTANT = ExpectedEffect(changes.TRIMMED, 0.85, 0.45, 0.6, False)
 # All rows but one are needed for the last one's sake alone, and were computed before.
-_OF_ONE_ROW = Hope(changes.REUSED, 0.85, 0.7, 0.7, True)
-_FOR_OTHERS = Hope(changes.SOONER, 0.8, 0.8, 0.7, True)
+_OF_ONE_ROW = ExpectedEffect(changes.REUSED, 0.85, 0.7, 0.7, True)
+# What another thread or process makes is ready where that is quicker.
+_FOR_OTHERS = ExpectedEffect(changes.SOONER, 0.8, 0.8, 0.7, True)
 # What is planned for one shape serves all calls with it.
-_PLANNED = Hope(changes.REPLACED, 0.9, 0.85, 0.7, True)
-_DOUBLE = Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
+_PLANNED = ExpectedEffect(changes.REPLACED, 0.9, 0.85, 0.7, True)
+_DOUBLE = ExpectedEffect(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
 def is_mostly_runtime(part: PartRow, more: float) -> bool:
@@ -110,17 +110,17 @@ def is_mostly_runtime(part: PartRow, more: float) -> bool:
     return part.kind == "op" and more > 1 and not part.is_program
 
 
-def hope_of(part: PartRow, more: float, account: StepAccount) -> Hope:
+def effect_of(part: PartRow, more: float, account: StepAccount) -> ExpectedEffect:
     """What a change does to a part, where the runtime takes so much more than the ops do."""
-    hope = hope_of_kind(part, account)
-    is_number = is_mostly_runtime(part, more) and hope.change is changes.SHRUNK
-    return replace(hope, change=changes.FEWER) if is_number else hope
+    effect = effect_of_kind(part, account)
+    is_number = is_mostly_runtime(part, more) and effect.change is changes.SHRUNK
+    return replace(effect, change=changes.FEWER) if is_number else effect
 
 
-def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
+def effect_of_kind(part: PartRow, account: StepAccount) -> ExpectedEffect:
     """The same, whatever the runtime takes around the ops."""
     if part.kind == "python" and hands_over(account, part.function, part.time_ms):
-        return HOPES["framework"]
+        return EXPECTED_EFFECTS["framework"]
     if framework_words.is_freeing(part):
         return _FREEING
     if framework_words.is_reading(part):
@@ -158,5 +158,5 @@ def hope_of_kind(part: PartRow, account: StepAccount) -> Hope:
     if layer_words.is_constant(part, account):
         return _CONSTANT
     if part.kind == "function" and part_words.calls_model(part):
-        return HOPES["op"]
-    return HOPES.get(part.kind, HOPES["op"])
+        return EXPECTED_EFFECTS["op"]
+    return EXPECTED_EFFECTS.get(part.kind, EXPECTED_EFFECTS["op"])

@@ -1,0 +1,152 @@
+"""Findings of rules and the parts of the step that they explain, as one list.
+
+A rule that explains a large part takes the place of the finding that only locates it, and gets
+that finding's place in the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from stepscope.advice.eager_loops import (
+    both,
+    has_loop,
+    is_the_program,
+    mostly_in,
+    of_loop,
+    with_loop,
+)
+from stepscope.advice.located import LOCATED, LOCATORS, ONLY_LOCATE, SAME_FRAC
+from stepscope.advice.wording import with_line, with_maker
+from stepscope.registry import RuleFacts
+from stepscope.result import Finding
+from stepscope.tables.traits.op_families import DOUBLE
+
+_INPUT = "input"
+# A pass over the data that is begun for one batch is not what a batch costs.
+_RESTARTED = "restarted-pipeline"
+# From this share within calls for the next batch on, a part is the input's.
+_MOSTLY_INPUT = 0.5
+# What tells that a wait is not the fault of what is waited for takes the place of what says it is.
+_ACQUITS = {"late-hand-over": "input-bound"}
+# The tool whose rows are ops.
+_OPS = "framework_op_stats"
+# A rule says more than a part if it accounts for more than this many times its time.
+_MORE = 1.01
+
+
+def merged(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[Finding]:
+    """Replace each part that a rule explains by the rule's finding, with the part's place."""
+    located = [one for one in findings if one.rule == LOCATED]
+    acquitted = {_ACQUITS[one.rule] for one in findings if one.rule in _ACQUITS}
+    others = [one for one in findings if one.rule not in (LOCATED, *acquitted)]
+    kept: list[Finding] = []
+    for part in located:
+        some = next((at for at, one in enumerate(others) if has_loop(one, part)), None)
+        if some is not None:
+            others[some] = mostly_in(_with_place(others[some], part), part)
+    for part in located:
+        loop = next((at for at, one in enumerate(others) if of_loop(one, part)), None)
+        if loop is not None:
+            others[loop] = with_loop(others[loop], part)
+            continue
+        same = [at for at, one in enumerate(others) if _explains_part(one, part, rules)]
+        is_replaced = any(_replaces(others[at], part) for at in same)
+        for at in same:
+            if others[at].place is None:
+                others[at] = _with_place(others[at], part)
+        if not is_replaced:
+            kept.append(part)
+    # What only locates, and locates something else than the account does, adds nothing.
+    others = [one for one in others if one.rule not in ONLY_LOCATE or one.place or not located]
+    return [*kept, *others]
+
+
+def _replaces(one: Finding, part: Finding) -> bool:
+    """Whether a finding takes a part's place.
+
+    What only informs comes after all parts: if it took the place of one that informs as well, the
+    largest part of the step would be told last.
+    """
+    return one.rule in LOCATORS or one.severity != "info" or part.severity != "info"
+
+
+def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) -> bool:
+    kind, time = str(part.measured["kind"]), float(part.measured["part_ms"])
+    facts = rules.get(one.rule)
+    if facts is None:
+        return False
+    if _is_input(part) and _INPUT in facts.parts:  # one of several, of which the first has a place
+        return (one.saving_high_ms or 0.0) >= SAME_FRAC * time
+    if kind not in facts.parts or one.place is not None:
+        return False
+    if kind == "op" and one.rule not in LOCATORS and not _names_op(one, part):
+        return False
+    if one.rule in LOCATORS:
+        is_most = one.rule in ONLY_LOCATE or time >= SAME_FRAC * (one.saving_ms or 0.0)
+        is_located = kind in LOCATORS[one.rule] or is_the_program(part)
+        return is_located and is_most and (kind != "op" or _is_layer(part))
+    return (one.saving_high_ms or 0.0) >= SAME_FRAC * time
+
+
+def _is_input(part: Finding) -> bool:
+    return float(part.measured.get("input_frac") or 0.0) >= _MOSTLY_INPUT
+
+
+def _names_op(one: Finding, part: Finding) -> bool:
+    """Whether a rule that lists the ops it is about lists the part's; true where it lists none."""
+    listed = [row for ref in one.evidence if ref.tool == _OPS for row in ref.rows]
+    return not listed or part.place is None or part.place.op in listed
+
+
+def _is_layer(part: Finding) -> bool:
+    """Whether an op is what layers are made of, so that less of it is what helps."""
+    # Its patterns take 3 ms to compile, and the overview's few rules seldom ask.
+    from stepscope.advice.evidence.op_families import family_of
+
+    family = family_of("" if part.place is None else part.place.family)
+    # Of several functions one may be needless: that comes before smaller layers.
+    is_layer = family is not None and family.is_layer and "functions" not in part.measured
+    return is_layer and part.measured.get("data_type") not in DOUBLE
+
+
+def _with_place(one: Finding, part: Finding) -> Finding:
+    """A rule's finding about a part that the account locates."""
+    # A rule that accounts for more than the part, such as the gaps around it, says more.
+    time = float(part.measured["part_ms"])
+    says_more = one.rule not in ONLY_LOCATE and (one.saving_ms or 0.0) > _MORE * time
+    if one.rule in LOCATORS and not says_more and not is_the_program(part):
+        whole = replace(part, evidence=both(part.evidence, one.evidence))
+        if one.rule not in ONLY_LOCATE and one.severity == "info":
+            return whole  # what only informs of a cause does not claim that it is this part's
+        return replace(
+            whole,
+            rule=one.rule,
+            code=one.code,
+            threshold=one.threshold,
+        )
+    measured = dict(one.measured)
+    if part.measured["kind"] == "copy" or one.saving_per == "recording":
+        # What compute cannot hide of a copy is still where the step goes; of a recording without
+        # steps nothing is an alarm. Both rank as the part.
+        measured["worth_ms"] = part.measured["worth_ms"]
+    evidence = both(one.evidence, part.evidence[:1])
+    told = _of_input(one, part) if _is_input(part) else with_line(one, part.place)
+    return replace(told, place=part.place, evidence=evidence, measured=measured)
+
+
+def _of_input(one: Finding, part: Finding) -> Finding:
+    """A finding about input with the function that makes the batches.
+
+    Where the thread waits for others to make them is no such function.
+    """
+    place = part.place
+    is_wait = part.measured["kind"] == _INPUT
+    if is_wait and one.rule != _RESTARTED:
+        from stepscope.advice.evidence.received import of_received
+
+        return of_received(one, float(part.measured.get("received_frac") or 0.0))
+    if is_wait or place is None or not place.function or one.rule == _RESTARTED:
+        return one
+    return with_maker(one, place)

@@ -1,0 +1,197 @@
+"""The order of findings: by what they save, and a cause before the symptoms that it explains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from stepscope.advice.located import LOCATED, LOCATORS, SAME_FRAC
+from stepscope.advice.step_time import StepTime
+from stepscope.advice.wording import as_causes_say
+from stepscope.registry import LIKELY, POSSIBLE, SEVERITIES, RuleFacts
+from stepscope.result import Finding
+
+_IDLE = "idle-device"
+_OF_HOST = ("python", "library", "framework", "eager", "compile", "input")
+# What voids other findings: a recording that is not whole, or mostly of the start.
+_INCOMPLETE, _START_UP = "incomplete-profile", "start-up"
+# Shares of the step that a finding without a saving is ranked by.
+_WORTH = {"info": 0.0, "low": 0.05, "medium": 0.5, "high": 1.0}
+# A cause goes before a symptom if it can save this share of what the symptom costs: a wait of
+# 0.2 ms does not explain launches of 2 ms, although it may be one of their causes.
+_EXPLAINS_FRAC = 0.25
+# What to do about such a wait is what its cause says; it has but a list of what may cause it.
+_ONLY_SYMPTOM = ("input-bound",)
+# A cause that is hardly believed explains nothing.
+_SURE_CAUSE = 0.4
+# A cause that accounts for this share of a symptom goes before it whatever else there is.
+_MOSTLY_FRAC = 0.5
+# A cause that is known and likely goes before a part that costs this many times as much, at most.
+_NAMED = 1.35
+
+
+def ordered(
+    findings: Sequence[Finding], rules: Sequence[RuleFacts], time: StepTime
+) -> tuple[Finding, ...]:
+    """By saving; a cause directly before the strongest of its symptoms that would outrank it.
+
+    It stays where it is if it is a small one and something else in between saves more. A part
+    with its place goes before what a rule says about the same kind without one.
+    """
+    ranked = _named_first(sorted(findings, key=lambda one: _rank(one, time)))
+    causes, facts = _causes(rules), {rule.id: rule for rule in rules}
+    explaining = [_explaining(one, ranked, causes, facts) for one in ranked]
+    placed: list[Finding] = []
+    visited: set[int] = set()
+
+    def climbs(cause: int, at: int) -> bool:
+        """Whether a cause goes before its symptom: it is most of it, or nothing else saves more.
+
+        Several small causes of one large symptom do not come before what saves more than each.
+        """
+        between = (other for other in range(at + 1, cause) if other not in explaining[at])
+        most, cost = ranked[cause].saving_high_ms, ranked[at].saving_ms
+        is_most = most is None or cost is None or most >= _MOSTLY_FRAC * cost
+        return is_most or visited.issuperset(between)
+
+    def place(at: int) -> None:
+        """Its causes, then itself; ``visited`` also ends a circle of rules."""
+        if at in visited:
+            return
+        visited.add(at)
+        one = ranked[at]
+        located = [other for other, part in enumerate(ranked) if _locates(part, one, facts)]
+        for other in (*explaining[at], *located):
+            if other in located or climbs(other, at):
+                place(other)
+        named = {ranked[other].rule for other in explaining[at]}
+        explained_by = tuple(cause for cause in causes.get(one.rule, ()) if cause in named)
+        told = replace(one, explained_by=explained_by)
+        placed.append(_of_cause(told, ranked) if one.rule in _ONLY_SYMPTOM else told)
+
+    for at in range(len(ranked)):
+        place(at)
+    return tuple(placed)
+
+
+def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, str]:
+    """What comes first: what voids the rest, then by saving; what only informs comes last.
+
+    A remark on the recording, where it voids nothing, comes after all that it was recorded for.
+    A part of the step ranks by its size, whether or not it is an alarm: nothing about a small
+    part comes before it. What saves no time, such as memory, ranks by its severity.
+    """
+    is_part = "worth_ms" in one.measured
+    saving = float(one.measured["worth_ms"]) if is_part else one.saving_ms
+    if saving is None:
+        saving = _WORTH[one.severity] * (time.step_ms or 0.0)
+    elif not is_part:
+        # What is doubtful counts as it is expected: it goes after a part with as much.
+        is_doubtful = one.confidence < POSSIBLE
+        saving *= one.confidence if is_doubtful else (1 + one.confidence) / 2
+    return (
+        not (_is_most(one, time) or (one.rule == _INCOMPLETE and one.severity != "info")),
+        one.severity == "info" and not is_part,
+        one.severity == "info" and one.rule == _INCOMPLETE,
+        -saving,
+        -SEVERITIES.index(one.severity),
+        one.rule,
+    )
+
+
+def _named_first(ranked: list[Finding]) -> list[Finding]:
+    """The same with a likely cause before parts without one that cost little more than it."""
+    found: list[Finding] = []
+    for one in ranked:
+        at = len(found)
+        is_cause = one.rule not in (LOCATED, *LOCATORS) and one.severity != "info"
+        while at and is_cause and one.confidence >= LIKELY and _is_near(found[at - 1], one):
+            at -= 1
+        found.insert(at, one)
+    return found
+
+
+def _is_near(part: Finding, cause: Finding) -> bool:
+    """Whether a part without a cause costs no more than some times what a cause saves."""
+    if part.rule != LOCATED or part.severity != "info":
+        return False
+    return float(part.measured["worth_ms"]) <= _NAMED * (cause.saving_ms or 0.0)
+
+
+def _is_most(one: Finding, time: StepTime) -> bool:
+    """Whether what was recorded is of the start for its larger part."""
+    known = time.known_ms if time.is_recording and time.known_ms else time.step_ms or 0.0
+    return one.rule == _START_UP and 2 * (one.saving_ms or 0.0) > known
+
+
+def _of_cause(one: Finding, ranked: Sequence[Finding]) -> Finding:
+    """A symptom that says what to do about its causes, in place of what may cause such a one."""
+    causes = [cause for cause in ranked if cause.rule in one.explained_by]
+    if not causes:
+        return one
+    told = as_causes_say(one, causes)
+    # One wait has one number: that of the cause which saves most.
+    known = [cause for cause in causes if cause.saving_ms is not None]
+    if not known or one.saving_ms is None:
+        return told
+    most = max(known, key=lambda cause: cause.saving_ms or 0.0)
+    return replace(
+        told,
+        saving_ms=most.saving_ms,
+        saving_low_ms=most.saving_low_ms,
+        saving_high_ms=most.saving_high_ms,
+    )
+
+
+def _explaining(
+    one: Finding,
+    ranked: Sequence[Finding],
+    causes: Mapping[str, tuple[str, ...]],
+    facts: Mapping[str, RuleFacts],
+) -> list[int]:
+    """Which of the ranked findings are causes of one of them."""
+    return [
+        at
+        for at, cause in enumerate(ranked)
+        if cause.rule in causes.get(one.rule, ())
+        and _explains(cause, one)
+        and _concerns(facts.get(cause.rule), one)
+    ]
+
+
+def _explains(cause: Finding, symptom: Finding) -> bool:
+    """Whether a finding of a cause accounts for a symptom: large enough, and believed enough.
+
+    A doubtful cause may still come before a symptom that is believed no more than itself.
+    """
+    if cause.severity == "info" or cause.confidence < min(_SURE_CAUSE, symptom.confidence):
+        return False
+    most, cost = cause.saving_high_ms, symptom.saving_ms
+    return most is None or cost is None or most >= _EXPLAINS_FRAC * cost
+
+
+def _locates(part: Finding, one: Finding, rules: Mapping[str, RuleFacts]) -> bool:
+    """Whether the account has the place of most of what one of its locators found."""
+    if part.rule == LOCATED and one.rule == _IDLE:
+        # What the host does while devices idle says more than that they do.
+        is_host = str(part.measured["kind"]) in _OF_HOST
+        return is_host and float(part.measured["part_ms"]) >= _MOSTLY_FRAC * (one.saving_ms or 0.0)
+    if part.rule != LOCATED or one.rule not in LOCATORS or one.place is not None:
+        return False
+    return str(part.measured["kind"]) in rules[one.rule].parts and (
+        float(part.measured["part_ms"]) >= SAME_FRAC * (one.saving_ms or 0.0)
+    )
+
+
+def _concerns(cause: RuleFacts | None, symptom: Finding) -> bool:
+    """Whether a cause concerns the part that a finding locates: dispatch does not cause an op."""
+    kind = symptom.measured.get("kind") if "worth_ms" in symptom.measured else None
+    return kind is None or cause is None or not cause.parts or kind in cause.parts
+
+
+def _causes(rules: Sequence[RuleFacts]) -> dict[str, tuple[str, ...]]:
+    """Ids of the rules that name the cause of what each rule sees."""
+    return {
+        rule.id: (*rule.symptom_of, *(one.id for one in rules if rule.id in one.cause_of))
+        for rule in rules
+    }
