@@ -279,6 +279,8 @@ def test_arguments_are_checked(recordings: Recordings) -> None:
         ("table", {}),
         ("table", {"tool": 7}),
         ("sql", {"query": "SELECT 1", "cursor": True}),
+        ("sql", {"query": "SELECT 1", "cursor": -1}),
+        ("summary", {"max_tokens": 20_001}),
         ("summary", {"recording": "/etc/passwd"}),
     ):
         assert question(name).ask(recordings, arguments).outcome == "error", (name, arguments)
