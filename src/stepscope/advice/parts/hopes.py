@@ -77,7 +77,6 @@ _PRODUCT = Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
 _APART = Hope(changes.SHRUNK, 0.85, 0.45, 0.6, False)
 # An update has to be made; it ranks by its size, as what it updates does.
 _UPDATE = Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
-# What another thread or process makes is ready where that is quicker.
 # The first read of a step waits for its work, whatever else is read later.
 _READING = replace(HOPES["framework"], change=changes.READ_LATER, expected=0.6)
 # Data can be arrays already: what converts numbers one by one goes, but for a copy.
@@ -94,6 +93,7 @@ _ON_EACH = Hope(changes.SHRUNK, 0.7, 0.6, 0.7, True)
 _CONSTANT = Hope(changes.TRIMMED, 0.85, 0.45, 0.6, False)
 # All rows but one are needed for the last one's sake alone, and were computed before.
 _OF_ONE_ROW = Hope(changes.REUSED, 0.85, 0.7, 0.7, True)
+# What another thread or process makes is ready where that is quicker.
 _FOR_OTHERS = Hope(changes.SOONER, 0.8, 0.8, 0.7, True)
 # What is planned for one shape serves all calls with it.
 _PLANNED = Hope(changes.REPLACED, 0.9, 0.85, 0.7, True)
