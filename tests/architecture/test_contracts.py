@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,16 @@ def test_a_folder_of_one_file_each_holds_nothing_else(folder: str, listed: tuple
 def test_every_contract_is_kept() -> None:
     done = lint(ROOT)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_base_layer_stands_in_architecture_as_in_its_contract() -> None:
+    tomllib = pytest.importorskip("tomllib", reason="needs Python 3.11 or newer")
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    _, _, table = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("|---|---|---|\n")
+    names = [row.split("|")[1] for row in table.splitlines()[:3]]
+    told = [set(re.findall(r"`(\w+)(?:\.py|/)`", one)) for one in names]
+    assert told == [set(layer.split(" | ")) for layer in reversed(layers[-3:])]
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,7 @@ FACTS = (
     ),
     RuleFacts(
         "device-copies",
-        title="Devices copy instead of compute",
+        title="Devices copy instead of computing",
         needs=("overview_page",),
         optional=("hlo_stats",),
         parts=("copy",),

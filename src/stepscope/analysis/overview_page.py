@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Tool
-from stepscope.result import Column, Diagnostic, Finding, Result, Row, Table, ms
+from stepscope.result import Column, Diagnostic, Finding, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.presence import entries_named
@@ -198,6 +198,12 @@ class OverviewPage(Result):
     step_table: Table[StepRow]
     window: Window
     findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def part_labels(self) -> dict[str, str]:
+        """What the parts of the step are called, as the step table's columns are."""
+        schema = columns_of(self.step_table.schema)
+        return {part: schema[f"{part}_ms"][1].label for part in self.breakdown_ms}
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,19 +149,25 @@ def _judge(metric: str, limit: Limit, run: Side, baseline: Side | None) -> dict[
     grown = new.value - old.value
     if grown <= allowed:
         return row | _told(over=False)
-    if metric in _PER_STEP and baseline is not None:
-        noise = difference(
-            baseline.parts.step_ms / _divisor(metric, baseline),
-            run.parts.step_ms / _divisor(metric, run),
-        )
-        chance = noise.low <= 0  # NaN, too few steps to tell, does not excuse
-    else:
-        chance = grown <= float((new.noise**2 + old.noise**2) ** 0.5)
-    if chance:
+    least = (
+        _least_step_growth(metric, run, baseline)
+        if metric in _PER_STEP and baseline is not None
+        else grown - float((new.noise**2 + old.noise**2) ** 0.5)
+    )
+    if isnan(least):
+        why = "More than the limit, but fewer than three steps do not show their noise."
+        return row | {"status": "unknown", "message": why}
+    if least <= 0:
         return row | _told(over=False, why="More than the limit, but within the noise.")
     if isnan(change):
         return row | _told(over=True, why="The baseline has none of it.")
     return row | _told(over=True, why=f"Grew by {change:+.1%} of the baseline.")
+
+
+def _least_step_growth(metric: str, run: Side, baseline: Side) -> float:
+    """The lower end of the interval of the growth; NaN where a run has too few steps to tell."""
+    before, after = (one.parts.step_ms / _divisor(metric, one) for one in (baseline, run))
+    return difference(before, after).low
 
 
 def _told(over: bool, why: str = "") -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.advice import RULES
 from stepscope.registry import Silence
 from tests.profiles import space
 from tests.profiles.model import Event, EventLike, host, line, plane
@@ -58,3 +59,7 @@ def test_one_long_collection_among_short_ones_shows_no_habit() -> None:
 
 def test_short_collections_are_left_in_peace() -> None:
     assert "1.0% of the step" in collecting(10, every=1).reason("garbage-collection", Silence)
+    assert "3.7% of the step" in collecting(37, every=1).reason("garbage-collection", Silence)
+    assert collecting(38, every=1).finding("garbage-collection")
+    (rule,) = (one for one in RULES if one.id == "garbage-collection")
+    assert rule.threshold == "garbage collections ≥ 3.75 % of the step"

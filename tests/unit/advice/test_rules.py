@@ -1,7 +1,6 @@
 """Each rule fires on the profile that has its fault, and not on one that has not."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,10 +8,10 @@ import pytest
 
 from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
-from stepscope.analysis.overview_page import overview_page
+from stepscope.analysis.overview_page import DeviceShare, StepRow, overview_page
 from stepscope.formats.xspace import decode
 from stepscope.registry import Answer, Silence
-from stepscope.result import Finding
+from stepscope.result import Finding, Table, columns_of
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.synthetic import GOOD, WAIT
 from tests.profiles import worked_example
@@ -80,7 +79,7 @@ def test_full_precision() -> None:
 def test_uneven_steps_name_the_step_and_what_grew() -> None:
     found = findings(healthy(slow_step=5))["uneven-steps"]
     assert "step 5" in found.message
-    assert "other grows" in found.message
+    assert '"All others" grows most (+' in found.message
 
 
 def test_rounds_of_four_calls_have_no_exceptional_steps() -> None:
@@ -90,20 +89,22 @@ def test_rounds_of_four_calls_have_no_exceptional_steps() -> None:
     assert "6 of 24 steps" in said.reason
 
 
-def _uneven(took: list[float], compiled: list[float]) -> Answer:
-    steps = {
+def _uneven(took: list[float], compiled: list[float], grows: str = "host_compute_ms") -> Answer:
+    steps: dict[str, Any] = {name: [0.0] * len(took) for name in columns_of(StepRow)} | {
         "kept": [True] * len(took),
         "step_num": list(range(len(took))),
         "start_ms": np.cumsum(took).tolist(),
         "step_time_ms": took,
         "compilation_ms": compiled,
-        "host_compute_ms": [a - b for a, b in zip(took, compiled, strict=True)],
+        grows: [a - b for a, b in zip(took, compiled, strict=True)],
     }
-    table = type("Table", (), {"columns": list(steps), "__getitem__": lambda _, one: steps[one]})()
-    overview = SimpleNamespace(step_table=table, device=SimpleNamespace(busy_frac=None))
+    overview = replace(
+        overview_page(Profile("s", (Host("h", decode(healthy())),))),
+        step_table=Table(StepRow, steps),
+        device=DeviceShare(None, None),
+    )
     (rule,) = (one for one in RULES if one.id == "uneven-steps")
-    page: Any = overview
-    (found,) = rule.check(Results({"overview_page": page}))
+    (found,) = rule.check(Results({"overview_page": overview}))
     return found
 
 
@@ -111,8 +112,14 @@ def test_one_step_that_compiles_does_not_explain_the_other_slow_steps() -> None:
     """Of 8 slow steps on a busy machine one compiled, and "compilation grows most" was an alarm."""
     found = _uneven([10.0] * 20 + [30.0, 30.0, 30.0], [0.0] * 22 + [15.0])
     assert isinstance(found, Finding)
-    assert "host compute grows most (+20 ms)" in found.message
+    assert '"Host compute" grows most (+20 ms)' in found.message
     assert found.severity == "info"
+
+
+def test_what_grows_is_called_as_the_overview_calls_it() -> None:
+    found = _uneven([10.0] * 20 + [30.0] * 3, [0.0] * 23, "device_compute_16_ms")
+    assert isinstance(found, Finding)
+    assert '"Device compute, 16-bit" grows most (+20 ms)' in found.message
 
 
 def test_eager_execution() -> None:

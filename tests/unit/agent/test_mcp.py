@@ -6,9 +6,11 @@ import asyncio
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from stepscope.redaction import Redaction
 from stepscope.surfaces.agent.guide import TOPICS
 from stepscope.surfaces.agent.questions import QUESTIONS
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import tokens_of
+from stepscope.surfaces.agent.reply import MOST_TOKENS, tokens_of
 from stepscope.surfaces.cli.main import run
 from stepscope.surfaces.mcp.server import McpServer
 from tests.profiles import worked_example
@@ -104,7 +106,23 @@ def test_a_failure_is_a_result_that_the_model_reads(server: McpServer) -> None:
 def test_budgets_are_kept(server: McpServer) -> None:
     text = call(server, "timeline", find="e", max_tokens=150)["content"][0]["text"]
     assert tokens_of(text) <= 150 and "CUT:" in text
-    assert call(server, "timeline", max_tokens=99_999)["isError"] is False
+
+
+def test_zero_tokens_are_no_budget(tmp_path: Path) -> None:
+    """5,000 rows of 20 bytes are more than the 20,000 tokens that a budget may have."""
+    (tmp_path / "host.xplane.pb").write_bytes(worked_example(steps=2000))
+    with closing(Recordings([str(tmp_path)])) as recordings:
+        query = "SELECT event, name, start_us, host FROM events LIMIT 5000"
+        result = call(McpServer(recordings), "sql", query=query, max_tokens=0)
+        text = result["content"][0]["text"]
+    assert "CUT:" not in text and tokens_of(text) > MOST_TOKENS
+
+
+@pytest.mark.parametrize("asked", [-5, MOST_TOKENS + 1, 10**6])
+def test_a_budget_that_the_schema_does_not_take_is_refused(server: McpServer, asked: int) -> None:
+    result = call(server, "summary", max_tokens=asked)
+    assert result["isError"]
+    assert re.search("max_tokens cannot be (less|more) than", result["content"][0]["text"])
 
 
 def test_prompts_and_resources(server: McpServer) -> None:

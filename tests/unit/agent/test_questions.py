@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import stepscope
 from stepscope.errors import UsageError
 from stepscope.redaction import Redaction
 from stepscope.session import open
@@ -20,9 +21,10 @@ from stepscope.surfaces.agent.reply import AgentReply, cell, data, tokens_of
 from stepscope.surfaces.cli.main import run
 from tests.labelled import Labelled
 from tests.labelled.synthetic import PROFILES
-from tests.profiles import worked_example
+from tests.profiles import draw, event, nth, space, worked_example
 from tests.profiles.ready import names_of_strangers
 
+SAMPLE = Path(stepscope.__file__).parent / "surfaces/sample/slow_input_cnn.xplane.pb.gz"
 MOST_CALLS, MOST_TOKENS = 3, 4000
 
 
@@ -132,6 +134,35 @@ def test_page_terminal_and_agent_give_the_same_number(
     body = json.loads(capsys.readouterr().out)
     assert body["kernels"][0] == expected
     assert body["files_used"] == ["host.xplane.pb"]
+
+
+def test_a_steps_means_are_those_of_the_overview() -> None:
+    """Of the sample's 20 steps 18 count: the first and the last were cut."""
+    with open(SAMPLE) as session:
+        overview = session.overview_page()
+        number = int(overview.step_table["step_num"][5])
+    assert overview.steps.count == 18 and len(overview.step_table) == 20
+    expected = {f"{part}_ms": mean for part, mean in overview.breakdown_ms.items()}
+    expected["step_time_ms"] = overview.steps.time_ms.mean
+    text = ask(Recordings([str(SAMPLE)]), "explain", handle=f"step:{number}").text(0)
+    parts, _, mark = text.partition("data mark")
+    told = {row.split("\t")[1]: row.split("\t")[3] for row in parts.splitlines()[5:] if row}
+    assert told == {name: cell(expected[name]) for name in told}
+    assert {name for name, mean in expected.items() if mean} <= set(told)
+    assert "host\tname\tstart_ms\tkept\n" in mark and mark.endswith("\tyes\n")
+
+
+def test_each_hosts_step_is_held_against_the_means_of_that_host(tmp_path: Path) -> None:
+    picture = """
+      /host:CPU
+        python   T---T---T---T---
+      """
+    for name, unit_us in (("fast", 25), ("slow", 75)):
+        planes = draw(picture, unit_us=unit_us, T=event("train", step_num=nth, _r=1))
+        (tmp_path / f"{name}.xplane.pb").write_bytes(space(*planes))
+    text = ask(Recordings([str(tmp_path)]), "explain", handle="step:1").text(0)
+    assert "fast\tstep_time_ms\t0.1\t0.1\n" in text
+    assert "slow\tstep_time_ms\t0.3\t0.3\n" in text
 
 
 def test_budgets_hold_and_cuts_are_loud(recordings: Recordings) -> None:
@@ -248,6 +279,8 @@ def test_arguments_are_checked(recordings: Recordings) -> None:
         ("table", {}),
         ("table", {"tool": 7}),
         ("sql", {"query": "SELECT 1", "cursor": True}),
+        ("sql", {"query": "SELECT 1", "cursor": -1}),
+        ("summary", {"max_tokens": 20_001}),
         ("summary", {"recording": "/etc/passwd"}),
     ):
         assert question(name).ask(recordings, arguments).outcome == "error", (name, arguments)

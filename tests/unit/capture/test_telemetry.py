@@ -75,17 +75,37 @@ def test_a_program_may_have_any_name(tmp_path: Path) -> None:
     assert readings(source, 0)["Process memory (RSS)"] > 0
 
 
-def test_children_are_summed_and_may_end_at_any_time(tmp_path: Path) -> None:
+def test_children_are_summed_and_may_end_at_any_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Children are searched for at every tenth reading: 9 is found with 9 s of work behind it."""
+    monkeypatch.setattr("os.sysconf", lambda key: {"SC_CLK_TCK": 100, "SC_PAGE_SIZE": 4096}[key])
     root = proc(tmp_path, idle=0, received=0, cpu=0)
-    (root / "self/task/7/children").write_text("8 9 10 ")
-    for pid in ("8", "9"):
-        (root / pid).mkdir()
-        (root / pid / "stat").write_text((root / "self/stat").read_text())
+    children = root / "self/task/7/children"
+    children.write_text("8 10 ")
+
+    def work(pid: str, seconds: int) -> None:
+        (root / pid).mkdir(exist_ok=True)
+        stat = (root / "self/stat").read_text().split()
+        stat[13] = str(100 * seconds)
+        (root / pid / "stat").write_text(" ".join(stat))
+
     source = ProcSource(root)
-    page = source._page_bytes
-    assert readings(source, 0)["Child processes memory (RSS)"] == 2 * 25 * page
-    (root / "9/stat").unlink()
-    assert readings(source, SECOND)["Child processes memory (RSS)"] == 25 * page
+    found = []
+    for second in range(13):
+        if second == 1:
+            children.write_text("8 9 10 ")
+        if second == 12:
+            (root / "8/stat").unlink()
+        else:
+            work("8", second)
+        work("9", second)
+        found.append(readings(source, second * SECOND))
+    cpu = [one.get("Child processes CPU") for one in found]
+    assert cpu == [None, *[100] * 10, 200, 100]
+    assert [one["Child processes memory (RSS)"] // (25 * 4096) for one in found] == [
+        *[1] * 10, 2, 2, 1,
+    ]  # fmt: skip
 
 
 def test_broken_files_are_left_out(tmp_path: Path) -> None:

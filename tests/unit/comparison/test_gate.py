@@ -101,6 +101,28 @@ def test_what_a_recording_does_not_tell_is_no_pass() -> None:
     assert "does not record" in list(found.limits["message"])[1]
 
 
+@pytest.mark.parametrize(("old_steps", "new_steps"), [(12, 2), (2, 12), (2, 2)])
+def test_growth_of_too_few_steps_to_show_their_noise_is_unknown(
+    old_steps: int, new_steps: int
+) -> None:
+    slower = replace(BASE, kernels=(KERNELS[0], replace(KERNELS[1], us=300)), steps=new_steps)
+    limits = {"step_time": "+5%", "device": "+5%", "peak_memory": "+10%"}
+    found = judged(slower, replace(BASE, steps=old_steps), **limits)
+    assert statuses(found) == {"step_time": "unknown", "device": "unknown", "peak_memory": "kept"}
+    messages = set(found.limits["message"])
+    assert "More than the limit, but fewer than three steps do not show their noise." in messages
+    assert found.status == "unknown"
+    # What keeps its limit, and limits that no baseline is needed for, need no interval.
+    assert judged(slower, replace(BASE, steps=old_steps), step_time="+30%").status == "kept"
+    assert judged(slower, step_time="0.5ms").status == "exceeded"
+
+
+def test_three_steps_show_their_noise() -> None:
+    slower = replace(BASE, kernels=(KERNELS[0], replace(KERNELS[1], us=300)), steps=3)
+    found = judged(slower, replace(BASE, steps=3), step_time="+5%", device="+5%")
+    assert statuses(found) == {"step_time": "exceeded", "device": "exceeded"}
+
+
 def test_an_exceeded_limit_is_worse_than_an_unknown_one() -> None:
     found = judged(replace(BASE, heap=None), peak_memory="8GiB", step_time="1us")
     assert found.status == "exceeded"

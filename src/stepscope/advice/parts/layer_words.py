@@ -54,7 +54,8 @@ def _outside(part: PartRow, account: StepAccount) -> PartWords:
             "Look at what the loss adds to the model: a regulariser or a penalty goes over all "
             "rows of a table, of which a batch reads few, and makes its gradient dense. Use the "
             "rows of the batch, or the optimizer's weight decay.",
-            "Look at the loss itself, and at metrics: n values less n × 1 others make n × n.",
+            "Look at the loss itself, and at metrics: subtracting an (n, 1) tensor from an (n,) "
+            "tensor broadcasts to n × n.",
         ),
         part.op,
     )

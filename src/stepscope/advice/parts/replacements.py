@@ -1,6 +1,6 @@
 """What to run instead of an op that has most of a step, by its family.
 
-Families are those of ``tables.account.op_families``; each framework's name for the replacement is a
+Families are those of ``tables.traits.op_families``; each framework's name for the replacement is a
 choice (``verdicts.sentences``).
 """
 
@@ -86,8 +86,8 @@ _LARGE: Final = (
 )
 _CHAIN: Final = (
     "Look for what these ops are a formula of (a loss, a penalty, a norm, a mask, an activation), "
-    "and at the shapes it works on: n values less n × 1 others make n × n. Compute "
-    "what stays the same once, and the rest in one compiled function "
+    "and at the shapes it works on: subtracting an (n, 1) tensor from an (n,) tensor broadcasts to "
+    "n × n. Compute what stays the same once, and the rest in one compiled function "
     "([tensorflow: tf.function(jit_compile=True) | jax: jax.jit | pytorch: torch.compile]), "
     "which makes one pass over memory of a chain."
 )
@@ -256,7 +256,6 @@ KEEP_RESULTS: Final = (
     "carried values | pytorch: use_cache=True])."
 )
 
-#: For what may be needed less often, or smaller.
 #: Of TensorFlow's products that oneDNN does not run.
 NOT_FLOAT32: Final = (
     "Check the data type of weights and inputs: these ops do not run in oneDNN's kernels, and in "
@@ -270,6 +269,7 @@ CHECK_TYPE: Final = (
     "[tensorflow: tf.keras.backend.floatx | jax: jax_enable_x64 | pytorch: "
     "torch.get_default_dtype]) products take about twice as long as in float32."
 )
+#: For what may be needed less often, or smaller.
 KEEP_NEEDED: Final = (
     "If it is needed: compute what does not change once, before the loop, and hand it over as an "
     "argument; make what it works on smaller."

@@ -58,7 +58,8 @@ class ProcSource:
                 self._files[name] = os.open(root / name, os.O_RDONLY | os.O_CLOEXEC)
             except OSError:
                 continue  # not mounted, or not for us: its counters are left out
-        self._children: list[str] = []
+        # A total over all children would jump with each one that is found or ends.
+        self._children: dict[str, Rates] = {}
         self._reads = 0
 
     def close(self) -> None:
@@ -156,19 +157,24 @@ class ProcSource:
     def _child_processes(self, now_ns: int) -> Iterable[Reading]:
         """Processes this one started, such as the workers of a data loader, in sum."""
         if self._reads % _CHILDREN_EVERY == 1:
-            self._children = self._find_children()
-        cpu_s, resident, found = 0.0, 0, False
-        for pid in self._children:
+            self._children = {
+                pid: self._children.get(pid, Rates()) for pid in self._find_children()
+            }
+        cpu_rates: list[float] = []
+        resident_bytes: list[int] = []
+        for pid, rates in list(self._children.items()):
             try:
                 usage = self._usage((self._root / pid / "stat").read_text("utf-8", "replace"))
             except OSError:
-                continue  # it has ended
+                del self._children[pid]  # it has ended; another may get its number
+                continue
             if usage is not None:
-                cpu_s, resident, found = cpu_s + usage[0], resident + usage[1], True
-        if found:
-            for counter, rate in self._rates.of(_CHILDREN_CPU, now_ns, cpu_s):
-                yield counter, 100 * rate
-            yield _CHILDREN_RSS, float(resident)
+                cpu_rates += [rate for _, rate in rates.of(_CHILDREN_CPU, now_ns, usage[0])]
+                resident_bytes.append(usage[1])
+        if cpu_rates:
+            yield _CHILDREN_CPU, 100 * sum(cpu_rates)
+        if resident_bytes:
+            yield _CHILDREN_RSS, float(sum(resident_bytes))
 
     def _find_children(self) -> list[str]:
         found: list[str] = []

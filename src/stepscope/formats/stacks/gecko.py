@@ -22,6 +22,7 @@ from stepscope.formats.stacks.samples import (
     StackFrame,
     Stacks,
     durations,
+    is_time,
     texts,
     to_space,
     whole_ns,
@@ -78,13 +79,19 @@ def _thread(
         taken = (
             np.cumsum(whole_ns(samples.get("timeDeltas", []), _NS_PER_MS)) / _NS_PER_MS
         ).tolist()
-    count = min(len(stack), len(taken))
-    if not count:
+    pairs = list(zip(stack, taken, strict=False))
+    samples_at = [(one, time) for one, time in pairs if is_time(time)]
+    if len(samples_at) < len(pairs):
+        lost = len(pairs) - len(samples_at)
+        stacks.warnings.append(f"{lost:,} samples have no time and are left out.")
+    if not samples_at:
         return None
     nodes = _nodes(stacks, thread)
-    at = [one if type(one) is int and 0 <= one < len(nodes) else -1 for one in stack[:count]]
-    found = np.append(nodes, ROOT)[np.asarray(at, np.int64)]
-    start = within_reach(np.sort(whole_ns(taken[:count], _NS_PER_MS))) + begin_ns
+    at = [one if type(one) is int and 0 <= one < len(nodes) else -1 for one, _ in samples_at]
+    times = whole_ns([time for _, time in samples_at], _NS_PER_MS)
+    order = np.argsort(times, kind="stable")
+    start = within_reach(times[order]) + begin_ns
+    found = np.append(nodes, ROOT)[np.asarray(at, np.int64)[order]]
     number = _number(thread.get("tid"))
     name = thread.get("name")
     return SampledThread(

@@ -329,13 +329,13 @@ def within_reach(times: I64) -> I64:
 
 def whole_ns(values: Sequence[object], scale: float) -> I64:
     """Times of a file in ns; 0 for what is none."""
-    found = [one if _is_time(one) else 0 for one in values]
+    found = [one if is_time(one) else 0 for one in values]
     numbers = np.asarray(found, np.float64) * scale
     numbers = np.where(np.isfinite(numbers), numbers, 0)
     return np.rint(np.clip(numbers, -(2.0**62), 2.0**62)).astype(np.int64)
 
 
-def _is_time(value: object) -> bool:
+def is_time(value: object) -> bool:
     """Whether it is a number that no scale brings out of a float's reach."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False

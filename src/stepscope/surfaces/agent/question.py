@@ -8,10 +8,15 @@ from typing import Any, Final
 
 from stepscope.errors import NothingToShow, StepscopeError, UsageError
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import DEFAULT_TOKENS, AgentReply, data
+from stepscope.surfaces.agent.reply import DEFAULT_TOKENS, MOST_TOKENS, AgentReply, data
 
 RECORDING: Final = {"type": "string", "description": "Handle such as r1; the newest by default."}
-MAX_TOKENS: Final = {"type": "integer", "minimum": 0, "maximum": 20_000, "default": DEFAULT_TOKENS}
+MAX_TOKENS: Final = {
+    "type": "integer",
+    "minimum": 0,
+    "maximum": MOST_TOKENS,
+    "default": DEFAULT_TOKENS,
+}
 CURSOR: Final = {"type": "integer", "minimum": 0, "description": "Row to go on from."}
 TEXT: Final = {"type": "string"}
 
@@ -65,7 +70,7 @@ class Question:
         )
 
     def _check(self, arguments: Mapping[str, Any]) -> None:
-        """Refuse arguments that the schema does not know, and types that it does not take."""
+        """Refuse arguments that the schema does not know, and what it does not take for them."""
         kinds = {"string": str, "integer": int, "object": dict, "array": list}
         for name, value in arguments.items():
             if name not in self.properties:
@@ -73,9 +78,15 @@ class Question:
                     "There is an argument that this question does not take.",
                     hint=f"It takes {', '.join(self.properties) or 'none'}.",
                 )
-            wanted = kinds[str(self.properties[name]["type"])]
+            schema = self.properties[name]
+            wanted = kinds[str(schema["type"])]
             if not isinstance(value, wanted) or isinstance(value, bool):
-                raise UsageError(f"{name} must be of type {self.properties[name]['type']}.")
+                raise UsageError(f"{name} must be of type {schema['type']}.")
+            least, most = schema.get("minimum"), schema.get("maximum")
+            if least is not None and value < least:
+                raise UsageError(f"{name} cannot be less than {least:,}.")
+            if most is not None and value > most:
+                raise UsageError(f"{name} cannot be more than {most:,}.")
         missing = [name for name in self.required if name not in arguments]
         if missing:
             raise UsageError(f"{missing[0]} is missing.", hint=f"Needed: {', '.join(missing)}.")

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Final
 from stepscope.surfaces.agent.guide import TOPICS, guide, instructions
 from stepscope.surfaces.agent.questions import QUESTIONS, question
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import DEFAULT_TOKENS, MOST_TOKENS
+from stepscope.surfaces.agent.reply import DEFAULT_TOKENS
 from stepscope.surfaces.mcp import protocol
 from stepscope.surfaces.mcp.protocol import ProtocolError
 
@@ -111,13 +111,14 @@ class McpServer:
         if name not in QUESTIONS or not isinstance(arguments, dict):
             raise ProtocolError(protocol.INVALID_PARAMS, "There is no such tool.")
         reply = question(str(name)).ask(self._recordings, arguments)
-        asked = arguments.get("max_tokens", DEFAULT_TOKENS)
-        budget = asked if isinstance(asked, int) and 0 < asked <= MOST_TOKENS else MOST_TOKENS
+        # A refusal is short, and what it refuses may be the budget.
+        failed = reply.outcome == "error"
+        budget = DEFAULT_TOKENS if failed else arguments.get("max_tokens", DEFAULT_TOKENS)
         return protocol.complete(
             {
                 "content": [{"type": "text", "text": reply.text(budget)}],
                 "structuredContent": reply.summary(),
-                "isError": reply.outcome == "error",
+                "isError": failed,
             }
         )
 

@@ -30,20 +30,22 @@ _GB = 10**9
 
 
 class _Model(NamedTuple):
-    """A model that only its properties name: (vendor, capability, units, least memory in bytes)."""
+    """A model that only its properties name; its memory is from … to below …."""
 
     vendor: str
     capability: tuple[int, int]
     units: int
     memory_bytes: int
     name: str
+    below_bytes: int = 1 << 62
 
 
 #: Of AMD's devices of capability 9.0 those with fewer units (Vega, up to 64) came before CDNA: they
 #: have no matrix cores.
 LEAST_CDNA: Final = 100
 
-# What recorders leave unnamed, the larger memory first. Only properties that no other model has.
+# What recorders leave unnamed, the larger memory first. Only properties that no other model has:
+# H100 NVL, the H100 with 96 GB and the GH200 with 96 GB share theirs, and are left unnamed.
 _MODELS = (
     _Model("AMD", (9, 5), 256, 280 * _GB, "AMD Instinct MI350X or MI355X"),
     _Model("AMD", (9, 4), 304, 250 * _GB, "AMD Instinct MI325X"),
@@ -54,8 +56,9 @@ _MODELS = (
     _Model("AMD", (9, 0), 120, 30 * _GB, "AMD Instinct MI100"),
     _Model("NVIDIA", (7, 0), 80, 15 * _GB, "NVIDIA V100"),
     _Model("NVIDIA", (8, 0), 108, 39 * _GB, "NVIDIA A100"),
-    _Model("NVIDIA", (9, 0), 132, 139 * _GB, "NVIDIA H200"),
-    _Model("NVIDIA", (9, 0), 132, 78 * _GB, "NVIDIA H100"),
+    _Model("NVIDIA", (9, 0), 132, 152 * _GB, "NVIDIA GH200 144G HBM3e", 160 * _GB),
+    _Model("NVIDIA", (9, 0), 132, 139 * _GB, "NVIDIA H200", 152 * _GB),
+    _Model("NVIDIA", (9, 0), 132, 78 * _GB, "NVIDIA H100", 90 * _GB),
 )
 # TPUs as their recorders call them, and as everybody else does.
 _TPUS = {"TPU v4 Lite": "TPU v4i", "TPU v5 Lite": "TPU v5e", "TPU v6 Lite": "TPU v6e"}
@@ -134,6 +137,6 @@ def _model(vendor: str, capability: tuple[int, int], found: Mapping[str, object]
         one.name
         for one in _MODELS
         if (one.vendor, one.capability, one.units) == (vendor, capability, units)
-        and memory >= one.memory_bytes
+        and one.memory_bytes <= memory < one.below_bytes
     )
     return next(fits, "")

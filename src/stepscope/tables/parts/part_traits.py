@@ -68,7 +68,7 @@ class Trait:
 
 
 def traits_of(one: Part, host: Host) -> Iterator[Trait]:
-    """The traits of a part, in the order in which they are told."""
+    """The traits of a part, in the order in which they are written."""
     if one.kind in ("eager", "function"):
         yield from _of_smaller(host, one)
     elif one.kind == "layer" and one.name != APART:

@@ -99,6 +99,25 @@ def test_a_thread_that_is_not_looked_at_has_no_slice(tmp_path: Path) -> None:
     assert [one for one in found if one[0] == MAIN] == [(MAIN, 0, 20_000), (MAIN, 500_000, 20_000)]
 
 
+@pytest.mark.parametrize("rows", [False, True])
+def test_each_stack_keeps_its_time_where_samples_are_in_no_order(
+    tmp_path: Path, rows: bool
+) -> None:
+    value = gecko(rows=rows)
+    samples = value["threads"][0]["samples"]
+    if rows:
+        # The load of 30 ms is first; where a time should be there is none.
+        samples["data"] = [[2, 30.0], [1, None], [1, 0.0], [2, "late"], [1, 20.0], [1, 10.0]]
+    else:
+        samples["stack"], samples["time"] = [2, 1, 1, 2, 1, 1], [30, None, 0, "late", 20, 10]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(value))
+    space = opened(path)
+    assert slices(space) == [(MAIN, 0, 40_000), (STEP, 0, 30_000), (LOAD, 30_000, 10_000)]
+    assert space.origin_ns == START_MS * 1e6
+    assert "2 samples have no time and are left out." in space.warnings
+
+
 def test_texts_of_pythons_own_sampler(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text(PLACED)

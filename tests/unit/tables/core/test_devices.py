@@ -98,6 +98,24 @@ def test_gpu_types(stats: dict[str, object], expected: str) -> None:
     assert device_type(PlaneKind.GPU, stats) == expected
 
 
+@pytest.mark.parametrize(
+    ("memory_bytes", "expected"),
+    [
+        (85_520_809_984, "NVIDIA H100"),
+        # 94 and 96 GB: H100 NVL, H100 and GH200 all have 132 units.
+        (100_485_038_080, "NVIDIA GPU"),
+        (102_625_181_696, "NVIDIA GPU"),
+        (150_109_880_320, "NVIDIA H200"),
+        (153_008_209_920, "NVIDIA GH200 144G HBM3e"),
+        (200_000_000_000, "NVIDIA GPU"),
+    ],
+)
+def test_of_devices_with_the_same_units_the_memory_tells(memory_bytes: int, expected: str) -> None:
+    stats = {"compute_cap_major": 9, "compute_cap_minor": 0, "core_count": 132}
+    told = device_type(PlaneKind.GPU, {**stats, "memory_size": memory_bytes})
+    assert told == f"{expected} (Hopper)"
+
+
 def test_tpus_name_themselves() -> None:
     assert device_type(PlaneKind.TPU, {"device_type_string": "TPU v4"}) == "TPU v4"
     assert device_type(PlaneKind.TPU, {}) == "TPU"

@@ -83,6 +83,6 @@ RULE = Rule(
     parts=("copy",),
     doc=__doc__ or "",
     change=OVERLAPPED,
-    title="Devices copy instead of compute",
+    title="Devices copy instead of computing",
     threshold="copies on and between devices ≥ 10 % of the step",
 )

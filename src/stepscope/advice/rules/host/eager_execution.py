@@ -201,8 +201,8 @@ def _why_not(host: HostActivity, overview: OverviewPage | None, saving_ms: float
         )
     if saving_ms < EAGER_FRAC * step:
         return (
-            f"A step dispatches {ops:,.0f} ops or compiled functions; that nothing computes "
-            f"because of it is {saving_ms / step:.0%} of the step at most."
+            f"A step dispatches {ops:,.0f} ops or compiled functions; handing them over leaves at "
+            f"most {saving_ms / step:.0%} of the step without compute."
         )
     if (replayed := replayed_frac(overview)) >= MOSTLY_REPLAYED:
         return f"{replayed:.0%} of the devices' time is replayed from graphs already."

@@ -33,7 +33,7 @@ _MOSTLY_FRAC: Final = 0.5
 
 
 def garbage_collection(results: Results) -> Iterator[Answer]:
-    """Fires when collections take 3 % of the step or more."""
+    """Fires when collections take 3.75 % of the step or more."""
     host = results.host_activity
     step = host.step_time_ms
     if not step > 0:
@@ -130,6 +130,6 @@ RULE = Rule(
     doc=__doc__ or "",
     change=REMOVED,
     title="Python collects garbage",
-    threshold="garbage collections ≥ 4 % of the step",
+    threshold="garbage collections ≥ 3.75 % of the step",
     cause_of=("python-bound", "uneven-steps", "slow-steps", "eager-execution", "idle-device"),
 )

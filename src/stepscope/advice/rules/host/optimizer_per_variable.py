@@ -32,7 +32,7 @@ _EXPECTED, _MOST = 0.6, 0.95
 
 
 def optimizer_per_variable(results: Results) -> Iterator[Answer]:
-    """Fires when an optimizer dispatches 100 short ops and takes 3 % of the step."""
+    """Fires when an optimizer dispatches 100 short ops that take 5 % of the step."""
     host = results.host_activity
     step, optimizers = host.step_time_ms, list(host.optimizers.records())
     if not step > 0:

@@ -47,14 +47,11 @@ def uneven_steps(results: Results) -> Iterator[Answer]:
     table = overview.step_table
     kept = np.asarray(table["kept"], dtype=bool)
     grown, usual = {}, {}
-    for name in table.columns:
-        if name.endswith("_ms") and name not in ("start_ms", "step_time_ms"):
-            part = np.asarray(table[name], dtype=np.float64)[kept]
-            usual[name.removesuffix("_ms")] = float(np.median(part[~steps.is_long]))
-            # One of them that compiles, or collects garbage, does not explain the others.
-            grown[name.removesuffix("_ms")] = float(
-                np.median(part[steps.is_long]) - np.median(part[~steps.is_long])
-            )
+    for name in overview.part_labels:
+        part = np.asarray(table[f"{name}_ms"], dtype=np.float64)[kept]
+        usual[name] = float(np.median(part[~steps.is_long]))
+        # One of them that compiles, or collects garbage, does not explain the others.
+        grown[name] = float(np.median(part[steps.is_long])) - usual[name]
     cause = max(grown, key=lambda part: grown[part])
     # On a machine without devices a slower CPU looks the same as a neighbour that takes it.
     of_machine = cause in _OF_THE_MACHINE or (cause == _COMPILING and usual[cause] > 0)
@@ -65,7 +62,7 @@ def uneven_steps(results: Results) -> Iterator[Answer]:
         severity="medium" if alone and not is_once else "info",
         saving_ms=steps.per_step_ms,
         confidence=0.6 if alone else 0.3,
-        message=f"{steps.message}; in most of them {cause.replace('_', ' ')} grows most "
+        message=f'{steps.message}; in most of them "{overview.part_labels[cause]}" grows most '
         f"(+{grown[cause]:.3g} ms)."
         + ("" if alone else " Other programs on this machine would look the same."),
         measured={**steps.measured, "cause": cause},

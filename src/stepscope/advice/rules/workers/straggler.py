@@ -169,8 +169,8 @@ def _last_processor(found: ProcessorWaits, step: float) -> Finding | Silence:
         evidence=(Ref("pod_viewer", "pod.collective_transfer_ms"),),
         actions=(
             "Look for what runs on it alone: a validation, checkpoints or logging of rank 0, more "
-            "or longer samples. Share it out, or do it less often. Is there nothing, look for "
-            "other load on its host.",
+            "or longer samples. Share it out, or do it less often. If there is nothing, look "
+            "for other load on its host.",
             _IF_ALWAYS,
         ),
     )

@@ -12,6 +12,7 @@ from stepscope.surfaces.agent.handles import Handle, handle_text, parse_handle
 from stepscope.surfaces.agent.question import MAX_TOKENS, RECORDING, Question
 from stepscope.surfaces.agent.recordings import Recordings
 from stepscope.surfaces.agent.reply import WIDE, AgentReply, Data, data
+from stepscope.tables.steps.attribution import PARTS
 from stepscope.timeline import CATEGORIES, timeline
 from stepscope.timeline.details import details
 
@@ -61,15 +62,19 @@ def _step(session: Session, handle: Handle) -> list[Data]:
         numbers: list[int] = frame["step_num"].to_list()
         known = f"Steps are {min(numbers)} to {max(numbers)}." if numbers else "There are no steps."
         raise UsageError("There is no such step.", hint=known)
-    means = frame.select(session_columns := [c for c in frame.columns if c.endswith("_ms")]).mean()
-    mean = means.row(0, named=True)
-    facts = [
-        (row["host"], name, row[name], mean[name])
-        for row in rows
-        for name in session_columns
-        if row[name] or mean[name]
+    facts = []
+    for row in rows:
+        counted = frame.filter(frame["kept"] & (frame["host"] == row["host"]))
+        # Steps that were cut are not in the pages' means, and another host has its own.
+        for name in ("step_time_ms", *(f"{part}_ms" for part in PARTS)):
+            this, mean = row[name], counted[name].mean()
+            if this or mean:
+                facts.append((row["host"], name, this, mean))
+    marks = [(row["host"], row["name"], row["start_ms"], row["kept"]) for row in rows]
+    return [
+        data("step", ("host", "part", "this_step", "mean"), facts),
+        data("mark", ("host", "name", "start_ms", "kept"), marks),
     ]
-    return [data("step", ("host", "part", "this_step", "mean"), facts)]
 
 
 def _row(session: Session, handle: Handle, table: Table[Any], name: str) -> list[Data]:

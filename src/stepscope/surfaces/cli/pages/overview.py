@@ -6,7 +6,6 @@ import math
 
 from stepscope.analysis.overview_page import OverviewPage
 from stepscope.quantities import milliseconds, percent
-from stepscope.result import columns_of
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import diagnostics, findings, title_line
 from stepscope.surfaces.format import clean, pad
@@ -99,7 +98,7 @@ def _average_step(page: Page, result: OverviewPage) -> None:
     hosts = len(result.hosts)
     whose = f" · each step as on the slowest of {hosts} hosts in it" if hosts > 1 else ""
     page.heading(f"Average step · {milliseconds(total)}{whose}")
-    labels = _part_labels(result)
+    labels = result.part_labels
     shown = {name: value for name, value in parts.items() if value > 0}
     label_width = max(len(labels[name]) for name in shown)
     bar_width = max(min((page.width or 100) - label_width - 30, 50), 10)
@@ -114,15 +113,6 @@ def _average_step(page: Page, result: OverviewPage) -> None:
     none = [labels[name].lower() for name in parts if name not in shown]
     if none:
         page.text(f"no time in: {' · '.join(none)}", indent=2, style="dim")
-
-
-def _part_labels(result: OverviewPage) -> dict[str, str]:
-    """Labels of the parts, as the step table's columns have them."""
-    schema = columns_of(result.step_table.schema)
-    return {
-        name: schema[f"{name}_ms"][1].label if f"{name}_ms" in schema else name.replace("_", " ")
-        for name in result.breakdown_ms
-    }
 
 
 def _bar(fraction: float, columns: int) -> str:
