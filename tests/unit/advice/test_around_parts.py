@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import nan
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +11,7 @@ from stepscope.advice import RULES
 from stepscope.advice.merge import merged
 from stepscope.advice.results import Results
 from stepscope.result import Finding, Place
+from tests.unit.advice.made import finding, host_activity
 from tests.unit.advice.test_largest_part import account, first, op, part
 
 
@@ -46,19 +46,10 @@ def test_an_op_is_not_said_to_take_what_is_mostly_the_runtimes() -> None:
 def test_a_part_of_several_functions_asks_first_which_of_them_is_needed(
     calls: dict[str, float], says: str
 ) -> None:
-    rows = [SimpleNamespace(function=one, time_ms=ms, calls=1.0) for one, ms in calls.items()]
-    host = SimpleNamespace(
-        after_update_frac=nan,
-        turns=None,
-        calls=SimpleNamespace(records=lambda: rows),
-        step_count=8,
-        eager_ops=0.0,
-    )
+    rows = [{"function": one, "time_ms": ms, "calls": 1.0} for one, ms in calls.items()]
     layers = part(kind="op", name="Conv2D", time_ms=8.0, function="", file="", line=None, caller="")
-    rule = next(rule for rule in RULES if rule.id == "largest-part")
-    results = Results({"step_account": account(layers), "host_activity": host})  # type: ignore[dict-item]  # of it only the calls are read
-    one = next(iter(rule.check(results)))
-    assert isinstance(one, Finding)
+    host = host_activity(*rows)
+    one = finding("largest-part", step_account=account(layers), host_activity=host)
     assert (f"Each step {says}." in one.message) == bool(says)
     assert ("Leave one of these functions out" in one.actions[0]) == bool(says)
 

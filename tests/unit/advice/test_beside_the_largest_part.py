@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import nan
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from stepscope.advice import RULES
 from stepscope.advice.parts.replacements import ARGUMENTS
-from stepscope.advice.results import Results
-from stepscope.advice.rules.step.largest_part import _before
-from stepscope.analysis.step_account import PartRow
+from stepscope.analysis.overview_page import OverviewPage
 from stepscope.registry import Rule
 from stepscope.result import Diagnostic, Finding, Ref
 from stepscope.tables.recording.traced_calls import TRACED_CALLS
+from tests.labelled.synthetic import GOOD
+from tests.unit.advice.asking import ask
+from tests.unit.advice.made import finding, host_activity
 from tests.unit.advice.test_largest_part import account, first, op, part, saying, told
 
 
@@ -24,18 +22,9 @@ from tests.unit.advice.test_largest_part import account, first, op, part, saying
 def test_a_step_that_is_compiled_already_is_not_told_to_be_compiled(
     calls: float, says: str
 ) -> None:
-    row = SimpleNamespace(function="step", calls=calls, built=0.0, build_ms=0.0, traces=0)
-    host = SimpleNamespace(
-        after_update_frac=nan,
-        turns=None,
-        calls=SimpleNamespace(records=lambda: [row]),
-        step_count=8,
-        eager_ops=0.0,
-    )
+    host = host_activity({"function": "step", "calls": calls})
     found = account(part(kind="framework", name="main", first="fit"))
-    rule = next(rule for rule in RULES if rule.id == "largest-part")
-    one = next(iter(rule.check(Results({"step_account": found, "host_activity": host}))))  # type: ignore[dict-item]  # of it only the calls are read
-    assert isinstance(one, Finding)
+    one = finding("largest-part", step_account=found, host_activity=host)
     assert says in one.actions[0]
 
 
@@ -102,20 +91,22 @@ def test_what_the_host_does_while_devices_idle_comes_before_that_they_do() -> No
 
 
 @pytest.mark.parametrize(
-    ("framework", "sent_ms", "is_said"),
-    [("JAX", 1.2, True), ("JAX", 0.1, False), ("PyTorch", 1.2, False)],
+    ("framework", "sent_frac", "is_said"),
+    [("JAX", 0.12, True), ("JAX", 0.01, False), ("PyTorch", 0.12, False)],
 )
 def test_arrays_that_are_sent_at_each_call_are_looked_at_first(
-    framework: str, sent_ms: float, is_said: bool
+    framework: str, sent_frac: float, is_said: bool
 ) -> None:
-    overview = SimpleNamespace(
-        environment=SimpleNamespace(framework=framework),
-        breakdown_ms={"host_to_device": sent_ms},
-        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=10.0)),
+    page: OverviewPage = ask(GOOD).result("overview_page")
+    sent = {"host_to_device": sent_frac * page.steps.time_ms.mean}
+    overview = replace(
+        page,
+        environment=replace(page.environment, framework=framework),
+        breakdown_ms=page.breakdown_ms | sent,
     )
-    results = cast(Results, SimpleNamespace(optional=SimpleNamespace(overview_page=overview)))
-    call = cast(PartRow, SimpleNamespace(kind="framework", made_of="", again="", chosen_at=""))
-    assert (ARGUMENTS in _before(call, results)) is is_said
+    call = account(part(kind="framework", name="main", first="fit"))
+    found = finding("largest-part", step_account=call, overview_page=overview)
+    assert (found.actions[0] == ARGUMENTS) is is_said
 
 
 @pytest.mark.parametrize(("part_ms", "first_rule"), [(6.0, "callback"), (8.0, "largest-part")])

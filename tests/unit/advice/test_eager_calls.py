@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.advice.rules.host.eager_execution import _calls
-from stepscope.result import Place
+from stepscope.result import Finding
+from tests.unit.advice.made import finding, host_activity, with_calls
 from tests.unit.advice.test_largest_part import account, part
 
-PLACE = Place("Monitor.on_train_batch_end", "monitor.py", 19)
+AT = {"function": "Monitor.on_train_batch_end", "file": "monitor.py", "line": 19}
+
+
+def eager(first: str, share: float, *, below: str) -> Finding:
+    """Of a step whose ops are handed over below a function: for such a call, so much of it."""
+    here = part(
+        kind="framework", name="framework", **AT, first=first, first_frac=share, time_ms=3.0
+    )
+    called = AT | {"function": below, "framework_ms": 16.0}
+    return finding(
+        "eager-execution",
+        host_activity=host_activity(eager_ops=100.0, usual_eager_ops=100.0),
+        step_account=with_calls(account(here), called, step_time_ms=20.0),
+    )
 
 
 @pytest.mark.parametrize(
@@ -28,11 +41,10 @@ PLACE = Place("Monitor.on_train_batch_end", "monitor.py", 19)
 def test_what_most_is_handed_over_for_is_named(
     first: str, share: float, said: str, is_summary: bool
 ) -> None:
-    here = part(
-        kind="framework", name="framework", function=PLACE.function, file=PLACE.file, line=19,
-        first=first, first_frac=share, time_ms=3.0,
-    )  # fmt: skip
-    actions, sentence = _calls(account(here), PLACE)
-    assert sentence == said
-    assert bool(actions) is is_summary
-    assert _calls(account(here), Place("other", "monitor.py", 3)) == ((), "")
+    place = " Most are handed over below Monitor.on_train_batch_end (monitor.py:19)."
+    found = eager(first, share, below="Monitor.on_train_batch_end")
+    assert found.message.endswith(place + said)
+    assert found.actions[0].startswith("Write summaries in every n-th step") is is_summary
+    other = eager(first, share, below="other")
+    assert other.message.endswith(" Most are handed over below other (monitor.py:19).")
+    assert other.actions[0].startswith("Compile the whole step")

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from stepscope.advice import RULES, advise
 from stepscope.advice.wording import roughly, worded
 from stepscope.result import Finding
 
@@ -54,13 +53,3 @@ def test_an_estimate_has_two_digits() -> None:
     assert [roughly(value) for value in listed] == [
         "0 ms", "12 µs", "1 ms", "1.2 ms", "120 ms", "12 s",
     ]  # fmt: skip
-
-
-def test_every_finding_says_what_it_saves() -> None:
-    rule = next(rule for rule in RULES if rule.id == "incomplete-profile")
-
-    def check(_results: object) -> Any:
-        yield Finding("incomplete-profile", "low", None, 1.0, "cut", no_saving="it is cut")
-
-    (found,) = advise({}, [type(rule)("incomplete-profile", check)]).findings
-    assert found.saving_text == "Saving unknown: it is cut"
