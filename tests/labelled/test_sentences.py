@@ -15,7 +15,8 @@ from tests.labelled.confusion import asked, profile_of
 from tests.labelled.synthetic import PROFILES
 
 _ALL = [one.name for one in PROFILES]
-# One step that was measured; "step 3" and "train.py:45 step" are others, and of no step that is true.
+# One step that was measured, which "step 3" and "train.py:45 step" are not. That there is none is
+# true, on the other hand.
 _OF_A_STEP = re.compile(r"(?i)\b(?:the|each|per|every|its|(?<!about )a) (?:[\d.]+ ms )?step\b")
 _OF_NONE = ("No step was ", "Neither a step ", "Not every step ")
 # In what to do, a step is still the program's, but no number is of one.

@@ -20,7 +20,7 @@ def a_call(function: str, above: int = -1, **changes: Any) -> dict[str, Any]:
 def eager(
     *calls: dict[str, Any], loop: tuple[str, float] | None = None, compiled: bool = False
 ) -> Finding:
-    """The findings about steps of 20 ms with these calls, and perhaps a loop of ops called there.
+    """What the rule says of 20 ms steps with these calls, and perhaps a loop of ops called there.
 
     Of each nothing computes for 10 ms; ``compiled``: beside a function that each step calls once.
     """

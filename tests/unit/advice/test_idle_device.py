@@ -16,7 +16,7 @@ LOOP = ask(replace(GOOD, python_us=2_500))
 
 
 def idle(of: StepAccount, idle_ms: float) -> Finding:
-    """The findings about a device that idles so long in a step with this account."""
+    """What the rule says of a device that idles so long in a step with this account."""
     device = replace(LOOP.result("device_idle"), idle_ms=idle_ms)
     page = LOOP.result("overview_page")
     return finding("idle-device", overview_page=page, device_idle=device, step_account=of)

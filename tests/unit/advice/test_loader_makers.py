@@ -21,7 +21,7 @@ LOOP = Asked(Profile("s", (Host("h", decode(torch_loop(LONELY))),)))
 
 
 def lonely(*parts: dict[str, Any]) -> Finding:
-    """The findings about a loader without workers, in a step with these parts."""
+    """What the rule says of a loader without workers, in a step with these parts."""
     results: dict[str, Result] = LOOP.results("overview_page", "input_pipeline_analyzer")
     if parts:
         results["step_account"] = account(*parts)
