@@ -99,6 +99,19 @@ def test_steps_are_from_one_optimizer_step_to_the_next(recordings: Path, name: s
     assert found.markers.num.tolist()[-(STEPS - 1) :] == list(range(1, STEPS))
 
 
+def test_shapes_end_where_they_leave_the_heap_in_pieces(recordings: Path) -> None:
+    """The program itself asserts that it has not grown; the ops after them are recorded, too."""
+    listed = dict(said(recordings, "in_pieces")["warnings"])
+    assert "Shapes of PyTorch's ops are recorded of the first part alone" in listed["torch-shapes"]
+    assert "torch-shapes" not in dict(said(recordings, "loader")["warnings"])
+    assert said(recordings, "in_pieces")["counts"]["torch"] > 12 * 100 * 4
+
+
+def test_ops_of_a_forked_child_fill_no_memory(recordings: Path) -> None:
+    """The program itself asserts it; its own op after that is recorded."""
+    assert said(recordings, "forked")["counts"]["torch"] > 0
+
+
 def test_waiting_for_the_loader_is_input(recordings: Path) -> None:
     """Each batch takes 4 ms to load in the training process: nothing hides it."""
     overview = stepscope.open(recordings / "loader").overview_page()

@@ -6,6 +6,7 @@ python -m tests.live.torch_programs FOLDER
 from __future__ import annotations
 
 import json
+import os
 import queue
 import sys
 import threading
@@ -20,6 +21,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import stepscope
 from stepscope.capture.result import Capture
+from stepscope.capture.torch.heap import resident_bytes
 
 STEPS = 24
 LOAD_SECONDS = 0.004  # per batch of 4, against a step of some ms
@@ -190,6 +192,43 @@ def annotated(folder: Path) -> Capture:
     return stepscope.stop()
 
 
+LARGE = 1 << 20  # numbers of a tensor: glibc maps what is larger, and keeps what it has mapped once
+
+
+def large_tensors(times: int) -> int:
+    """How much the process grows, in bytes, by ops whose results are dropped at once."""
+    before = resident_bytes()
+    one = torch.ones(LARGE)
+    for _ in range(times):
+        one = (one * 0.5 + 1.0).exp().log()
+    return resident_bytes() - before
+
+
+def in_pieces(folder: Path) -> Capture:
+    """Ops on large tensors, with shapes: the profiler keeps something of each."""
+    large_tensors(20)
+    stepscope.start(folder, options(chunk_seconds=None, max_events=None))
+    grown = sum(large_tensors(100) for _ in range(12))
+    capture = stepscope.stop()
+    assert grown < 3 << 30, f"{grown:,} bytes"  # 15 GB where nobody ends it
+    return capture
+
+
+def forked(folder: Path) -> Capture:
+    """A child process goes on with such ops for as long as it lives."""
+    large_tensors(20)
+    stepscope.start(folder, options(chunk_seconds=None))
+    told, tell = os.pipe()
+    if not (child := os.fork()):
+        os.write(tell, str(large_tensors(400)).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    grown = int(os.read(told, 100))
+    torch.ones(3).sum()
+    assert grown < 1 << 28, f"{grown:,} bytes"  # 5 GB where the child's ops are recorded
+    return stepscope.stop()
+
+
 def busy(folder: Path) -> Capture:
     """The program's own torch.profiler records already: it wins, and we say so."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as theirs:
@@ -227,7 +266,7 @@ def options(**given: Any) -> stepscope.ProfilerOptions:
 
 PROGRAMS = (
     loader, workers, chunks, chunks_in_a_range, ended_in_a_range, again_and_again, from_outside,
-    served, stopped_elsewhere, annotated, busy, scheduled, watched,
+    served, stopped_elsewhere, annotated, busy, scheduled, watched, in_pieces, forked,
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from stepscope.advice.results import Results
 from stepscope.field_names import label_of, suffix_of
@@ -88,9 +89,11 @@ def with_line(one: Finding, place: Place | None) -> Finding:
     return replace(one, message=f"{one.message} Most of it is below {place.function} ({at}).")
 
 
-_CHEAPER = (
-    "what is the same in each pass once, before the loop; tables and files as arrays in memory; "
-    "whole batches instead of single rows."
+#: What to do about the function that makes batches, which is to be named.
+DO_LESS: Final = (
+    "Do less for each element in {}: cut, resize or filter before what works on each value; what "
+    "is the same in each pass once, before the loop; tables and files as arrays in memory; whole "
+    "batches instead of single rows."
 )
 
 
@@ -98,10 +101,12 @@ def with_maker(one: Finding, place: Place) -> Finding:
     """A finding about input that says which function makes the batches, and to do less there."""
     at = f"{place.file}:{place.line}" if place.line else place.file
     call = f"{place.call} in " if place.call else ""
+    where = f" Most of it runs in {call}{place.function} ({at})."
     return replace(
         one,
-        message=f"{one.message} Most of it runs in {call}{place.function} ({at}).",
-        actions=(*one.actions, f"Do less for each element in {place.function}: {_CHEAPER}"),
+        # A rule that has named the function by its line has said it.
+        message=one.message if f"{place.function} ({at})" in one.message else one.message + where,
+        actions=(*one.actions, DO_LESS.format(place.function)),
     )
 
 

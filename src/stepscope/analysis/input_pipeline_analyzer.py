@@ -29,6 +29,7 @@ from stepscope.tables.host.input_ops import (
     without_instances,
 )
 from stepscope.tables.in_steps.restarts import restarts
+from stepscope.tables.in_steps.worker_processes import WorkerPlace, worker_place
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import steps, sum_parts
 from stepscope.tables.steps.session import SessionSteps, has_aligned_steps, session_steps
@@ -192,6 +193,7 @@ class InputPipelineAnalyzer(Result):
         host_breakdown: The five categories of host input work, in a fixed order.
         next_step: What to look at now.
         restarts: Iterators made in the steps, of the host where that takes longest; None: none.
+        worker_place: Where the loader's worker processes are most; None: none was sampled.
         input_ops: Every input op, by self time.
         step_table: Every step by category.
         host_table: The same per host.
@@ -208,6 +210,7 @@ class InputPipelineAnalyzer(Result):
     host_breakdown: tuple[CategoryTime, ...]
     next_step: str
     restarts: PipelineRestarts | None
+    worker_place: WorkerPlace | None
     input_ops: Table[InputOpRow]
     step_table: Table[StepRow]
     host_table: Table[HostRow]
@@ -239,6 +242,7 @@ def input_pipeline_analyzer(
         host_breakdown=breakdown,
         next_step=_next_step(verdict, ops, breakdown, copies=_is_copies(found)),
         restarts=_restarts(profile) if has_steps else None,
+        worker_place=_worker_place(profile) if has_steps else None,
         input_ops=_op_table(ops),
         step_table=_step_table(found),
         host_table=_host_table(profile),
@@ -254,6 +258,11 @@ def _restarts(profile: Profile) -> PipelineRestarts | None:
             count = int(of_host.kept.sum())
             found.append(PipelineRestarts(one.kind, one.count / count, ms(one.time_ps) / count))
     return max(found, key=lambda one: one.time_ms, default=None)
+
+
+def _worker_place(profile: Profile) -> WorkerPlace | None:
+    found = (one for host in profile.hosts if (one := worker_place(host)) is not None)
+    return max(found, key=lambda one: one.busy_frac, default=None)
 
 
 def verdict_of(input_frac: float | None) -> InputVerdict:

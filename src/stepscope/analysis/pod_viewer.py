@@ -304,9 +304,9 @@ def _straggler(found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals) ->
         return None
     cause, excess = _cause(means, late)
     worker = found.workers[late[0]]
-    reason = (
-        f", where {cause.lower()} takes {time_words(excess)} longer than elsewhere" if cause else ""
-    )
+    longer = f"{time_words(excess)} longer than elsewhere"
+    reason = f", where {cause.lower()} takes {longer}" if cause else ""
+    lost = time_words(cost)
     title = _title(worker) if len(late) == 1 else f"{worker.host_name} (all {len(late)} devices)"
     return Straggler(
         worker=late[0],
@@ -317,10 +317,9 @@ def _straggler(found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals) ->
         last_frac=share if met else None,
         cause=cause,
         cause_ms=excess,
-        message=f"The others wait {time_words(cost)} of each {time_words(step)} step for {title}"
-        f"{reason}."
+        message=f"The others wait {lost} of each {time_words(step)} step for {title}{reason}."
         if met
-        else f"Steps of {title} take {time_words(cost)} longer than the others'{reason}.",
+        else f"Steps of {title} take {lost} longer than the others'{reason}.",
     )
 
 
@@ -445,14 +444,8 @@ def _diagnostics(
         present = [one for one in devices(host) if one.has_events]
         beside = [one.name for one in present if (index, one.plane) not in working]
         if beside:
-            found.append(
-                Diagnostic(
-                    "device-outside-steps",
-                    "info",
-                    f"Left out, for they ran nothing within a step: {', '.join(beside)}.",
-                    host.name,
-                )
-            )
+            text = f"Left out, for they ran nothing within a step: {', '.join(beside)}."
+            found.append(Diagnostic("device-outside-steps", "info", text, host.name))
     apart = clocks_apart_ms(profile, meeting)
     if apart >= _LEAST_APART_MS:
         found.append(

@@ -10,6 +10,7 @@ import pytest
 from stepscope.advice import RULES
 from stepscope.advice.merge import merged
 from stepscope.advice.results import Results
+from stepscope.advice.wording import with_maker
 from stepscope.result import Finding, Place
 from tests.unit.advice.made import finding, host_activity
 from tests.unit.advice.test_largest_part import account, first, op, part
@@ -101,6 +102,14 @@ def test_only_what_makes_batches_is_called_the_inputs_function(kind: str, is_mak
     assert found.rule == "input-bound"
     assert ("Most of it runs in collate (train.py:12)." in found.message) == is_maker
     assert ("Do less for each element in collate" in " ".join(found.actions)) == is_maker
+
+
+def test_a_maker_whose_line_is_named_already_is_not_named_twice() -> None:
+    place = Place("collate", "train.py", 12)
+    starved = Finding("input-bound", "high", 5.0, 0.8, "Most is in collate (train.py:12).")
+    told = with_maker(starved, place)
+    assert told.message == starved.message
+    assert "Do less for each element in collate: cut, resize" in told.actions[-1]
 
 
 def test_the_names_of_ops_say_whose_they_are_where_the_calls_only_hand_over() -> None:

@@ -416,6 +416,15 @@ export interface PipelineRestarts {
   readonly time_ms: number | null;
 }
 
+/** The line at which workers are most. */
+export interface WorkerPlace {
+  readonly function: string;
+  readonly file: string;
+  readonly line: number;
+  readonly processes: number;
+  readonly busy_frac: number | null;
+}
+
 /** The iterator that is the bottleneck. */
 export interface Bottleneck {
   readonly host: string;
@@ -3160,6 +3169,7 @@ export interface InputPipelineAnalyzer extends ResultBody {
   readonly host_breakdown: readonly CategoryTime[];
   readonly next_step: string;
   readonly restarts: PipelineRestarts | null;
+  readonly worker_place: WorkerPlace | null;
   readonly input_ops: TableOf<InputOpRow>;
   readonly step_table: TableOf<InputPipelineAnalyzerStepRow>;
   readonly host_table: TableOf<HostRow>;

@@ -81,8 +81,9 @@ class LongSteps:
     @property
     def message(self) -> str:
         """How many, and how long, without a full stop."""
+        take = "takes" if self.count == 1 else "take"
         return (
-            f"{self.count} of {len(self.time_ms)} steps take more than twice the median of "
+            f"{self.count} of {len(self.time_ms)} steps {take} more than twice the median of "
             f"{self.median_ms:.3g} ms (slowest: step {self.slowest}, {self.slowest_ms:.3g} ms)"
         )
 

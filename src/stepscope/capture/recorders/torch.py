@@ -26,10 +26,11 @@ from stepscope.capture.recorders.annotations import AnnotationRecorder
 from stepscope.capture.runtime.main_thread import on_main_thread, prepare
 from stepscope.capture.torch.conversion import ConversionSettings, convert
 from stepscope.capture.torch.export import Export
+from stepscope.capture.torch.heap import HeapWatch
 from stepscope.capture.torch.open_at_stop import Ended, ledger
 from stepscope.capture.torch.open_ranges import NoQuietPlace, at_quiet_place, open_annotations
 from stepscope.capture.torch.other_threads import others_may_run_ops
-from stepscope.capture.torch.profiler import can_watch_all, new_profile
+from stepscope.capture.torch.profiler import can_watch_all, new_profile, wants_shapes
 from stepscope.capture.tracing import Emitter
 from stepscope.formats.kineto.annotations import encoded
 from stepscope.formats.kineto.steps import StepCount, StepMark
@@ -66,6 +67,8 @@ class TorchRecorder:
         self._others = AnnotationRecorder()
         self._ended: Ended | None = None
         self._uncut = ""
+        self._has_shapes = False
+        self._heap = HeapWatch()
 
     def unavailable(self) -> str | None:
         """None when PyTorch is loaded and has its profiler."""
@@ -91,14 +94,27 @@ class TorchRecorder:
             if self._is_local:
                 prepare()
             self._options, self._steps = options, StepCount()
+            self._has_shapes, self._heap = wants_shapes(options), HeapWatch()
         seconds = _MOMENT_SECONDS if is_main else _LEFT_OPEN_SECONDS
         why_not = ledger.why_not(is_local=self._is_local, seconds=seconds)
         if why_not is not None:
             raise RuntimeError(why_not)
         # Else it writes two lines to stderr at every start and stop.
         os.environ.setdefault(_LOG_LEVEL, "6")
-        self._profile = new_profile(options, is_local=self._is_local)
+        self._profile = new_profile(options, is_local=self._is_local, has_shapes=self._has_shapes)
         self._here(self._begin)
+
+    def is_stale(self) -> bool:
+        """Whether to go on without shapes: they leave the program's heap in pieces."""
+        if not (self._has_shapes and self._is_running and self._heap.is_in_pieces()):
+            return False
+        self._has_shapes = False
+        return True
+
+    def forked(self) -> None:
+        """In a forked child nobody takes its ops: they would fill its memory, and slow it down."""
+        if self._is_running:
+            sys.modules["torch"]._C._autograd._clear_callbacks()
 
     def _begin(self) -> None:
         self._profile.start()
@@ -201,6 +217,14 @@ class TorchRecorder:
                 "info",
                 "PyTorch's allocations are not recorded: its profiler records them only when the "
                 "main thread starts the recording.",
+            )
+        if wants_shapes(options) and not self._has_shapes:
+            yield Note(
+                "torch-shapes",
+                "info",
+                "Shapes of PyTorch's ops are recorded of the first part alone: with them its "
+                "profiler keeps something of each tensor, which left the program's heap in pieces "
+                "and made it grow.",
             )
         if self._uncut:
             yield Note(

@@ -13,12 +13,18 @@ _COMPILER: Final = "torch._inductor.config"
 _SHAPES_LEVEL: Final = 2
 
 
-def new_profile(options: ProfilerOptions, *, is_local: bool) -> Any:
+def wants_shapes(options: ProfilerOptions) -> bool:
+    """Whether the shapes of ops are asked for."""
+    return options.host_tracer_level >= _SHAPES_LEVEL
+
+
+def new_profile(options: ProfilerOptions, *, is_local: bool, has_shapes: bool) -> Any:
     """A ``torch.profiler.profile`` that has not begun.
 
     Args:
         options: What is asked for.
         is_local: Watch the thread that begins it, with allocations; else all threads.
+        has_shapes: Record the shapes of ops.
     """
     import torch
     from torch._C._profiler import _ExperimentalConfig
@@ -39,7 +45,7 @@ def new_profile(options: ProfilerOptions, *, is_local: bool) -> Any:
             wanted.pop(next(iter(wanted)))
     arguments: dict[str, Any] = {
         "activities": activities,
-        "record_shapes": options.host_tracer_level >= _SHAPES_LEVEL,
+        "record_shapes": has_shapes,
         "profile_memory": options.memory,
         "with_stack": options.python_tracer_level > 0,
         "experimental_config": config,

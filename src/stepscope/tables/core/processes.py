@@ -22,6 +22,11 @@ from stepscope.tables.core.stats import Ints, event_stats
 _CHILD = re.compile(r" \[\d+\]$")
 
 
+def is_of_child(plane: str) -> bool:
+    """Whether a plane of this name was recorded in a child process."""
+    return _CHILD.search(plane) is not None
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Processes:
     """The processes of a recording.

@@ -16,6 +16,7 @@ from stepscope.columns import union_spans
 from stepscope.columns.space import I64
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.processes import processes
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import is_data_loader, timed_rows
 from stepscope.tables.steps.attribution import steps
@@ -66,9 +67,13 @@ def restarts(host: Host) -> Restarts | None:
 
 
 def _spans(host: Host, *wanted: re.Pattern[str]) -> tuple[I64, I64]:
-    """When any of these ran; disjoint, ascending."""
+    """When any of these ran in the program's first process; disjoint, ascending.
+
+    A forked worker has the call that started it at the bottom of its stack, for all its life.
+    """
     named = entries_named(host, lambda name: any(one.search(name) for one in wanted))
     rows = timed_rows(host, named)
+    rows = rows[processes(host).of_rows(host, rows) == 0]
     begin = host.space.events.start_ps[rows]
     spans: tuple[I64, I64] = union_spans(begin, begin + host.space.length_ps[rows])
     return spans

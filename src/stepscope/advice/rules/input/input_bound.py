@@ -18,13 +18,15 @@ from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.parts.changes import SUPPLIED
 from stepscope.advice.results import Results
+from stepscope.advice.wording import DO_LESS, brief_place
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
-from stepscope.result import Finding, Ref
+from stepscope.result import Finding, Place, Ref
 from stepscope.schema import names
 from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.tables.in_steps.worker_processes import WorkerPlace
 
 # Of fewer steps one that waits may be chance, if it has this share of all waiting.
 _FEW, _NEARLY_ALL = 20, 0.8
@@ -45,6 +47,8 @@ _OF_WORKERS: Final = (
     " The DataLoader's worker processes make the batches, in the dataset's __getitem__ and the "
     "collate function; which line of these takes the time, the loop's thread does not tell."
 )
+# A function with this share of what a worker could do is what makes its batches slow.
+_AT_WORK_FRAC: Final = 0.2
 _BY_ITSELF: Final = (
     "Time the loader by itself (stepscope loader train.py:make_loader), and dataset[i] and the "
     "collate function under cProfile: the slow line is in one of them."
@@ -75,6 +79,7 @@ def input_bound(results: Results) -> Iterator[Answer]:
     # One late batch among a few is not a habit of the pipeline.
     is_once = _is_once(overview)
     is_of_workers = _is_of_workers(results)
+    busy = _busy_worker(results)
     yield Finding(
         rule=RULE.id,
         severity="info" if is_once else severity_of(waiting, step),
@@ -83,14 +88,16 @@ def input_bound(results: Results) -> Iterator[Answer]:
         title="" if is_once else f"The step waits for input for {share:.0%} of its time",
         message=f"The input pipeline costs {waiting:.3g} ms of each {step:.3g} ms step "
         f"({share:.0%}){', nearly all of it in one step' if is_once else ''}."
-        + (_OF_WORKERS if is_of_workers else ""),
+        + (_said(busy) if busy is not None else _OF_WORKERS if is_of_workers else ""),
+        place=None if busy is None else Place(busy.function, busy.file, busy.line),
         measured={"input_wait_ms": waiting, "input_wait_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
         actions=(
+            *(() if busy is None else (DO_LESS.format(busy.function),)),
             "Prefetch: prepare the next batches while the step runs.",
             "Give slow stages threads or processes, and read several files at once.",
             "Cache what is expensive and fits in memory; move constant preprocessing offline.",
-            *((_BY_ITSELF,) if is_of_workers else ()),
+            *((_BY_ITSELF,) if is_of_workers and busy is None else ()),
         ),
         code=_CODE,
     )
@@ -109,6 +116,19 @@ def _is_of_workers(results: Results) -> bool:
     stages = results.optional.input_pipeline_analyzer
     ops = set[str]() if stages is None else {one.op for one in stages.input_ops.records()}
     return any(op.startswith(_LOADER) for op in ops) and names.LONELY_LOADER not in ops
+
+
+def _busy_worker(results: Results) -> WorkerPlace | None:
+    """Where worker processes spend much of the steps; None where none was seen to."""
+    stages = results.optional.input_pipeline_analyzer
+    at = None if stages is None else stages.worker_place
+    return at if at is not None and at.busy_frac >= _AT_WORK_FRAC else None
+
+
+def _said(at: WorkerPlace) -> str:
+    who = "A worker process is" if at.processes == 1 else f"{at.processes} worker processes are"
+    place = brief_place(at.function, at.file, at.line)
+    return f" {who} in {place} for {at.busy_frac:.0%} of the steps meanwhile."
 
 
 def _unseen(overview: OverviewPage) -> Unknown | None:
