@@ -66,10 +66,10 @@ class PartRow(Row):
         str, Column("Traits", kind="text", hidden=True, help="What is special about it, by name.")
     ]
     rows_computed: Annotated[
-        int, Column("Rows computed", kind="count", hidden=True, help="Where one of them is read.")
+        int, Column("Rows computed", kind="count", hidden=True, help="Of which few differ.")
     ]
-    row_read_at: Annotated[
-        str, Column("Row read at", kind="name", hidden=True, help="The line that reads it.")
+    rows_at: Annotated[
+        str, Column("Rows at", kind="name", hidden=True, help="The line that takes or reads them.")
     ]
     estimated: Annotated[
         str, Column("Estimated", kind="text", hidden=True, help="Of a program: which lines work.")
@@ -425,7 +425,7 @@ def _part_row(
         "made_of": composed + known.said_inside(first.name) + sites,
         "traits": " ".join(trait.name for trait in traits if trait.name),
         "rows_computed": max((trait.rows for trait in traits), default=0),
-        "row_read_at": next((trait.read_at for trait in traits if trait.read_at), ""),
+        "rows_at": next((trait.at for trait in traits if trait.at), ""),
         "again": again,
         "shapes": shapes(host, one),
         "launched": launched,

@@ -53,7 +53,7 @@ PART: dict[str, Any] = {
     "chosen_at": "",
     "traits": "",
     "rows_computed": 0,
-    "row_read_at": "",
+    "rows_at": "",
     "every": float("nan"),
     "burst_ms": 5.0,
     "first_step_frac": 0.125,

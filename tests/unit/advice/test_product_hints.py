@@ -9,6 +9,7 @@ import pytest
 
 from stepscope.analysis.step_account import OwnerRow, StepAccount
 from stepscope.result import Table
+from stepscope.tables.parts.part_traits import GATHERED_ROWS, JOINED_ROWS
 from tests.unit.advice.test_growing_steps import OWNER
 from tests.unit.advice.test_largest_part import account, first, op
 
@@ -25,6 +26,29 @@ def test_a_graphs_matrix_is_mostly_zeros() -> None:
     assert "sparse" in first(account(op("dot_general", 8.0) | {"function": "gcn"})).actions[0]
     usual = first(account(op("MatMul", 8.0) | {"op": "net/conv_1/MatMul"}))
     assert "sparse" not in "".join(usual.actions)
+
+
+def test_a_product_that_is_sparse_already_depends_on_its_order() -> None:
+    layer = op("matmul", 8.0) | {"function": "GraphConv.forward", "between": "in _sparse_mm"}
+    (look, *_rest) = first(running(layer, "aten/addmm")).actions
+    assert "(A X) W is A (X W)" in look
+    by_edge = first(running(op("dot_general", 8.0) | {"function": "gcn"}, "jit(f)/scatter-add"))
+    assert "graph" not in " ".join(by_edge.actions)
+
+
+@pytest.mark.parametrize(
+    ("trait", "said"),
+    [
+        (GATHERED_ROWS, "Compute it before the rows are gathered (train.py:70)"),
+        (JOINED_ROWS, "compute those before the rows are gathered (train.py:70)"),
+    ],
+)
+def test_rows_that_were_gathered_are_computed_again_and_again(trait: str, said: str) -> None:
+    rows = op("dot_general", 8.0, traits=trait, rows_computed=200, rows_at="train.py:70")
+    found = first(account(rows))
+    assert said in found.actions[0]
+    # Rows beside others may be what a layer is for: only the work of rows alone is needless.
+    assert (found.severity == "high") is (trait == GATHERED_ROWS)
 
 
 @pytest.mark.parametrize(

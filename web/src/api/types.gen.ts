@@ -1296,10 +1296,10 @@ export interface StepAccountPartRow {
   readonly made_of: readonly (string | null)[];
   /** Traits. What is special about it, by name. */
   readonly traits: readonly (string | null)[];
-  /** Rows computed. Where one of them is read. */
+  /** Rows computed. Of which few differ. */
   readonly rows_computed: readonly (number | null)[];
-  /** Row read at. The line that reads it. */
-  readonly row_read_at: readonly (string | null)[];
+  /** Rows at. The line that takes or reads them. */
+  readonly rows_at: readonly (string | null)[];
   /** Estimated. Of a program: which lines work. */
   readonly estimated: readonly (string | null)[];
   /** Mostly. Most of that. */

@@ -18,6 +18,7 @@ from stepscope.advice.parts.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
 from stepscope.tables.parts.part_traits import (
     COPIES_ARGUMENT,
+    GATHERED_ROWS,
     LONG_WINDOW,
     ON_EACH_DEVICE,
     ONE_ROW_READ,
@@ -98,6 +99,8 @@ _ON_EACH = ExpectedEffect(changes.SHRUNK, 0.7, 0.6, 0.7, True)
 _CONSTANT = ExpectedEffect(changes.TRIMMED, 0.85, 0.45, 0.6, False)
 # All rows but one are needed for the last one's sake alone, and were computed before.
 _OF_ONE_ROW = ExpectedEffect(changes.REUSED, 0.85, 0.7, 0.7, True)
+# Rows of a table are taken three times or more, and what gathers them stays.
+_OF_GATHERED = ExpectedEffect(changes.GATHERED, 0.7, 0.6, 0.65, True)
 # What another thread or process makes is ready where that is quicker.
 _FOR_OTHERS = ExpectedEffect(changes.SOONER, 0.8, 0.8, 0.7, True)
 # What is planned for one shape serves all calls with it.
@@ -149,6 +152,8 @@ def effect_of_kind(part: PartRow, account: StepAccount) -> ExpectedEffect:
         return _UNUSUAL
     if part.has(ONE_ROW_READ):
         return _OF_ONE_ROW
+    if part.has(GATHERED_ROWS):
+        return _OF_GATHERED
     if part.kind == "op" and part.name in PRODUCTS:
         return _APART if part.is_apart else _PRODUCT
     if part.kind == "op" and instead_for(part, account):

@@ -207,7 +207,7 @@ def _of_rows(part: PartRow) -> str:
     """For how many rows it is, where one of them is read."""
     if not part.has(ONE_ROW_READ):
         return ""
-    at = f" ({part.row_read_at})" if part.row_read_at else ""
+    at = f" ({part.rows_at})" if part.rows_at else ""
     return f", for {part.rows_computed:,} rows; one is read{at}"
 
 

@@ -20,6 +20,13 @@ _SPARSE: Final = (
     "sparse one ([tensorflow: tf.sparse.sparse_dense_matmul | jax: jax.experimental.sparse.BCOO | "
     "pytorch: torch.sparse.mm]), or gather along the edges and sum by node."
 )
+_OF_SPARSE: Final = re.compile(r"sparse", re.IGNORECASE)
+_BY_EDGE: Final = re.compile(r"segment_sum|scatter[-_]add|SegmentSum|index_add", re.IGNORECASE)
+_ORDER: Final = (
+    "What a product with a graph's matrix costs is its entries times the width of what it "
+    "multiplies: multiply by the weights before it where they make rows narrower, and after it "
+    "where they make them wider; (A X) W is A (X W)."
+)
 # What chooses the next word, at the end of a model that attends to those before.
 _CHOOSES: Final = re.compile(
     r"(?:^|/)(?:ArgMax|arg_?max|Multinomial|multinomial|TopKV2|topk|categorical)(?:\b|_)"
@@ -100,7 +107,7 @@ def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
     if is_attention:
         yield ATTENTION
     if _OF_GRAPHS.search(f"{part.op} {part.function} {part.made_of}"):
-        yield _SPARSE
+        yield from _of_graph(part, account)
     if not pads and _decodes(account):
         if layer := _encoder(account):
             yield _ENCODED_AGAIN.format(layer)
@@ -109,6 +116,16 @@ def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
         yield _PADDED
     if wide := over_classes(part, account):
         yield wide
+
+
+def _of_graph(part: PartRow, account: StepAccount) -> Iterator[str]:
+    """What to look at where a product is a graph's, by how the step goes along its edges."""
+    ops = [one.name for one in account.owners.records() if one.kind == "op"]
+    said = (part.between, part.made_of, *ops)
+    if any(map(_OF_SPARSE.search, said)):
+        yield _ORDER
+    elif not any(map(_BY_EDGE.search, said)):
+        yield _SPARSE
 
 
 def _pads(account: StepAccount) -> str:

@@ -54,7 +54,9 @@ _MOSTLY_SLICES: Final = 50
 _LOOP: Final = (
     "Compute all iterations at once ([tensorflow: batched ops, tf.vectorized_map | jax: jax.vmap | "
     "pytorch: torch.vmap]) where none needs the one before; where they are steps of training, look "
-    "at the largest op in them; else make fewer, larger ones."
+    "at the largest op in them; a recurrence that is linear (a decay, a running mean) is a "
+    "cumulative sum, a convolution or one product with a matrix of its weights; else make fewer, "
+    "larger ones."
 )
 _FACTOR: Final = (
     "Do it every n-th step or on smaller matrices; for a largest singular value iterate, to solve "
@@ -117,6 +119,16 @@ LAST_ROW: Final = (
     "Of all positions that it computes, the result of one is read. Where each call has one more "
     "than the last, as in decoding, keep the keys and values of the others (a cache), and compute "
     "the new position alone; else read the row first, and compute what follows for it alone."
+)
+#: Of a product whose rows are gathered of a smaller table, which is to be named.
+BEFORE_GATHER: Final = (
+    "Compute it before the rows are gathered{}: the same row gives the same result each time, and "
+    "gathering the results takes less than computing them again and again."
+)
+#: The same of a product of rows that were put together first.
+EACH_APART: Final = (
+    "A layer on rows that were put together, such as both ends of an edge, is the sum of a layer "
+    "on each: compute those before the rows are gathered{}, once for each row, and add them after."
 )
 #: Of cells of recurrent layers that PyTorch's programs call for each position.
 CELLS: Final = (

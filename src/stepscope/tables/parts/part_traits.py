@@ -25,6 +25,7 @@ from stepscope.tables.traits.instructions import instruction_of
 from stepscope.tables.traits.long_windows import long_window
 from stepscope.tables.traits.op_families import PRODUCTS
 from stepscope.tables.traits.paddings import padding_of
+from stepscope.tables.traits.rows_gathered import rows_gathered
 from stepscope.tables.traits.rows_read import row_read
 
 #: One run of an op has most of its time.
@@ -41,6 +42,9 @@ CHANGES_LAYOUTS_OF_IMAGES: Final = "changes-layouts-of-images"
 COPIES_ARGUMENT: Final = "copies-argument"
 #: A program computes many rows, and one of them is read.
 ONE_ROW_READ: Final = "one-row-read"
+#: A product is given rows that were gathered of a table with few: alone, or beside others.
+GATHERED_ROWS: Final = "gathered-rows"
+JOINED_ROWS: Final = "joined-rows"
 #: TensorFlow's products on a CPU that no kernel of oneDNN's runs.
 NOT_ONEDNN: Final = "not-onednn"
 #: What it works on was made of much smaller tensors.
@@ -57,14 +61,14 @@ class Trait:
     Attributes:
         name: One of the above.
         words: The same for a person; they follow what the part is made of.
-        rows: Of ``ONE_ROW_READ``: how many rows are computed.
-        read_at: Of it: where one is read, as ``file:line``; "" unknown.
+        rows: How many rows are computed.
+        at: Where one of them is read, or where they are gathered, as ``file:line``; "" unknown.
     """
 
     name: str
     words: str
     rows: int = 0
-    read_at: str = ""
+    at: str = ""
 
 
 def traits_of(one: Part, host: Host) -> Iterator[Trait]:
@@ -74,7 +78,9 @@ def traits_of(one: Part, host: Host) -> Iterator[Trait]:
     elif one.kind == "layer" and one.name != APART:
         yield from _of_number(one)
     elif one.around is None and one.kind not in ("layer", "line"):
-        for found in (_in_one_run, _long_window, _on_each, _of_copies, _of_argument, _of_row):
+        for found in (
+            _in_one_run, _long_window, _on_each, _of_copies, _of_argument, _of_row, _of_gather,
+        ):  # fmt: skip
             yield from found(host, one)
         yield from _without_onednn(one)
         yield from _of_smaller(host, one)
@@ -156,6 +162,16 @@ def _of_row(host: Host, one: Part) -> Iterator[Trait]:
         at = f" ({found.at})" if found.at else ""
         words = f"; one row in {found.of:,} of the result is read{at}"
         yield Trait(ONE_ROW_READ, words, found.of, found.at)
+
+
+def _of_gather(host: Host, one: Part) -> Iterator[Trait]:
+    is_product = one.kind == "op" and one.name in PRODUCTS
+    found = rows_gathered(host, one.first.event) if is_product else None
+    if found is not None:
+        name = JOINED_ROWS if found.is_joined else GATHERED_ROWS
+        at = f" ({found.at})" if found.at else ""
+        words = f"; of {found.taken:,} rows gathered from {found.of:,}{at}"
+        yield Trait(name, words, found.taken, found.at)
 
 
 # As TensorFlow calls them, before oneDNN takes them: "_MklMatMul", "_MklNativeConv2D".

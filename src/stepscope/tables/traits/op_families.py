@@ -39,6 +39,12 @@ _ON_TEXT = (
     "StringStrip StringToHashBucket StringToHashBucketFast StringToHashBucketStrong StringToNumber "
     "StringUpper Substr UnicodeDecode UnicodeDecodeWithOffsets UnicodeEncode UnicodeTranscode"
 )
+# TensorFlow's lists of tensors are what loops of its graphs read from and write to (tf.scan,
+# tf.map_fn, recurrent layers): they go with the loop.
+_OF_LOOPS = (
+    "TensorListStack TensorListFromTensor TensorListReserve TensorListGetItem TensorListSetItem "
+    "TensorListPushBack TensorListPopBack TensorListLength TensorListConcat TensorListGather"
+)
 _ALIASES: Final = {
     "BatchMatMul": "MatMul",
     "dot": "dot_general",
@@ -50,6 +56,7 @@ _ALIASES: Final = {
     **dict.fromkeys(_ATTENTIONS.split(), "scaled_dot_product_attention"),
     **dict.fromkeys(_ON_TEXT.split(), TEXT),
     **dict.fromkeys(_BATCH_NORMS.split(), "batch_norm"),
+    **dict.fromkeys(_OF_LOOPS.split(), "while"),
     **dict.fromkeys(("fft_r2c", "fft_c2r", "fft_c2c"), "fft"),
 }
 # Products of matrices: what most models are made of.

@@ -84,3 +84,8 @@ def test_a_path_lies_in_a_scope(path: str, scope: str) -> None:
 @pytest.mark.parametrize("op_type", names.PYTHON_OPS)
 def test_whatever_calls_python_from_a_graph_is_said_to(op_type: str) -> None:
     assert UNUSUAL[family_of(op_type)] == "Python called from the graph"
+
+
+def test_lists_of_tensors_go_with_the_loop_that_reads_and_writes_them() -> None:
+    for kind in ("TensorListStack", "TensorListFromTensor", "TensorListGetItem"):
+        assert family_of(kind) == "while"

@@ -36,9 +36,11 @@ from stepscope.advice.parts.part_facts import MANY_STRETCHES, PartWords, wrong_w
 from stepscope.advice.parts.replacements import (
     AGAIN,
     ARGUMENTS,
+    BEFORE_GATHER,
     CALLS,
     CELLS,
     CHOSEN,
+    EACH_APART,
     LAST_ROW,
     LESS_PADDING,
     PAIRS,
@@ -50,7 +52,14 @@ from stepscope.quantities import time_words
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
-from stepscope.tables.parts.part_traits import BROADCAST, IN_ONE_RUN, ONE_ROW_READ, PADDED
+from stepscope.tables.parts.part_traits import (
+    BROADCAST,
+    GATHERED_ROWS,
+    IN_ONE_RUN,
+    JOINED_ROWS,
+    ONE_ROW_READ,
+    PADDED,
+)
 from stepscope.tables.recording.traced_calls import TRACED_CALLS
 
 if TYPE_CHECKING:
@@ -187,6 +196,11 @@ def _before(part: PartRow, results: Results) -> Iterator[str]:
         yield CALLS.format(part.again)
     if part.has(ONE_ROW_READ):
         yield LAST_ROW
+    at = f" ({part.rows_at})" if part.rows_at else ""
+    if part.has(GATHERED_ROWS):
+        yield BEFORE_GATHER.format(at)
+    if part.has(JOINED_ROWS):
+        yield EACH_APART.format(at)
     if _runs_cells(part, results):
         yield CELLS
     if part.has(IN_ONE_RUN):
