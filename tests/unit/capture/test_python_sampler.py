@@ -22,7 +22,6 @@ from stepscope.capture.runtime.ticker import Ticker
 from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.core.stats import event_stats
 from stepscope.timeline import timeline
 from tests.profiles import parse
 
@@ -204,20 +203,6 @@ def test_a_thread_that_is_named_at_its_next_look_is_one_line(
     monkeypatch.setattr(sys, "_current_frames", lambda: frames)
     made.take(gap_ms * MS, 0)
     assert set(spans(made.plane().xspace())) - {"_counters_"} == lines
-
-
-def test_the_first_slice_of_a_thread_says_what_the_thread_library_calls_it() -> None:
-    looks = _Looks()
-    looks.period_ns = 10 * MS
-    for at in range(3):
-        looks.take(at * 10 * MS, 0)
-    host = Host("h", decode(looks.plane().xspace()))
-    said = event_stats(host).ints(names.THREAD_IDENT)
-    lines = host.space.lines_of(said.rows).tolist()
-    told = {
-        host.space.lines[row].name: ident for row, ident in zip(lines, said.values, strict=True)
-    }
-    assert told["MainThread"] == threading.main_thread().ident
 
 
 def test_slices_are_on_the_wall_clock_and_nest() -> None:
