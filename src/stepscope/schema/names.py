@@ -207,6 +207,9 @@ MARKED_OPTIMIZER: Final = "optimizer"
 MARKED_ENGINE: Final = "engine"
 # Of a slice of a thread: processor time it used meanwhile.
 CPU_NS: Final = "cpu_ns"
+# Of the first sample of a thread: what the system's thread library calls it, which C++ makes its
+# number of.
+THREAD_IDENT: Final = "pthread"
 # Of a collection of garbage: its generation (2 is the oldest) and how many objects it freed.
 GC_GENERATION: Final = "generation"
 GC_COLLECTED: Final = "collected"

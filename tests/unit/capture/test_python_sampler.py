@@ -396,7 +396,7 @@ def test_a_thread_that_only_such_a_look_saw_costs_no_other() -> None:
     for at in range(3):
         looks.take(at * 10 * MS, 0)
     whole = spans(looks.plane().xspace())
-    looks._add_thread(7, "began as the program ended")
+    looks._add_thread(7, "began as the program ended", 7)
     assert spans(looks.plane().xspace()) == whole
     looks.threads_plane()
 

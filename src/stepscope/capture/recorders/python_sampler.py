@@ -159,6 +159,7 @@ class _Looks:
         self._leaves: list[tuple[int, str]] = []  # by stack: where its innermost frame is, of what
         self._in_python: list[bool] = []  # by stack: in Python code, not in a call of C code
         self._threads: list[tuple[int, str]] = []  # thread id of the system, name
+        self._idents: list[int] = []  # and what the thread library calls it
         # By the id of its object, which is held weakly: the program may want its memory back.
         self._thread_index: dict[int, tuple[weakref.ref[threading.Thread], int]] = {}
         self._unnamed: dict[int, tuple[int, int]] = {}  # by number: the row, its last look
@@ -186,7 +187,9 @@ class _Looks:
     def _thread_of(self, ident: int, thread: threading.Thread | None, look: int) -> int:
         """The row of a thread. Its object tells it apart: numbers are given again to others."""
         if thread is None:
-            row, _ = self._unnamed.get(ident) or (self._add_thread(ident, f"thread {ident}"), look)
+            row, _ = self._unnamed.get(ident, (-1, -1))
+            if row < 0:
+                row = self._add_thread(ident, f"thread {ident}", ident)
             self._unnamed[ident] = (row, look)
             return row
         seen, known = self._thread_index.get(id(thread), (None, -1))
@@ -197,12 +200,13 @@ class _Looks:
             if last == look - 1:
                 known, self._threads[row] = row, (number, thread.name)
             else:
-                known = self._add_thread(number, thread.name)
+                known = self._add_thread(number, thread.name, ident)
             self._thread_index[id(thread)] = weakref.ref(thread), known
         return known
 
-    def _add_thread(self, number: int, name: str) -> int:
+    def _add_thread(self, number: int, name: str, ident: int) -> int:
         self._threads.append((number, name))
+        self._idents.append(ident)
         return len(self._threads) - 1
 
     def _stack_of(self, leaf: FrameType) -> int:
@@ -235,6 +239,7 @@ class _Looks:
         depth_nodes, node_name = self._tree(plane)
         times, late = self._columns(self.times, self.late_ns)
         look, thread, stack, _cpu = self._seen()
+        first, ident = np.zeros(1, np.int64), np.asarray(self._idents, np.int64)
         for row, (number, name) in enumerate(self._threads):
             mine = thread == row
             if not mine.any():  # first seen in a look that never ended
@@ -246,6 +251,7 @@ class _Looks:
                 metadata=node_name[slices[0]],
                 start_ns=slices[1],
                 duration_ns=slices[2],
+                stats=[Stat(names.THREAD_IDENT, ident[row : row + 1], first)],
             )
         lateness = plane.name("Python sampling lateness", stats={"unit": "ms"})
         plane.line(

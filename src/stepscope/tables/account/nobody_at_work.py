@@ -14,8 +14,8 @@ from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
-from stepscope.tables.python.frames import RECORDER, Frames
-from stepscope.tables.python.idle_calls import is_idle
+from stepscope.tables.python.frames import Frames
+from stepscope.tables.python.idle_calls import works
 from stepscope.tables.python.other_threads import other_threads
 
 # Who waits less is not asked what others do: to read the calls of many threads takes its time.
@@ -38,15 +38,14 @@ def nobody_frac(host: Host, found: Account) -> float:
     waited_ps = int((end - start)[inside].sum())
     if waited_ps < _LEAST_FRAC * (end_ps - begin_ps):
         return nan
-    work = [_at_work(one) for _name, one in other_threads(host, calls, begin_ps, end_ps)]
+    work = [_at_work(host, one) for _name, one in other_threads(host, calls, begin_ps, end_ps)]
     if not work:
         return nan
     busy = union_spans(*(np.concatenate([one[side] for one in work]) for side in (0, 1)))
     return 1 - int(covered(*busy, start[inside], end[inside]).sum()) / waited_ps
 
 
-def _at_work(calls: Frames) -> tuple[I64, I64]:
+def _at_work(host: Host, calls: Frames) -> tuple[I64, I64]:
     """When a thread runs the program's code or a library's, and does not wait."""
-    owner = calls.moments.owner
-    works = (calls.kind[owner] != RECORDER) & ~is_idle(calls)[owner]
-    return calls.moments.start_ps[works], calls.moments.end_ps[works]
+    runs = works(host, calls)
+    return calls.moments.start_ps[runs], calls.moments.end_ps[runs]

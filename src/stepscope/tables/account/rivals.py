@@ -14,8 +14,8 @@ from stepscope.tables.account.account import Account
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
-from stepscope.tables.python.frames import RECORDER, Frames, linked
-from stepscope.tables.python.idle_calls import is_idle
+from stepscope.tables.python.frames import Frames, linked
+from stepscope.tables.python.idle_calls import works
 
 # Threads that are seen at work in less of the time take little of the lock.
 _SOME_FRAC = 0.2
@@ -119,12 +119,12 @@ def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, quarter_ms
 
 def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen | None:
     owner = calls.moments.owner
-    works = (calls.kind[owner] != RECORDER) & ~is_idle(calls)[owner]
+    runs = works(host, calls)
     # What only libraries run there is not the program's; what it calls in them is.
-    if not works.any() or not (calls.own[owner[works]] >= 0).any():
+    if not runs.any() or not (calls.own[owner[runs]] >= 0).any():
         return None
-    begin, until = calls.moments.start_ps[works], calls.moments.end_ps[works]
-    chosen = owner[works]
+    begin, until = calls.moments.start_ps[runs], calls.moments.end_ps[runs]
+    chosen = owner[runs]
     place = np.where(calls.line[chosen] >= 0, calls.line[chosen], calls.own[chosen])
     known = place >= 0
     if not known.any():

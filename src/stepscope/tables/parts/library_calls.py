@@ -11,8 +11,26 @@ import numpy as np
 from stepscope.tables.account.account import Account
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.parts import Part
-from stepscope.tables.python.frames import LIBRARY
+from stepscope.tables.python.frames import LIBRARY, Frames
 from stepscope.tables.python.functions import is_decorator
+
+
+def _is_on_thread(host: Host, found: Account, calls: Frames, event: int) -> bool:
+    """Whether an op ran on the thread that these calls are of."""
+    lines, (ran, own) = host.space.lines, host.space.lines_of(np.asarray([event, calls.rows[0]]))
+    return int(ran) == found.line or lines[ran].id == lines[own].id
+
+
+def _seen_in(host: Host, calls: Frames, event: int) -> tuple[int, int]:
+    """When the thread's calls were known within an op, and the innermost; -1 where never.
+
+    What a look saw before the op may have ended before it, too.
+    """
+    start = host.space.events.start_ps[event : event + 1]
+    if not calls.is_sampled:
+        return int(start[0]), int(calls.moments.at(start)[0])
+    at, when = calls.first_seen(start, start + host.space.length_ps[event])
+    return int(when[0]), int(at[0])
 
 
 def library_call(host: Host, found: Account, one: Part, event: int) -> str:
@@ -29,9 +47,11 @@ def library_call(host: Host, found: Account, one: Part, event: int) -> str:
         return ""
     if not one.first.file:  # another thread ran it: what this one was in meanwhile says nothing
         return ""
-    now = int(host.space.events.start_ps[event])
-    at = int(calls.moments.at(np.asarray([now]))[0])
-    if at < 0 or calls.call[at] < 0:
+    if not _is_on_thread(host, found, calls, event):
+        return ""
+    now, at = _seen_in(host, calls, event)
+    # What a thread runs, it does not run in a wait.
+    if at < 0 or calls.call[at] < 0 or calls.is_passive[at]:
         return ""
     # From the program's call outwards to the innermost, in the order in which they began.
     begin = int(calls.call[at])

@@ -30,6 +30,7 @@ from stepscope.tables.python.library_files import (
     public_name,
 )
 from stepscope.tables.python.moments import Moments, innermost, one_line
+from stepscope.tables.python.thread_lines import python_line
 from stepscope.tables.steps.recorder_work import is_recorder_frame
 
 # Whose code a function is: the program's, of an installed library, of the framework (which
@@ -89,8 +90,6 @@ _FETCHES = re.compile(
 # What Python calls by itself when it collects garbage: the call it happens in goes on.
 _BETWEEN = re.compile(r"gc_callback$")
 _PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$|<lambda>$")
-# The loop's thread is there for this share of the main thread's time.
-_MOSTLY_THERE = 0.5
 # Two looks are as far apart as the shortest of what they find lasts, or this many times that.
 _SHORTEST, _APART = 0.1, 2.0
 
@@ -230,7 +229,7 @@ def _rows(host: Host, line: int, begin_ps: int, end_ps: int) -> tuple[I64, bool]
     for wanted in (names.PYTHON_CALLS_PLANE, names.PYTHON_SAMPLES_PLANE):
         here = np.asarray([name == wanted for name in plane_name] or [False])[plane]
         if here.any():
-            chosen = main_line(host, distinct(lines[here]), line, (begin_ps, end_ps))
+            chosen = python_line(host, distinct(lines[here]), line, (begin_ps, end_ps))
             return rows[lines == chosen], wanted == names.PYTHON_SAMPLES_PLANE
     return rows[lines == line], False
 
@@ -244,34 +243,6 @@ def _without_gaps(moments: Moments) -> Moments:
     start = moments.start_ps.copy()
     start[1:] = moments.end_ps[:-1]
     return Moments(start, moments.end_ps, moments.owner)
-
-
-def main_line(host: Host, candidates: I64, line: int, within: tuple[int, int] | None = None) -> int:
-    """The line among those of a Python recorder that is the loop's thread.
-
-    Args:
-        host: Whose.
-        candidates: Rows of these lines.
-        line: Row of the line that has the loop's events, -1 none. A thread that is gone for most
-            of the time answered one request of a server's: the main thread is there throughout.
-        within: Begin and end of that time; None where that is not the question.
-    """
-    lines = host.space.lines
-    listed: list[int] = candidates.tolist()
-    same = [row for row in listed if line >= 0 and lines[row].id == lines[line].id]
-    main = [row for row in listed if lines[row].name == "MainThread"]
-    if within is not None and main:
-        least = _MOSTLY_THERE * _there_ps(host, main[0], within)
-        same = [row for row in same if _there_ps(host, row, within) >= least]
-    return max(same or main or listed, key=lambda row: lines[row].end - lines[row].begin)
-
-
-def _there_ps(host: Host, row: int, within: tuple[int, int]) -> int:
-    """From the first to the last moment of a line, as far as it lies in this time."""
-    line, events = host.space.lines[row], host.space.events
-    start = events.start_ps[line.begin : line.end]
-    last = (start + host.space.length_ps[line.begin : line.end]).max()
-    return max(min(int(last), within[1]) - max(int(start.min()), within[0]), 0)
 
 
 def names_of(host: Host, meta: I64) -> dict[int, Name]:

@@ -231,11 +231,17 @@ def _markers(
         name=[labels[i] for i in order],
         start_ps=start,
         end_ps=end,
-        line=int(host.space.lines_of(rows[:1])[0]),
+        line=_line_with_most(host, rows),
         mark_end_ps=end,
         certainty="certain",
         reason="each step is marked in the recording",
     )
+
+
+def _line_with_most(host: Host, rows: I64) -> int:
+    """The line of the thread that most of the marked time is on."""
+    lines = host.space.lines_of(rows)
+    return int(np.bincount(lines, weights=host.space.length_ps[rows]).argmax())
 
 
 def _of_one_process(host: Host, rows: I64) -> Bool:

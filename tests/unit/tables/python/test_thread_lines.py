@@ -1,0 +1,123 @@
+"""Which thread's Python is the loop's: that on which the steps are marked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.schema import names
+from stepscope.tables.account.account import account
+from stepscope.tables.core.profile import Host
+from stepscope.tables.python.thread_lines import _hash
+from tests.profiles import space
+from tests.profiles.model import Line, host, line, plane
+
+STEPS, STEP_US, LOOK_US = 40, 3000, 500
+WHOLE_US = STEPS * STEP_US
+# What the system and the thread library call the worker, and what C++ makes of the latter.
+WORKER, IDENT, HASH = 77, 140253566334656, -7557030108705304379
+Event = tuple[Any, ...]
+
+
+def marks(*, first: int = 0, length_us: int = STEP_US - 100) -> list[Event]:
+    """Steps of a server, in the last third of which TensorFlow computes."""
+    found: list[Event] = []
+    for at in range(first, STEPS):
+        begin = at * STEP_US
+        found += [
+            ("score", begin, length_us, {"step_num": at, "_r": 1}),
+            ("EagerKernelExecute", begin + 2 * STEP_US // 3, length_us // 4),
+        ]
+    return found
+
+
+def batcher(ident: int = 0) -> list[Event]:
+    """Waits for a batch for two thirds of each step, then runs it."""
+    said = {names.THREAD_IDENT: ident} if ident else {}
+    found: list[Event] = [("$serve.py:20 serve", 0, WHOLE_US, said)]
+    for at in range(STEPS):
+        begin, third = at * STEP_US, STEP_US // 3
+        found += [
+            ("$serve.py:22", begin, 2 * third),
+            ("$serve.py:9 collect", begin, 2 * third),
+            ("$/usr/lib/python3.11/queue.py:154 Queue.get", begin, 2 * third),
+            ("$serve.py:24", begin + 2 * third, third),
+        ]
+    return found
+
+
+SLEEPS: list[Event] = [
+    ("$serve.py:40 main", 0, WHOLE_US),
+    ("$serve.py:44", 0, WHOLE_US),
+    *(("$time sleep", at, 20_000) for at in range(0, WHOLE_US, 20_000)),
+]
+# An evaluation beside the server, in rounds of its own.
+EVALUATES: list[Event] = [
+    ("$serve.py:50 evaluate", 0, WHOLE_US),
+    *((f"$serve.py:{51 + at // 700 % 3}", at, 700) for at in range(0, WHOLE_US, 700)),
+]
+PERIODS = [("late", at, 0) for at in range(0, WHOLE_US, LOOK_US)]
+
+
+def explained(*host_lines: Line, **threads: list[Event]) -> str:
+    """The function of the program that the account has as the outermost."""
+    sampled = [line(names.COUNTER_LINE, *PERIODS, id=0)]
+    sampled += [
+        line("MainThread" if name == "main" else name, *events, id=1 if name == "main" else number)
+        for number, (name, events) in enumerate(threads.items(), WORKER)
+    ]
+    data = space(host(*host_lines), plane(names.PYTHON_SAMPLES_PLANE, *sampled))
+    found = account(Host("h", decode(data)))
+    assert found is not None
+    assert found.frames is not None
+    calls = found.frames
+    return calls.names[int(calls.name[calls.own[calls.length_ps.argmax()]])].function
+
+
+@pytest.mark.parametrize("main", [SLEEPS, EVALUATES], ids=["sleeps", "evaluates"])
+@pytest.mark.parametrize(
+    ("number", "ident"),
+    [(WORKER, 0), (HASH, IDENT), (-4836065208342953563, 0)],
+    ids=["the system's number", "its hash", "a number of its own"],
+)
+def test_the_thread_that_marks_the_steps_is_explained(
+    main: list[Event], number: int, ident: int
+) -> None:
+    marked = line("python", *marks(), id=number)
+    assert explained(marked, worker=batcher(ident), main=main) == "serve"
+
+
+def test_a_main_thread_that_marks_its_steps_and_waits_is_explained() -> None:
+    waits: list[Event] = [("$serve.py:40 main", 0, WHOLE_US)]
+    for at in range(STEPS):
+        join = "$/usr/lib/python3.11/threading.py:1090 Thread.join"
+        waits += [("$serve.py:44", at * STEP_US, 2900), (join, at * STEP_US, 2900)]
+    assert explained(line("python", *marks(), id=1), worker=batcher(), main=waits) == "main"
+
+
+def test_without_marks_the_thread_that_works_beside_a_sleeping_main_one_is_explained() -> None:
+    seldom = line("python", ("warm up", 0, 5), ("done", WHOLE_US - 5, 5), id=1)
+    assert explained(seldom, worker=batcher(), main=SLEEPS) == "serve"
+
+
+def test_of_two_threads_that_mark_steps_that_with_most_of_the_time_is_explained() -> None:
+    """The trainer of an hour, and an evaluation that began first and marks short steps."""
+    trains = line("trainer", *marks(first=1), id=WORKER)
+    short = line("python", *marks(length_us=200), id=1)
+    assert explained(short, trains, worker=batcher(), main=EVALUATES) == "serve"
+    assert explained(trains, short, worker=batcher(), main=EVALUATES) == "serve"
+
+
+def test_one_that_was_hardly_there_is_not_the_loop() -> None:
+    """A thread for each request: what one was at tells nothing of the others' steps."""
+    one = [(name, begin, length) for name, begin, length, *_ in batcher() if begin < 6000]
+    one[0] = (one[0][0], 0, 6000)
+    assert explained(line("python", *marks(), id=WORKER), worker=one, main=EVALUATES) == "evaluate"
+
+
+def test_a_thread_is_hashed_as_gnu_does() -> None:
+    """Numbers that TensorFlow 2.21 gave to threads of its own, which the sampler numbers so."""
+    assert _hash(IDENT) == HASH
+    assert _hash(140110508779200) == 1603864363367016156
