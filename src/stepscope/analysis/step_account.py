@@ -44,7 +44,7 @@ from stepscope.tables.traits.instructions import compiled_from
 from stepscope.tables.traits.only_chosen import chosen_at
 from stepscope.tables.traits.op_families import family_of
 from stepscope.verdicts.needless_gradients import NeedlessGradients, needless
-from stepscope.verdicts.other_threads import LockHolderRow, RivalRow, lock_table, rival_table
+from stepscope.verdicts.other_threads import LockHolderRow, OutsideWaitRow, RivalRow, thread_tables
 from stepscope.verdicts.outer_calls import CallRow, call_table
 from stepscope.verdicts.sentences import MANY, part_words
 
@@ -261,7 +261,8 @@ class StepAccount(Result):
         owners: What the parts are made of; their times sum to the step, too.
         calls: The program's calls from the loop inwards, each with all that is below it.
         rivals: Other threads that run Python.
-        lock_holders: What other threads do while the loop waits for a lock.
+        lock_holders: Who has a lock while the loop, or the threads that it waits for, wait for it.
+        outside_waits: Where threads that the loop waits for wait for a clock or another machine.
     """
 
     tool = "step_account"
@@ -289,6 +290,7 @@ class StepAccount(Result):
     calls: Table[CallRow]
     rivals: Table[RivalRow]
     lock_holders: Table[LockHolderRow]
+    outside_waits: Table[OutsideWaitRow]
 
 
 def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
@@ -302,6 +304,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     listed = at_launches(host, longest, owners(longest))
     made = programs.compiled_parts(host, longest, listed)
     step_ps = _mean_ps(longest)
+    beside, held, outside = thread_tables(host, longest)
     return StepAccount(
         diagnostics=traced_calls(host),
         headline=_headline(made, step_ps, steps),
@@ -326,8 +329,9 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
         owners=_owner_table(listed, len(start), step_ps),
         calls=call_table(longest, listed, step_ps),
-        rivals=rival_table(host, longest),
-        lock_holders=lock_table(host, longest),
+        rivals=beside,
+        lock_holders=held,
+        outside_waits=outside,
     )
 
 
@@ -339,7 +343,7 @@ def _nothing() -> StepAccount:
         growth=None, unused_gradients=None, repeated_gradients=None, unclaimed_gradients=None,
         frozen_gradients=None, parts=Table.empty(PartRow), owners=Table.empty(OwnerRow),
         calls=Table.empty(CallRow), rivals=Table.empty(RivalRow),
-        lock_holders=Table.empty(LockHolderRow),
+        lock_holders=Table.empty(LockHolderRow), outside_waits=Table.empty(OutsideWaitRow),
     )  # fmt: skip
 
 

@@ -52,16 +52,16 @@ div divide dk dlpack dma dnn document does domain done dot double dq drawing dri
 dropout dropped dst dto dtoh dtype dtypes dump duplicate duration durations dv dynamic dynamo dz
 each eager earray ed edge ee effects efficient eigen eigenmetakernel eigenvalue eigh einsum
 einsumfunc element elements elementwise else elu emb embedding embeddings embs empty emset encode
-encoder encoding end ended ends engine enqueue entire entries entropy enum enumerate environment
-ep episodic epoch epoll eq equal er erf erfc erfinv error errors escapes est etw ev eval evaluat
-evaluate evaluator even event events every everything evidence ex example examples exceeded
-exception exceptions exclusive exec executable execute executed execution executions executor
-exist exp expand experimental expert expm exponential export exported ext extdata extend extension
-external extract eye fabric fadd false family fast faster fastparquet fault fb fbar fcompute fd
-fdw feature fecs fermi fetch fetches fewer ff ffi ffma fft field fifo file filename files
-filesystem fill fillbuffer fillfunctor filter filtered finding finished finite firefox first fit
-fixed flags flash flat flatten flax flexible flight flip float floor flops flow flush fmac fmha
-fmod fmul fn fnu fnuz folded for foreach form format formats formatted formatting forward
+encoder encoding end ended ends engine enqueue enter entire entries entropy enum enumerate
+environment ep episodic epoch epoll eq equal er erf erfc erfinv error errors escapes est etw ev
+eval evaluat evaluate evaluator even event events every everything evidence ex example examples
+exceeded exception exceptions exclusive exec executable execute executed execution executions
+executor exist exp expand experimental expert expm exponential export exported ext extdata extend
+extension external extract eye fabric fadd false family fast faster fastparquet fault fb fbar
+fcompute fd fdw feature fecs fermi fetch fetches fewer ff ffi ffma fft field fifo file filename
+files filesystem fill fillbuffer fillfunctor filter filtered finding finished finite firefox first
+fit fixed flags flash flat flatten flax flexible flight flip float floor flops flow flush fmac
+fmha fmod fmul fn fnu fnuz folded for foreach form format formats formatted formatting forward
 forwardprop found fourier fp fprop fr frac fragmentation frame frames framework free freq fresh
 from fromnumeric front frozen fsdp ftrl full fullest fully fun func function functional functions
 functools functor fused fusion futex fw fwd fwdbwd fx gamma gammabeta garbage gather gathered
@@ -87,11 +87,11 @@ larf large larger late launch launched launches launching lax layer layers layou
 ldidt lds ldsb le leading leaky leaves left legacy length lerp less level levels lfs lgamma lhs
 lib library librosa lies lifetimes lift lightning like likely limit linalg line linear linearize
 linen lines links linspace lion list listener lists lite literal literals little lj ll lmr load
-loader loading loads loat local locals location lock log loggamma logger loggers logging logical
-logistic logit lognormal logspace logsumexp long longer longest looks lookup loop loss losses
-lossy lost lovelace low lower lowering lru lstm lt lu made main major make makes malloc managed
-manager mangled manip many map mark marked marker markers marks mask masked mat matched math
-matmul matpush matrix max maximum maxwell mb mbit mean means meanwhile measured median mega
+loader loading loads loat local locals location lock locked log loggamma logger loggers logging
+logical logistic logit lognormal logspace logsumexp long longer longest looks lookup loop loss
+losses lossy lost lovelace low lower lowering lru lstm lt lu made main major make makes malloc
+managed manager mangled manip many map mark marked marker markers marks mask masked mat matched
+math matmul matpush matrix max maximum maxwell mb mbit mean means meanwhile measured median mega
 megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory
 memset merge merged mergesort mesh message meta metadata method methods metric metrics mfma mha mi
 microsecond microseconds migration millisecond milliseconds min minimum minor minus miopen misc

@@ -1,4 +1,4 @@
-"""Threads beside the loop's: those that run Python, and those that hold what it waits for."""
+"""Threads beside the loop's: those that run Python, and those that it waits for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Annotated
 from stepscope.result import Column, R, Row, Table
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.lock_holders import LockHolder, lock_holders
+from stepscope.tables.account.loop_waits import loop_waits
+from stepscope.tables.account.outside_waits import OutsideWait, outside_waits
 from stepscope.tables.account.rivals import Rival, rivals
+from stepscope.tables.account.turns_at_locks import turns_at_locks
 from stepscope.tables.core.profile import Host
 
 
@@ -30,7 +33,7 @@ class RivalRow(Row):
 
 
 class LockHolderRow(Row):
-    """A place that another thread is at while the loop waits for a lock."""
+    """Where a thread has a lock that the loop waits for, or threads that the loop waits for."""
 
     thread: Annotated[str, Column("Thread", kind="name")]
     function: Annotated[str, Column("Function", kind="name")]
@@ -40,21 +43,62 @@ class LockHolderRow(Row):
     wait_frac: Annotated[
         float,
         Column(
-            "Share of the waits", unit="%", kind="ratio", sort="desc", help="Of those for a lock."
+            "Share of the waits", unit="%", kind="ratio", sort="desc",
+            help="Of the loop's for a lock, or for the threads that wait for it.",
         ),
+    ]  # fmt: skip
+    waiters: Annotated[
+        int,
+        Column(
+            "Wait for it", kind="number",
+            help="Threads that the loop waits for, at most at once; 0: the loop itself does.",
+        ),
+    ]  # fmt: skip
+    taken_in: Annotated[
+        str, Column("Asked for in", kind="name", help="The function in which these wait for it.")
     ]
+    taken_file: Annotated[str, Column("Its file", kind="name")]
+    taken_line: Annotated[int, Column("Its line", kind="number")]
 
 
-def rival_table(host: Host, found: Account) -> Table[RivalRow]:
-    """The threads that run Python beside the loop."""
-    return _rows(RivalRow, rivals(host, found))
+class OutsideWaitRow(Row):
+    """A place at which threads that the loop waits for wait for a clock or another machine."""
+
+    thread: Annotated[str, Column("Thread", kind="name")]
+    count: Annotated[int, Column("Threads", kind="number", help="At most at once.")]
+    function: Annotated[str, Column("Function", kind="name")]
+    file: Annotated[str, Column("File", kind="name")]
+    line: Annotated[int, Column("Line", kind="number")]
+    call: Annotated[str, Column("Calls", kind="name")]
+    wait_frac: Annotated[
+        float,
+        Column(
+            "Share of the waits", unit="%", kind="ratio", sort="desc",
+            help="Of the loop's for other threads: one of them at least is there.",
+        ),
+    ]  # fmt: skip
 
 
-def lock_table(host: Host, found: Account) -> Table[LockHolderRow]:
-    """The threads that hold a lock while the loop waits for one."""
-    return _rows(LockHolderRow, lock_holders(host, found))
+def thread_tables(
+    host: Host, found: Account
+) -> tuple[Table[RivalRow], Table[LockHolderRow], Table[OutsideWaitRow]]:
+    """Who runs Python beside the loop, who holds locks while it waits, and who waits outside."""
+    held, outside = lock_holders(host, found), list[OutsideWait]()
+    asked = loop_waits(host, found)
+    if asked is not None:
+        held += turns_at_locks(*asked)
+        outside = outside_waits(*asked)
+    beside = _rows(RivalRow, rivals(host, found))
+    return beside, _rows(LockHolderRow, held), _rows(OutsideWaitRow, outside)
 
 
-def _rows(row: type[R], listed: Sequence[Rival] | Sequence[LockHolder]) -> Table[R]:
+def _rows(
+    row: type[R], listed: Sequence[Rival] | Sequence[LockHolder] | Sequence[OutsideWait]
+) -> Table[R]:
     rows = {name: [getattr(one, name) for one in listed] for name in row.__annotations__}
-    return Table(row, rows | {"line": [one.line or None for one in listed]})
+    numbers = {name: [one or None for one in rows[name]] for name in _LINES & rows.keys()}
+    return Table(row, rows | numbers)
+
+
+# Columns in which 0 is not known.
+_LINES = {"line", "taken_line"}

@@ -13,9 +13,9 @@ from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
 from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount
 from stepscope.registry import Answer, Rule, Silence, Unknown
-from stepscope.result import Advice, Finding, Ref, Severity, Table
+from stepscope.result import Advice, Finding, R, Ref, Severity, Table
 from stepscope.tables.traits.gradients import APART
-from stepscope.verdicts.other_threads import LockHolderRow, RivalRow
+from stepscope.verdicts.other_threads import LockHolderRow, OutsideWaitRow, RivalRow
 from stepscope.verdicts.outer_calls import CallRow
 
 STEP_MS, ERROR_MS = 10.0, 0.5
@@ -64,6 +64,11 @@ PART: dict[str, Any] = {
 }
 
 
+_ONE_THREAD = {"count": 1, "takes_turns": False, "makes_input": False}
+# The loop itself waits for the lock.
+OWN_WAIT = {"waiters": 0, "taken_in": "", "taken_file": "", "taken_line": None}
+
+
 def part(**changes: Any) -> dict[str, Any]:
     found = PART | changes
     if "time_ms" in changes:
@@ -84,6 +89,7 @@ def account(
     *parts: dict[str, Any],
     rivals: list[dict[str, Any]] | None = None,
     lock_holders: list[dict[str, Any]] | None = None,
+    outside_waits: list[dict[str, Any]] | None = None,
 ) -> StepAccount:
     rows = list(parts)
     return StepAccount(
@@ -106,24 +112,15 @@ def account(
         parts=Table(PartRow, {name: [row[name] for row in rows] for name in PART}),
         owners=Table.empty(OwnerRow),
         calls=Table.empty(CallRow),
-        rivals=Table(
-            RivalRow,
-            {
-                name: [
-                    ({"count": 1, "takes_turns": False, "makes_input": False} | row)[name]
-                    for row in rivals or []
-                ]
-                for name in RivalRow.__annotations__
-            },
-        ),
-        lock_holders=Table(
-            LockHolderRow,
-            {
-                name: [row[name] for row in lock_holders or []]
-                for name in LockHolderRow.__annotations__
-            },
-        ),
+        rivals=_table(RivalRow, rivals, _ONE_THREAD),
+        lock_holders=_table(LockHolderRow, lock_holders, OWN_WAIT),
+        outside_waits=_table(OutsideWaitRow, outside_waits, {}),
     )
+
+
+def _table(row: type[R], listed: list[dict[str, Any]] | None, usual: dict[str, Any]) -> Table[R]:
+    names = row.__annotations__
+    return Table(row, {name: [(usual | one)[name] for one in listed or []] for name in names})
 
 
 def told(found: StepAccount, *more: Rule) -> Advice:

@@ -29,6 +29,13 @@ def test_who_holds_it_is_named_placed_and_to_be_left_out() -> None:
     assert found.actions[0].startswith("Leave out time.sleep in write_log, or do it where the lock")
 
 
+def test_who_holds_a_lock_that_others_wait_for_is_not_who_the_loop_waits_for() -> None:
+    others = HOLDER | {"waiters": 3, "taken_in": "read", "function": "fetch", "wait_frac": 1.0}
+    found = first(account(WAITS, lock_holders=[others, HOLDER]))
+    assert found.title.endswith("time.sleep in write_log (serve.py:24) holds it")
+    assert "fetch" not in found.message
+
+
 def test_where_nobody_stands_out_it_is_the_wait_that_is_placed() -> None:
     some = HOLDER | {"wait_frac": 0.1, "call": ""}
     found = first(account(WAITS, lock_holders=[some]))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from tests.unit.advice.test_largest_part import account, first, part
+from tests.unit.advice.test_largest_part import OWN_WAIT, account, first, part
 
 
 def test_a_wait_for_another_thread_is_not_told_to_be_left_out() -> None:
@@ -34,6 +35,66 @@ def test_where_nobody_is_at_work_a_time_limit_ends_the_wait() -> None:
     some = first(replace(account(row), nobody_frac=0.4))
     assert "are at work for a part of it" in some.message
     assert "not recorded" not in some.message
+
+
+TURNS: dict[str, Any] = {
+    "thread": "loader_2", "function": "Store.get_range", "file": "train.py", "line": 50,
+    "call": "time.sleep", "wait_frac": 0.97, "waiters": 3, "taken_in": "Reader.read",
+    "taken_file": "train.py", "taken_line": 82,
+}  # fmt: skip
+RESULT = part(kind="library", first="concurrent.Future.result", first_kind="library")
+
+
+def test_threads_that_take_turns_at_a_lock_are_told_with_it() -> None:
+    other = TURNS | {"function": "Reader._fetch", "line": 73, "call": "zlib.decompress"}
+    shares = [TURNS, other | {"wait_frac": 0.2}, other | {"wait_frac": 0.01, "call": "zlib.crc32"}]
+    rival = {"thread": "loader_1", "function": "work", "file": "train.py", "line": 7}
+    rivals = [rival | {"busy_frac": 0.9, "loop_waits": False}]
+    known = account(RESULT, lock_holders=shares, rivals=rivals)
+    for found in (first(replace(known, nobody_frac=0.97)), first(replace(known, nobody_frac=0.1))):
+        assert found.title == (
+            "Waiting for 4 threads that take turns at a lock in Reader.read (train.py:82) takes "
+            "50% of the step"
+        )
+        assert (
+            "4 threads such as loader_2 take turns at a lock in Reader.read (train.py:82). It is "
+            "held while time.sleep in Store.get_range (train.py:50) runs for 97% of the wait, "
+            "zlib.decompress in Reader._fetch (train.py:73) runs for 20% of the wait."
+        ) in found.message
+        assert found.actions[0] == (
+            "Do time.sleep in Store.get_range where the lock is not held, and time the loop."
+        )
+        assert found.actions[1].startswith("Hold the lock only for what threads share")
+        said = " ".join((found.message, *found.actions))
+        assert not any(words in said for words in ("more threads", "time limit", "crc32"))
+        assert found.place is not None
+        assert (found.place.function, found.place.line) == ("Reader.read", 82)
+
+
+def test_a_lock_that_the_loop_itself_waits_for_is_no_turn_of_others() -> None:
+    found = first(account(RESULT, lock_holders=[TURNS | OWN_WAIT]))
+    assert found.title.startswith("Waiting in concurrent.Future.result")
+
+
+def test_threads_that_wait_outside_are_told_and_no_time_limit() -> None:
+    """Whether nobody is at work, or each for a little of the time."""
+    outside = {
+        "thread": "loader_2", "count": 4, "function": "Store.get_range", "file": "train.py",
+        "line": 50, "call": "socket.recv", "wait_frac": 0.9,
+    }  # fmt: skip
+    waits = "wait in socket.recv in Store.get_range (train.py:50) for 90% of it."
+    for nobody_frac in (0.97, 0.5):
+        known = replace(account(RESULT, outside_waits=[outside]), nobody_frac=nobody_frac)
+        found = first(known)
+        assert f"Meanwhile 4 threads such as loader_2 {waits}" in found.message
+        assert "time limit" not in found.message
+        assert found.actions[0].startswith("Look at what makes what it waits for")
+    one = replace(account(RESULT, outside_waits=[outside | {"count": 1}]), nobody_frac=0.97)
+    assert f"Meanwhile thread loader_2 {waits.replace('wait', 'waits', 1)}" in first(one).message
+    little = replace(
+        account(RESULT, outside_waits=[outside | {"wait_frac": 0.3}]), nobody_frac=0.97
+    )
+    assert "a time limit ends the wait" in first(little).message
 
 
 def test_who_is_at_work_for_most_of_a_wait_is_what_is_waited_for() -> None:

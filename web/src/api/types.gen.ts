@@ -1438,7 +1438,7 @@ export interface RivalRow {
   readonly makes_input: readonly (boolean | null)[];
 }
 
-/** Columns: A place that another thread is at while the loop waits for a lock. */
+/** Columns: Where a thread has a lock that the loop waits for, or threads that the loop waits for. */
 export interface LockHolderRow {
   /** Thread. */
   readonly thread: readonly (string | null)[];
@@ -1450,7 +1450,33 @@ export interface LockHolderRow {
   readonly line: readonly (number | null)[];
   /** Calls. */
   readonly call: readonly (string | null)[];
-  /** Share of the waits (%). Of those for a lock. */
+  /** Share of the waits (%). Of the loop's for a lock, or for the threads that wait for it. */
+  readonly wait_frac: readonly (number | null)[];
+  /** Wait for it. Threads that the loop waits for, at most at once; 0: the loop itself does. */
+  readonly waiters: readonly (number | null)[];
+  /** Asked for in. The function in which these wait for it. */
+  readonly taken_in: readonly (string | null)[];
+  /** Its file. */
+  readonly taken_file: readonly (string | null)[];
+  /** Its line. */
+  readonly taken_line: readonly (number | null)[];
+}
+
+/** Columns: A place at which threads that the loop waits for wait for a clock or another machine. */
+export interface OutsideWaitRow {
+  /** Thread. */
+  readonly thread: readonly (string | null)[];
+  /** Threads. At most at once. */
+  readonly count: readonly (number | null)[];
+  /** Function. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. */
+  readonly line: readonly (number | null)[];
+  /** Calls. */
+  readonly call: readonly (string | null)[];
+  /** Share of the waits (%). Of the loop's for other threads: one of them at least is there. */
   readonly wait_frac: readonly (number | null)[];
 }
 
@@ -3267,6 +3293,7 @@ export interface StepAccount extends ResultBody {
   readonly calls: TableOf<OuterCallsCallRow>;
   readonly rivals: TableOf<RivalRow>;
   readonly lock_holders: TableOf<LockHolderRow>;
+  readonly outside_waits: TableOf<OutsideWaitRow>;
 }
 
 /** What the host does in a step while nothing computes: building functions, printing, Python. */

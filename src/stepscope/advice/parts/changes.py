@@ -31,6 +31,10 @@ SPARED: Final = ChangeClass(
     0.6, "what is thrown away is not made; at best what is left of the input costs the step nothing"
 )
 SOONER: Final = ChangeClass(0.8, "what the loop waits for is ready sooner; at best it never waits")
+# Side by side threads share the cores with the loop, which had more of them while they took turns.
+UNLOCKED: Final = ChangeClass(
+    0.6, "threads that took turns at a lock work side by side; at best the loop never waits"
+)
 OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which does not slow down")
 BATCHED: Final = ChangeClass(
     0.56, "fewer, larger calls do the same; at most the short ops they make go with them"

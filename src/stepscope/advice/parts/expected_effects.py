@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.parts import changes, framework_words, layer_words, part_words
 from stepscope.advice.parts.hand_over import hands_over
+from stepscope.advice.parts.lock_words import turns
 from stepscope.advice.parts.op_words import instead_for
 from stepscope.advice.parts.planned_ops import is_planned
 from stepscope.advice.parts.replacements import is_loop
@@ -103,6 +104,8 @@ _OF_ONE_ROW = ExpectedEffect(changes.REUSED, 0.85, 0.7, 0.7, True)
 _OF_GATHERED = ExpectedEffect(changes.GATHERED, 0.7, 0.6, 0.65, True)
 # What another thread or process makes is ready where that is quicker.
 _FOR_OTHERS = ExpectedEffect(changes.SOONER, 0.8, 0.8, 0.7, True)
+# That they take turns was seen: all of them but one wait.
+_TURNS = ExpectedEffect(changes.UNLOCKED, 0.8, 0.8, 0.85, True)
 # What is planned for one shape serves all calls with it.
 _PLANNED = ExpectedEffect(changes.REPLACED, 0.9, 0.85, 0.7, True)
 _DOUBLE = ExpectedEffect(changes.NARROWED, 0.5, 0.5, 0.85, True)
@@ -137,7 +140,7 @@ def effect_of_kind(part: PartRow, account: StepAccount) -> ExpectedEffect:
     if is_planned(part, account):
         return _PLANNED
     if waits_for_others(part):
-        return _FOR_OTHERS
+        return _FOR_OTHERS if turns(account) is None else _TURNS
     if part.kind == "op" and awkward_length(part) is not None:
         return _SHORTER
     if part.kind == "op" and is_loop(part.name):

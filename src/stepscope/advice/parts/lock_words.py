@@ -1,7 +1,8 @@
-"""What to say of a part in which the loop waits for a lock."""
+"""What to say of a part in which the loop, or threads that it waits for, wait for a lock."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.parts.part_facts import PartWords, at, called_from, share
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
 _MOSTLY_FRAC: Final = 0.5
 # So many places are named; the first is who has the lock where it has this share of the waits.
 _PLACES, _HOLDS_FRAC = 3, 0.3
+# Beside the first, who holds it for less of the wait is not told.
+_SOME_FRAC: Final = 0.05
 _HOLD_LESS: Final = (
     "Hold the lock only for what threads share: prepare before, and write, log and compute after "
     "it; or give each thread its own copy, and put together what they made."
 )
+_OF_ONE: Final = "Threads that all want one lock do the work of one."
 
 
 def waits_for_lock(part: PartRow) -> bool:
@@ -35,7 +39,7 @@ def lock_words(part: PartRow, account: StepAccount) -> PartWords:
     """Where it waits, and what the thread that has the lock does meanwhile."""
     name = part.function or part.name
     called = called_from(part) if part.function else ""
-    listed = list(account.lock_holders.records())[:_PLACES]
+    listed = _holders(account)[:_PLACES]
     meanwhile = ", ".join(f"{_where(one)} {one.wait_frac:.0%}" for one in listed)
     first = _first(account)
     return PartWords(
@@ -50,7 +54,7 @@ def lock_words(part: PartRow, account: StepAccount) -> PartWords:
         (
             *(() if first is None else (_leave_out(first),)),
             _HOLD_LESS,
-            "Threads that all want one lock do the work of one: count what a single thread does.",
+            f"{_OF_ONE[:-1]}: count what a single thread does.",
         ),
         f"{part.file}:{part.line}" if part.file and part.line else name,
     )
@@ -64,17 +68,66 @@ def lock_place(account: StepAccount) -> Place | None:
     return Place(first.function, first.file, first.line or 0, call=first.call)
 
 
+def _holders(account: StepAccount) -> list[LockHolderRow]:
+    """Who has a lock that the loop itself waits for."""
+    return [one for one in account.lock_holders.records() if not one.waiters]
+
+
+@dataclass(frozen=True, slots=True)
+class LockTurns:
+    """Threads that take turns at a lock while the loop waits for what they make.
+
+    Attributes:
+        threads: Who and how many they are: "4 threads such as loader_2".
+        brief: The same without a name.
+        lock: Where they ask for it.
+        held: What its holder does meanwhile.
+        actions: What to do.
+        place: The function that asks for it.
+    """
+
+    threads: str
+    brief: str
+    lock: str
+    held: str
+    actions: tuple[str, ...]
+    place: Place
+
+
+def turns(account: StepAccount) -> LockTurns | None:
+    """Who takes turns at a lock, in words; None where nobody does."""
+    listed = [one for one in account.lock_holders.records() if one.waiters]
+    if not listed:
+        return None
+    first = listed[0]
+    told = [first, *(one for one in listed[1:_PLACES] if one.wait_frac >= _SOME_FRAC)]
+    brief = f"{first.waiters + 1:.0f} threads"
+    file, line = first.taken_file, first.taken_line
+    lock = f"a lock in {first.taken_in} ({f'{file}:{line}' if line else file})"
+    shares = (f"{_where(one)} runs for {one.wait_frac:.0%} of the wait" for one in told)
+    return LockTurns(
+        f"{brief} such as {first.thread}",
+        brief,
+        lock,
+        f"It is held while {', '.join(shares)}.",
+        (f"Do {_what(first)} where the lock is not held, and time the loop.", _HOLD_LESS, _OF_ONE),
+        Place(first.taken_in, file, line or 0),
+    )
+
+
 def _first(account: StepAccount) -> LockHolderRow | None:
-    first = next(account.lock_holders.records(), None)
+    first = next(iter(_holders(account)), None)
     return first if first is not None and first.wait_frac >= _HOLDS_FRAC else None
 
 
 def _where(one: LockHolderRow) -> str:
     place = f"{one.file}:{one.line}" if one.line else one.file
-    what = f"{one.call} in {one.function}" if one.call else one.function
-    return f"{what} ({place})"
+    return f"{_what(one)} ({place})"
+
+
+def _what(one: LockHolderRow) -> str:
+    return f"{one.call} in {one.function}" if one.call else one.function
 
 
 def _leave_out(one: LockHolderRow) -> str:
-    what = f"{one.call} in {one.function}" if one.call else one.function
-    return f"Leave out {what}, or do it where the lock is not held, and time the loop."
+    return f"Leave out {_what(one)}, or do it where the lock is not held, and time the loop."

@@ -5,11 +5,12 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING
 
+from stepscope.advice.parts.lock_words import LockTurns, turns
 from stepscope.advice.parts.part_facts import PartWords, at, called_from, share, unusual
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
-    from stepscope.verdicts.other_threads import RivalRow
+    from stepscope.verdicts.other_threads import OutsideWaitRow, RivalRow
 
 # The wait's share of the function.
 _MOSTLY_FRAC = 0.5
@@ -76,33 +77,45 @@ _GO_ON = (
 )
 
 
+# Threads that wait for something outside for this share of the wait are what is waited for.
+_OUTSIDE_FRAC = 0.5
+_IDLE_SERVER = "A server that nobody asks waits, too: that time is free."
+
+
+def _outside(account: StepAccount) -> OutsideWaitRow | None:
+    """Where threads wait for a clock or another machine; None where that is little of the wait."""
+    most = max(account.outside_waits.records(), key=lambda one: one.wait_frac, default=None)
+    return most if most is not None and most.wait_frac >= _OUTSIDE_FRAC else None
+
+
 def _beside(account: StepAccount) -> tuple[str, str]:
-    """What other threads do while the loop waits, and what to do first; "" nothing."""
+    """What is known of other threads where none of them stands out, and what to do first."""
     if isnan(account.nobody_frac):
         return "What other threads do meanwhile was not recorded.", _SEE_OTHERS
-    if account.nobody_frac >= _NOBODY_FRAC:
-        return _NOBODY, _GO_ON
     # They are at work, each for little of the time.
     return "Other threads of the process are at work for a part of it.", ""
 
 
+def _who(one: RivalRow | OutsideWaitRow, verbs: tuple[str, str]) -> str:
+    """Threads and what they do: "thread loader_2 waits", "4 threads such as loader_2 wait"."""
+    if one.count > 1:
+        return f"{one.count:.0f} threads such as {one.thread} {verbs[1]}"
+    return f"thread {one.thread} {verbs[0]}"
+
+
+def _where(one: RivalRow | OutsideWaitRow) -> str:
+    return f"{one.function} ({f'{one.file}:{one.line}' if one.line else one.file})"
+
+
 def words_for_others(part: PartRow, account: StepAccount) -> PartWords:
     """What waits cannot be left out: what it waits for is to be quicker."""
+    taken = turns(account)
+    if taken is not None:
+        what, beside, actions = _for_turns(taken)
+    else:
+        what, beside, actions = _for_makers(part, account)
     name, call = part.function or part.name, part.first
     called = called_from(part) if part.function else ""
-    other = max(account.rivals.records(), key=lambda one: one.busy_frac, default=None)
-    beside, first = _beside(account)
-    what = f"in {call}"
-    if other is not None and first != _GO_ON:
-        first = ""
-        where = f"{other.file}:{other.line}" if other.line else other.file
-        who = f"thread {other.thread} is"
-        if other.count > 1:
-            who = f"{other.count:.0f} threads such as {other.thread} are"
-        beside = f"Beside it {who} in {other.function} ({where}) for {other.busy_frac:.0%} of it."
-        if waited_for(part, account) is not None:
-            what = f"for {other.function} ({where}) on another thread"
-            first = f"Leave out what {other.function} does, or a part of it, and time the loop."
     facts = " ".join(unusual(part))
     within = "" if name == call else f" in {call}"
     message = (
@@ -110,11 +123,40 @@ def words_for_others(part: PartRow, account: StepAccount) -> PartWords:
         f"{share(part, account)}. {beside} {facts}"
     ).strip()
     return PartWords(
-        f"Waiting {what} takes {part.step_frac:.0%} of the step",
+        f"Waiting {what or f'in {call}'} takes {part.step_frac:.0%} of the step",
         message,
-        (
-            *filter(None, (first, "" if first == _GO_ON else _MORE_OF_IT)),
-            "A server that nobody asks waits, too: that time is free.",
-        ),
+        actions,
         f"{part.file}:{part.line}" if part.file and part.line else name,
     )
+
+
+# What is waited for, as the end of "Waiting …", what others do meanwhile, and what to do.
+_Told = tuple[str, str, tuple[str, ...]]
+
+
+def _for_turns(taken: LockTurns) -> _Told:
+    """Where the threads take turns at a lock: more of them would not help."""
+    what = f"for {taken.brief} that take turns at {taken.lock}"
+    return what, f"{taken.threads} take turns at {taken.lock}. {taken.held}", taken.actions
+
+
+def _for_makers(part: PartRow, account: StepAccount) -> _Told:
+    """Where they make what it waits for, wait themselves, or nobody is at work."""
+    other, outside = waited_for(part, account), _outside(account)
+    is_nobody = account.nobody_frac >= _NOBODY_FRAC
+    if outside is not None and (is_nobody or other is None):
+        waits = f"{_who(outside, ('waits', 'wait'))} in {outside.call} in {_where(outside)}"
+        beside = f"Meanwhile {waits} for {outside.wait_frac:.0%} of it."
+        return "", beside, (_MORE_OF_IT, _IDLE_SERVER)
+    if is_nobody:
+        return "", _NOBODY, (_GO_ON, _IDLE_SERVER)
+    beside, first = _beside(account)
+    busiest = max(account.rivals.records(), key=lambda one: one.busy_frac, default=None)
+    if busiest is not None:
+        who, first = _who(busiest, ("is", "are")), ""
+        beside = f"Beside it {who} in {_where(busiest)} for {busiest.busy_frac:.0%} of it."
+    what = ""
+    if other is not None:
+        what = f"for {_where(other)} on another thread"
+        first = f"Leave out what {other.function} does, or a part of it, and time the loop."
+    return what, beside, (*filter(None, (first, _MORE_OF_IT)), _IDLE_SERVER)

@@ -9,6 +9,7 @@ import numpy as np
 from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.account.account import Account
+from stepscope.tables.account.stays import stays
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.python.frames import RECORDER, Frames
@@ -25,13 +26,15 @@ _DEEPEST = 250
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """A place that another thread is at while the loop waits for a lock.
+    """A place at which a thread has a lock that the loop waits for, or threads that it waits for.
 
     Attributes:
         thread: Its name; of several, that of the one that is there most.
         function, file, line: The program's.
         call: What it calls of a library there, by its public name; "".
-        wait_frac: Share of the waits for locks, of all kept steps.
+        wait_frac: Share of the loop's waits for locks, or for threads, of all kept steps.
+        waiters: How many other threads wait for the lock at once, at most; 0: the loop does.
+        taken_in, taken_file, taken_line: Where these ask for it; "" and 0: the loop does.
     """
 
     thread: str
@@ -40,6 +43,10 @@ class LockHolder:
     line: int
     call: str
     wait_frac: float
+    waiters: int = 0
+    taken_in: str = ""
+    taken_file: str = ""
+    taken_line: int = 0
 
 
 def lock_holders(host: Host, found: Account) -> list[LockHolder]:
@@ -56,11 +63,13 @@ def lock_holders(host: Host, found: Account) -> list[LockHolder]:
     others = list(other_threads(host, calls, int(start[0]), int(end[-1])))
     everyone = [calls, *(one for _thread, one in others)]
     takers = {one.names[row].function for one in everyone for row in _takers(one)}
-    inside = _places(others, waits, takers)
-    if sum(spent for spent, _thread in inside.values()) < _MOSTLY_FRAC * whole:
-        inside = _places(others, waits, None)
-    listed = sorted(inside.items(), key=lambda item: -item[1][0])[:_PLACES]
-    return [LockHolder(thread, *place, spent / whole) for place, (spent, thread) in listed]
+    inside = stays(others, [_holding(one, takers) for _thread, one in others], waits)
+    if sum(one.spent_ps for one in inside) < _MOSTLY_FRAC * whole:
+        inside = stays(others, [_holding(one, None) for _thread, one in others], waits)
+    return [
+        LockHolder(one.thread, one.function, one.file, one.line, one.call, one.spent_ps / whole)
+        for one in inside[:_PLACES]
+    ]
 
 
 def _cut(start: I64, end: I64, chosen: Bool) -> tuple[I64, I64]:
@@ -74,49 +83,20 @@ def _takers(calls: Frames) -> list[int]:
     return rows
 
 
-# A place without its thread: function, file, line, and what it calls there.
-_At = tuple[str, str, int, str]
-
-
-def _places(
-    others: list[tuple[str, Frames]], waits: tuple[I64, I64], takers: set[str] | None
-) -> dict[_At, tuple[int, str]]:
-    """Time that each place has of the waits, and the thread that is there most.
+def _holding(calls: Frames, takers: set[str] | None) -> Bool:
+    """Calls that may be made with the lock.
 
     Args:
-        others: The threads.
-        waits: Begin and end of each.
-        takers: Only below functions of these names, asleep or not; None: wherever one works.
+        calls: Of a thread.
+        takers: Below functions of these names, asleep or not; None: wherever it works.
     """
-    found: dict[_At, dict[str, int]] = {}
-    for thread, calls in others:
-        if takers is None:
-            holds = ~is_idle(calls)
-        else:
-            rows = [row for row, one in calls.names.items() if one.function in takers]
-            holds = _below(calls, np.asarray(rows, np.int64))
-        holds &= ~for_lock(calls) & (calls.kind != RECORDER) & (calls.own >= 0)
-        owner = calls.moments.owner
-        moments = np.flatnonzero(holds[owner])
-        start, end = calls.moments.start_ps[moments], calls.moments.end_ps[moments]
-        chosen = owner[moments]
-        line = np.where(calls.line[chosen] >= 0, calls.line[chosen], calls.own[chosen])
-        call = calls.call[chosen]
-        called = np.where(call >= 0, calls.name[np.maximum(call, 0)], -1)
-        keys = np.stack([calls.name[calls.own[chosen]], calls.name[line], called])
-        distinct_places, which = np.unique(keys, axis=1, return_inverse=True)
-        spent = np.bincount(which.ravel(), covered(*waits, start, end)).astype(np.int64)
-        for (own, at, out), time in zip(distinct_places.T.tolist(), spent.tolist(), strict=True):
-            public = calls.names[out].public if out >= 0 else ""
-            where = calls.names[at]
-            key = calls.names[own].function, where.file, where.line, public
-            by_thread = found.setdefault(key, {})
-            by_thread[thread] = by_thread.get(thread, 0) + time
-    return {
-        place: (sum(by.values()), max(by, key=lambda thread: by[thread]))
-        for place, by in found.items()
-        if any(by.values())
-    }
+    if takers is None:
+        holds = ~is_idle(calls)
+    else:
+        rows = [row for row, one in calls.names.items() if one.function in takers]
+        holds = _below(calls, np.asarray(rows, np.int64))
+    found: Bool = holds & ~for_lock(calls) & (calls.kind != RECORDER) & (calls.own >= 0)
+    return found
 
 
 def _below(calls: Frames, functions: I64) -> Bool:

@@ -1,4 +1,4 @@
-"""How much of an interval a set of disjoint spans covers."""
+"""How much of an interval a set of disjoint spans covers, and what two such sets have in common."""
 
 from __future__ import annotations
 
@@ -29,3 +29,12 @@ def covered(span_start: I64, span_end: I64, start: I64, end: I64) -> I64:
         some = slice(begin, begin + _BLOCK)
         np.subtract(until(end[some]), until(start[some]), out=inside[some])
     return inside
+
+
+def common_spans(start: I64, end: I64, begin: I64, until: I64) -> tuple[I64, I64]:
+    """What two sets of disjoint ascending spans both cover, as such a set."""
+    first = np.searchsorted(until, start, side="right")
+    count = np.maximum(np.searchsorted(begin, end, side="left") - first, 0)
+    row = np.repeat(np.arange(len(start)), count)
+    other = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + first[row]
+    return np.maximum(start[row], begin[other]), np.minimum(end[row], until[other])

@@ -78,10 +78,21 @@ export function StepAccount(props: AccountProps) {
           {...props}
           field="lock_holders"
           title="Who has the lock"
-          note="that the loop waits for"
+          note="that the loop waits for, or threads that it waits for"
           none=""
           noun={["place", "places"]}
           source={result.lock_holders}
+        />
+      )}
+      {result.outside_waits.rows > 0 && (
+        <TableSection
+          {...props}
+          field="outside_waits"
+          title="Threads that wait outside"
+          note="for a clock or another machine, while the loop waits for them"
+          none=""
+          noun={["place", "places"]}
+          source={result.outside_waits}
         />
       )}
       <Diagnostics diagnostics={result.diagnostics} />

@@ -31,7 +31,7 @@ from stepscope.advice.parts.expected_effects import (
     effect_of_kind,
     is_mostly_runtime,
 )
-from stepscope.advice.parts.lock_words import lock_place, waits_for_lock
+from stepscope.advice.parts.lock_words import lock_place, turns, waits_for_lock
 from stepscope.advice.parts.part_facts import MANY_STRETCHES, PartWords, wrong_when
 from stepscope.advice.parts.replacements import (
     AGAIN,
@@ -308,9 +308,7 @@ def _finding(
         + _made_meanwhile(part, account)
         + _nowhere(part, account)
         + _traced(part, account),
-        place=(lock_place(account) if waits_for_lock(part) else None)
-        or makers.place(waited_for(part, account))
-        or _place(part),
+        place=_place_of_others(part, account) or _place(part),
         measured={
             "part_ms": part.time_ms,
             "step_frac": part.step_frac,
@@ -329,6 +327,15 @@ def _finding(
     if not _is_all_there_is(part, account):
         return found
     return without_saving(found, "nothing but the steps was recorded")
+
+
+def _place_of_others(part: PartRow, account: StepAccount) -> Place | None:
+    """Where another thread is that the part waits for; None where none is known."""
+    if waits_for_lock(part):
+        return lock_place(account)
+    if waits_for_others(part) and (taken := turns(account)) is not None:
+        return taken.place
+    return makers.place(waited_for(part, account))
 
 
 def _is_all_there_is(part: PartRow, account: StepAccount) -> bool:
