@@ -36,30 +36,19 @@ from stepscope.advice.parts.part_facts import MANY_STRETCHES, PartWords, wrong_w
 from stepscope.advice.parts.replacements import (
     AGAIN,
     ARGUMENTS,
-    BEFORE_GATHER,
     CALLS,
     CELLS,
     CHOSEN,
-    EACH_APART,
-    LAST_ROW,
-    LESS_PADDING,
-    PAIRS,
     of_cells,
 )
+from stepscope.advice.parts.trait_hints import trait_hints
 from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
 from stepscope.quantities import time_words
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
-from stepscope.tables.parts.part_traits import (
-    BROADCAST,
-    GATHERED_ROWS,
-    IN_ONE_RUN,
-    JOINED_ROWS,
-    ONE_ROW_READ,
-    PADDED,
-)
+from stepscope.tables.parts.part_traits import IN_ONE_RUN
 from stepscope.tables.recording.traced_calls import TRACED_CALLS
 
 if TYPE_CHECKING:
@@ -188,19 +177,9 @@ def _before(part: PartRow, results: Results) -> Iterator[str]:
         yield ARGUMENTS
     if part.chosen_at:
         yield CHOSEN.format(part.chosen_at)
-    if part.has(BROADCAST):
-        yield PAIRS
-    if part.has(PADDED) and part.name != "fft":  # whose padding is how it convolves
-        yield LESS_PADDING
+    yield from trait_hints(part)
     if part.again:
         yield CALLS.format(part.again)
-    if part.has(ONE_ROW_READ):
-        yield LAST_ROW
-    at = f" ({part.rows_at})" if part.rows_at else ""
-    if part.has(GATHERED_ROWS):
-        yield BEFORE_GATHER.format(at)
-    if part.has(JOINED_ROWS):
-        yield EACH_APART.format(at)
     if _runs_cells(part, results):
         yield CELLS
     if part.has(IN_ONE_RUN):

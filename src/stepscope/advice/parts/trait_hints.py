@@ -1,0 +1,39 @@
+"""What to do about the traits of a part that say how it comes to its work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stepscope.advice.parts.replacements import (
+    BEFORE_GATHER,
+    EACH_APART,
+    LAST_ROW,
+    LESS_PADDING,
+    PAIRS,
+)
+from stepscope.tables.parts.part_traits import (
+    BROADCAST,
+    GATHERED_ROWS,
+    JOINED_ROWS,
+    ONE_ROW_READ,
+    PADDED,
+)
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import PartRow
+
+
+def trait_hints(part: PartRow) -> Iterator[str]:
+    """What to look at first: what it works on is larger, or computed more often, than needed."""
+    at = f" ({part.rows_at})" if part.rows_at else ""
+    if part.has(BROADCAST):
+        yield PAIRS
+    if part.has(PADDED) and part.name != "fft":  # whose padding is how it convolves
+        yield LESS_PADDING
+    if part.has(ONE_ROW_READ):
+        yield LAST_ROW
+    if part.has(GATHERED_ROWS):
+        yield BEFORE_GATHER.format(at)
+    if part.has(JOINED_ROWS):
+        yield EACH_APART.format(at)
