@@ -17,6 +17,7 @@ from stepscope.capture.launch.instructions import Instructions, environment_for
 from stepscope.capture.options import ProfilerOptions
 from stepscope.columns import Space
 from stepscope.formats.xspace import decode
+from stepscope.quantities import size_words
 from stepscope.surfaces.cli.commands.record import end_of_module
 from stepscope.surfaces.cli.program import command_line
 
@@ -120,7 +121,7 @@ def test_the_summary_of_a_job_is_of_all_its_processes(tmp_path: Path) -> None:
     assert code == 0, told
     sizes = [one.stat().st_size for one in (tmp_path / "logs").rglob("*.xplane.pb")]
     assert len(sizes) == 2
-    assert f"{sum(sizes) / 1e3:.1f} kB" in told
+    assert size_words(sum(sizes)) in told
     assert "2 processes in" in told
     assert "10 steps (markers)" in told
 

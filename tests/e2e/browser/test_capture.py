@@ -60,7 +60,7 @@ def test_a_recording_is_ordered_and_its_overview_opens(dialog: Page, worker: str
     page.get_by_text("All", exact=True).click()
     page.get_by_role("button", name="Record", exact=True).click()
     expect(page.get_by_role("dialog")).to_have_count(0)
-    expect(page.locator("main h1")).to_contain_text("each 0.9 ms step")
+    expect(page.locator("main h1")).to_contain_text("each 900 µs step")
     expect(page.locator(".figures")).to_be_visible()
     # The address is kept for the next time.
     page.locator("header").get_by_role("button", name="Capture").click()
@@ -78,7 +78,7 @@ def test_a_recording_that_ends_behind_a_closed_dialog_is_one_press_away(
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.get_by_role("button", name="Open the new recording").click()
-    expect(page.locator("main h1")).to_contain_text("each 0.9 ms step")
+    expect(page.locator("main h1")).to_contain_text("each 900 µs step")
     expect(page.get_by_role("button", name="Open the new recording")).to_have_count(0)
 
 

@@ -37,7 +37,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def pod(open_page: Opener) -> Page:
     page = open_page(ADDRESS)
-    expect(page.locator(".verdict h2")).to_contain_text("GPU:1 of worker-1 costs 0.193 ms")
+    expect(page.locator(".verdict h2")).to_contain_text(
+        re.compile(r"GPU:1 of worker-1 costs 19[23] µs")
+    )
     return page
 
 
