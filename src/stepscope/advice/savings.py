@@ -49,7 +49,7 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
         most = max(most, float(finding.measured.get("below_ms") or 0.0))
         high = high if high is None else min(high, most)
         saving = saving if saving is None else min(saving, most)
-    is_little = severity in ("low", "medium") and finding.confidence < POSSIBLE
+    is_little = severity == "low" and finding.confidence < POSSIBLE
     if finding.confidence < _DOUBTFUL or is_little:
         severity = "info"
     confidence = finding.confidence

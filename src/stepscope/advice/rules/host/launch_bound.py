@@ -15,8 +15,8 @@ from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, NO_STEPS, replayed_
 from stepscope.advice.evidence.turns import loop_within
 from stepscope.advice.parts.changes import BATCHED
 from stepscope.advice.results import Results
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
-from stepscope.result import Finding, Ref
+from stepscope.registry import NEGLIGIBLE_FRAC, POSSIBLE, Answer, Rule, Silence, severity_of
+from stepscope.result import Finding, Ref, Severity
 
 
 def launch_bound(results: Results) -> Iterator[Answer]:
@@ -34,11 +34,12 @@ def launch_bound(results: Results) -> Iterator[Answer]:
     share = launching / step
     is_recorded = may_be_the_recorders(results, overview)
     is_replayed = replayed_frac(overview) >= MOSTLY_REPLAYED
+    confidence = round(0.8 * overview.steps.confidence, 2)
     found = Finding(
         rule=RULE.id,
-        severity="info" if is_recorded else severity_of(launching, step),
+        severity="info" if is_recorded else _severity(launching, step, confidence),
         saving_ms=launching,
-        confidence=round(0.8 * overview.steps.confidence, 2),
+        confidence=confidence,
         message=f"The device waits {launching:.3g} ms of each {step:.3g} ms step ({share:.0%}) "
         "while the host launches kernels." + (RECORDED if is_recorded else ""),
         measured={"kernel_launch_ms": launching, "kernel_launch_frac": share, "step_time_ms": step},
@@ -63,6 +64,12 @@ _CODE = {
     "jax": "@jax.jit\ndef train_step(state, batch): ...",
     "pytorch": 'model = torch.compile(model, mode="reduce-overhead")',
 }
+
+
+def _severity(launching_ms: float, step_ms: float, confidence: float) -> Severity:
+    """As any share of the step; of steps that are hardly sure, what recorders may add is little."""
+    found = severity_of(launching_ms, step_ms)
+    return "low" if found == "medium" and confidence < POSSIBLE else found
 
 
 RULE = Rule(
