@@ -6,7 +6,6 @@ the same row: computed before the gather it is computed once for each row of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Final
@@ -23,7 +22,8 @@ _PASSES: Final = frozenset(
     ("bitcast", "reshape", "transpose", "copy", "convert", "concatenate", "parameter", "select",
      "get-tuple-element", "pad", "slice", *ENCLOSES)
 )  # fmt: skip
-_DEEPEST: Final = 12
+# So many instructions between the two are looked at.
+_MOST: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +49,37 @@ def rows_gathered(host: Host, event: int) -> RowsGathered | None:
     if found is None:
         return None
     module, one = found
-    for product in _products(module, one, _DEEPEST):
-        for operand in module.given(product):
-            gather, is_joined = _gather(module, operand, _DEEPEST)
-            if gather is not None and (rows := _rows(module, gather, is_joined)) is not None:
-                return rows
+    for product in _products(module, one):
+        gather, is_joined = _gather(module, product)
+        if gather is not None and (rows := _rows(module, gather, is_joined)) is not None:
+            return rows
     return None
 
 
-def _products(module: HloModule, one: Instruction, depth: int) -> Iterator[Instruction]:
-    if one.opcode == "dot":
-        yield one
-    elif one.opcode in ENCLOSES and depth:
-        for computation in module.called(one):
-            for inner in computation.instructions:
-                yield from _products(module, inner, depth - 1)
+def _products(module: HloModule, one: Instruction) -> list[Instruction]:
+    """The products that an instruction is, or that its body has."""
+    bodies = module.called(one) if one.opcode in ENCLOSES else ()
+    inner = (each for body in bodies for each in body.instructions)
+    return [each for each in (one, *inner) if each.opcode == "dot"][:_MOST]
 
 
-def _gather(module: HloModule, one: Instruction, depth: int) -> tuple[Instruction | None, bool]:
-    """The gather whose rows an instruction hands on, if any, and whether it joins them."""
-    if one.opcode == "gather":
-        return one, False
-    inner = module.given(one) if depth and one.opcode in _PASSES else []
-    for each in inner:
-        found, is_joined = _gather(module, each, depth - 1)
-        if found is not None:
-            return found, is_joined or one.opcode == "concatenate"
+def _gather(module: HloModule, product: Instruction) -> tuple[Instruction | None, bool]:
+    """The gather whose rows a product is given, if any, and whether they were joined with others.
+
+    A stranger's program may go in circles: each instruction is looked at once, and not many are.
+    """
+    open_ = [(each, False) for each in module.given(product)]
+    seen: set[int] = set()
+    while open_ and len(seen) < _MOST:
+        one, is_joined = open_.pop(0)
+        if one.id in seen:
+            continue
+        seen.add(one.id)
+        if one.opcode == "gather":
+            return one, is_joined
+        if one.opcode in _PASSES:
+            joins = is_joined or one.opcode == "concatenate"
+            open_ += [(each, joins) for each in module.given(one)[:_MOST]]
     return None, False
 
 
