@@ -356,7 +356,7 @@ def _headline(made: list[Part], step_ps: float, steps: HostSteps) -> str:
     if not shown or not step_ps > 0:
         return "All detected steps have zero duration."
     share = (first := shown[0]).total_ps / int(steps.kept.sum()) / step_ps
-    length = f"{time_words(ms(step_ps))}"
+    length = time_words(ms(step_ps))
     whole = f"the {length} recorded" if steps.markers.is_window else f"each {length} step"
     takes = f"{part_words(first.kind, first.name)} take{'' if first.kind in MANY else 's'}"
     return written_out(f"{takes} {share:.0%} of {whole}.")

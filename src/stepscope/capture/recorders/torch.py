@@ -68,7 +68,7 @@ class TorchRecorder:
         self._ended: Ended | None = None
         self._uncut = ""
         self._has_shapes = False
-        self._heap = HeapWatch()
+        self._heap: HeapWatch | None = None
 
     def unavailable(self) -> str | None:
         """None when PyTorch is loaded and has its profiler."""
@@ -106,7 +106,9 @@ class TorchRecorder:
 
     def is_stale(self) -> bool:
         """Whether to go on without shapes: they leave the program's heap in pieces."""
-        if not (self._has_shapes and self._is_running and self._heap.is_in_pieces()):
+        if not (self._has_shapes and self._is_running and self._heap is not None):
+            return False
+        if not self._heap.is_in_pieces():
             return False
         self._has_shapes = False
         return True
@@ -222,9 +224,9 @@ class TorchRecorder:
             yield Note(
                 "torch-shapes",
                 "info",
-                "Shapes of PyTorch's ops are recorded of the first part alone: with them its "
-                "profiler keeps something of each tensor, which left the program's heap in pieces "
-                "and made it grow.",
+                "Shapes of PyTorch's ops are recorded of the first part alone: the program's heap "
+                "came to lie in pieces and to grow, as it does where the profiler keeps something "
+                "of each large tensor for them.",
             )
         if self._uncut:
             yield Note(

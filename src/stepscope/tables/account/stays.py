@@ -58,9 +58,12 @@ def stays(threads: Threads, chosen: Sequence[Bool], spans: Spans) -> list[Stay]:
         time = covered(*spans, start, end)
         inside = time > 0
         start, end, time, at = start[inside], end[inside], time[inside], owner[moments[inside]]
+        if len(at) == 0:
+            continue
         keys, which = _keys(calls, at)
-        for place, key in enumerate(keys):
-            here = which == place
+        order = np.argsort(which, kind="stable")
+        of_each = np.split(order, np.searchsorted(which[order], np.arange(1, len(keys))))
+        for key, here in zip(keys, of_each, strict=True):
             told = thread, int(time[here].sum()), (start[here], end[here])
             found.setdefault(key, []).append(told)
     listed = [_stay(key, told) for key, told in found.items()]

@@ -23,7 +23,7 @@ _MOSTLY_FRAC = 0.5
 # What a lock guards one thread does at a time. Looks are between two samples, so some overlap.
 _AT_ONCE = 1.2
 _CONDITION = re.compile(r"threading\.Condition\.wait(?:_for)?$")
-_PLACES = 5
+_PLACES, _ASKING = 5, 8
 _DEEPEST = 250
 # The function that takes the lock, or where by its name that does nothing else its caller.
 _LEVELS = (0, 1)
@@ -64,12 +64,20 @@ def turns_at_locks(threads: Threads, waits: Spans) -> list[LockHolder]:
     whole = int((waits[1] - waits[0]).sum())
     for level in _LEVELS:
         asks = [_asks(calls, level) for _thread, calls in threads]
-        functions = {one for asked in asks for one in asked}
-        found = [_taken(threads, asks, function, waits) for function in sorted(functions)]
+        found = [_taken(threads, asks, function, waits) for function in _most_asking(threads, asks)]
         most = max(found, key=lambda one: one.time_ps, default=None)
         if most is not None and most.time_ps >= _MOSTLY_FRAC * whole:
             return _holders(threads, most, waits, whole)
     return []
+
+
+def _most_asking(threads: Threads, asks: list[dict[_Function, I64]]) -> list[_Function]:
+    """The functions that ask for locks longest: a program may have thousands that ask at times."""
+    spent: dict[_Function, int] = {}
+    for (_thread, calls), asked in zip(threads, asks, strict=True):
+        for function, rows in asked.items():
+            spent[function] = spent.get(function, 0) + int(calls.length_ps[rows].sum())
+    return sorted(spent, key=lambda one: (-spent[one], one))[:_ASKING]
 
 
 def _holders(threads: Threads, taken: _Taken, waits: Spans, whole: int) -> list[LockHolder]:

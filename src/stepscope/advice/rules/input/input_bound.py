@@ -126,9 +126,9 @@ def _busy_worker(results: Results) -> WorkerPlace | None:
 
 
 def _said(at: WorkerPlace) -> str:
-    who = "A worker process is" if at.processes == 1 else f"{at.processes} worker processes are"
+    who = "a worker process is" if at.processes == 1 else f"{at.processes} worker processes are"
     place = brief_place(at.function, at.file, at.line)
-    return f" {who} in {place} for {at.busy_frac:.0%} of the steps meanwhile."
+    return f" Meanwhile {who} in {place} for {at.busy_frac:.0%} of the time."
 
 
 def _unseen(overview: OverviewPage) -> Unknown | None:
