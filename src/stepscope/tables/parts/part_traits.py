@@ -78,10 +78,9 @@ def traits_of(one: Part, host: Host) -> Iterator[Trait]:
     elif one.kind == "layer" and one.name != APART:
         yield from _of_number(one)
     elif one.around is None and one.kind not in ("layer", "line"):
-        for found in (
-            _in_one_run, _long_window, _on_each, _of_copies, _of_argument, _of_row, _of_gather,
-        ):  # fmt: skip
+        for found in (_in_one_run, _long_window, _on_each, _of_copies, _of_argument):
             yield from found(host, one)
+        yield from [*_of_row(host, one), *_of_gather(host, one)][:1]  # both are about its rows
         yield from _without_onednn(one)
         yield from _of_smaller(host, one)
 
