@@ -64,6 +64,21 @@ def test_a_wait_for_launches_is_as_grave_as_any_of_its_share(launch: float, seve
 
 
 @pytest.mark.parametrize(
+    ("launch", "sure", "severity"),
+    [(8.0, 0.9, "medium"), (8.0, 0.5, "info"), (20.0, 0.5, "high")],
+)
+def test_a_short_wait_for_launches_of_steps_that_are_not_sure_is_no_alarm(
+    launch: float, sure: float, severity: str
+) -> None:
+    """A healthy program's loop was taken for its steps, and 8 % of that was an alarm."""
+    page = overview_page(Profile("s", (Host("h", decode(healthy(launch=launch))),)))
+    unsure = replace(page, steps=replace(page.steps, confidence=sure))
+    rule = next(rule for rule in RULES if rule.id == "launch-bound")
+    (found,) = advise({"overview_page": unsure}, [rule]).findings
+    assert found.severity == severity
+
+
+@pytest.mark.parametrize(
     ("input_us", "severity"), [(100.0, "medium"), (200.0, "medium"), (300.0, "high")]
 )
 def test_a_wait_for_input_is_as_grave_as_any_of_its_share(input_us: float, severity: str) -> None:
