@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from stepscope.result import Column, R, Row, Table
+from stepscope.result import Column, R, Row, Table, columns_of
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.lock_holders import LockHolder, lock_holders
 from stepscope.tables.account.loop_waits import loop_waits
@@ -15,13 +15,18 @@ from stepscope.tables.account.turns_at_locks import turns_at_locks
 from stepscope.tables.core.profile import Host
 
 
-class RivalRow(Row):
-    """Another thread of the program that runs Python beside the loop."""
+class _PlaceRow(Row):
+    """A thread, and the place of the program that it is at."""
 
     thread: Annotated[str, Column("Thread", kind="name")]
     function: Annotated[str, Column("Function", kind="name")]
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number")]
+
+
+class RivalRow(_PlaceRow):
+    """Another thread of the program that runs Python beside the loop."""
+
     busy_frac: Annotated[
         float,
         Column("Runs Python", unit="%", kind="ratio", sort="desc", help="Share of the steps."),
@@ -32,13 +37,9 @@ class RivalRow(Row):
     makes_input: Annotated[bool, Column("For tf.data", kind="flag", hidden=True)]
 
 
-class LockHolderRow(Row):
+class LockHolderRow(_PlaceRow):
     """Where a thread has a lock that the loop waits for, or threads that the loop waits for."""
 
-    thread: Annotated[str, Column("Thread", kind="name")]
-    function: Annotated[str, Column("Function", kind="name")]
-    file: Annotated[str, Column("File", kind="name")]
-    line: Annotated[int, Column("Line", kind="number")]
     call: Annotated[str, Column("Calls", kind="name")]
     wait_frac: Annotated[
         float,
@@ -61,14 +62,10 @@ class LockHolderRow(Row):
     taken_line: Annotated[int, Column("Its line", kind="number")]
 
 
-class OutsideWaitRow(Row):
+class OutsideWaitRow(_PlaceRow):
     """A place at which threads that the loop waits for wait for a clock or another machine."""
 
-    thread: Annotated[str, Column("Thread", kind="name")]
     count: Annotated[int, Column("Threads", kind="number", help="At most at once.")]
-    function: Annotated[str, Column("Function", kind="name")]
-    file: Annotated[str, Column("File", kind="name")]
-    line: Annotated[int, Column("Line", kind="number")]
     call: Annotated[str, Column("Calls", kind="name")]
     wait_frac: Annotated[
         float,
@@ -95,7 +92,7 @@ def thread_tables(
 def _rows(
     row: type[R], listed: Sequence[Rival] | Sequence[LockHolder] | Sequence[OutsideWait]
 ) -> Table[R]:
-    rows = {name: [getattr(one, name) for one in listed] for name in row.__annotations__}
+    rows = {name: [getattr(one, name) for one in listed] for name in columns_of(row)}
     numbers = {name: [one or None for one in rows[name]] for name in _LINES & rows.keys()}
     return Table(row, rows | numbers)
 

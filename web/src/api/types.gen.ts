@@ -1466,14 +1466,14 @@ export interface LockHolderRow {
 export interface OutsideWaitRow {
   /** Thread. */
   readonly thread: readonly (string | null)[];
-  /** Threads. At most at once. */
-  readonly count: readonly (number | null)[];
   /** Function. */
   readonly function: readonly (string | null)[];
   /** File. */
   readonly file: readonly (string | null)[];
   /** Line. */
   readonly line: readonly (number | null)[];
+  /** Threads. At most at once. */
+  readonly count: readonly (number | null)[];
   /** Calls. */
   readonly call: readonly (string | null)[];
   /** Share of the waits (%). Of the loop's for other threads: one of them at least is there. */
