@@ -13,7 +13,7 @@ from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
 from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount
 from stepscope.registry import Answer, Rule, Silence, Unknown
-from stepscope.result import Advice, Finding, R, Ref, Severity, Table
+from stepscope.result import Advice, Finding, R, Ref, Severity, Table, columns_of
 from stepscope.tables.traits.gradients import APART
 from stepscope.verdicts.other_threads import LockHolderRow, OutsideWaitRow, RivalRow
 from stepscope.verdicts.outer_calls import CallRow
@@ -119,7 +119,7 @@ def account(
 
 
 def _table(row: type[R], listed: list[dict[str, Any]] | None, usual: dict[str, Any]) -> Table[R]:
-    names = row.__annotations__
+    names = columns_of(row)
     return Table(row, {name: [(usual | one)[name] for one in listed or []] for name in names})
 
 
