@@ -9,7 +9,7 @@ import numpy as np
 from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.stays import stays
+from stepscope.tables.account.stays import lines_within, stays
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.python.frames import RECORDER, Frames
@@ -21,7 +21,6 @@ _SOME_FRAC = 0.05
 # Threads in functions that take a lock are at it for this share of the waits, or all are asked.
 _MOSTLY_FRAC = 0.5
 _PLACES = 5
-_DEEPEST = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +93,6 @@ def _holding(calls: Frames, takers: set[str] | None) -> Bool:
         holds = ~is_idle(calls)
     else:
         rows = [row for row, one in calls.names.items() if one.function in takers]
-        holds = _below(calls, np.asarray(rows, np.int64))
+        holds = lines_within(calls, rows) >= 0
     found: Bool = holds & ~for_lock(calls) & (calls.kind != RECORDER) & (calls.own >= 0)
-    return found
-
-
-def _below(calls: Frames, functions: I64) -> Bool:
-    """Calls made in these functions of the program, or in what they call."""
-    at: I64 = calls.own.copy()
-    found = np.zeros(len(at), dtype=bool)
-    for _level in range(_DEEPEST):
-        here = at >= 0
-        if not here.any():
-            break
-        found |= here & np.isin(calls.name[np.maximum(at, 0)], functions)
-        above = np.where(here, calls.caller[np.maximum(at, 0)], -1)
-        at = np.where(above >= 0, calls.own[np.maximum(above, 0)], -1)
     return found

@@ -13,7 +13,7 @@ import numpy as np
 from stepscope.columns import union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.account.lock_holders import LockHolder
-from stepscope.tables.account.stays import Spans, Threads, most_at_once, stays
+from stepscope.tables.account.stays import Spans, Threads, lines_within, most_at_once, stays
 from stepscope.tables.core.interval_overlap import common_spans, covered
 from stepscope.tables.python.frames import RECORDER, Frames
 from stepscope.tables.python.idle_calls import for_lock
@@ -24,7 +24,6 @@ _MOSTLY_FRAC = 0.5
 _AT_ONCE = 1.2
 _CONDITION = re.compile(r"threading\.Condition\.wait(?:_for)?$")
 _PLACES, _ASKING = 5, 8
-_DEEPEST = 250
 # The function that takes the lock, or where by its name that does nothing else its caller.
 _LEVELS = (0, 1)
 _ONLY_TAKES = re.compile(r"(?:^|\.)(?:__enter__|acquire|lock|locked)$")
@@ -117,7 +116,10 @@ def _taken(
     threads: Threads, asks: list[dict[_Function, I64]], by: _Function, waits: Spans
 ) -> _Taken:
     """What of the loop's waits is spent at the lock of one function."""
-    lines = [_lines_within(calls, by) for _thread, calls in threads]
+    lines = [
+        lines_within(calls, [row for row in calls.names if _function(calls, row) == by])
+        for _thread, calls in threads
+    ]
     asked = [np.zeros(len(calls.rows), dtype=bool) for _thread, calls in threads]
     for mine, rows in zip(asked, asks, strict=True):
         mine[rows.get(by, np.zeros(0, np.int64))] = True
@@ -169,27 +171,6 @@ def _shared(spans: Spans, line: I64, waits: Spans) -> list[int]:
         by_one = int(covered(*union_spans(begin, until), *waits).sum())
         if int(covered(*waits, begin, until).sum()) > _AT_ONCE * by_one:
             found.append(one)
-    return found
-
-
-def _lines_within(calls: Frames, function: _Function) -> I64:
-    """The line at which a function of the program is, of all calls made below it; -1 elsewhere."""
-    rows = [row for row in calls.names if _function(calls, row) == function]
-    number = np.zeros(max(calls.names, default=0) + 1, dtype=np.int64)
-    for row, name in calls.names.items():
-        number[row] = name.line
-    found = np.full(len(calls.rows), -1, dtype=np.int64)
-    at = calls.own.copy()
-    line = np.where(calls.line >= 0, calls.line, at)
-    for _level in range(_DEEPEST):
-        open_ = (at >= 0) & (found < 0)
-        if not open_.any():
-            break
-        here = open_ & np.isin(calls.name[np.maximum(at, 0)], rows)
-        found[here] = number[calls.name[line[here]]]
-        above = np.where(at >= 0, calls.caller[np.maximum(at, 0)], -1)
-        at = np.where(above >= 0, calls.own[np.maximum(above, 0)], -1)
-        line = above
     return found
 
 
