@@ -85,6 +85,8 @@ def after_model(host: Host, begin: I64, until: I64) -> I64:
 def _last_end(begin: I64, until: I64, start: I64, end: I64) -> I64:
     """The last end of what starts within each span; the span's begin where nothing does."""
     found = begin.copy()
+    if len(begin) == 0:
+        return found
     step = np.searchsorted(begin, start, side="right") - 1
     inside = (step >= 0) & (start < until[np.maximum(step, 0)])
     np.maximum.at(found, step[inside], end[inside])
