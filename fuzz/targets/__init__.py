@@ -9,6 +9,7 @@ from fuzz.targets.http import TARGET as HTTP
 from fuzz.targets.imports import TARGET as IMPORTS
 from fuzz.targets.kineto import TARGET as KINETO
 from fuzz.targets.programs import TARGET as PROGRAMS
+from fuzz.targets.recordings import TARGET as RECORDINGS
 from fuzz.targets.rpc import TARGET as RPC
 from fuzz.targets.scanner import TARGET as SCANNER
 from fuzz.targets.tools import TARGET as TOOLS
@@ -22,5 +23,6 @@ TARGETS: tuple[Target, ...] = (
     RPC,
     HTTP,
     PROGRAMS,
+    RECORDINGS,
     TOOLS,
 )

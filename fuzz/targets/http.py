@@ -108,4 +108,4 @@ def _attempt(data: bytes) -> str:
     return f"{status[0]} {lines[1][:24]}"
 
 
-TARGET = Target("http", 0.1, _seeds, _mutate, _attempt)
+TARGET = Target("http", 0.05, _seeds, _mutate, _attempt)

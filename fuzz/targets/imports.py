@@ -314,4 +314,4 @@ def _check_cut(one: Format, data: bytes, whole: Space) -> None:
     assert _is_told(part) or len(part.events) >= len(whole.events), (len(cut), len(data))
 
 
-TARGET = Target("imports", 0.2, _seeds, _mutate, _attempt, _kind)
+TARGET = Target("imports", 0.15, _seeds, _mutate, _attempt, _kind)
