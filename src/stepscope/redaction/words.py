@@ -64,44 +64,44 @@ fit fixed flags flash flat flatten flax flexible flight flip float floor flops f
 fmha fmod fmul fn fnu fnuz folded for foreach form format formats formatted formatting forward
 forwardprop found fourier fp fprop fr frac fragmentation frame frames framework free freq fresh
 from fromnumeric front frozen fsdp ftrl full fullest fully fun func function functional functions
-functools functor fused fusion futex fw fwd fwdbwd fx gamma gammabeta garbage gather gathered
-gathers gb gbit gbs gc ge gecko geev gelu gemm gemv gen general generalized generat generate
-generated generation generator generic genexpr geometric geomspace geqrf gesdd gesvd get getitem
-getlimits getrf gfx gh gi gigabytes git given global gloo glow glu gmma gone gpu grad gradient
-gradientdescent gradients grain graph graphlaunch graphs grd greater green grew grid group grouped
-groupnorm groups gru gt gtcx gumbel gv gz gzip had half hand handle handler hardsigmoid hardswish
-hardtanh hardware harm has hash hashable have hbm hbmc head header heap heev heevd held helper
-helpers hetrf hgemm hi hidden high hijax hip histogram histograms history hl hlo hmma hn hnr hold
-holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss hto htod hub hz ias ib ici icr
-id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image imageio images
-immutable imperative impl implicit impls import imported importer imread in included index indexed
-indexing indices inductor inf infeed inference inferred infinity info ing init initializers inner
-inplace input inputs insertion inside inspect inspector instance instant instinct instruction
-instructions instrumentation int integer integrate intel interface interleave intermediate
-internal interpolation interpreter interrupt intersect interval into introspect inv invalid
-inverse inversion inverting io iota iotools ipl ipython ir is isa isinf isnan issue it item iter
-iteration iterator itertools its itself jacobi jax jaxlib jaxpr jit job join joined journal jpeg
-json jsonl jv jvp kb kbit kd kepler kept keras kern kernel kernels key keys keyword kfd ki kind
-kineto known knuth kv kwargs label labels lacks lamb lambda lambdifygenerated lane lapack laplace
-larf large larger late launch launched launches launching lax layer layers layout layouts lazy
-ldidt lds ldsb le leading leaky leaves left legacy length lerp less level levels lfs lgamma lhs
-lib library librosa lies lifetimes lift lightning like likely limit linalg line linear linearize
-linen lines links linspace lion list listener lists lite literal literals little lj ll lmr load
-loader loading loads loat local locals location lock locked log loggamma logger loggers logging
-logical logistic logit lognormal logspace logsumexp long longer longest looks lookup loop loss
-losses lossy lost lovelace low lower lowering lru lstm lt lu made main major make makes malloc
-managed manager mangled manip many map mark marked marker markers marks mask masked mat matched
-math matmul matpush matrix max maximum maxwell mb mbit mean means meanwhile measured median mega
-megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory
-memset merge merged mergesort mesh message meta metadata method methods metric metrics mfma mha mi
-microsecond microseconds migration millisecond milliseconds min minimum minor minus miopen misc
-mish missing mixed mixins mkl mklcpu mkldnn mla mlir mm mma mode model module modules moe momentum
-more most mostly moveaxis movedim mpi mps ms msccl mse msg mt mtia much mul multi multiarray
-multiblock multihead multinomial multiply multiprocessing multiprocessor multiprocessors
-multivariate must mutex mv mxfp mxu na nadam name named names namespace naming nan nanargmax
-nanargmin nanfunctions nanosecond nanoseconds narrow native nccl nchw nchwto nd ndimage ndjson ne
-nearest need neg negate negative neither nelems neon nest nested net network never new newdocs
-next nhwc nhwcto nibabel nic nll nn nnx no node noise non none nonzero nor norm normal
+functools functor fused fusion futex futures fw fwd fwdbwd fx gamma gammabeta garbage gather
+gathered gathers gb gbit gbs gc ge gecko geev gelu gemm gemv gen general generalized generat
+generate generated generation generator generic genexpr geometric geomspace geqrf gesdd gesvd get
+getitem getlimits getrf gfx gh gi gigabytes git given global gloo glow glu gmma gone gpu grad
+gradient gradientdescent gradients grain graph graphlaunch graphs grd greater green grew grid
+group grouped groupnorm groups gru gt gtcx gumbel gv gz gzip had half hand handle handler
+hardsigmoid hardswish hardtanh hardware harm has hash hashable have hbm hbmc head header heap heev
+heevd held helper helpers hetrf hgemm hi hidden high hijax hip histogram histograms history hl hlo
+hmma hn hnr hold holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss hto htod hub hz
+ias ib ici icr id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image
+imageio images immutable imperative impl implicit impls import imported importer imread in
+included index indexed indexing indices inductor inf infeed inference inferred infinity info ing
+init initializers inner inplace input inputs insertion inside inspect inspector instance instant
+instinct instruction instructions instrumentation int integer integrate intel interface interleave
+intermediate internal interpolation interpreter interrupt intersect interval into introspect inv
+invalid inverse inversion inverting io iota iotools ipl ipython ir is isa isinf isnan issue it
+item iter iteration iterator itertools its itself jacobi jax jaxlib jaxpr jit job join joined
+journal jpeg json jsonl jv jvp kb kbit kd kepler kept keras kern kernel kernels key keys keyword
+kfd ki kind kineto known knuth kv kwargs label labels lacks lamb lambda lambdifygenerated lane
+lapack laplace larf large larger late launch launched launches launching lax layer layers layout
+layouts lazy ldidt lds ldsb le leading leaky leaves left legacy length lerp less level levels lfs
+lgamma lhs lib library librosa lies lifetimes lift lightning like likely limit linalg line linear
+linearize linen lines links linspace lion list listener lists lite literal literals little lj ll
+lmr load loader loading loads loat local locals location lock locked log loggamma logger loggers
+logging logical logistic logit lognormal logspace logsumexp long longer longest looks lookup loop
+loss losses lossy lost lovelace low lower lowering lru lstm lt lu made main major make makes
+malloc managed manager mangled manip many map mark marked marker markers marks mask masked mat
+matched math matmul matpush matrix max maximum maxwell mb mbit mean means meanwhile measured
+median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh
+memmap memory memset merge merged mergesort mesh message meta metadata method methods metric
+metrics mfma mha mi microsecond microseconds migration millisecond milliseconds min minimum minor
+minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla mlir mm mma mode model module
+modules moe momentum more most mostly moveaxis movedim mpi mps ms msccl mse msg mt mtia much mul
+multi multiarray multiblock multihead multinomial multiply multiprocessing multiprocessor
+multiprocessors multivariate must mutex mv mxfp mxu na nadam name named names namespace naming nan
+nanargmax nanargmin nanfunctions nanosecond nanoseconds narrow native nccl nchw nchwto nd ndimage
+ndjson ne nearest need neg negate negative neither nelems neon nest nested net network never new
+newdocs next nhwc nhwcto nibabel nic nll nn nnx no node noise non none nonzero nor norm normal
 normalisation normalization not note nothing np npyio ns nsight nsys null num numa number numbers
 numeric numerical numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx obj object
 objects occ occupancy occurrences oci odeint of off offset offsets ogs on once one oneccl onednn

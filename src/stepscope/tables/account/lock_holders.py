@@ -9,12 +9,12 @@ import numpy as np
 from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.stays import lines_within, stays
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.python.frames import RECORDER, Frames
 from stepscope.tables.python.idle_calls import for_lock, is_idle
 from stepscope.tables.python.other_threads import other_threads
+from stepscope.tables.python.stays import lines_within, stays
 
 # Waits of less of the steps are not worth a look at all other threads.
 _SOME_FRAC = 0.05

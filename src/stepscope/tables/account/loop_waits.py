@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.stays import Spans, Threads
 from stepscope.tables.core.interval_overlap import common_spans
 from stepscope.tables.core.profile import Host
 from stepscope.tables.python.frames import FRAMEWORK
 from stepscope.tables.python.idle_calls import for_lock
 from stepscope.tables.python.other_threads import other_threads
+from stepscope.tables.python.stays import Spans, Threads
 
 # Who waits less is not asked what others do: to read the calls of many threads takes its time.
 _LEAST_FRAC = 0.05

@@ -8,10 +8,10 @@ import numpy as np
 
 from stepscope.columns import union_spans
 from stepscope.columns.space import Bool
-from stepscope.tables.account.stays import Spans, Stay, Threads, most_at_once, stays
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.python.frames import RECORDER, Frames
 from stepscope.tables.python.idle_calls import is_idle
+from stepscope.tables.python.stays import Spans, Stay, Threads, most_at_once, stays
 
 # A thread that is there for more of the time makes nothing of what comes: it keeps watch.
 _NEVER_LEAVES_FRAC = 0.98

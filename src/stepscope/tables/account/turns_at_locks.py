@@ -13,10 +13,10 @@ import numpy as np
 from stepscope.columns import union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.account.lock_holders import LockHolder
-from stepscope.tables.account.stays import Spans, Threads, lines_within, most_at_once, stays
 from stepscope.tables.core.interval_overlap import common_spans, covered
 from stepscope.tables.python.frames import RECORDER, Frames
 from stepscope.tables.python.idle_calls import for_lock
+from stepscope.tables.python.stays import Spans, Threads, lines_within, most_at_once, stays
 
 # Some thread waits for the lock while another one has it, for this share of the loop's waits.
 _MOSTLY_FRAC = 0.5

@@ -11,18 +11,22 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns.space import I64, Bool
+from stepscope.columns.space import Bool, Line
 from stepscope.schema import names
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.processes import is_of_child
 from stepscope.tables.core.profile import Host
 from stepscope.tables.python.frames import RECORDER, Frames, Name, linked
 from stepscope.tables.python.idle_calls import is_idle
 from stepscope.tables.python.moments import one_line
+from stepscope.tables.python.stays import Stay, stays
 from stepscope.tables.steps.attribution import steps
 
-# Where a process of multiprocessing's begins its own work, whatever its parent had called.
-_BEGINS: Final = "multiprocessing", "process.py", "BaseProcess.run"
+# The loops of PyTorch's workers, and of the pools that other loaders have.
+_LOOPS: Final = (
+    ("torch/utils/data/_utils/worker.py", "_worker_loop"),
+    ("multiprocessing/pool.py", "worker"),
+    ("concurrent/futures/process.py", "_process_worker"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +35,9 @@ class WorkerPlace:
 
     Attributes:
         function, file, line: The program's.
-        processes: How many workers are there at times.
-        busy_frac: Share of the kept steps in which a worker is there, in the mean of all workers
-            that were seen at work.
+        processes: How many workers are in the function at times.
+        busy_frac: Share of the kept steps in which a worker is in the function, in the mean of all
+            workers that were seen at work.
     """
 
     function: str
@@ -48,69 +52,57 @@ def worker_place(host: Host) -> WorkerPlace | None:
     found = steps(host)
     if found is None or not found.kept.any():
         return None
-    start, end = found.start_ps[found.kept], found.end_ps[found.kept]
-    whole = int((end - start).sum()) or 1
-    spent: dict[tuple[str, str, int], list[int]] = {}
-    workers = 0
-    for line in host.space.lines:
-        plane = host.space.planes[line.plane].name
-        is_sampled = plane.startswith(names.PYTHON_SAMPLES_PLANE) and is_of_child(plane)
-        if not is_sampled or line.name == names.COUNTER_LINE or line.begin == line.end:
-            continue
-        calls = linked(host, np.arange(line.begin, line.end, dtype=np.int64), is_sampled=True)
-        here = _places(calls, start, end)
-        workers += bool(here)
-        for place, time in here.items():
-            spent.setdefault(place, []).append(time)
-    if not spent:
+    during = found.start_ps[found.kept], found.end_ps[found.kept]
+    workers = [(line.label, _calls(host, line)) for line in host.space.lines if _is_of(host, line)]
+    seen: dict[tuple[str, str], list[tuple[int, Stay]]] = {}
+    for number, (name, calls) in enumerate(workers):
+        for one in stays([(name, calls)], [_works(calls)], during):
+            seen.setdefault((one.function, one.file), []).append((number, one))
+    if not seen:
         return None
-    by_function: dict[tuple[str, str], int] = {}
-    for (function, file, _line), times in spent.items():
-        by_function[function, file] = by_function.get((function, file), 0) + sum(times)
-    function, file = max(by_function, key=lambda one: by_function[one])
-    lines = {at: times for at, times in spent.items() if at[:2] == (function, file)}
-    at = max(lines, key=lambda one: sum(lines[one]))
-    processes = max(map(len, lines.values()))
-    return WorkerPlace(*at, processes, by_function[function, file] / workers / whole)
+    busy = {number for listed in seen.values() for number, _one in listed}
+    most = max(seen.values(), key=lambda listed: sum(one.spent_ps for _number, one in listed))
+    lines: dict[int, int] = {}
+    for _number, one in most:
+        lines[one.line] = lines.get(one.line, 0) + one.spent_ps
+    whole = len(busy) * (int((during[1] - during[0]).sum()) or 1)
+    return WorkerPlace(
+        most[0][1].function,
+        most[0][1].file,
+        max(lines, key=lambda line: lines[line]),
+        len({number for number, _one in most}),
+        sum(lines.values()) / whole,
+    )
 
 
-def _places(calls: Frames, start: I64, end: I64) -> dict[tuple[str, str, int], int]:
-    """Time in steps that a worker is at each function of the program and its line."""
-    works = _of_the_worker(calls) & ~is_idle(calls) & (calls.kind != RECORDER)
-    owner = calls.moments.owner
-    chosen = np.flatnonzero(works[owner])
-    if len(chosen) == 0:
-        return {}
-    begin, until = calls.moments.start_ps[chosen], calls.moments.end_ps[chosen]
-    time = covered(start, end, begin, until)
-    own = calls.own[owner[chosen]]
-    line = calls.line[owner[chosen]]
-    found: dict[tuple[str, str, int], int] = {}
-    keys = np.stack([calls.name[own], calls.name[np.where(line >= 0, line, own)]])
-    distinct, which = np.unique(keys, axis=1, return_inverse=True)
-    sums = np.bincount(which.ravel(), time).astype(np.int64)
-    for (function, at), spent in zip(distinct.T.tolist(), sums.tolist(), strict=True):
-        if spent:
-            where = calls.names[at]
-            place = calls.names[function].function, where.file, where.line
-            found[place] = found.get(place, 0) + spent
-    return found
+def _is_of(host: Host, line: Line) -> bool:
+    """Whether a line has samples of a child process."""
+    plane = host.space.planes[line.plane].name
+    is_sampled = plane.startswith(names.PYTHON_SAMPLES_PLANE) and is_of_child(plane)
+    return is_sampled and line.name != names.COUNTER_LINE and line.begin < line.end
 
 
-def _of_the_worker(calls: Frames) -> Bool:
-    """Calls in functions of the program that the worker calls, and not its parent."""
-    begins = [row for row, one in calls.names.items() if _is_begin(one)]
+def _calls(host: Host, line: Line) -> Frames:
+    return linked(host, np.arange(line.begin, line.end, dtype=np.int64), is_sampled=True)
+
+
+def _works(calls: Frames) -> Bool:
+    """Calls in functions of the program that the worker's loop calls, and not its parent."""
+    loops = [row for row, one in calls.names.items() if _is_loop(one)]
     parent = one_line(calls.start_ps, calls.length_ps).parent.astype(np.int64)
-    below: Bool = np.isin(calls.name, begins)
+    below: Bool = np.isin(calls.name, loops)
     while True:
         more = (parent >= 0) & below[np.maximum(parent, 0)] & ~below
         if not more.any():
             break
         below = below | more
-    return (calls.own >= 0) & below[np.maximum(calls.own, 0)]
+    is_own = (calls.own >= 0) & below[np.maximum(calls.own, 0)]
+    works: Bool = is_own & ~is_idle(calls) & (calls.kind != RECORDER)
+    return works
 
 
-def _is_begin(one: Name) -> bool:
-    package, file, function = _BEGINS
-    folders = one.file.replace("\\", "/").split("/")
-    return one.function == function and folders[-1] == file and package in folders
+def _is_loop(one: Name) -> bool:
+    file = "/" + one.file.replace("\\", "/")
+    return any(
+        file.endswith("/" + known) and one.function == function for known, function in _LOOPS
+    )
