@@ -12,12 +12,17 @@ interface FixFirstProps extends OverviewProps {
   readonly advice: AdviceState;
 }
 
+/** What the overview alone finds may not be the first of all: nothing is named until all is read. */
 export function FixFirst(props: FixFirstProps) {
   const { finding, advice } = props;
   const waiting = advice === "waiting";
   return (
     <section class="fix-first" aria-label="Fix first" aria-busy={waiting}>
-      {finding ? <Card {...props} finding={finding} /> : <Nothing waiting={waiting} />}
+      {finding && !waiting ? (
+        <Card {...props} finding={finding} />
+      ) : (
+        <Nothing waiting={waiting} />
+      )}
     </section>
   );
 }
