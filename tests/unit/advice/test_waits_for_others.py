@@ -57,9 +57,10 @@ def test_threads_that_take_turns_at_a_lock_are_told_with_it() -> None:
             "50% of the step"
         )
         assert (
-            "4 threads such as loader_2 take turns at a lock in Reader.read (train.py:82). It is "
-            "held while time.sleep in Store.get_range (train.py:50) runs for 97% of the wait, "
-            "zlib.decompress in Reader._fetch (train.py:73) runs for 20% of the wait."
+            "4 threads such as loader_2 take turns at a lock in Reader.read (train.py:82). "
+            "Meanwhile the thread that holds it is in time.sleep in Store.get_range (train.py:50) "
+            "for 97% of the wait, in zlib.decompress in Reader._fetch (train.py:73) for 20% of "
+            "the wait."
         ) in found.message
         assert found.actions[0] == (
             "Do time.sleep in Store.get_range where the lock is not held, and time the loop."

@@ -104,12 +104,12 @@ def turns(account: StepAccount) -> LockTurns | None:
     brief = f"{first.waiters + 1:.0f} threads"
     file, line = first.taken_file, first.taken_line
     lock = f"a lock in {first.taken_in} ({f'{file}:{line}' if line else file})"
-    shares = (f"{_where(one)} runs for {one.wait_frac:.0%} of the wait" for one in told)
+    shares = (f"{_where(one)} for {one.wait_frac:.0%} of the wait" for one in told)
     return LockTurns(
         f"{brief} such as {first.thread}",
         brief,
         lock,
-        f"It is held while {', '.join(shares)}.",
+        f"Meanwhile the thread that holds it is in {', in '.join(shares)}.",
         (f"Do {_what(first)} where the lock is not held, and time the loop.", _HOLD_LESS, _OF_ONE),
         Place(first.taken_in, file, line or 0),
     )

@@ -127,8 +127,9 @@ BEFORE_GATHER: Final = (
 )
 #: The same of a product of rows that were put together first.
 EACH_APART: Final = (
-    "A layer on rows that were put together, such as both ends of an edge, is the sum of a layer "
-    "on each: compute those before the rows are gathered{}, once for each row, and add them after."
+    "A linear layer on rows that were put together, such as both ends of an edge, is the sum of a "
+    "layer on each: compute those before the rows are gathered{}, once for each row, and add them "
+    "after."
 )
 #: Of cells of recurrent layers that PyTorch's programs call for each position.
 CELLS: Final = (

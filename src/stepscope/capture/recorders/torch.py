@@ -225,8 +225,8 @@ class TorchRecorder:
                 "torch-shapes",
                 "info",
                 "Shapes of PyTorch's ops are recorded of the first part alone: the program's heap "
-                "came to lie in pieces and to grow, as it does where the profiler keeps something "
-                "of each large tensor for them.",
+                "broke into pieces and grew, as it does where the profiler keeps something of each "
+                "large tensor for them.",
             )
         if self._uncut:
             yield Note(

@@ -18,11 +18,7 @@ export function FixFirst(props: FixFirstProps) {
   const waiting = advice === "waiting";
   return (
     <section class="fix-first" aria-label="Fix first" aria-busy={waiting}>
-      {finding && !waiting ? (
-        <Card {...props} finding={finding} />
-      ) : (
-        <Nothing waiting={waiting} />
-      )}
+      {finding && !waiting ? <Card {...props} finding={finding} /> : <Nothing waiting={waiting} />}
     </section>
   );
 }
