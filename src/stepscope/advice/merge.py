@@ -17,8 +17,9 @@ from stepscope.advice.eager_loops import (
     of_loop,
     with_loop,
 )
+from stepscope.advice.evidence.makers import with_maker
 from stepscope.advice.located import LOCATED, LOCATORS, ONLY_LOCATE, SAME_FRAC
-from stepscope.advice.wording import with_line, with_maker
+from stepscope.advice.wording import with_line
 from stepscope.registry import RuleFacts
 from stepscope.result import Finding
 from stepscope.tables.traits.op_families import DOUBLE

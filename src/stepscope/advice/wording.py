@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from stepscope.advice.results import Results
 from stepscope.field_names import label_of, suffix_of
@@ -87,27 +86,6 @@ def with_line(one: Finding, place: Place | None) -> Finding:
     if at in one.message:
         return one
     return replace(one, message=f"{one.message} Most of it is below {place.function} ({at}).")
-
-
-#: What to do about the function that makes batches, which is to be named.
-DO_LESS: Final = (
-    "Do less for each element in {}: cut, resize or filter before what works on each value; what "
-    "is the same in each pass once, before the loop; tables and files as arrays in memory; whole "
-    "batches instead of single rows."
-)
-
-
-def with_maker(one: Finding, place: Place) -> Finding:
-    """A finding about input that says which function makes the batches, and to do less there."""
-    at = f"{place.file}:{place.line}" if place.line else place.file
-    call = f"{place.call} in " if place.call else ""
-    where = f" Most of it runs in {call}{place.function} ({at})."
-    return replace(
-        one,
-        # A rule that has named the function by its line has said it.
-        message=one.message if f"{place.function} ({at})" in one.message else one.message + where,
-        actions=(*one.actions, DO_LESS.format(place.function)),
-    )
 
 
 def as_causes_say(one: Finding, causes: Sequence[Finding]) -> Finding:

@@ -80,45 +80,45 @@ init initializers inner inplace input inputs insertion inside inspect inspector 
 instinct instruction instructions instrumentation int integer integrate intel interface interleave
 intermediate internal interpolation interpreter interrupt intersect interval into introspect inv
 invalid inverse inversion inverting io iota iotools ipl ipython ir is isa isinf isnan issue it
-item iter iteration iterator itertools its itself jacobi jax jaxlib jaxpr jit job join joined
-journal jpeg json jsonl jv jvp kb kbit kd kepler kept keras kern kernel kernels key keys keyword
-kfd ki kind kineto known knuth kv kwargs label labels lacks lamb lambda lambdifygenerated lane
-lapack laplace larf large larger late launch launched launches launching lax layer layers layout
-layouts lazy ldidt lds ldsb le leading leaky leaves left legacy length lerp less level levels lfs
-lgamma lhs lib library librosa lies lifetimes lift lightning like likely limit linalg line linear
-linearize linen lines links linspace lion list listener lists lite literal literals little lj ll
-lmr load loader loading loads loat local locals location lock locked log loggamma logger loggers
-logging logical logistic logit lognormal logspace logsumexp long longer longest looks lookup loop
-loss losses lossy lost lovelace low lower lowering lru lstm lt lu made main major make makes
-malloc managed manager mangled manip many map mark marked marker markers marks mask masked mat
-matched math matmul matpush matrix max maximum maxwell mb mbit mean means meanwhile measured
-median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh
-memmap memory memset merge merged mergesort mesh message meta metadata method methods metric
-metrics mfma mha mi microsecond microseconds migration millisecond milliseconds min minimum minor
-minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla mlir mm mma mode model module
-modules moe momentum more most mostly moveaxis movedim mpi mps ms msccl mse msg mt mtia much mul
-multi multiarray multiblock multihead multinomial multiply multiprocessing multiprocessor
-multiprocessors multivariate must mutex mv mxfp mxu na nadam name named names namespace naming nan
-nanargmax nanargmin nanfunctions nanosecond nanoseconds narrow native nccl nchw nchwto nd ndimage
-ndjson ne nearest need neg negate negative neither nelems neon nest nested net network never new
-newdocs next nhwc nhwcto nibabel nic nll nn nnx no node noise non none nonzero nor norm normal
-normalisation normalization not note nothing np npyio ns nsight nsys null num numa number numbers
-numeric numerical numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx obj object
-objects occ occupancy occurrences oci odeint of off offset offsets ogs on once one oneccl onednn
-ones onesweep only oom op opaque open oper operation operations operator ops opt optax optimizer
-option optional options or orbax orch order ordinal orgqr origin ormqr orthogonal osrt other
-others out outfeed output outside over overhead override overrideable overrides own owner pack
-package packages packed packet packets pad padded padding page pageable paged pandas panic
-parallel param parameter parameters parent pareto parquet parse parser parsing part partial
-partition partitioned partitioning parts pascal pass path pattern pause pauses payload pb pc pcie
-pct peak peer peers peft pending per percent perf perfetto performance period permutation permute
-persist persistent pfor pftrace pg ph phase philox pickle pid piecewise pil pinned pinv pipeline
-pitch pj pjit pkl pl place places plain plane planes plus pmap pmc png po pocketfft pod poi
-pointwise poisson polar policy poll polymorphic polynomial pool pooling popcnt post potrf pow
-power pp pprof pragma pre precise precision pred predict prefetch prefill prefix prelu
-preprocessing pretty primary primitive prims print printer printing printoptions priority private
-privateuse prng process processes processing prod produce produced product products prof profile
-profiled profiler profiles profiling progbar program programs projections promotion prop
+item iter iteration iterator itertools its itself jacobi jacobian jax jaxlib jaxpr jit job join
+joined journal jpeg json jsonl jv jvp kb kbit kd kepler kept keras kern kernel kernels key keys
+keyword kfd ki kind kineto known knuth kv kwargs label labels lacks lamb lambda lambdifygenerated
+lane lapack laplace larf large larger late launch launched launches launching lax layer layers
+layout layouts lazy ldidt lds ldsb le leading leaky leaves left legacy length lerp less level
+levels lfs lgamma lhs lib library librosa lies lifetimes lift lightning like likely limit linalg
+line linear linearize linen lines links linspace lion list listener lists lite literal literals
+little lj ll lmr load loader loading loads loat local locals location lock locked log loggamma
+logger loggers logging logical logistic logit lognormal logspace logsumexp long longer longest
+looks lookup loop loss losses lossy lost lovelace low lower lowering lru lstm lt lu made main
+major make makes malloc managed manager mangled manip many map mark marked marker markers marks
+mask masked mat matched math matmul matpush matrix max maximum maxwell mb mbit mean means
+meanwhile measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh
+memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta metadata
+method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
+milliseconds min minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla
+mlir mm mma mode model module modules moe momentum more most mostly moveaxis movedim mpi mps ms
+msccl mse msg mt mtia much mul multi multiarray multiblock multihead multinomial multiply
+multiprocessing multiprocessor multiprocessors multivariate must mutex mv mxfp mxu na nadam name
+named names namespace naming nan nanargmax nanargmin nanfunctions nanosecond nanoseconds narrow
+native nccl nchw nchwto nd ndimage ndjson ne nearest need neg negate negative neither nelems neon
+nest nested net network never new newdocs next nhwc nhwcto nibabel nic nll nn nnx no node noise
+non none nonzero nor norm normal normalisation normalization not note nothing np npyio ns nsight
+nsys null num numa number numbers numeric numerical numerics numerictypes numpy nvfp nvidia nvjet
+nvl nvshmem nvtx obj object objects occ occupancy occurrences oci odeint of off offset offsets ogs
+on once one oneccl onednn ones onesweep only oom op opaque open oper operation operations operator
+ops opt optax optimizer option optional options or orbax orch order ordinal orgqr origin ormqr
+orthogonal osrt other others out outfeed output outside over overhead override overrideable
+overrides own owner pack package packages packed packet packets pad padded padding page pageable
+paged pandas panic parallel param parameter parameters parent pareto parquet parse parser parsing
+part partial partition partitioned partitioning parts pascal pass path pattern pause pauses
+payload pb pc pcie pct peak peer peers peft pending per percent perf perfetto performance period
+permutation permute persist persistent pfor pftrace pg ph phase philox pickle pid piecewise pil
+pinned pinv pipeline pitch pj pjit pkl pl place places plain plane planes plus pmap pmc png po
+pocketfft pod poi pointwise poisson polar policy poll polymorphic polynomial pool pooling popcnt
+post potrf pow power pp pprof pragma pre precise precision pred predict prefetch prefill prefix
+prelu preprocessing pretty primary primitive prims print printer printing printoptions priority
+private privateuse prng process processes processing prod produce produced product products prof
+profile profiled profiler profiles profiling progbar program programs projections promotion prop
 properties property proto protocol provenance ps pt ptds pthread pto ptp ptr ptsz pull pure
 pushing put pwrmgr px pxla py pyarrow pybind pydicom python pytorch pyw pyx qib qint qr qrf quant
 quantization query queue queued queues quint rademacher radix ragged ran rand randint random

@@ -22,6 +22,7 @@ class NeedlessGradients:
         ops: How many of them, per step; or in how many parameters a backward pass ends.
         times: How often each is computed; 0 where none is.
         updated, is_all: Of parameters, how many are updated; whether nothing computes a gradient.
+        is_higher: Of those computed again, whether gradients of gradients need some of them.
         kept: Of a compiled program, how many weights it gives back as they came, and one of them.
         longest, function, file, line, caller: The op that most of their time is of, and where most
             is called from; "" and None where no line was recorded.
@@ -38,6 +39,7 @@ class NeedlessGradients:
     updated: float = 0.0
     is_all: bool = False
     kept: str = ""
+    is_higher: bool = False
 
     @property
     def place(self) -> Place | None:
@@ -69,6 +71,7 @@ def needless(
         return NeedlessGradients(time, found.ops, 1.0, found.op, *at, kept=kept)
     if isinstance(found, UnclaimedGradients):
         return NeedlessGradients(time, found.parameters, 0.0, found.op, *at, found.updated)
-    times = found.times if isinstance(found, RepeatedGradients) else 0.0
-    is_all = isinstance(found, UnusedGraph) and found.is_all
-    return NeedlessGradients(time, found.ops / count, times, found.op, *at, is_all=is_all)
+    ops = found.ops / count
+    if isinstance(found, UnusedGraph):
+        return NeedlessGradients(time, ops, 0.0, found.op, *at, is_all=found.is_all)
+    return NeedlessGradients(time, ops, found.times, found.op, *at, is_higher=found.is_higher)

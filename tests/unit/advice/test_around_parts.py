@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from stepscope.advice import RULES
+from stepscope.advice.evidence.makers import with_maker
 from stepscope.advice.merge import merged
 from stepscope.advice.results import Results
-from stepscope.advice.wording import with_maker
 from stepscope.result import Finding, Place
 from tests.unit.advice.made import finding, host_activity
 from tests.unit.advice.test_largest_part import account, first, op, part

@@ -540,6 +540,7 @@ export interface NeedlessGradients {
   readonly updated: number | null;
   readonly is_all: boolean;
   readonly kept: string;
+  readonly is_higher: boolean;
 }
 
 /** Products with the same weights, whose rows grow from pass to pass. */

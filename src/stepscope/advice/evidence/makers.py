@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from stepscope.result import Place
+from stepscope.advice.parts.name_hints import of_name
+from stepscope.result import Finding, Place
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import StepAccount
     from stepscope.verdicts.other_threads import RivalRow
+
+
+#: What to do about the function that makes batches, which is to be named.
+DO_LESS: Final = (
+    "Do less for each element in {}: cut, resize or filter before what works on each value; what "
+    "is the same in each pass once, before the loop; tables and files as arrays in memory; whole "
+    "batches instead of single rows."
+)
 
 
 def maker(account: StepAccount | None) -> RivalRow | None:
@@ -31,6 +41,26 @@ def said(one: RivalRow | None, whole: str = "the steps") -> str:
     return f" {who} in {one.function} ({at}) for {one.busy_frac:.0%} of {whole}."
 
 
+def asked(one: RivalRow | None) -> tuple[str, ...]:
+    """What to ask of it by its name; () of none, and of names that do not tell."""
+    return () if one is None else of_name(one.function)
+
+
 def place(one: RivalRow | None) -> Place | None:
     """Where it is; None of none."""
     return None if one is None else Place(one.function, one.file, one.line or 0)
+
+
+def with_maker(one: Finding, place: Place) -> Finding:
+    """A finding about input that says which function makes the batches, and to do less there."""
+    at = f"{place.file}:{place.line}" if place.line else place.file
+    call = f"{place.call} in " if place.call else ""
+    less = DO_LESS.format(place.function)
+    where = f" Most of it runs in {call}{place.function} ({at})."
+    return replace(
+        one,
+        # A rule that has named the function by its line has said it.
+        message=one.message if f"{place.function} ({at})" in one.message else one.message + where,
+        # One that has asked by its name has done that, too.
+        actions=tuple(dict.fromkeys((*one.actions, *of_name(place.function), less))),
+    )

@@ -30,6 +30,7 @@ from stepscope.advice.parts.kind_words import (
 from stepscope.advice.parts.layer_words import layer_words
 from stepscope.advice.parts.line_words import ONE_HOT, instead_of_line
 from stepscope.advice.parts.lock_words import lock_words, waits_for_lock
+from stepscope.advice.parts.name_hints import of_name
 from stepscope.advice.parts.op_words import op_words
 from stepscope.advice.parts.part_facts import (
     PartWords,
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
 _ALL_FRAC = 0.9
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
+# Parts whose place is the function that runs their ops.
+_RUNS_OPS = ("op", "eager", "function", "line")
 
 
 def is_unusual(part: PartRow) -> bool:
@@ -83,6 +86,8 @@ def words(
         return framework_words(part, account, LARGER)
     tell = _TELLS.get(part.kind)
     told = _of_kind(part, account, about) if tell is None else tell(part, account)
+    if part.kind in _RUNS_OPS:
+        told = replace(told, actions=(*of_name(part.function, is_ops=True), *told.actions))
     return replace(told, actions=(KEEP_RESULTS, *told.actions)) if part.climb > 0 else told
 
 
@@ -116,7 +121,7 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
         message,
         (
             *((BOUNDED,) if grows(part) else ()),
-            *of_call(call, is_most=part.first_frac >= _NAMED_FRAC),
+            *(of_call(call, is_most=part.first_frac >= _NAMED_FRAC) or of_name(name)),
             settle,
             "If it is needed: do it every n-th step, on another thread or process, or once before "
             "the loop; vectorise what is a loop in Python.",

@@ -131,6 +131,12 @@ EACH_APART: Final = (
     "layer on each: compute those before the rows are gathered{}, once for each row, and add them "
     "after."
 )
+#: Of derivatives of each output by itself.
+JACOBIAN: Final = (
+    "A whole Jacobian or Hessian (jax.jacrev, jax.hessian, a mapped vjp) costs a backward pass for "
+    "each output. Where its product with a vector, or its trace, is all that is used, one jax.jvp "
+    "or jax.vjp gives that, the trace with random vectors; of few inputs jax.jacfwd is cheaper."
+)
 #: Of cells of recurrent layers that PyTorch's programs call for each position.
 CELLS: Final = (
     "A recurrent cell is called for each position: call the layer over the whole sequence "

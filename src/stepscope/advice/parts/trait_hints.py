@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.parts.replacements import (
     BEFORE_GATHER,
     EACH_APART,
+    JACOBIAN,
     LAST_ROW,
     LESS_PADDING,
     PAIRS,
@@ -16,6 +17,7 @@ from stepscope.tables.parts.part_traits import (
     BROADCAST,
     GATHERED_ROWS,
     JOINED_ROWS,
+    OF_JACOBIAN,
     ONE_ROW_READ,
     PADDED,
 )
@@ -29,6 +31,8 @@ def trait_hints(part: PartRow) -> Iterator[str]:
     at = f" ({part.rows_at})" if part.rows_at else ""
     if part.has(BROADCAST):
         yield PAIRS
+    if part.has(OF_JACOBIAN):
+        yield JACOBIAN
     if part.has(PADDED) and part.name != "fft":  # whose padding is how it convolves
         yield LESS_PADDING
     if part.has(ONE_ROW_READ):

@@ -6,6 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.parts.lock_words import LockTurns, turns
+from stepscope.advice.parts.name_hints import of_name
 from stepscope.advice.parts.part_facts import PartWords, at, called_from, share, unusual
 
 if TYPE_CHECKING:
@@ -155,8 +156,8 @@ def _for_makers(part: PartRow, account: StepAccount) -> _Told:
     if busiest is not None:
         who, first = _who(busiest, ("is", "are")), ""
         beside = f"Beside it {who} in {_where(busiest)} for {busiest.busy_frac:.0%} of it."
-    what = ""
+    what, asked = "", of_name("" if other is None else other.function)
     if other is not None:
         what = f"for {_where(other)} on another thread"
         first = f"Leave out what {other.function} does, or a part of it, and time the loop."
-    return what, beside, (*filter(None, (first, _MORE_OF_IT)), _IDLE_SERVER)
+    return what, beside, (*asked, *filter(None, (first, _MORE_OF_IT)), _IDLE_SERVER)

@@ -22,6 +22,7 @@ from stepscope.tables.traits.broadcasts import LEAST_ELEMENTS, broadcasts, opera
 from stepscope.tables.traits.copied_arguments import writer_into_argument
 from stepscope.tables.traits.gradients import APART
 from stepscope.tables.traits.instructions import instruction_of
+from stepscope.tables.traits.jacobians import is_jacobian
 from stepscope.tables.traits.long_windows import long_window
 from stepscope.tables.traits.op_families import PRODUCTS
 from stepscope.tables.traits.paddings import padding_of
@@ -45,6 +46,8 @@ ONE_ROW_READ: Final = "one-row-read"
 #: A product is given rows that were gathered of a table with few: alone, or beside others.
 GATHERED_ROWS: Final = "gathered-rows"
 JOINED_ROWS: Final = "joined-rows"
+#: A backward pass that is mapped over outputs.
+OF_JACOBIAN: Final = "of-jacobian"
 #: TensorFlow's products on a CPU that no kernel of oneDNN's runs.
 NOT_ONEDNN: Final = "not-onednn"
 #: What it works on was made of much smaller tensors.
@@ -77,9 +80,12 @@ def traits_of(one: Part, host: Host) -> Iterator[Trait]:
         yield from _of_smaller(host, one)
     elif one.kind == "layer" and one.name != APART:
         yield from _of_number(one)
-    elif one.around is None and one.kind not in ("layer", "line"):
+    elif one.kind == "line":
+        yield from _of_jacobian(host, one)
+    elif one.around is None and one.kind != "layer":
         for found in (_in_one_run, _long_window, _on_each, _of_copies, _of_argument):
             yield from found(host, one)
+        yield from _of_jacobian(host, one)
         yield from [*_of_row(host, one), *_of_gather(host, one)][:1]  # both are about its rows
         yield from _without_onednn(one)
         yield from _of_smaller(host, one)
@@ -171,6 +177,16 @@ def _of_gather(host: Host, one: Part) -> Iterator[Trait]:
         at = f" ({found.at})" if found.at else ""
         words = f"; of {found.taken:,} rows gathered from {found.of:,}{at}"
         yield Trait(name, words, found.taken, found.at)
+
+
+# A function that is differentiated twice runs ops of all its passes: the largest are looked at.
+_LARGEST = 4
+
+
+def _of_jacobian(host: Host, one: Part) -> Iterator[Trait]:
+    largest = [owner.event for owner in one.owners if owner.kind == "op"][:_LARGEST]
+    if any(is_jacobian(host, event) for event in largest):
+        yield Trait(OF_JACOBIAN, "; a backward pass runs for each output, which makes a Jacobian")
 
 
 # As TensorFlow calls them, before oneDNN takes them: "_MklMatMul", "_MklNativeConv2D".

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stepscope.advice.evidence.makers import DO_LESS
 from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.parts.changes import SUPPLIED
+from stepscope.advice.parts.name_hints import of_name
 from stepscope.advice.results import Results
-from stepscope.advice.wording import DO_LESS, brief_place
+from stepscope.advice.wording import brief_place
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
 from stepscope.schema import names
@@ -93,7 +95,7 @@ def input_bound(results: Results) -> Iterator[Answer]:
         measured={"input_wait_ms": waiting, "input_wait_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
         actions=(
-            *(() if busy is None else (DO_LESS.format(busy.function),)),
+            *(() if busy is None else (*of_name(busy.function), DO_LESS.format(busy.function))),
             "Prefetch: prepare the next batches while the step runs.",
             "Give slow stages threads or processes, and read several files at once.",
             "Cache what is expensive and fits in memory; move constant preprocessing offline.",

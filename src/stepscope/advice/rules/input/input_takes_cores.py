@@ -85,7 +85,10 @@ def input_takes_cores(results: Results) -> Iterator[Answer]:
             Ref("tf_data_bottleneck_analysis", "function_ops", rows=tuple(longest)),
             Ref("trace_viewer", longest[0]),
         ),
-        actions=_IN_PYTHON if longest[0] in names.PYTHON_OPS else _IN_OPS,
+        actions=(
+            *makers.asked(maker),
+            *(_IN_PYTHON if longest[0] in names.PYTHON_OPS else _IN_OPS),
+        ),
         code={"tensorflow": _CODE},
     )
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from stepscope.advice.evidence.pinning import comes_from
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.parts.changes import SUPPLIED
+from stepscope.advice.parts.name_hints import of_name
 from stepscope.advice.results import Results
 from stepscope.advice.wording import brief_place
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
@@ -109,7 +110,11 @@ def loader_workers(results: Results) -> Iterator[Answer]:
             "persistent_workers.",
             *((_PIN,) if is_pageable else ()),
             *((_SAMPLER,) if made else ()),
-            *((_KEPT.format(maker.function),) if maker is not None else ()),
+            *(
+                (*of_name(maker.function), _KEPT.format(maker.function))
+                if maker is not None
+                else ()
+            ),
         ),
         code={"pytorch": (_PINNED if is_pageable else _CODE).format(min(wanted, _MOST))},
     )

@@ -57,7 +57,7 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
         f"{found.step_ms:.3g} ms for them.{makers.said(maker)}",
         title=f"{what} {made}",
         confidence=0.6,
-        actions=_OF_BATCHES if is_whole else _ACTIONS,
+        actions=(*makers.asked(maker), *(_OF_BATCHES if is_whole else _ACTIONS)),
         code=_OF_KERAS if is_whole else _CODE,
         measured={"python_frac": 1.0 if is_source else stage.python_frac},
         place=makers.place(maker),
@@ -86,7 +86,7 @@ def _late_for_the_lock(results: Results, found: InputStage) -> Iterator[Answer]:
         f"step, and holds the lock that the hand-over needs.{makers.said(maker)}",
         title="A Python function in map holds the lock",
         confidence=0.6,
-        actions=_ACTIONS,
+        actions=(*makers.asked(maker), *_ACTIONS),
         code=_CODE,
         measured={"python_frac": python_ms / found.step_ms},
         place=makers.place(maker),
@@ -130,7 +130,7 @@ def _lock_held(results: Results) -> Finding | None:
             Ref("tf_data_bottleneck_analysis", "function_ops"),
             Ref("host_activity", "idle_ms"),
         ),
-        actions=_ACTIONS,
+        actions=(*makers.asked(maker), *_ACTIONS),
         code={"tensorflow": _CODE},
     )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from math import isnan, nan
+from math import isnan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence import layers, makers
@@ -24,13 +24,13 @@ from stepscope.advice.evidence.savings import is_hidden, saving_of, untraced, wi
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.evidence.turns import BETWEEN_OPS, NO_LOOP, loop_within, of_loop
 from stepscope.advice.parts import changes, part_words
-from stepscope.advice.parts.compiled_words import most_of_it
 from stepscope.advice.parts.expected_effects import (
     ExpectedEffect,
     effect_of,
     effect_of_kind,
     is_mostly_runtime,
 )
+from stepscope.advice.parts.higher_gradients import higher_gradients
 from stepscope.advice.parts.lock_words import lock_place, turns, waits_for_lock
 from stepscope.advice.parts.part_facts import MANY_STRETCHES, PartWords, wrong_when
 from stepscope.advice.parts.replacements import (
@@ -41,6 +41,7 @@ from stepscope.advice.parts.replacements import (
     CHOSEN,
     of_cells,
 )
+from stepscope.advice.parts.runtime_around import around, title_with_runtime, with_runtime
 from stepscope.advice.parts.trait_hints import trait_hints
 from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
@@ -76,14 +77,10 @@ _BESIDE = 0.1
 _CODE = ("python", "library")
 # What a line of the program runs, where lines were recorded.
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
-# What a runtime has work around, whose time is listed by itself.
-_RUN = ("op", "layer", "line")
-# What the runtime takes around ops is worth a sentence from this share of the step on.
-_WORD_FRAC = 0.05
+# Parts of ops that are gradients, or have some.
+_RUNS_OPS = ("op", "function", "layer", "framework")
 # A graph that TensorFlow has made of a function: each trace has a number of its own.
 _GRAPH = re.compile(r"__inference_(\w+)_(\d+)\b")
-# Where the runtime takes longer than the ops that it runs.
-_MOSTLY_RUNTIME = ": waiting for a free core, or starting many small ops"
 # What needs the interpreter's lock.
 _LOCKED = ("python", "framework", "eager", "unrecorded", "region")
 
@@ -109,7 +106,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         yield THE_RECORDERS
         return
     listed = list(account.parts.records())
-    more = _with_runtime(listed, account.step_time_ms)
+    more = with_runtime(listed, account.step_time_ms)
     shown = _shown(listed, account, results)
     if not shown:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
@@ -117,6 +114,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
     # Those that are most likely worth a change, and whichever is the largest.
     is_compiled, by_layer = _is_compiled(results), _by_layer(shown, results)
     later = after_update(results.optional.host_activity)
+    passes, ask_once = higher_gradients(account)
     loop = loop_within(results.optional.host_activity)
     if by_itself := of_loop(results.optional.host_activity, account, RULE.id):
         loop = replace(loop, kinds=BETWEEN_OPS)
@@ -128,17 +126,16 @@ def largest_part(results: Results) -> Iterator[Answer]:
             words = part_words.words(part, account, _compiled(part, results), is_compiled)
             words = replace(words, actions=(*_before(part, results), *words.actions))
             if is_mostly_runtime(part, more):  # what it is called for is the smaller share
-                title = (
-                    f"{part.name} and the runtime around it take {part.step_frac:.0%} of the step"
-                    f"{most_of_it(part)}"
-                )
-                words = replace(words, title=title)
-            stage = _around(part, more) + _stage(part, results)
+                words = replace(words, title=title_with_runtime(part))
+            stage = around(part, more) + _stage(part, results)
             beside = NOT_LATER
             if part.kind == "op" and not (part.file and part.is_source):
                 stage, by_layer = stage + by_layer + later.sentence, ""
                 words = replace(words, actions=(*later.actions, *words.actions))
                 beside, later = later, NOT_LATER
+            if passes and part.kind in _RUNS_OPS:
+                stage, words = stage + passes, replace(words, actions=(*ask_once, *words.actions))
+                passes = ""
             if loop.tells(part):
                 stage += loop.sentence
                 words, loop = replace(words, actions=loop.before(words.actions)), NO_LOOP
@@ -228,37 +225,6 @@ def _is_compiled(results: Results) -> bool:
     if host is None or not host.step_count > 0:
         return False
     return 0 < dispatched(host) < dispatch_threshold(host)
-
-
-def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
-    """Give ops the time that the runtime spends around them, each its share; how much more.
-
-    Those that were too small to be played again without it may take all of it with them: where a
-    runtime takes more time than its ops do, it is their number that costs.
-    """
-    ops = [part for part in parts if part.kind in _RUN]
-    around = sum(part.time_ms for part in parts if part.kind == "runtime")
-    whole = sum(part.time_ms for part in ops)
-    for part in ops if whole else ():
-        if around > whole:  # bursts and trends of the smaller share say nothing of all of it
-            part.every = part.burst_ms = part.growth = nan
-        part.time_ms += around * part.time_ms / whole
-        part.step_frac = part.time_ms / step_ms
-        if isnan(part.alone_ms):
-            part.alone_ms = part.typical_ms = part.time_ms
-            part.most_ms = part.time_ms + around * (1 - part.time_ms / (whole + around))
-    return around / whole if whole else 0.0
-
-
-def _around(part: PartRow, more: float) -> str:
-    """What of the time is the runtime's, which the account lists by itself."""
-    by_itself = part.step_frac / (1 + more)
-    is_little = part.step_frac - by_itself < _WORD_FRAC
-    if part.kind not in _RUN or part.is_program or is_little:
-        return ""
-    why = _MOSTLY_RUNTIME if more > 1 else ""
-    rest = f"{part.step_frac - by_itself:.0%} the runtime's work around them{why}"
-    return f" Of this the ops themselves are {by_itself:.0%} of the step, and {rest}."
 
 
 def _finding(

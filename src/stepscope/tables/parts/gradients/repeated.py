@@ -46,6 +46,7 @@ class RepeatedGradients:
         times: How often those with most of the time are computed, on average.
         op: Of which name most of the time is.
         place: The line of the program that most of it is called from; None unknown.
+        is_higher: Whether gradients of gradients are asked for, which need some of it again.
     """
 
     time_ps: int
@@ -53,12 +54,12 @@ class RepeatedGradients:
     times: float
     op: str
     place: CallSite | None
+    is_higher: bool = False
 
 
 def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
-    """None where each is computed once, or where gradients of gradients are asked for."""
-    if any(map(_is_higher, host.space.event_metadata.name)):
-        return None
+    """None where each is computed once."""
+    is_higher = any(map(_is_higher, host.space.event_metadata.name))
     rows, group = _of_torch(host)
     if len(rows) == 0:
         rows, group = _of_tensorflow(host)
@@ -83,7 +84,8 @@ def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
     spent = sum_by_key(code[again], length, len(runs))
     times = float(np.average(runs, weights=spent)) if spent.any() else float(runs.max())
     name = longest_name(host, rows[which], length)
-    return RepeatedGradients(time, len(which), times, name, place_of(found.frames, *spans))
+    place = place_of(found.frames, *spans)
+    return RepeatedGradients(time, len(which), times, name, place, is_higher)
 
 
 def _of_torch(host: Host) -> tuple[I64, I64]:

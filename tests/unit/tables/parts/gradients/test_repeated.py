@@ -52,7 +52,16 @@ _HEADS = {letter: node(10 + at) for at, letter in enumerate("abcdef")}
 def test_the_gradient_of_a_gradient_needs_the_first_pass_again() -> None:
     """A penalty on gradients is not a mistake."""
     twice = {"s": node(1), "h": node(2, "MmBackwardBackward0")}
-    assert found("s.h.s.....s.h.s.....", **twice) is None
+    again = found("s.h.s.....s.h.s.....", **twice)
+    assert again is not None
+    assert again.is_higher
+    assert (again.time_ps, again.times) == (200_000_000, 2.0)
+
+
+def test_without_one_no_pass_is_needed_again() -> None:
+    again = found("sa.sb.sc..sd.se.sf..", s=node(1), **_HEADS)
+    assert again is not None
+    assert not again.is_higher
 
 
 def of_tape(path: str, kind: str) -> Drawn:
