@@ -105,19 +105,22 @@ def loader_workers(results: Results) -> Iterator[Answer]:
             Ref("input_pipeline_analyzer", "input_ops", rows=(names.LONELY_LOADER,)),
             Ref("overview_page", "breakdown_ms.input"),
         ),
-        actions=(
-            f"Set num_workers: {_enough(wanted)}; keep them between epochs with "
-            "persistent_workers.",
-            *((_PIN,) if is_pageable else ()),
-            *((_SAMPLER,) if made else ()),
-            *(
-                (*of_name(maker.function), _KEPT.format(maker.function))
-                if maker is not None
-                else ()
-            ),
-        ),
+        actions=tuple(_actions(wanted, is_pageable, made, maker)),
         code={"pytorch": (_PINNED if is_pageable else _CODE).format(min(wanted, _MOST))},
     )
+
+
+def _actions(
+    wanted: int, is_pageable: bool, made: list[PartRow], maker: PartRow | None
+) -> Iterator[str]:
+    yield f"Set num_workers: {_enough(wanted)}; keep them between epochs with persistent_workers."
+    if is_pageable:
+        yield _PIN
+    if made:
+        yield _SAMPLER
+    if maker is not None:
+        yield from of_name(maker.function)
+        yield _KEPT.format(maker.function)
 
 
 def _ops_of_batches(account: StepAccount | None) -> list[PartRow]:
