@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.parts.name_hints import of_name
+from stepscope.advice.parts.hints.names import of_name
 from stepscope.result import Finding, Place
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.parts import changes, framework_words, layer_words, part_words
 from stepscope.advice.parts.hand_over import hands_over
+from stepscope.advice.parts.hints.transforms import awkward_length
 from stepscope.advice.parts.lock_words import turns
 from stepscope.advice.parts.op_words import instead_for
 from stepscope.advice.parts.planned_ops import is_planned
 from stepscope.advice.parts.replacements import is_loop
-from stepscope.advice.parts.transforms import awkward_length
 from stepscope.advice.parts.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
 from stepscope.tables.parts.part_traits import (

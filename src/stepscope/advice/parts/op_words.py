@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from stepscope.advice.parts.call_hints import metric
 from stepscope.advice.parts.compiled_words import (
     SMALLER,
     SPLIT,
@@ -14,6 +13,10 @@ from stepscope.advice.parts.compiled_words import (
     estimate,
     most_of_it,
 )
+from stepscope.advice.parts.hints.calls import metric
+from stepscope.advice.parts.hints.products import over_classes, product_hints
+from stepscope.advice.parts.hints.tables import whole_tables
+from stepscope.advice.parts.hints.transforms import instead_of_length
 from stepscope.advice.parts.line_words import instead_of_permutation
 from stepscope.advice.parts.part_facts import (
     MANY_STRETCHES,
@@ -23,7 +26,6 @@ from stepscope.advice.parts.part_facts import (
     share,
     unusual,
 )
-from stepscope.advice.parts.product_hints import over_classes, product_hints
 from stepscope.advice.parts.replacements import (
     BY_TRANSFORM,
     CHECK_TYPE,
@@ -45,8 +47,6 @@ from stepscope.advice.parts.replacements import (
     instead_within,
     is_loop,
 )
-from stepscope.advice.parts.table_hints import whole_tables
-from stepscope.advice.parts.transforms import instead_of_length
 from stepscope.tables.parts.part_traits import (
     COPIES_ARGUMENT,
     LONG_WINDOW,

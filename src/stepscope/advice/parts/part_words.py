@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stepscope.advice.parts.call_hints import of_call
 from stepscope.advice.parts.compiled_words import (
     SMALLER,
     SPLIT,
@@ -16,6 +15,9 @@ from stepscope.advice.parts.compiled_words import (
     most_of_it,
 )
 from stepscope.advice.parts.framework_words import framework_words
+from stepscope.advice.parts.hints.calls import of_call
+from stepscope.advice.parts.hints.names import of_name
+from stepscope.advice.parts.hints.products import product_hints
 from stepscope.advice.parts.kind_words import (
     ACTIONS,
     KINDS,
@@ -30,7 +32,6 @@ from stepscope.advice.parts.kind_words import (
 from stepscope.advice.parts.layer_words import layer_words
 from stepscope.advice.parts.line_words import ONE_HOT, instead_of_line
 from stepscope.advice.parts.lock_words import lock_words, waits_for_lock
-from stepscope.advice.parts.name_hints import of_name
 from stepscope.advice.parts.op_words import op_words
 from stepscope.advice.parts.part_facts import (
     PartWords,
@@ -42,7 +43,6 @@ from stepscope.advice.parts.part_facts import (
     share,
     unusual,
 )
-from stepscope.advice.parts.product_hints import product_hints
 from stepscope.advice.parts.replacements import (
     BOUNDED,
     KEEP_NEEDED,

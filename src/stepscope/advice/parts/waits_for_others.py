@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING
 
+from stepscope.advice.parts.hints.names import of_name
 from stepscope.advice.parts.lock_words import LockTurns, turns
-from stepscope.advice.parts.name_hints import of_name
 from stepscope.advice.parts.part_facts import PartWords, at, called_from, share, unusual
 
 if TYPE_CHECKING:

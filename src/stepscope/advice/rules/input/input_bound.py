@@ -18,7 +18,7 @@ from stepscope.advice.evidence.makers import DO_LESS
 from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.parts.changes import SUPPLIED
-from stepscope.advice.parts.name_hints import of_name
+from stepscope.advice.parts.hints.names import of_name
 from stepscope.advice.results import Results
 from stepscope.advice.wording import brief_place
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of

@@ -31,6 +31,7 @@ from stepscope.advice.parts.expected_effects import (
     is_mostly_runtime,
 )
 from stepscope.advice.parts.higher_gradients import higher_gradients
+from stepscope.advice.parts.hints.traits import trait_hints
 from stepscope.advice.parts.lock_words import lock_place, turns, waits_for_lock
 from stepscope.advice.parts.part_facts import MANY_STRETCHES, PartWords, wrong_when
 from stepscope.advice.parts.replacements import (
@@ -42,7 +43,6 @@ from stepscope.advice.parts.replacements import (
     of_cells,
 )
 from stepscope.advice.parts.runtime_around import around, title_with_runtime, with_runtime
-from stepscope.advice.parts.trait_hints import trait_hints
 from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.results import Results
 from stepscope.quantities import time_words

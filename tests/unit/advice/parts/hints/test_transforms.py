@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.advice.parts.transforms import awkward_length, instead_of_length
+from stepscope.advice.parts.hints.transforms import awkward_length, instead_of_length
 from tests.unit.advice.test_largest_part import account, first, part
 
 

@@ -108,14 +108,15 @@ def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
         yield ATTENTION
     if _OF_GRAPHS.search(f"{part.op} {part.function} {part.made_of}"):
         yield from _of_graph(part, account)
+    # Seen in the step, where padding is only likely.
+    if wide := over_classes(part, account):
+        yield wide
     if not pads and _decodes(account):
         if layer := _encoder(account):
             yield _ENCODED_AGAIN.format(layer)
         yield _CACHED
     elif not pads and not is_attention and _attends(account):
         yield _PADDED
-    if wide := over_classes(part, account):
-        yield wide
 
 
 def _of_graph(part: PartRow, account: StepAccount) -> Iterator[str]:

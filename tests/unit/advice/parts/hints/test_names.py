@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.advice.parts.name_hints import of_name
+from stepscope.advice.parts.hints.names import of_name
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_other_names_tell_nothing(name: str) -> None:
 
 
 def test_words_are_whole() -> None:
-    """A catalogue is no log, and a thread is not read."""
+    """A catalogue does not log, and a thread does not read."""
     assert of_name("catalogue") == ()
     assert of_name("threaded") == ()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.advice.parts.call_hints import of_call
+from stepscope.advice.parts.hints.calls import of_call
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """What a function is for by its name, and what to ask of such a function first.
 
 A profile tells where time goes, not what a function computes. The person who wrote it named it
-after that, and functions of a kind are slow for the same few reasons. What is said here is
-therefore always a question: "where it …".
+after that, and functions of a kind are slow for the same few reasons. All that is asked here is
+therefore about a case: "where it …".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class _Kind:
     """Functions of a kind.
 
     Attributes:
-        words: Any of which stands in the names of such functions.
+        words: The names of such functions have any of them.
         ask: What to do about them.
         of_ops: Whether it may be said of ops that the function runs, too.
     """

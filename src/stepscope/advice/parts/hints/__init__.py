@@ -1,0 +1,1 @@
+"""What to look at first about a part of the step: by its calls, names, traits, tables, shapes."""
