@@ -1,7 +1,7 @@
 """A recording's summary: at most fifteen lines, for the terminal of the recorded program.
 
-``stepscope show`` computes the diagnosis in a separate process, so the program's memory and threads
-are not affected; an error there costs only the second half of the summary.
+``stepscope show`` and ``stepscope advise`` compute the diagnosis in processes of their own, so the
+program's memory and threads are not affected; an error there costs only their lines.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import os
 import shlex
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from typing import Any, Final
 
 from stepscope.capture.file.compact import child_environment
@@ -20,7 +22,7 @@ from stepscope.quantities import size_words, time_words
 MAX_LINES: Final = 15
 _DIAGNOSIS_SECONDS: Final = 60.0
 _WIDTH: Final = 100
-_ACTIONS: Final = 3
+_FINDINGS: Final = 3
 
 
 def summary(capture: Capture, *, diagnose: bool = True, run: str = "") -> list[str]:
@@ -28,7 +30,7 @@ def summary(capture: Capture, *, diagnose: bool = True, run: str = "") -> list[s
 
     Args:
         capture: A finished recording.
-        diagnose: Whether to have it analysed, which takes about a second.
+        diagnose: Whether to have it analysed, which takes a second or more.
         run: The folder to analyse, where the recording is one of several in it.
     """
     if not capture.path:
@@ -45,13 +47,16 @@ def summary(capture: Capture, *, diagnose: bool = True, run: str = "") -> list[s
     lines += [f"  ! {note.message}" for note in said[:4]]
     if len(said) > 4:
         lines.append(f"  ! and {len(said) - 4} more (Capture.warnings)")
-    found = _diagnosis(run or capture.path) if diagnose and capture.events else None
-    if found is not None:
-        lines += _told(found)
-    lines.append(f"  stepscope serve {shlex.quote(_run_folder(capture.path))}")
-    return [_cut(line) for line in lines[: MAX_LINES - 1]] + (
-        [_cut(lines[-1])] if len(lines) >= MAX_LINES else []
-    )
+    told = list[str]()
+    if diagnose and capture.events:
+        path = run or capture.path
+        overview, advice = _answers((["show", "overview_page", path], ["advise", path]))
+        told = _first_findings(advice)
+        lines += _limit(overview) + told
+    folder = shlex.quote(_run_folder(capture.path))
+    more = [f"  stepscope advise {folder}"] if told else []
+    more.append(f"  stepscope serve {folder}")
+    return [_cut(line) for line in lines[: MAX_LINES - len(more)] + more]
 
 
 def print_summary(capture: Capture) -> None:
@@ -59,14 +64,17 @@ def print_summary(capture: Capture) -> None:
     print("\n" + "\n".join(summary(capture)), file=sys.stderr, flush=True)
 
 
-def _told(found: dict[str, Any]) -> list[str]:
-    steps = found.get("steps") or {}
+def _limit(overview: dict[str, Any]) -> list[str]:
+    """What limits the steps; none where that is not known."""
+    if "headline" not in overview:
+        return []
+    steps = overview.get("steps") or {}
     time_ms = steps.get("time_ms") or {}
-    lines = [f"  {found.get('headline', '')}"]
+    lines = [f"  {overview['headline']}"]
     count, mean = steps.get("count"), time_ms.get("mean")
     if count and mean is not None:
         lines.append(f"  {count} steps ({steps.get('source')}), {time_words(mean)} on average")
-        parts = found.get("breakdown_ms") or {}
+        parts = overview.get("breakdown_ms") or {}
         largest = sorted(parts.items(), key=lambda part: -(part[1] or 0))[:3]
         shares = [
             f"{name.replace('_', ' ')} {value / mean:.0%}"
@@ -75,27 +83,50 @@ def _told(found: dict[str, Any]) -> list[str]:
         ]
         if shares:
             lines.append(f"  of a step: {', '.join(shares)}")
-    findings = found.get("findings") or []
-    return lines + [f"  → {finding.get('message', '')}" for finding in findings[:_ACTIONS]]
+    return lines
 
 
-def _diagnosis(path: str) -> dict[str, Any] | None:
-    """The overview's JSON; None if it could not be computed."""
+def _first_findings(advice: dict[str, Any]) -> list[str]:
+    """What to change first: the findings that ``stepscope advise`` begins with."""
+    listed = (advice.get("findings") or [])[:_FINDINGS]
+    return [
+        f"  {number}. {one.get('title') or one.get('message', '')}"
+        for number, one in enumerate(listed, 1)
+    ]
+
+
+def _answers(commands: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """The JSON of some of our commands, side by side; {} of one that failed or took too long."""
+    until = time.monotonic() + _DIAGNOSIS_SECONDS
+    started = [_started(words) for words in commands]
+    return [{} if one is None else _answer(one, until - time.monotonic()) for one in started]
+
+
+def _started(words: Sequence[str]) -> subprocess.Popen[bytes] | None:
     if not sys.executable:
         return None
-    command = [sys.executable, "-m", "stepscope", "show", "overview_page", path, "--format", "json"]
+    command = [sys.executable, "-m", "stepscope", *words, "--format", "json"]
     try:
-        done = subprocess.run(
+        return subprocess.Popen(
             command,
-            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             env=child_environment(),
-            timeout=_DIAGNOSIS_SECONDS,
-            check=False,
         )
-        found = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError):
+    except OSError:
         return None
-    return found if done.returncode == 0 and isinstance(found, dict) else None
+
+
+def _answer(process: subprocess.Popen[bytes], seconds: float) -> dict[str, Any]:
+    with process:
+        try:
+            said, _ = process.communicate(timeout=max(seconds, 0.0))
+            found = json.loads(said)
+        except (OSError, subprocess.SubprocessError, ValueError):
+            process.kill()
+            return {}
+    return found if process.returncode == 0 and isinstance(found, dict) else {}
 
 
 def _run_folder(path: str) -> str:

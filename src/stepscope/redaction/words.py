@@ -19,10 +19,10 @@ async asynchronous at atan atanh aten atomic att attention attn attributes attrs
 autograd autograph autotun available average avg avx await awaiting axis backend backprop backward
 baddbmm bag balanced ball bandwidth banks barrier base basearray baseline bat batch batchdecode
 batches batching batchmatmul batchmatmulv batchprefill bb bbs bcall bcopy bdot be before began
-begin begun bench bernoulli beta between bf bfloat bfnrt bh bias biasadd biasnhwc big bin binary
-binaryop bincount binom binomial bit bitcast bitmatrix bitonic bits bitwise blackwell blas bljk
-block blocked blocks bmm bn bname bnorm board body bool boosted both bottleneck bound bpad bprop
-bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting broken bs bscalar bsend
+begin begun below bench bernoulli beta between bf bfloat bfnrt bh bias biasadd biasnhwc big bin
+binary binaryop bincount binom binomial bit bitcast bitmatrix bitonic bits bitwise blackwell blas
+bljk block blocked blocks bmm bn bname bnorm board body bool boosted both bottleneck bound bpad
+bprop bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting broken bs bscalar bsend
 buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call callable
 callback callbacks called calls cancellation candidate cannot cap capture captured case cast cat
 catarray categorical categories category cauchy cause cbid cbrt ccl ccp cdf ceil cell celu certain

@@ -27,6 +27,7 @@ class _PlaceRow(Row):
 class RivalRow(_PlaceRow):
     """Another thread of the program that runs Python beside the loop."""
 
+    call: Annotated[str, Column("Calls", kind="name", help="Of a library, for most of the time.")]
     busy_frac: Annotated[
         float,
         Column("Runs Python", unit="%", kind="ratio", sort="desc", help="Share of the steps."),

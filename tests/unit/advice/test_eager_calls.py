@@ -48,3 +48,25 @@ def test_what_most_is_handed_over_for_is_named(
     other = eager(first, share, below="other")
     assert other.message.endswith(" Most are handed over below other (monitor.py:19).")
     assert other.actions[0].startswith("Compile the whole step")
+
+
+def test_weights_that_go_through_numpy_and_back_are_to_stay_variables() -> None:
+    """A function with .numpy() in it cannot be compiled as it is."""
+    here = part(
+        kind="framework",
+        name="framework",
+        **AT,
+        first="keras.Layer.get_weights",
+        first_frac=0.18,
+        made_of="keras.Layer.get_weights 33%, follow 21%, keras.Layer.set_weights 15%",
+        time_ms=3.0,
+    )
+    called = AT | {"function": "Monitor.on_train_batch_end", "framework_ms": 16.0}
+    found = finding(
+        "eager-execution",
+        host_activity=host_activity(eager_ops=100.0, usual_eager_ops=100.0),
+        step_account=with_calls(account(here), called, step_time_ms=20.0),
+    )
+    assert found.message.endswith(" 48% of that is for get_weights and set_weights.")
+    assert found.actions[0].startswith("get_weights and set_weights copy every weight")
+    assert "assign_add" in found.code["tensorflow"]

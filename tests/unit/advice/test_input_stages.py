@@ -71,6 +71,21 @@ def test_what_a_generator_makes_is_said_as_it_is(elements: int, says: str) -> No
     assert ("PyDataset" in found.actions[0]) == (elements == 1)
 
 
+def test_python_beside_the_steps_ops_takes_a_core_from_them() -> None:
+    """It keeps up, nearly: what is waited for is little, and yet the ops have half of the cores."""
+    stage = replace(GENERATOR, elements=1, element_us=80_000)
+    gains: dict[str, float | None] = {"native_function": 0.06}
+    found = answer("python-in-pipeline", results(stage, gains, wait_ms=6.0, host_cores=2))
+    assert isinstance(found, Finding)
+    assert "at work for 80% of the time, on one of the 2 cores" in found.message
+    assert found.saving_high_ms == pytest.approx(6.0 + 0.4 * 94.0)
+    assert "index it once" in found.actions[0]  # more workers would find no core
+    alone = answer("python-in-pipeline", results(stage, gains, wait_ms=6.0))
+    assert isinstance(alone, Finding)
+    assert "cores" not in alone.message
+    assert alone.saving_high_ms == pytest.approx(6.0)
+
+
 def test_whole_batches_of_a_generator_are_not_to_be_prefetched() -> None:
     """Keras builds the pipeline around a PyDataset: nobody can end it with a prefetch."""
     stage = replace(GENERATOR, elements=1)
@@ -235,7 +250,7 @@ def test_what_makes_elements_in_python_is_placed_where_other_threads_are() -> No
 def rival(**known: Any) -> SimpleNamespace:
     """A thread beside the loop."""
     plain = {"file": "train.py", "line": 1, "busy_frac": 0.5, "count": 1, "loop_waits": False}
-    plain = plain | {"makes_input": False}
+    plain = plain | {"makes_input": False, "call": ""}
     return SimpleNamespace(**{**plain, **known})
 
 

@@ -63,7 +63,14 @@ def test_what_makes_batches_beside_the_step_is_told_with_its_share_of_the_cores(
 
 
 def test_where_the_programs_own_thread_makes_them_its_line_is_the_place() -> None:
-    rival = {"function": "rarity", "file": "faces.py", "line": 9, "busy_frac": 0.7, "count": 1}
+    rival = {
+        "function": "rarity",
+        "file": "faces.py",
+        "line": 9,
+        "busy_frac": 0.7,
+        "count": 1,
+        "call": "",
+    }
     found = answer(rivals=(SimpleNamespace(loop_waits=False, makes_input=False, **rival),))
     assert isinstance(found, Finding)
     assert found.place == Place("rarity", "faces.py", 9)

@@ -64,7 +64,7 @@ PART: dict[str, Any] = {
 }
 
 
-_ONE_THREAD = {"count": 1, "takes_turns": False, "makes_input": False}
+_ONE_THREAD = {"call": "", "count": 1, "takes_turns": False, "makes_input": False}
 # The loop itself waits for the lock.
 OWN_WAIT = {"waiters": 0, "taken_in": "", "taken_file": "", "taken_line": None}
 

@@ -80,9 +80,9 @@ def test_what_makes_rows_of_which_few_are_read_comes_after_reading_them() -> Non
 
 def test_what_no_gradient_goes_through_may_be_computed_once() -> None:
     """An exponential of a matrix that is the same in every step."""
-    layer = part(kind="layer", name="matrix_exponential", made_of="MatMul 74%")
 
-    def found(gradient: str) -> Finding:
+    def found(gradient: str, name: str = "matrix_exponential") -> Finding:
+        layer = part(kind="layer", name=name, made_of="MatMul 74%")
         one = OWNER | {"kind": "op", "family": "MatMul", "name": gradient}
         owners = Table(OwnerRow, {key: [one[key]] for key in OWNER})
         return first(replace(account(layer), owners=owners))
@@ -90,6 +90,10 @@ def test_what_no_gradient_goes_through_may_be_computed_once() -> None:
     assert "none of these" in found("gradient_tape/net/dense/MatMul").actions[0]
     assert "settings" in found("gradient_tape/matrix_exponential/MatMul").actions[0]
     assert "settings" in found("net/dense/MatMul").actions[0], "nothing is trained"
+    # Layers of a kind come together, without their numbers.
+    kind = "net/hop (2 layers)"
+    assert "settings" in found("gradient_tape/net_1/hop_1_2/MatMul/MatMul_1", kind).actions[0]
+    assert "none of these" in found("gradient_tape/net_1/dense_1/MatMul", kind).actions[0]
 
 
 def test_what_ends_an_epoch_is_not_the_hand_over_of_work() -> None:
@@ -133,6 +137,12 @@ def test_ops_outside_of_layers_are_the_losss() -> None:
     found = first(account(part(kind="layer", name=OUTSIDE, time_ms=6.0, made_of="Square 60%")))
     assert found.title == "Ops outside of the model's layers take 60% of the step"
     assert "a regulariser or a penalty goes over all rows" in found.actions[0]
+
+
+def test_ops_that_compare_and_count_outside_of_layers_are_a_metrics() -> None:
+    made_of = "Mul 53% (call/mul_1), Sum 19% (call/Sum_3), GreaterEqual 11% (call/GreaterEqual)"
+    found = first(account(part(kind="layer", name=OUTSIDE, time_ms=6.0, made_of=made_of)))
+    assert found.actions[0].startswith("Ops that compare (Greater, Equal) beside sums")
 
 
 def test_a_training_step_that_is_mostly_the_models_ops_is_the_model() -> None:

@@ -89,7 +89,7 @@ def test_threads_that_wait_outside_are_told_and_no_time_limit() -> None:
         found = first(known)
         assert f"Meanwhile 4 threads such as loader_2 {waits}" in found.message
         assert "time limit" not in found.message
-        assert found.actions[0].startswith("Look at what makes what it waits for")
+        assert found.actions[0].startswith("Give what makes it more threads")
     one = replace(account(RESULT, outside_waits=[outside | {"count": 1}]), nobody_frac=0.97)
     assert f"Meanwhile thread loader_2 {waits.replace('wait', 'waits', 1)}" in first(one).message
     little = replace(
@@ -111,6 +111,21 @@ def test_who_is_at_work_for_most_of_a_wait_is_what_is_waited_for() -> None:
     assert found.place is not None
     assert (found.place.function, found.place.file, found.place.line) == ("render", "serve.py", 42)
     assert "ready sooner" in found.assumption
+
+
+def test_what_another_thread_calls_of_a_library_says_what_to_do() -> None:
+    row = part(kind="library", first="queue.Queue.get", first_kind="library", first_frac=0.9)
+    rival = {"thread": "loader", "function": "Room.add", "file": "train.py", "line": 52}
+    busy = rival | {"busy_frac": 0.5, "loop_waits": False}
+    found = first(account(row, rivals=[busy | {"call": "numpy.convolve"}]))
+    assert found.title.startswith("Waiting for numpy.convolve in Room.add (train.py:52) on another")
+    assert "thread loader is in numpy.convolve in Room.add (train.py:52)" in found.message
+    assert "scipy.signal.fftconvolve" in found.actions[0]
+    # Somebody is at work: so no server waits to be asked.
+    assert not any("nobody asks" in action for action in found.actions)
+    # A function of the program's own is asked by its name.
+    own = first(account(row, rivals=[busy | {"function": "mel_filterbank"}]))
+    assert "make it once, before the loop" in own.actions[0]
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,32 @@ def capture(**more: Any) -> Capture:
     return Capture(**{**facts, **more})
 
 
-def answer(monkeypatch: pytest.MonkeyPatch, found: object, code: int = 0) -> None:
-    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.CompletedProcess(command, code, json.dumps(found).encode())
+class Process:
+    """One of our commands, which has this to say."""
 
-    monkeypatch.setattr(subprocess, "run", run)
+    def __init__(self, said: object, returncode: int) -> None:
+        self.said, self.returncode = json.dumps(said).encode(), returncode
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def communicate(self, timeout: float) -> tuple[bytes, None]:
+        return self.said, None
+
+    def kill(self) -> None:
+        pass
+
+
+def answer(
+    monkeypatch: pytest.MonkeyPatch, overview: object, advice: object = None, code: int = 0
+) -> None:
+    def start(command: list[str], **_: object) -> Process:
+        return Process(overview if "overview_page" in command else advice, code)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
 
 
 def test_facts_the_path_in_full_and_how_to_look_at_it() -> None:
@@ -43,25 +64,37 @@ def test_the_command_can_be_copied_whatever_the_folder_is_called() -> None:
     assert summary(capture(path=path), diagnose=False)[-1] == "  stepscope serve '/my logs'"
 
 
-def test_the_diagnosis_is_the_overviews(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer(
-        monkeypatch,
-        {
-            "headline": "Bound by input.",
-            "steps": {"count": 8, "source": "markers", "time_ms": {"mean": 20.0}},
-            "breakdown_ms": {"input": 15.0, "host_compute": 4.0, "other": 1.0, "output": 0.0},
-            "findings": [{"message": f"Do {n}"} for n in range(5)],
-        },
-    )
+OVERVIEW = {
+    "headline": "Bound by input.",
+    "steps": {"count": 8, "source": "markers", "time_ms": {"mean": 20.0}},
+    "breakdown_ms": {"input": 15.0, "host_compute": 4.0, "other": 1.0, "output": 0.0},
+    "findings": [{"message": "of the overview alone"}],
+}
+
+
+def test_the_limit_is_the_overviews_and_what_to_change_that_of_the_advice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A person who asks ``stepscope advise`` next reads the same first finding."""
+    findings = [{"title": f"Title {n}", "message": f"Do {n}"} for n in range(4)]
+    answer(monkeypatch, OVERVIEW, {"findings": [{"title": "", "message": "Untitled"}, *findings]})
     lines = summary(capture())
-    assert "  Bound by input." in lines
-    assert "  8 steps (markers), 20 ms on average" in lines
-    assert "  of a step: input 75%, host compute 20%, other 5%" in lines
-    assert [line for line in lines if "→" in line] == ["  → Do 0", "  → Do 1", "  → Do 2"]
+    assert lines[2:8] == [
+        "  Bound by input.",
+        "  8 steps (markers), 20 ms on average",
+        "  of a step: input 75%, host compute 20%, other 5%",
+        "  1. Untitled",
+        "  2. Title 0",
+        "  3. Title 1",
+    ]
+    folder = PATH.partition("/plugins")[0]
+    assert lines[8:] == [f"  stepscope advise {folder}", f"  stepscope serve {folder}"]
 
 
 def test_it_is_never_longer_than_fifteen_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer(monkeypatch, {"headline": "x" * 300, "findings": [{"message": "y" * 300}] * 9})
+    answer(
+        monkeypatch, {**OVERVIEW, "headline": "x" * 300}, {"findings": [{"title": "y" * 300}] * 9}
+    )
     lines = summary(capture(warnings=NOTES, finished_by="budget"))
     assert len(lines) <= MAX_LINES
     assert lines[-1].startswith("  stepscope serve")
@@ -73,10 +106,16 @@ def test_it_is_never_longer_than_fifteen_lines(monkeypatch: pytest.MonkeyPatch) 
 def test_a_diagnosis_that_fails_costs_its_lines_only(
     monkeypatch: pytest.MonkeyPatch, found: object
 ) -> None:
-    answer(monkeypatch, found)
+    answer(monkeypatch, found, found)
     assert summary(capture())[1] == f"  {PATH}"
-    answer(monkeypatch, {"headline": "never"}, code=1)
+    answer(monkeypatch, {"headline": "never"}, {"findings": [{"title": "never"}]}, code=1)
     assert "never" not in "".join(summary(capture()))
+
+
+def test_one_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real processes: a program that has ended waits for neither."""
+    monkeypatch.setattr("stepscope.capture.summary._DIAGNOSIS_SECONDS", 0.0)
+    assert len(summary(capture())) == 3
 
 
 def test_a_recording_that_was_not_kept_is_said_not_to_be() -> None:

@@ -71,7 +71,9 @@ def test_other_rules_are_counted_and_listed_on_request() -> None:
     out = io.StringIO()
     page.print(out, colour=False)
     told = out.getvalue()
-    assert "1 other cause was checked and not found; of 1 this recording cannot tell" in told
+    assert (
+        "1 other cause was checked and not found; 1 more need what this recording does not" in told
+    )
     assert "It broke." in told and "Each is made once." not in told
     assert "Each is made once." in shown(Advice((FINDING,), checked))
 

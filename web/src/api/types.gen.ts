@@ -1427,6 +1427,8 @@ export interface RivalRow {
   readonly file: readonly (string | null)[];
   /** Line. */
   readonly line: readonly (number | null)[];
+  /** Calls. Of a library, for most of the time. */
+  readonly call: readonly (string | null)[];
   /** Runs Python (%). Share of the steps. */
   readonly busy_frac: readonly (number | null)[];
   /** Delays the loop. */

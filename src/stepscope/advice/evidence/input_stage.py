@@ -179,8 +179,12 @@ def stage_finding(
     code: str,
     measured: Mapping[str, float | str] | None = None,
     place: Place | None = None,
+    beside_ms: float = 0.0,
 ) -> Iterator[Answer]:
-    """The finding about a stage; silence where it would save nothing."""
+    """The finding about a stage; silence where it would save nothing.
+
+    ``beside_ms`` is what the step's own ops gain at most by the cores that the stage leaves them.
+    """
     if not saving_ms > 0:
         yield Silence("The step would wait as long without it.")
         return
@@ -189,7 +193,7 @@ def stage_finding(
         rule=rule.id,
         severity=severity_of(saving_ms, found.step_ms),
         saving_ms=saving_ms,
-        saving_high_ms=max(found.wait_ms, saving_ms),
+        saving_high_ms=max(found.wait_ms, saving_ms) + beside_ms,
         confidence=confidence,
         title=title,
         place=place,
@@ -201,6 +205,7 @@ def stage_finding(
             "input_wait_ms": found.wait_ms,
             "step_time_ms": found.step_ms,
             "stage_wait_us": stage.self_time_us,
+            "below_ms": max(found.wait_ms, saving_ms) + beside_ms if beside_ms else 0.0,
             "step_after_ms": found.step_ms - saving_ms,
             **(measured or {}),
         },

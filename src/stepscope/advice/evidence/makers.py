@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from stepscope.advice.parts.hints.calls import of_call
 from stepscope.advice.parts.hints.names import of_name
 from stepscope.result import Finding, Place
 
@@ -38,12 +39,13 @@ def said(one: RivalRow | None, whole: str = "the steps") -> str:
         return ""
     at = f"{one.file}:{one.line}" if one.line else one.file
     who = "Another thread is" if one.count <= 1 else f"Meanwhile {one.count:.0f} threads are"
-    return f" {who} in {one.function} ({at}) for {one.busy_frac:.0%} of {whole}."
+    call = f"{one.call} in " if one.call else ""
+    return f" {who} in {call}{one.function} ({at}) for {one.busy_frac:.0%} of {whole}."
 
 
 def asked(one: RivalRow | None) -> tuple[str, ...]:
-    """What to ask of it by its name; () of none, and of names that do not tell."""
-    return () if one is None else of_name(one.function)
+    """What to ask of it by its call or its name; () of none, and of names that do not tell."""
+    return () if one is None else of_call(one.call, is_most=True) or of_name(one.function)
 
 
 def place(one: RivalRow | None) -> Place | None:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.parts.hints.products import graph_hints
 from stepscope.advice.parts.part_facts import PartWords, brief_path, called_from, share, unusual
-from stepscope.advice.parts.replacements import ATTENTION, KEEP_NEEDED, UNTRAINED, of_attention
+from stepscope.advice.parts.replacements import (
+    ATTENTION,
+    COUNTS,
+    KEEP_NEEDED,
+    UNTRAINED,
+    of_attention,
+    percent,
+)
 from stepscope.tables.parts.layers import OUTSIDE
 from stepscope.tables.parts.part_traits import MANY_OPS
 from stepscope.tables.traits.apart_functions import A_PASS
@@ -44,6 +53,11 @@ def layer_words(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+# Ops that compare, and the least per cent of a part from which it is about them.
+_COMPARES = re.compile(r"\b(?:Greater|Less|Equal|NotEqual|GreaterEqual|LessEqual)\b")
+_SOME_COMPARE = 5
+
+
 def _outside(part: PartRow, account: StepAccount) -> PartWords:
     """What a loss computes beside the model's layers."""
     return PartWords(
@@ -51,6 +65,7 @@ def _outside(part: PartRow, account: StepAccount) -> PartWords:
         f"Ops that are in no layer, with their gradients, take {share(part, account)}: "
         f"{part.made_of}. {_line(part)} {' '.join(unusual(part))}".strip(),
         (
+            *((COUNTS,) if percent(part.made_of, _COMPARES) >= _SOME_COMPARE else ()),
             "Look at what the loss adds to the model: a regulariser or a penalty goes over all "
             "rows of a table, of which a batch reads few, and makes its gradient dense. Use the "
             "rows of the batch, or the optimizer's weight decay.",
@@ -126,7 +141,19 @@ def is_constant(part: PartRow, account: StepAccount) -> bool:
     if part.kind != "layer" or part.name == APART:
         return part.name == APART
     gradients = [one.name for one in account.owners.records() if _TAPE in one.name]
-    return bool(gradients) and not any(f"/{part.name}/" in name for name in gradients)
+    within = _within(part.name)
+    return bool(gradients) and not any(within.search(name) for name in gradients)
+
+
+# What several layers of a kind are called together, without the numbers that tell them apart.
+_OF_A_KIND = re.compile(r" \(\d+ layers\)$")
+
+
+def _within(layer: str) -> re.Pattern[str]:
+    """What the names of a layer's ops have in them."""
+    kind = _OF_A_KIND.sub("", layer)
+    numbers = "" if kind == layer else r"(?:_\d+)*"
+    return re.compile("".join(f"/{re.escape(scope)}{numbers}" for scope in kind.split("/")) + "/")
 
 
 # Between a model's scope and an op lie a layer's, and one within that.
@@ -154,6 +181,7 @@ def _of_layer(part: PartRow, account: StepAccount) -> Iterator[str]:
         )
     if of_attention(f"{part.name} {part.made_of}"):
         yield ATTENTION
+    yield from graph_hints(part, account)
     if part.has(MANY_OPS):
         yield (
             "It is many ops: look in it for a loop over columns, heads or pairs, and compute all "

@@ -59,8 +59,15 @@ _LOOP: Final = (
     "larger ones."
 )
 _FACTOR: Final = (
-    "Do it every n-th step or on smaller matrices; for a largest singular value iterate, to solve "
-    "a system factor the matrix once and keep the factors."
+    "Do it every n-th step or on smaller matrices; for a largest singular value iterate."
+)
+_SOLVED: Final = (
+    "Where the matrix is a diagonal one plus a product of narrow ones (B Bᵀ + D: factors, inducing "
+    "points, ridge regression), its inverse and its determinant come from a matrix as small as the "
+    "narrow side (Woodbury's identity[tensorflow: ; tf.linalg.LinearOperatorLowRankUpdate]"
+    "[pytorch: ; torch.distributions.LowRankMultivariateNormal]). Where all of a batch have one, "
+    "or it stays the same, factor it once and keep the factors; else do it every n-th step or on "
+    "smaller matrices."
 )
 _BY_INDEX: Final = (
     "Take only the rows that are used, once for all that read them, with indices in order; adding "
@@ -130,6 +137,13 @@ EACH_APART: Final = (
     "A linear layer on rows that were put together, such as both ends of an edge, is the sum of a "
     "layer on each: compute those before the rows are gathered{}, once for each row, and add them "
     "after."
+)
+#: For ops that compare, and add up what is true.
+COUNTS: Final = (
+    "Ops that compare (Greater, Equal) beside sums and casts count: a metric, often one over many "
+    "thresholds or classes. Compute it every n-th step or once an epoch; over thresholds sort "
+    "values into buckets once, and add the buckets up (cumsum), in place of comparing all with "
+    "each."
 )
 #: Of derivatives of each output by itself.
 JACOBIAN: Final = (
@@ -308,9 +322,11 @@ _FAMILIES: Final = {
     _ONE_HOT: "OneHot one_hot",
     _JOINED: "cat concat concatenate Concat ConcatV2 stack Pack TensorArrayConcat",
     _LOOP: "While while scan StatelessWhile",
-    _FACTOR: "Svd svd linalg_svd linalg_svdvals Qr qr geqrf linalg_qr Cholesky cholesky "
-    "linalg_cholesky linalg_cholesky_ex SelfAdjointEig Eig eigh eig linalg_eigh linalg_eig "
-    "MatrixInverse linalg_inv linalg_inv_ex linalg_pinv MatrixSolve linalg_solve linalg_solve_ex",
+    _FACTOR: "Svd svd linalg_svd linalg_svdvals Qr qr geqrf linalg_qr SelfAdjointEig Eig eigh eig "
+    "linalg_eigh linalg_eig linalg_pinv",
+    _SOLVED: "Cholesky cholesky linalg_cholesky linalg_cholesky_ex MatrixInverse linalg_inv "
+    "linalg_inv_ex MatrixSolve linalg_solve linalg_solve_ex MatrixTriangularSolve triangular_solve "
+    "triangular-solve linalg_solve_triangular linalg_lu_solve",
     _BY_INDEX: "Gather gather ResourceGather GatherNd index index_select take scatter scatter-add "
     "scatter_add index_add index_put UnsortedSegmentSum ScatterNd embedding_dense",
     _LAYOUT: "Transpose transpose contiguous",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING
 
+from stepscope.advice.parts.hints.calls import of_call
 from stepscope.advice.parts.hints.names import of_name
 from stepscope.advice.parts.lock_words import LockTurns, turns
 from stepscope.advice.parts.part_facts import PartWords, at, called_from, share, unusual
@@ -63,8 +64,8 @@ _SEE_OTHERS = (
 )
 
 _MORE_OF_IT = (
-    "Look at what makes what it waits for: more threads or processes of it, larger portions at "
-    "once, more of them ahead, or less to do for each."
+    "Give what makes it more threads or processes, or less to do for each piece; let it make "
+    "larger pieces at once, or more of them ahead."
 )
 # Nobody is at work beside a wait where this share of the waits has nobody.
 _NOBODY_FRAC = 0.8
@@ -102,6 +103,11 @@ def _who(one: RivalRow | OutsideWaitRow, verbs: tuple[str, str]) -> str:
     if one.count > 1:
         return f"{one.count:.0f} threads such as {one.thread} {verbs[1]}"
     return f"thread {one.thread} {verbs[0]}"
+
+
+def _at_work(one: RivalRow) -> str:
+    """What a thread does: "numpy.convolve in Room.reverberate (train.py:52)"."""
+    return f"{one.call} in {_where(one)}" if one.call else _where(one)
 
 
 def _where(one: RivalRow | OutsideWaitRow) -> str:
@@ -155,9 +161,11 @@ def _for_makers(part: PartRow, account: StepAccount) -> _Told:
     busiest = max(account.rivals.records(), key=lambda one: one.busy_frac, default=None)
     if busiest is not None:
         who, first = _who(busiest, ("is", "are")), ""
-        beside = f"Beside it {who} in {_where(busiest)} for {busiest.busy_frac:.0%} of it."
-    what, asked = "", of_name("" if other is None else other.function)
+        beside = f"Beside it {who} in {_at_work(busiest)} for {busiest.busy_frac:.0%} of it."
+    what, asked = "", tuple[str, ...]()
     if other is not None:
-        what = f"for {_where(other)} on another thread"
+        what = f"for {_at_work(other)} on another thread"
+        asked = of_call(other.call, is_most=True) or of_name(other.function)
         first = f"Leave out what {other.function} does, or a part of it, and time the loop."
-    return what, beside, (*asked, *filter(None, (first, _MORE_OF_IT)), _IDLE_SERVER)
+    idle = () if other is not None else (_IDLE_SERVER,)
+    return what, beside, (*asked, *filter(None, (first, _MORE_OF_IT)), *idle)

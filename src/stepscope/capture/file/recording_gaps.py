@@ -100,6 +100,7 @@ class RecordingGaps:
         text = (
             f"{name} was not recorded for {most / 1e9:.2f} s of {recorded_ns / 1e9:.1f} s "
             f"({share:.0%}), while chunks were written. Steps are missing there; a lower "
-            "host_tracer_level or a larger chunk_seconds makes the gaps smaller."
+            "host_tracer_level (stepscope record --host-level), or in Python a larger "
+            "chunk_seconds, makes the gaps smaller."
         )
         return [Note("gaps", "warning" if share > _MUCH else "info", text)]

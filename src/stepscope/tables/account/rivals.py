@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import stats_by_name, union_spans
+from stepscope.columns import distinct_keys, stats_by_name, sum_by_key, union_spans
 from stepscope.columns.space import I64, Line
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
@@ -17,6 +17,8 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.python.frames import Frames, linked
 from stepscope.tables.python.idle_calls import works
 
+# A call with this share of the time at a place is what the thread does there.
+_MOST_FRAC = 0.5
 # Threads that are seen at work in less of the time take little of the lock.
 _SOME_FRAC = 0.2
 # Those that make the input may keep the step waiting from less on.
@@ -40,6 +42,7 @@ class Rival:
         thread: Its name; of several, that of the busiest.
         count: How many they are.
         function, file, line: Where it is most.
+        call: What it calls of a library there for most of that time, by its public name; "".
         busy_frac: Share of the kept steps in which it runs Python, as far as stacks tell.
         loop_waits: Whether it holds the lock: its processor time in Python code says so, or
             without it that all samples came late.
@@ -53,6 +56,7 @@ class Rival:
     function: str
     file: str
     line: int
+    call: str
     busy_frac: float
     loop_waits: bool
     takes_turns: bool
@@ -68,7 +72,7 @@ class _Seen:
 
     thread: str
     root: tuple[str, str]
-    place: tuple[str, str, int]
+    place: tuple[str, str, int, str]
     spans: tuple[I64, I64]
     held_frac: float | None
     computed_frac: float
@@ -133,11 +137,25 @@ def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen 
     at = int(time.argmax())
     name = calls.names[int(calls.name[at])]
     function = calls.names[int(calls.name[calls.own[at]])].function if calls.own[at] >= 0 else ""
-    where = function, name.file, name.line
+    here = place == at
+    where = function, name.file, name.line, _call(calls, chosen[here], (until - begin)[here])
     held, computed = _processor_time(host, line.id, start, end)
     root = _root(calls)
     makes_input = any(_CALLS_PYTHON.search(one.file) for one in calls.names.values())
     return _Seen(line.label, root, where, union_spans(begin, until), held, computed, makes_input)
+
+
+def _call(calls: Frames, owner: I64, length: I64) -> str:
+    """The library's call that has most of the time at a place, by its public name; "" of none."""
+    call = calls.call[owner]
+    whole, (call, length) = int(length.sum()), (call[call >= 0], length[call >= 0])
+    if len(call) == 0:
+        return ""
+    first, code = distinct_keys(calls.name[call])
+    time = sum_by_key(code, length, len(first))
+    most = int(time.argmax())
+    called = calls.names[int(calls.name[call[first[most]]])]
+    return called.public if int(time[most]) > _MOST_FRAC * whole else ""
 
 
 def _root(calls: Frames) -> tuple[str, str]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Final
 
+import numpy as np
+
 from stepscope.columns import pivot
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host
@@ -31,6 +33,8 @@ from stepscope.tables.traits.rows_read import row_read
 
 #: One run of an op has most of its time.
 IN_ONE_RUN: Final = "in-one-run"
+#: So has the first one, which may start what the others find ready.
+IN_FIRST_RUN: Final = "in-first-run"
 #: A convolution with a window so long that a Fourier transform is cheaper.
 LONG_WINDOW: Final = "long-window"
 #: Several devices run a program, each all of it.
@@ -103,9 +107,13 @@ def _in_one_run(host: Host, one: Part) -> Iterator[Trait]:
     share = int(host.space.length_ps[event]) / one.total_ps
     if not _MOST_FRAC <= share <= 1:
         return
-    runs = int((host.space.events.metadata == host.space.events.metadata[event]).sum())
-    if runs >= _RUNS:
-        yield Trait(IN_ONE_RUN, f", {share:.0%} of it in one run of {runs:,}")
+    events = host.space.events
+    runs = np.flatnonzero(events.metadata == events.metadata[event])
+    if len(runs) < _RUNS:
+        return
+    is_first = events.start_ps[event] == events.start_ps[runs].min()
+    name, which = (IN_FIRST_RUN, "the first") if is_first else (IN_ONE_RUN, "one")
+    yield Trait(name, f", {share:.0%} of it in {which} run of {len(runs):,}")
 
 
 def _long_window(host: Host, one: Part) -> Iterator[Trait]:

@@ -36,8 +36,12 @@ def results(
     *,
     wait_ms: float = WAIT_MS,
     step_ms: float = STEP_MS,
+    host_cores: int = 0,
 ) -> dict[str, Any]:
-    """Results by tool id: the bottleneck, and by change the share of the step it would gain."""
+    """Results by tool id: the bottleneck, and by change the share of the step it would gain.
+
+    With ``host_cores`` the host computes the steps, else a device does.
+    """
     knobs = tuple(
         Knob(name, True, None if gain is None else gain * step_ms * 1e3, gain, "", "")
         for name, gain in gains.items()
@@ -47,7 +51,12 @@ def results(
             time_ms=SimpleNamespace(mean=step_ms), confidence=1.0, count=10, source="markers"
         ),
         breakdown_ms={"input": wait_ms, "host_to_device": 0.0, "other": 0.0},
-        environment=SimpleNamespace(profile_duration_ms=1000.0, framework="TensorFlow"),
+        environment=SimpleNamespace(
+            profile_duration_ms=1000.0,
+            framework="TensorFlow",
+            device_count=0 if host_cores else 1,
+            host_cores=host_cores,
+        ),
     )
     tf_data = SimpleNamespace(
         bottleneck=stage,

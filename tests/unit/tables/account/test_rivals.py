@@ -75,6 +75,34 @@ def test_threads_that_do_the_same_are_one_rival() -> None:
     assert one.loop_waits and not one.takes_turns
 
 
+@pytest.mark.parametrize(
+    ("in_call", "told"), [(1200, "numpy.convolve"), (600, "")], ids=["most", "less than half"]
+)
+def test_what_a_thread_calls_of_a_library_for_most_of_the_time(in_call: int, told: str) -> None:
+    inside = "$/usr/lib/python3/site-packages/numpy/_core/numeric.py:720 convolve"
+    calls = (
+        ("$feed.py:4 run", 0, 1500),
+        ("$feed.py:20 parse", 0, 1500),
+        (inside, 0, in_call),
+    )
+    one = Host(
+        "h",
+        decode(
+            space(
+                plane(
+                    names.PYTHON_SAMPLES_PLANE,
+                    line("MainThread", ("$train.py:4 main", 0, 2000), id=7),
+                    line("feeder", *calls, id=1),
+                )
+            )
+        ),
+    )
+    made = account(one)
+    assert made is not None
+    (rival,) = rivals(one, made)
+    assert (rival.function, rival.line, rival.call) == ("parse", 20, told)
+
+
 def test_threads_that_do_something_else_are_not_added_up() -> None:
     assert found(0.1, 0.2, 1.0, ("run", "watch")) == []
 

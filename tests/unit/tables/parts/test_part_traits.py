@@ -26,7 +26,9 @@ from tests.profiles.model import host as model_host
     ("lengths", "told"),
     [
         # The first run chose a kernel; 900 of 940 µs.
-        ((900, 10, 10, 10, 10), ", 96% of it in one run of 5"),
+        ((900, 10, 10, 10, 10), ", 96% of it in the first run of 5"),
+        # A later one shared its core.
+        ((10, 10, 900, 10, 10), ", 96% of it in one run of 5"),
         ((200, 200, 180, 220, 190), ""),
         # Of two runs one is always the longer.
         ((900, 10), ""),

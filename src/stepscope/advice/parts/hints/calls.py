@@ -26,6 +26,15 @@ _OF_ALL: Final = (
     "(rng.integers), keep the sums of weights from draw to draw (a sum tree), or draw for many "
     "batches at once."
 )
+# Sums over a window, one for each place.
+_CONVOLVES: Final = re.compile(
+    r"^(?:numpy\.(?:convolve|correlate)|scipy\.(?:signal|ndimage)\.(?:\w+\.)*"
+    r"(?:convolve2?d?|correlate2?d?|convolve1d|correlate1d))$"
+)
+_BY_FOURIER: Final = (
+    "It multiplies each value with the whole window: over a window of hundreds, "
+    "scipy.signal.fftconvolve (oaconvolve for a long signal) gives the same for far less."
+)
 _CONVERTS: Final = ("torch.tensor", "torch.as_tensor", "torch.asarray", "numpy.array")
 _STACKED: Final = (
     "From a list or a tuple it converts one number at a time; from a list of arrays it makes an "
@@ -66,4 +75,6 @@ def of_call(call: str, *, is_most: bool) -> tuple[str, ...]:
         return (known,)
     if _DRAWS_ALL.match(call):
         return (_OF_ALL,)
+    if _CONVOLVES.match(call):
+        return (_BY_FOURIER,)
     return ((_WOKEN,) if call in _SLEEPS else ()) + ((_STACKED,) if call in _CONVERTS else ())

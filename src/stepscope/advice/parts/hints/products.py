@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount
 
 _OF_GRAPHS: Final = re.compile(
-    r"graph_?conv|\bgcn|gcn\b|_gcn|gnn\b|message_pass|adjacen|laplacian|chebconv", re.IGNORECASE
+    r"graph_?conv|diffusion_?conv|\bgcn|gcn\b|_gcn|gnn\b|message_pass|adjacen|laplacian|chebconv",
+    re.IGNORECASE,
 )
 _SPARSE: Final = (
     "Of a graph's matrix (adjacency, Laplacian) nearly all entries are zeros: multiply it as a "
@@ -25,7 +26,8 @@ _BY_EDGE: Final = re.compile(r"segment_sum|scatter[-_]add|SegmentSum|index_add",
 _ORDER: Final = (
     "What a product with a graph's matrix costs is its entries times the width of what it "
     "multiplies: multiply by the weights before it where they make rows narrower, and after it "
-    "where they make them wider; (A X) W is A (X W)."
+    "where they make them wider; (A X) W is A (X W). Do not multiply the matrix by itself either: "
+    "(A A) X is A (A X)."
 )
 # What chooses the next word, at the end of a model that attends to those before.
 _CHOOSES: Final = re.compile(
@@ -106,8 +108,7 @@ def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
         yield _TEXTS_PADDED.format(pads)
     if is_attention:
         yield ATTENTION
-    if _OF_GRAPHS.search(f"{part.op} {part.function} {part.made_of}"):
-        yield from _of_graph(part, account)
+    yield from graph_hints(part, account)
     # Seen in the step, where padding is only likely.
     if wide := over_classes(part, account):
         yield wide
@@ -119,13 +120,16 @@ def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
         yield _PADDED
 
 
-def _of_graph(part: PartRow, account: StepAccount) -> Iterator[str]:
+def graph_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
     """What to look at where a product is a graph's, by how the step goes along its edges."""
+    if not _OF_GRAPHS.search(f"{part.name} {part.op} {part.function} {part.made_of}"):
+        return
     ops = [one.name for one in account.owners.records() if one.kind == "op"]
     said = (part.between, part.made_of, *ops)
     if any(map(_OF_SPARSE.search, said)):
         yield _ORDER
     elif not any(map(_BY_EDGE.search, said)):
+        yield _ORDER
         yield _SPARSE
 
 

@@ -25,7 +25,7 @@ from stepscope.advice.evidence.dispatches import (
 from stepscope.advice.evidence.steps import MOSTLY_REPLAYED, replayed_frac
 from stepscope.advice.evidence.turns import loop_within
 from stepscope.advice.parts.changes import BATCHED
-from stepscope.advice.parts.replacements import SUMMARIES
+from stepscope.advice.parts.hints.eager_calls import NO_CALL, eager_call
 from stepscope.advice.results import Results
 from stepscope.advice.wording import brief_place
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
@@ -116,7 +116,7 @@ def _by_steps(
     if outer is not None:  # with all else that the call does: it may not be needed
         high, saving = max(saving, outer.time_ms), max(saving, _OF_OUTER * outer.time_ms)
     sure = saving if outer is not None else min(saving, _EXPECTED * _handed_over_ms(account))
-    calls, for_what = _calls(account, place) if outer is None else ((), "")
+    call = NO_CALL if outer is not None else eager_call(account, place)
     inner = place if is_beside and not _is_top(place) else None
     first = _ACTIONS[0] if inner is None else _FIRST.format(inner.function)
     found = Finding(
@@ -129,7 +129,7 @@ def _by_steps(
         saving_high_ms=high,
         confidence=0.7,
         place=place,
-        message=message + for_what,
+        message=message + call.sentence,
         measured={
             "ops_per_step": ops,
             "idle_ms": idle,
@@ -140,8 +140,8 @@ def _by_steps(
             "step_after_ms": step - saving,
         },
         evidence=(Ref("host_activity", "idle_ms"), Ref("framework_op_stats", "eager")),
-        actions=(*calls, first if outer is None else outer.action, *_ACTIONS[1:]),
-        code=_SERVED if is_served and not is_beside else _code_of(inner),
+        actions=(*call.actions, first if outer is None else outer.action, *_ACTIONS[1:]),
+        code=_SERVED if is_served and not is_beside else call.code or _code_of(inner),
     )
     yield loop_within(host).behind(found)
 
@@ -165,27 +165,6 @@ def _code_of(place: Place | None) -> dict[str, str]:
         "jax": f"{name} = jax.jit({name})  # jax.jit(jax.vmap({name})) over a batch",
         "pytorch": f"{name} = torch.compile({name})",
     }
-
-
-# A call with this share of what its function hands over is what that is for.
-_CALL_FRAC = 0.3
-# tf.summary's functions, which run a dozen ops each.
-_SUMMARY = re.compile(
-    r"^(?:tensorflow|tensorboard)\.(?:\w+\.)*(?:histogram|scalar|image|audio|text)$"
-)
-
-
-def _calls(account: StepAccount | None, place: Place | None) -> tuple[tuple[str, ...], str]:
-    """What to do about the call that most is handed over for, and a sentence that names it."""
-    listed = () if account is None or place is None else account.parts.records()
-    for part in listed:
-        is_here = place is not None and (part.file, part.function) == (place.file, place.function)
-        is_call = "." in part.first and part.first_frac >= _CALL_FRAC
-        is_call &= part.first != part.function
-        if is_here and is_call and part.kind == "framework":
-            said = f" Most of that is for {part.first}."
-            return ((SUMMARIES,) if _SUMMARY.match(part.first) else ()), said
-    return (), ""
 
 
 def _why_not(host: HostActivity, overview: OverviewPage | None, saving_ms: float) -> str | None:

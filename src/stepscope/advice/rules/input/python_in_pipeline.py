@@ -25,6 +25,9 @@ from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 from stepscope.schema import names
 
+# Python with this share of the host's cores slows the step's ops down. With the larger one, more
+# workers find no core.
+_SHARE_FRAC, _FEW_CORES_FRAC = 0.15, 0.3
 # Shares of the step, or of its wait for a batch that is ready, from which a Python function
 # beside it is taken to hold the interpreter.
 _LOCK_FRAC = 0.3
@@ -49,18 +52,44 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
     is_whole = is_source and stage.elements < SEVERAL
     made = "whole batches" if is_whole else "the elements one at a time"
     maker = makers.maker(results.optional.step_account)
+    taken = _core_frac(results, found)
+    for_batches = _OF_BATCHES if taken < _FEW_CORES_FRAC else _OF_BATCHES[::-1]
     yield from stage_finding(
         RULE,
         found,
         found.knobs.get("native_function", 0.0),
         f"{what} {made}, and the step waits {found.wait_ms:.3g} of "
-        f"{found.step_ms:.3g} ms for them.{makers.said(maker)}",
+        f"{found.step_ms:.3g} ms for them.{_said_cores(results, taken)}{makers.said(maker)}",
         title=f"{what} {made}",
         confidence=0.6,
-        actions=(*makers.asked(maker), *(_OF_BATCHES if is_whole else _ACTIONS)),
+        actions=(*makers.asked(maker), *(for_batches if is_whole else _ACTIONS)),
         code=_OF_KERAS if is_whole else _CODE,
         measured={"python_frac": 1.0 if is_source else stage.python_frac},
         place=makers.place(maker),
+        beside_ms=taken * (found.step_ms - found.wait_ms),
+    )
+
+
+def _core_frac(results: Results, found: InputStage) -> float:
+    """The share of the cores that the steps compute on which Python takes; 0 where it is little.
+
+    0 as well where a device computes them, or the number of cores is not known.
+    """
+    run, stage = results.overview_page.environment, found.stage
+    busy_us = stage.element_us * stage.elements
+    if run.device_count or not run.host_cores or not busy_us > 0:
+        return 0.0
+    taken = min(busy_us / 1000 / found.step_ms, 1.0) / run.host_cores
+    return taken if taken >= _SHARE_FRAC else 0.0
+
+
+def _said_cores(results: Results, taken_frac: float) -> str:
+    if not taken_frac:
+        return ""
+    cores = results.overview_page.environment.host_cores
+    return (
+        f" It is at work for {taken_frac * cores:.0%} of the time, on one of the {cores} cores "
+        "that the step's ops compute on."
     )
 
 
@@ -138,7 +167,8 @@ def _lock_held(results: Results) -> Finding | None:
 _OF_BATCHES = (
     "Make batches ahead: of a Keras PyDataset with more workers and a longer max_queue_size, of "
     "processes where the work holds Python's lock; of a generator with prefetch after it.",
-    "Look at what makes a batch: reading, decompressing, a lock that its workers share.",
+    "Look at what makes a batch: a search through all data for each sample (index it once, by a "
+    "dict or a sort), reading, decompressing, a lock that its workers share.",
 )
 _OF_KERAS = "Batches(workers=4, use_multiprocessing=True, max_queue_size=16)  # a PyDataset"
 _ACTIONS = (

@@ -26,7 +26,8 @@ def incomplete_profile(results: Results) -> Iterator[Answer]:
     # No statement about a device holds where work went to one of which nothing was recorded.
     is_void = any(one.slug == NO_DEVICE_EVENTS for one in results.overview_page.diagnostics)
     notes = " ".join(found.notes[:3])
-    more = f" And {len(found.notes) - 3} more." if len(found.notes) > 3 else ""
+    rest = len(found.notes) - 3
+    more = f" {rest} more note{'s' * (rest > 1)} with the recording." if rest > 0 else ""
     yield Finding(
         rule=RULE.id,
         severity="low" if found.verdict == "damaged" or is_void else "info",

@@ -49,7 +49,7 @@ from stepscope.quantities import time_words
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
-from stepscope.tables.parts.part_traits import IN_ONE_RUN
+from stepscope.tables.parts.part_traits import IN_FIRST_RUN
 from stepscope.tables.recording.traced_calls import TRACED_CALLS
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _before(part: PartRow, results: Results) -> Iterator[str]:
         yield CALLS.format(part.again)
     if _runs_cells(part, results):
         yield CELLS
-    if part.has(IN_ONE_RUN):
+    if part.has(IN_FIRST_RUN):
         yield AGAIN
 
 

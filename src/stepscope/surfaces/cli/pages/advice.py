@@ -62,8 +62,8 @@ def _count_others(page: Page, advice: Advice) -> None:
         page.blank()
         causes = "1 other cause was" if silent == 1 else f"{silent} other causes were"
         page.text(
-            f"{causes} checked and not found; of {unknown} this recording cannot tell. "
-            "Why: --checks",
+            f"{causes} checked and not found; {unknown} more need what this recording does not "
+            "have. Why: --checks",
             indent=2,
             style="dim",
         )
