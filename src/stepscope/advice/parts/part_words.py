@@ -124,7 +124,8 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
             *(of_call(call, is_most=part.first_frac >= _NAMED_FRAC) or of_name(name)),
             settle,
             "If it is needed: do it every n-th step, on another thread or process, or once before "
-            "the loop; vectorise what is a loop in Python.",
+            "the loop; look up in a dict, made once, what a loop searches for; vectorise what is a "
+            "loop over numbers.",
         ),
         f"{part.file}:{part.line}" if part.file and part.line else name,
     )

@@ -34,8 +34,7 @@ def _kind(words: str, ask: str, of_ops: bool = True) -> _Kind:
 # In the order in which they are looked for: what is sure to be of one kind stands first.
 _KINDS: Final = (
     _kind(
-        "replay prioritized prioritised priorities reservoir resample negatives sample sampler "
-        "draw",
+        "replay prioritized prioritised priorities reservoir negatives sample sampler draw",
         "Where it draws a few of many, nothing may be done to all of them for each draw: no power, "
         "sum, sort or search over the whole memory, no choice with p=…. Keep sums of weights from "
         "draw to draw (a sum tree, of which a draw and an update touch one path), draw indices, or "
@@ -55,9 +54,9 @@ _KINDS: Final = (
         "it once, before the loop, and keep it.",
     ),
     _kind(
-        "augment augmentation augmentations jitter photometric rotate warp crop resize blur "
-        "flip distort elastic mixup cutmix",
-        "Of images and signals: crop or shrink first, so that all else works on fewer numbers; "
+        "augment augmentation augmentations jitter photometric rotate warp crop resize resample "
+        "blur flip distort elastic mixup cutmix excerpt spectrogram",
+        "Of images and signals: cut out or shrink first, so that all else works on fewer numbers; "
         "leave conversion to float and normalising to the end; work on whole batches; keep what "
         "is the same in each epoch.",
     ),

@@ -12,7 +12,7 @@ from stepscope.advice.parts.hints.names import of_name
     [
         ("PrioritizedReplay.sample", "a sum tree"),
         ("mel_filterbank", "make it once, before the loop"),
-        ("AerialTiles.photometric", "crop or shrink first"),
+        ("AerialTiles.photometric", "cut out or shrink first"),
         ("AUCMetric.update", "once an epoch"),  # its class tells, where its own name does not
         ("collate_fn", "Pad to the longest of the batch"),
         ("parseRecord", "arrays in place of text"),
