@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from stepscope.advice.parts.hints.libraries import of_library
+
 _SEARCHES: Final = ("index", "count", "remove")
 _LOOK_UP: Final = (
     "It looks through a list one by one (in, index, count, remove): a dict or a set, made once, "
@@ -77,4 +79,9 @@ def of_call(call: str, *, is_most: bool) -> tuple[str, ...]:
         return (_OF_ALL,)
     if _CONVOLVES.match(call):
         return (_BY_FOURIER,)
-    return ((_WOKEN,) if call in _SLEEPS else ()) + ((_STACKED,) if call in _CONVERTS else ())
+    if call in _SLEEPS:
+        return (_WOKEN,)
+    if call in _CONVERTS:
+        return (_STACKED,)
+    known = of_library(call)
+    return (known,) if known else ()
