@@ -123,7 +123,7 @@ def grows(part: PartRow) -> bool:
 def unusual(part: PartRow) -> Iterator[str]:
     """What about a part, above all its time over the steps, is not as one would expect."""
     if part.chosen_at:
-        yield f"All that comes of it is taken or left at {part.chosen_at}."
+        yield f"What comes of it is used only where a condition holds, at {part.chosen_at}."
     if part.every == part.every:
         each = time_words(part.burst_ms)
         yield (

@@ -53,10 +53,11 @@ _SLICES: Final = re.compile(r"dynamic[-_](?:update[-_])?slice|dynamic_(?:update_
 _MOSTLY_SLICES: Final = 50
 _LOOP: Final = (
     "Compute all iterations at once ([tensorflow: batched ops, tf.vectorized_map | jax: jax.vmap | "
-    "pytorch: torch.vmap]) where none needs the one before; where they are steps of training, look "
-    "at the largest op in them; a recurrence that is linear (a decay, a running mean) is a "
-    "cumulative sum, a convolution or one product with a matrix of its weights; else make fewer, "
-    "larger ones."
+    "pytorch: torch.vmap]) where none needs the one before; a recurrence that is linear (a decay, "
+    "a running mean) is a cumulative sum, a convolution or one product with a matrix of its "
+    "weights. Where each needs the one before, compute what comes out the same in all of them "
+    "once, before the loop (keys and values of a source, a table), and look at the largest op in "
+    "them; else make fewer, larger ones."
 )
 _FACTOR: Final = (
     "Do it every n-th step or on smaller matrices; for a largest singular value iterate."
@@ -226,10 +227,10 @@ DONATED: Final = (
 )
 #: For what a program computes and one line then takes or leaves, with that line.
 CHOSEN: Final = (
-    "See how often {} takes it: where that is seldom, it is computed for nothing. Under jax.vmap, "
-    "lax.cond runs both branches for every example, as jnp.where does anywhere: ask once for the "
-    "whole batch, outside of vmap (lax.cond(done.any(), …)), or prepare it for the few that need "
-    "it."
+    "See how often the condition at {} holds: where that is seldom, it is computed for nothing. "
+    "Under jax.vmap, lax.cond runs both branches for every example, as jnp.where does anywhere: "
+    "ask once for the whole batch, outside of vmap (lax.cond(done.any(), …)), or prepare it for "
+    "the few that need it."
 )
 #: For a convolution with a window of hundreds of samples or more.
 BY_TRANSFORM: Final = (

@@ -6,6 +6,7 @@ worker's own loop.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,12 +14,13 @@ import numpy as np
 
 from stepscope.columns.space import Bool, Line
 from stepscope.schema import names
+from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.processes import is_of_child
 from stepscope.tables.core.profile import Host
 from stepscope.tables.python.frames import RECORDER, Frames, Name, linked
 from stepscope.tables.python.idle_calls import is_idle
 from stepscope.tables.python.moments import one_line
-from stepscope.tables.python.stays import Stay, stays
+from stepscope.tables.python.stays import Spans, Stay, most_at_once, stays
 from stepscope.tables.steps.attribution import steps
 
 # The loops of PyTorch's workers, and of the pools that other loaders have.
@@ -35,9 +37,10 @@ class WorkerPlace:
 
     Attributes:
         function, file, line: The program's.
-        processes: How many workers are in the function at times.
+        processes: How many workers that are in the function at times were there at once, at most:
+            a loader starts others for each epoch.
         busy_frac: Share of the kept steps in which a worker is in the function, in the mean of all
-            workers that were seen at work.
+            workers that were seen at work, while they were there.
     """
 
     function: str
@@ -65,14 +68,26 @@ def worker_place(host: Host) -> WorkerPlace | None:
     lines: dict[int, int] = {}
     for _number, one in most:
         lines[one.line] = lines.get(one.line, 0) + one.spent_ps
-    whole = len(busy) * (int((during[1] - during[0]).sum()) or 1)
+    lives = {number: _life(workers[number][1]) for number in busy}
+    whole = sum(int(covered(*life, *during).sum()) for life in lives.values()) or 1
     return WorkerPlace(
         most[0][1].function,
         most[0][1].file,
         max(lines, key=lambda line: lines[line]),
-        len({number for number, _one in most}),
+        _at_once([lives[number] for number in {number for number, _one in most}]),
         sum(lines.values()) / whole,
     )
+
+
+def _life(calls: Frames) -> Spans:
+    """From when until when a worker was sampled."""
+    start, end = calls.moments.start_ps[:1], calls.moments.end_ps[-1:]
+    return start, end
+
+
+def _at_once(lives: Sequence[Spans]) -> int:
+    start, end = (np.concatenate([life[side] for life in lives]) for side in (0, 1))
+    return most_at_once(start, end)
 
 
 def _is_of(host: Host, line: Line) -> bool:

@@ -49,18 +49,19 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
         return {}
     scopes = _scopes(ops)
     time: dict[Key, int] = {}
-    direct: dict[Key, int] = {}
+    direct: dict[Key, int] = {}  # of single ops: several that are told as one lie deeper
     least = _least(ops, whole)
     for one in ops:
         path = scopes[id(one)]
-        direct[path] = direct.get(path, 0) + one.total_ps
+        if not one.others:
+            direct[path] = direct.get(path, 0) + one.total_ps
         for depth in range(1, len(path) + 1):
             time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
     single = _single_ops(ops, scopes)
     standing = [
         path
         for path, spent in time.items()
-        if spent >= least and path not in single and _is_layer(path, time, direct)
+        if spent >= least and path not in single and _is_layer(path, time, direct, whole)
     ]
     for path in sorted(standing, key=len, reverse=True):
         inside = [one for one in ops if scopes[id(one)][: len(path)] == path]
@@ -188,12 +189,12 @@ def scope_with_most(ops: Iterable[Owner]) -> tuple[str, float]:
     return "/".join(chosen), time.get(chosen, 0) / max(whole, 1) if chosen else 0.0
 
 
-def _is_layer(path: Key, time: dict[Key, int], direct: dict[Key, int]) -> bool:
+def _is_layer(path: Key, time: dict[Key, int], direct: dict[Key, int], whole_ps: int) -> bool:
     """Whether a scope is less than what is around it: neither the model nor all there is of it.
 
     A scope at the top that is made of others is the model, which nobody can leave out.
     """
-    around = time.get(path[:-1], sum(direct.values()))
+    around = time.get(path[:-1], whole_ps)
     beside = sum(len(one) == len(path) and one[:-1] == path[:-1] for one in time)
     is_model = (
         len(path) == 1 and direct.get(path, 0) < time[path] / 2 and not _is_one_of(path, time)

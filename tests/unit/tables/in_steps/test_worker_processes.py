@@ -66,6 +66,21 @@ def test_workers_are_counted_and_their_shares_averaged() -> None:
     assert found.busy_frac == pytest.approx(0.5)
 
 
+def test_a_worker_that_takes_anothers_place_is_not_beside_it() -> None:
+    """A loader without persistent workers starts others for each epoch."""
+
+    def alive(begin: int) -> list[tuple[Any, ...]]:
+        whole = [(name, begin, 2000) for name, _at, _length in (*OF_PARENT, *BEGINS)]
+        makes = [("$train.py:10 Pictures.__getitem__", begin, 1500), ("$train.py:13", begin, 1500)]
+        waits = ("$selectors.py:402 _PollLikeSelector.select", begin + 1500, 500)
+        return [*whole, *makes, waits]
+
+    found = worker_place(recorded(alive(0), alive(2000)))
+    assert found is not None
+    assert found.processes == 1
+    assert found.busy_frac == pytest.approx(0.75)
+
+
 @pytest.mark.parametrize("stack", [OF_PARENT, [*OF_PARENT, *BEGINS, *WAITS], MAKES])
 def test_a_worker_that_waits_and_a_process_that_is_none_have_no_place(
     stack: list[tuple[Any, ...]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,17 @@ def test_two_calls_of_a_compiled_function_do_not_tell_its_ops_apart() -> None:
     assert set(named_layers(twice).values()) == {("layer", "net/mixer")}
     apart = [owner(name, line, 100) for line, name in enumerate(ops)]
     assert named_layers(apart) == {}
+
+
+def test_ops_that_are_told_as_one_lie_in_the_models_layers() -> None:
+    """All that several of them have in common is the model: it is not made of them by itself."""
+    merged = replace(owner(f"{NET}/hop_0/MatMul", 1, 600), others=3, common=("net",))
+    single = [
+        owner(name, 1, 200)
+        for name in (f"{NET}/hop_0/Einsum", f"{NET}/hop_1/MatMul", f"{NET}/out/AddRow")
+    ]
+    loss = owner("StatefulPartitionedCall/loss/Square", 1, 100)
+    assert ("layer", "net") not in named_layers([merged, *single, loss]).values()
 
 
 def test_the_model_itself_is_no_layer() -> None:

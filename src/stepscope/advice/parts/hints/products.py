@@ -109,6 +109,9 @@ def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
     if is_attention:
         yield ATTENTION
     yield from graph_hints(part, account)
+    attends = is_attention or _attends(account)
+    if part.name in _MATRICES and not attends and _in_a_row(account):
+        yield _IN_A_ROW
     # Seen in the step, where padding is only likely.
     if wide := over_classes(part, account):
         yield wide
@@ -116,8 +119,26 @@ def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
         if layer := _encoder(account):
             yield _ENCODED_AGAIN.format(layer)
         yield _CACHED
-    elif not pads and not is_attention and _attends(account):
+    elif not pads and not is_attention and attends:
         yield _PADDED
+
+
+# Families of ops that multiply matrices, of which each has this share of the step.
+_MATRICES: Final = ("MatMul", "BatchMatMulV2", "Einsum")
+_EACH_FRAC: Final = 0.1
+_IN_A_ROW: Final = (
+    "Of products one after the other the order decides what they cost: A (B x) goes by the width "
+    "of x, and (A B) x by that of the matrices. Multiply what is narrow first."
+)
+
+
+def _in_a_row(account: StepAccount) -> bool:
+    """Whether a step has products of several kinds, one of which may be given the other's."""
+    spent = dict.fromkeys(_MATRICES, 0.0)
+    for one in account.owners.records():
+        if one.kind == "op" and one.family in spent:
+            spent[one.family] += one.step_frac
+    return sum(share >= _EACH_FRAC for share in spent.values()) > 1
 
 
 def graph_hints(part: PartRow, account: StepAccount) -> Iterator[str]:

@@ -58,6 +58,15 @@ def test_the_gradient_of_a_gradient_needs_the_first_pass_again() -> None:
     assert (again.time_ps, again.times) == (200_000_000, 2.0)
 
 
+def test_what_runs_within_a_backward_pass_and_has_a_gradient_is_a_gradient_too() -> None:
+    """A force is the gradient of an energy; of most ops' gradients no name says it."""
+    inner = event("aten/mm:mm", **{names.SEQUENCE_NUMBER: 5})
+    twice = {"s": node(1), "h": node(5), "i": inner}
+    again = found('s.h.s.....s.h.s.....\n  "  i.........i.........', **twice)
+    assert again is not None
+    assert again.is_higher
+
+
 def test_without_one_no_pass_is_needed_again() -> None:
     again = found("sa.sb.sc..sd.se.sf..", s=node(1), **_HEADS)
     assert again is not None
