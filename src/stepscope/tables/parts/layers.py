@@ -49,14 +49,19 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
         return {}
     scopes = _scopes(ops)
     time: dict[Key, int] = {}
-    direct: dict[Key, int] = {}  # of single ops: several that are told as one lie deeper
+    direct: dict[Key, int] = {}
+    merged: dict[Key, int] = {}  # of this, several ops that are one row, which may lie deeper
     least = _least(ops, whole)
     for one in ops:
         path = scopes[id(one)]
-        if not one.others:
-            direct[path] = direct.get(path, 0) + one.total_ps
+        direct[path] = direct.get(path, 0) + one.total_ps
+        if one.others:
+            merged[path] = merged.get(path, 0) + one.total_ps
         for depth in range(1, len(path) + 1):
             time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
+    for path, spent in merged.items():
+        if path and time[path] >= _SAME_FRAC * whole:  # nearly all there is
+            direct[path] -= spent
     single = _single_ops(ops, scopes)
     standing = [
         path

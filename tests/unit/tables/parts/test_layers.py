@@ -122,7 +122,7 @@ def test_ops_that_are_told_as_one_lie_in_the_models_layers() -> None:
         owner(name, 1, 200)
         for name in (f"{NET}/hop_0/Einsum", f"{NET}/hop_1/MatMul", f"{NET}/out/AddRow")
     ]
-    loss = owner("StatefulPartitionedCall/loss/Square", 1, 100)
+    loss = owner("StatefulPartitionedCall/loss/Square", 1, 50)
     assert ("layer", "net") not in named_layers([merged, *single, loss]).values()
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import distinct, distinct_keys, sum_by_key, union_spans
+from stepscope.columns import distinct_keys, sum_by_key, union_spans
 from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite
@@ -22,6 +22,7 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import timed_rows
 from stepscope.tables.host.tapes import TAPE
+from stepscope.tables.parts.gradients.higher import differentiates_gradients
 from stepscope.tables.parts.gradients.unused_graph import longest_name, place_of
 from stepscope.tables.torch.autograd import numbered_ops
 from stepscope.tables.traits.gradient_names import DIGITS, gradient_path, numbered
@@ -59,9 +60,7 @@ class RepeatedGradients:
 
 def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
     """None where each is computed once."""
-    is_higher = any(map(_is_higher, host.space.event_metadata.name)) or _goes_through_gradients(
-        host
-    )
+    is_higher = differentiates_gradients(host)
     rows, group = _of_torch(host)
     if len(rows) == 0:
         rows, group = _of_tensorflow(host)
@@ -101,25 +100,6 @@ def _of_torch(host: Host) -> tuple[I64, I64]:
     return numbered.row[nodes], numbered.number[nodes] * np.int64(len(_first) or 1) + code
 
 
-# With this share of all nodes in what a backward pass has computed, gradients are differentiated.
-# Ops within one that is not to be differentiated note the number that the next op will take.
-_OF_GRADIENTS_FRAC = 0.1
-
-
-def _goes_through_gradients(host: Host) -> bool:
-    """Whether PyTorch's backward passes go through ops that ran within one (``create_graph``)."""
-    numbered = numbered_ops(host)
-    nodes = distinct(numbered.number[numbered.backward])
-    start, end = union_spans(
-        numbered.start_ps[numbered.backward], numbered.end_ps[numbered.backward]
-    )
-    begun = numbered.start_ps[~numbered.backward]
-    at = np.searchsorted(start, begun, side="right") - 1
-    within = (at >= 0) & (begun < np.append(end, 0)[at])
-    made = distinct(numbered.number[~numbered.backward][within])
-    return int(np.isin(nodes, made).sum()) > _OF_GRADIENTS_FRAC * len(nodes)
-
-
 def _of_tensorflow(host: Host) -> tuple[I64, I64]:
     """The ops of tapes that compute some gradient of a weight again, and which op each is of."""
     paths = [gradient_path(name) for name in host.space.event_metadata.name]
@@ -137,11 +117,6 @@ def _of_tensorflow(host: Host) -> tuple[I64, I64]:
 
 
 # Names are strangers', and may be long: nothing here goes over one more than a few times.
-
-
-def _is_higher(name: str) -> bool:
-    """A gradient of a gradient: penalties on gradients need those of the first pass again."""
-    return "BackwardBackward" in name or name.count(TAPE) > 1
 
 
 def _is_node(name: str) -> bool:

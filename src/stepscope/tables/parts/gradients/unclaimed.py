@@ -27,6 +27,7 @@ from stepscope.tables.core.stats import event_stats
 from stepscope.tables.host.events import timed_rows
 from stepscope.tables.in_steps.host_activity import torch_dispatches
 from stepscope.tables.in_steps.optimizer_updates import step_of_torch
+from stepscope.tables.parts.gradients.higher import differentiates_gradients
 from stepscope.tables.parts.gradients.unused_graph import longest_name, place_of
 from stepscope.tables.torch.autograd import numbered_ops
 from stepscope.tables.traits.updates import after_model
@@ -85,6 +86,9 @@ def unclaimed_gradients(host: Host, found: Account) -> UnclaimedGradients | None
     rows = rows[np.argsort(host.space.events.start_ps[rows], kind="stable")]
     updates = _updates(host, start, end)
     if updates is None or len(rows) == 0 or found.line < 0:
+        return None
+    # Points at which gradients are differentiated have gradients, too, and nobody updates them.
+    if differentiates_gradients(host):
         return None
     begin = host.space.events.start_ps[rows]
     until = begin + host.space.length_ps[rows]

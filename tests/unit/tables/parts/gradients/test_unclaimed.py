@@ -70,6 +70,12 @@ def test_what_ends_in_more_parameters_than_are_updated_is_for_nobody() -> None:
     assert some.place is None
 
 
+def test_points_at_which_gradients_are_differentiated_are_no_parameters() -> None:
+    """A residual of an equation: each point has a gradient, too, which costs nothing to speak of."""
+    twice = node("TanhBackwardBackward0", 7)
+    assert found("ffwhgg.O-.ffwhgg.O-.", ".......a.........a..", a=op("addcdiv_"), h=twice) is None
+
+
 def test_momentum_is_no_update_of_another_parameter() -> None:
     """SGD adds to the momentum it multiplied, and to the parameter."""
     some = found("ffwgwg.O--ffwgwg.O--", ".......maa.......maa", update="SGD", a=ADD, m=MUL)
