@@ -71,7 +71,7 @@ def test_what_ends_in_more_parameters_than_are_updated_is_for_nobody() -> None:
 
 
 def test_points_at_which_gradients_are_differentiated_are_no_parameters() -> None:
-    """A residual of an equation: each point has a gradient, too, which costs nothing to speak of."""
+    """A residual of an equation: its points have a gradient, too, which costs next to nothing."""
     twice = node("TanhBackwardBackward0", 7)
     assert found("ffwhgg.O-.ffwhgg.O-.", ".......a.........a..", a=op("addcdiv_"), h=twice) is None
 
