@@ -63,7 +63,7 @@ _ALL_FRAC = 0.9
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
 # Parts whose place is the function that runs their ops.
-_RUNS_OPS = ("op", "eager", "function", "line")
+_AT_A_FUNCTION = ("op", "eager", "function", "line")
 
 
 def is_unusual(part: PartRow) -> bool:
@@ -86,7 +86,7 @@ def words(
         return framework_words(part, account, LARGER)
     tell = _TELLS.get(part.kind)
     told = _of_kind(part, account, about) if tell is None else tell(part, account)
-    if part.kind in _RUNS_OPS:
+    if part.kind in _AT_A_FUNCTION:
         told = replace(told, actions=(*of_name(part.function, is_ops=True), *told.actions))
     return replace(told, actions=(KEEP_RESULTS, *told.actions)) if part.climb > 0 else told
 

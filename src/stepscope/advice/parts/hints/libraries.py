@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 
-def _named(packages: str, functions: str = "") -> re.Pattern[str]:
+def _named(packages: str, functions: str = "") -> str:
     """Calls of packages, or of these functions in them, whatever class or module they are in."""
     either = "|".join(packages.split())
     last = "|".join(functions.split())
-    return re.compile(rf"^(?:{either})\." + (rf"(?:\w+\.)*(?:{last})$" if last else ""))
+    return rf"^(?:{either})\." + (rf"(?:\w+\.)*(?:{last})$" if last else "")
 
 
 # Looked through in this order: functions before the packages that they are in.
@@ -174,4 +175,10 @@ def of_library(call: str) -> str:
     Args:
         call: As people know it, ``numpy.argsort``.
     """
-    return next((ask for pattern, ask in _KNOWN if pattern.match(call)), "")
+    return next((ask for pattern, ask in _patterns() if pattern.match(call)), "")
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Compiled when first asked for: most commands ask for none."""
+    return tuple((re.compile(pattern), ask) for pattern, ask in _KNOWN)
