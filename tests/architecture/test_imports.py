@@ -61,7 +61,7 @@ except SystemExit: pass
     [
         ([], 4, set()),
         (["version"], 12, {"click"}),
-        (["show", "overview_page", "SAMPLE"], 191, {"click", "numpy"}),
+        (["show", "overview_page", "SAMPLE"], 186, {"click", "numpy"}),
     ],
 )
 def test_starting_loads_no_more_modules_than_its_budget(

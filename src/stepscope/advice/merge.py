@@ -17,7 +17,6 @@ from stepscope.advice.eager_loops import (
     of_loop,
     with_loop,
 )
-from stepscope.advice.evidence.makers import with_maker
 from stepscope.advice.located import LOCATED, LOCATORS, ONLY_LOCATE, SAME_FRAC
 from stepscope.advice.wording import with_line
 from stepscope.registry import RuleFacts
@@ -150,4 +149,6 @@ def _of_input(one: Finding, part: Finding) -> Finding:
         return of_received(one, float(part.measured.get("received_frac") or 0.0))
     if is_wait or place is None or not place.function or one.rule == _RESTARTED:
         return one
+    from stepscope.advice.evidence.makers import with_maker
+
     return with_maker(one, place)

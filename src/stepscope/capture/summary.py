@@ -49,10 +49,11 @@ def summary(capture: Capture, *, diagnose: bool = True, run: str = "") -> list[s
         lines.append(f"  ! and {len(said) - 4} more (Capture.warnings)")
     told = list[str]()
     if diagnose and capture.events:
-        path = run or capture.path
-        overview, advice = _answers((["show", "overview_page", path], ["advise", path]))
-        told = _first_findings(advice)
-        lines += _limit(overview) + told
+        path, until = run or capture.path, time.monotonic() + _DIAGNOSIS_SECONDS
+        # One after the other: each holds the recording, beside a program that may fill the memory.
+        lines += _limit(_answer(("show", "overview_page", path), until))
+        told = _first_findings(_answer(("advise", path), until))
+        lines += told
     folder = shlex.quote(_run_folder(capture.path))
     more = [f"  stepscope advise {folder}"] if told else []
     more.append(f"  stepscope serve {folder}")
@@ -95,38 +96,22 @@ def _first_findings(advice: dict[str, Any]) -> list[str]:
     ]
 
 
-def _answers(commands: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    """The JSON of some of our commands, side by side; {} of one that failed or took too long."""
-    until = time.monotonic() + _DIAGNOSIS_SECONDS
-    started = [_started(words) for words in commands]
-    return [{} if one is None else _answer(one, until - time.monotonic()) for one in started]
-
-
-def _started(words: Sequence[str]) -> subprocess.Popen[bytes] | None:
+def _answer(words: Sequence[str], until: float) -> dict[str, Any]:
+    """The JSON of one of our commands; {} of one that failed, or had not ended by then."""
     if not sys.executable:
-        return None
-    command = [sys.executable, "-m", "stepscope", *words, "--format", "json"]
+        return {}
     try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+        done = subprocess.run(
+            [sys.executable, "-m", "stepscope", *words, "--format", "json"],
+            capture_output=True,
             env=child_environment(),
+            timeout=max(until - time.monotonic(), 0.0),
+            check=False,
         )
-    except OSError:
-        return None
-
-
-def _answer(process: subprocess.Popen[bytes], seconds: float) -> dict[str, Any]:
-    with process:
-        try:
-            said, _ = process.communicate(timeout=max(seconds, 0.0))
-            found = json.loads(said)
-        except (OSError, subprocess.SubprocessError, ValueError):
-            process.kill()
-            return {}
-    return found if process.returncode == 0 and isinstance(found, dict) else {}
+        found = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return {}
+    return found if done.returncode == 0 and isinstance(found, dict) else {}
 
 
 def _run_folder(path: str) -> str:

@@ -23,32 +23,14 @@ def capture(**more: Any) -> Capture:
     return Capture(**{**facts, **more})
 
 
-class Process:
-    """One of our commands, which has this to say."""
-
-    def __init__(self, said: object, returncode: int) -> None:
-        self.said, self.returncode = json.dumps(said).encode(), returncode
-
-    def __enter__(self) -> Process:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def communicate(self, timeout: float) -> tuple[bytes, None]:
-        return self.said, None
-
-    def kill(self) -> None:
-        pass
-
-
 def answer(
     monkeypatch: pytest.MonkeyPatch, overview: object, advice: object = None, code: int = 0
 ) -> None:
-    def start(command: list[str], **_: object) -> Process:
-        return Process(overview if "overview_page" in command else advice, code)
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
+        said = overview if "overview_page" in command else advice
+        return subprocess.CompletedProcess(command, code, json.dumps(said).encode())
 
-    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(subprocess, "run", run)
 
 
 def test_facts_the_path_in_full_and_how_to_look_at_it() -> None:

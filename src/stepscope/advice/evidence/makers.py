@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.parts.hints.calls import of_call
+from stepscope.advice.parts.hints.calls import of_code
 from stepscope.advice.parts.hints.names import of_name
 from stepscope.result import Finding, Place
 
@@ -45,7 +45,7 @@ def said(one: RivalRow | None, whole: str = "the steps") -> str:
 
 def asked(one: RivalRow | None) -> tuple[str, ...]:
     """What to ask of it by its call or its name; () of none, and of names that do not tell."""
-    return () if one is None else of_call(one.call, is_most=True) or of_name(one.function)
+    return () if one is None else of_code(one.function, one.call)
 
 
 def place(one: RivalRow | None) -> Place | None:

@@ -15,7 +15,7 @@ from stepscope.advice.parts.compiled_words import (
     most_of_it,
 )
 from stepscope.advice.parts.framework_words import framework_words
-from stepscope.advice.parts.hints.calls import of_call
+from stepscope.advice.parts.hints.calls import of_code
 from stepscope.advice.parts.hints.names import of_name
 from stepscope.advice.parts.hints.products import product_hints
 from stepscope.advice.parts.kind_words import (
@@ -121,7 +121,7 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
         message,
         (
             *((BOUNDED,) if grows(part) else ()),
-            *(of_call(call, is_most=part.first_frac >= _NAMED_FRAC) or of_name(name)),
+            *of_code(name, call, is_most=part.first_frac >= _NAMED_FRAC),
             settle,
             "If it is needed: do it every n-th step, on another thread or process, or once before "
             "the loop; look up in a dict, made once, what a loop searches for; vectorise what is a "

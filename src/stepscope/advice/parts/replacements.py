@@ -141,8 +141,8 @@ EACH_APART: Final = (
 )
 #: For ops that compare, and add up what is true.
 COUNTS: Final = (
-    "Ops that compare (Greater, Equal) beside sums and casts count: a metric, often one over many "
-    "thresholds or classes. Compute it every n-th step or once an epoch; over thresholds sort "
+    "Ops that compare (Greater, Equal) beside sums and casts often count: a metric, maybe over "
+    "many thresholds or classes. Compute it every n-th step or once an epoch; over thresholds sort "
     "values into buckets once, and add the buckets up (cumsum), in place of comparing all with "
     "each."
 )

@@ -56,7 +56,8 @@ _KNOWN: Final = (
     ),
     (
         _named("pandas", "concat append"),
-        "It copies all there is to add to it: collect pieces in a list, and join them once.",
+        "Where it adds to what is there, it copies all of that each time: collect pieces in a "
+        "list, and join them once.",
     ),
     (
         _named("pandas"),
@@ -70,8 +71,9 @@ _KNOWN: Final = (
     ),
     (
         _named("numpy", "append concatenate vstack hstack insert delete"),
-        "It copies all there is to add to it: write into an array that is made once, before the "
-        "loop (of past values a ring), or collect pieces in a list and join them once.",
+        "Where it adds to what is there, it copies all of that each time: write into an array "
+        "that is made once, before the loop (of past values a ring), or collect pieces in a list "
+        "and join them once.",
     ),
     (
         _named("numpy", "sort argsort lexsort unique percentile quantile median nanmedian "
@@ -82,13 +84,14 @@ _KNOWN: Final = (
     ),
     (
         _named("numpy", "load NpzFile.__getitem__ loadtxt genfromtxt fromstring"),
-        "Read it once: an .npz unpacks an array each time it is asked for it, and text is parsed "
-        "again. np.load(…, mmap_mode='r') of .npy files reads what is used alone.",
+        "Where the same is read again, do that once: an .npz unpacks an array each time it is "
+        "asked for it, and text is parsed again. np.load(…, mmap_mode='r') of .npy files reads "
+        "what is used alone.",
     ),
     (
         _named("numpy", "isin in1d where nonzero argwhere setdiff1d intersect1d"),
-        "It goes over all there is for each look-up: an index that is made once (a dict, or sorted "
-        "keys with np.searchsorted) finds the same at once.",
+        "Where it looks something up, it goes over all there is each time: an index that is made "
+        "once (a dict, or sorted keys with np.searchsorted) finds the same at once.",
     ),
     (
         _named("numpy", "einsum"),
@@ -103,8 +106,8 @@ _KNOWN: Final = (
     (
         _named("json yaml csv xml tomllib pickle marshal orjson ujson", "loads? load _load reader "
                "safe_load fromstring parse raw_decode decode"),
-        "It makes objects of the same text again: parse once, before the loop, and keep arrays "
-        "(.npy, Parquet, Arrow).",
+        "Where it parses the same again, do that once, before the loop, and keep arrays (.npy, "
+        "Parquet, Arrow).",
     ),
     (
         _named("PIL cv2 imageio skimage torchvision"),
@@ -118,7 +121,8 @@ _KNOWN: Final = (
     ),
     (
         _named("zlib gzip bz2 lzma zipfile tarfile zstandard"),
-        "Unpack once and keep it, or pack it more lightly (lz4, zstd, a low level).",
+        "Where the same is unpacked again, do that once and keep it; else pack it more lightly "
+        "(lz4, zstd, a low level).",
     ),
     (
         _named("networkx"),

@@ -23,7 +23,7 @@ from stepscope.advice.parts.hints.calls import of_call
         ("pandas.NDFrame.__getitem__", True, "a dict of row numbers"),
         ("pandas.DataFrame.iterrows", True, "calls Python for each row"),
         ("numpy.argsort", True, "np.argpartition"),
-        ("json.loads", True, "parse once"),
+        ("json.loads", True, "parses the same again"),
         ("time.sleep", False, ""),
         ("torch.tensor", False, ""),
         ("json.dumps", True, ""),
