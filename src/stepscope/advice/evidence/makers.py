@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from stepscope.verdicts.other_threads import RivalRow
 
 
-#: What to do about the function that makes batches, which is to be named.
-DO_LESS: Final = (
+# What to do about the function that makes batches, which is to be named.
+_DO_LESS: Final = (
     "Do less for each element in {}: cut, resize or filter before what works on each value; what "
     "is the same in each pass once, before the loop; tables and files as arrays in memory; whole "
     "batches instead of single rows."
@@ -53,16 +53,20 @@ def place(one: RivalRow | None) -> Place | None:
     return None if one is None else Place(one.function, one.file, one.line or 0)
 
 
+def less_work(function: str) -> tuple[str, ...]:
+    """What to do about the function that makes batches: by its name, and in any."""
+    return (*of_name(function), _DO_LESS.format(function))
+
+
 def with_maker(one: Finding, place: Place) -> Finding:
     """A finding about input that says which function makes the batches, and to do less there."""
     at = f"{place.file}:{place.line}" if place.line else place.file
     call = f"{place.call} in " if place.call else ""
-    less = DO_LESS.format(place.function)
     where = f" Most of it runs in {call}{place.function} ({at})."
     return replace(
         one,
         # A rule that has named the function by its line has said it.
         message=one.message if f"{place.function} ({at})" in one.message else one.message + where,
         # One that has asked by its name has done that, too.
-        actions=tuple(dict.fromkeys((*one.actions, *of_name(place.function), less))),
+        actions=tuple(dict.fromkeys((*one.actions, *less_work(place.function)))),
     )

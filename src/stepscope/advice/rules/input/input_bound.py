@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stepscope.advice.evidence.makers import DO_LESS
 from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.parts.changes import SUPPLIED
-from stepscope.advice.parts.hints.names import of_name
 from stepscope.advice.results import Results
 from stepscope.advice.wording import brief_place
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
@@ -95,7 +93,7 @@ def input_bound(results: Results) -> Iterator[Answer]:
         measured={"input_wait_ms": waiting, "input_wait_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
         actions=(
-            *(() if busy is None else (*of_name(busy.function), DO_LESS.format(busy.function))),
+            *_of_worker(busy),
             "Prefetch: prepare the next batches while the step runs.",
             "Give slow stages threads or processes, and read several files at once.",
             "Cache what is expensive and fits in memory; move constant preprocessing offline.",
@@ -125,6 +123,14 @@ def _busy_worker(results: Results) -> WorkerPlace | None:
     stages = results.optional.input_pipeline_analyzer
     at = None if stages is None else stages.worker_place
     return at if at is not None and at.busy_frac >= _AT_WORK_FRAC else None
+
+
+def _of_worker(busy: WorkerPlace | None) -> tuple[str, ...]:
+    if busy is None:
+        return ()
+    from stepscope.advice.evidence.makers import less_work
+
+    return less_work(busy.function)
 
 
 def _said(at: WorkerPlace) -> str:
