@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -147,6 +148,14 @@ def owners(found: Account) -> list[Owner]:
     if found.frames is not None or not (is_torch or are_ranges):
         return listed
     return [_region(one) for one in listed]
+
+
+def time_by_family(ops: Iterable[Owner]) -> dict[str, int]:
+    """Picoseconds in all kept steps of each family among these ops."""
+    found: dict[str, int] = {}
+    for one in ops:
+        found[one.family] = found.get(one.family, 0) + one.total_ps
+    return found
 
 
 def _region(one: Owner) -> Owner:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from stepscope.tables.account.owners import Owner
+from stepscope.tables.account.owners import Owner, time_by_family
 from stepscope.tables.traits.op_families import PRODUCTS, is_elementwise
 from stepscope.tables.traits.updates import is_update
 
@@ -27,7 +27,7 @@ def composite_ops(listed: Iterable[Owner]) -> dict[int, Key]:
     whole = sum(one.total_ps for one in ops)
     if any(one.file for one in ops):
         return {}
-    families = _families(ops)
+    families = time_by_family(ops)
     groups: dict[str, list[Owner]] = {}
     for one in ops:
         found = _WITHIN.search(one.between)
@@ -37,7 +37,7 @@ def composite_ops(listed: Iterable[Owner]) -> dict[int, Key]:
         if name.startswith("aten/") and not is_formula and not is_update(one.family):
             groups.setdefault(name, []).append(one)
     name, group = max(groups.items(), key=lambda item: _total(item[1]), default=("", []))
-    inside = _families(group)
+    inside = time_by_family(group)
     is_most = _total(group) >= max(_LEAST_FRAC * whole, max(families.values(), default=0) + 1)
     is_mixed = max(inside.values(), default=0) <= _FAMILY_FRAC * _total(group)
     # A layer that is one product, and a copy or a sum around it, is that product.
@@ -45,13 +45,6 @@ def composite_ops(listed: Iterable[Owner]) -> dict[int, Key]:
     if not (is_most and is_mixed) or is_product or set(inside) <= PRODUCTS:
         return {}
     return {id(one): ("layer", name) for one in group}
-
-
-def _families(ops: Iterable[Owner]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for one in ops:
-        found[one.family] = found.get(one.family, 0) + one.total_ps
-    return found
 
 
 def _total(ops: list[Owner]) -> int:

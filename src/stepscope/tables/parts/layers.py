@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from stepscope.tables.account.owners import Owner
+from stepscope.tables.account.owners import Owner, time_by_family
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.traits.gradient_names import is_of_table
 from stepscope.tables.traits.op_families import PLAIN, UNUSUAL
@@ -71,7 +71,7 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
     for path in sorted(standing, key=len, reverse=True):
         inside = [one for one in ops if scopes[id(one)][: len(path)] == path]
         inside = [one for one in inside if not is_of_table(one.name)]
-        if _says_more(_families(inside)):
+        if _says_more(time_by_family(inside)):
             return {id(one): ("layer", "/".join(path)) for one in inside if _belongs(one)}
     return _outside(ops, scopes, whole) or _alike(ops, scopes, least)
 
@@ -91,7 +91,7 @@ def _alike(ops: list[Owner], scopes: dict[int, Key], least_ps: float) -> dict[in
     }
     for kind, paths in sorted(several.items(), key=lambda item: -len(item[0])):
         inside = [one for one in ops if scopes[id(one)][: len(kind)] in paths]
-        if _says_more(_families(inside)):
+        if _says_more(time_by_family(inside)):
             name = f"{'/'.join(kind)} ({len(paths)} layers)"
             return {id(one): ("layer", name) for one in inside if _belongs(one)}
     return {}
@@ -106,9 +106,9 @@ def _outside(ops: list[Owner], scopes: dict[int, Key], whole_ps: int) -> dict[in
     """Ops of a graph that lie in none of its layers: what a loss adds to the model."""
     layers = {path[:2] for path in scopes.values() if path}
     inside = [one for one in ops if not _of_layer(scopes[id(one)]) and _is_in_graph(one)]
-    families = _families(inside)
+    families = time_by_family(inside)
     spent = sum(families.values())
-    most = max(_families(ops).values(), default=0)
+    most = max(time_by_family(ops).values(), default=0)
     is_most = spent >= _LEAST_FRAC * whole_ps and spent > most
     if len(layers) < _SEVERAL or not is_most or len(families) < _SEVERAL:
         return {}
@@ -151,15 +151,8 @@ def _says_more(families: dict[str, int]) -> bool:
 
 def _least(ops: list[Owner], whole_ps: int) -> float:
     """What a scope's ops have to have together, to say more than families of ops do."""
-    most = max(_families(ops).values(), default=0)
+    most = max(time_by_family(ops).values(), default=0)
     return min(max(_LEAST_FRAC * whole_ps, most + 1), _SOME_FRAC * whole_ps)
-
-
-def _families(ops: Iterable[Owner]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for one in ops:
-        found[one.family] = found.get(one.family, 0) + one.total_ps
-    return found
 
 
 def are_placed(ops: list[Owner], whole_ps: int) -> bool:

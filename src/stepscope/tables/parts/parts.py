@@ -14,7 +14,7 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.owners import CallSite, Owner, owners
+from stepscope.tables.account.owners import CallSite, Owner, owners, time_by_family
 from stepscope.tables.parts.composite_ops import composite_ops
 from stepscope.tables.parts.layers import are_placed, named_layers
 from stepscope.tables.parts.op_loops import (
@@ -146,10 +146,7 @@ def _of_functions(listed: list[Owner], steps_ps: int) -> dict[int, tuple[str, ..
             groups.setdefault(("function", *place), []).append(one)
     found: dict[int, tuple[str, ...]] = {}
     for key, group in groups.items():
-        families: dict[str, int] = {}
-        for one in group:
-            if one.kind == "op":
-                families[one.family] = families.get(one.family, 0) + one.total_ps
+        families = time_by_family(one for one in group if one.kind == "op")
         time = sum(families.values())
         if time < _OPS_FRAC * sum(one.total_ps for one in group):
             continue
@@ -168,11 +165,13 @@ def _elementwise(listed: list[Owner]) -> dict[int, tuple[str, ...]]:
     else tells that they belong together. One family with most of their time stays apart, as all do
     where another part is larger.
     """
-    families: dict[str, int] = {}
-    for one in listed:
-        is_unusual = one.family in UNUSUAL  # says more than that it is elementwise
-        if one.kind == "op" and is_elementwise(one.name, one.family) and not is_unusual:
-            families[one.family] = families.get(one.family, 0) + one.total_ps
+    families = time_by_family(
+        one
+        for one in listed
+        if one.kind == "op"
+        and is_elementwise(one.name, one.family)
+        and one.family not in UNUSUAL  # says more than that it is elementwise
+    )
     if len(families) < _FEWEST or max(families.values()) > _FAMILY_FRAC * sum(families.values()):
         return {}
     others: dict[tuple[str, ...], int] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stepscope.tables.account.owners import Owner
+from stepscope.tables.account.owners import Owner, time_by_family
 from stepscope.tables.core.profile import Host
 from stepscope.tables.traits.gradient_names import apart_from_gradients
 from stepscope.tables.traits.gradients import APART
@@ -33,9 +33,7 @@ def without_gradients(host: Host, listed: Iterable[Owner]) -> frozenset[int]:
         if one.family in PRODUCTS and (one.name in apart or one.between.endswith(APART))
     ]
     enough = _SOME_FRAC * sum(one.total_ps for one in owners)
-    families: dict[str, int] = {}
-    for one in found:
-        families[one.family] = families.get(one.family, 0) + one.total_ps
+    families = time_by_family(found)
     return frozenset(id(one) for one in found if families[one.family] >= enough)
 
 
@@ -58,10 +56,7 @@ def passes_apart(listed: Iterable[Owner]) -> dict[int, tuple[str, ...]]:
     whole = sum(one.total_ps for one in found)
     if whole < max(_SOME_FRAC * sum(one.total_ps for one in owners), 1):
         return {}
-    families: dict[str, int] = {}
-    for one in found:
-        if one.kind == "op":
-            families[one.family] = families.get(one.family, 0) + one.total_ps
+    families = time_by_family(one for one in found if one.kind == "op")
     is_function = any(one.kind != "op" for one in found)
     if not is_function and max(families.values()) > _FAMILY_FRAC * whole:
         return {}
