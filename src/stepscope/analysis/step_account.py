@@ -29,7 +29,7 @@ from stepscope.tables.parts.gradients.unclaimed import unclaimed_gradients
 from stepscope.tables.parts.gradients.unused_graph import unused_graph
 from stepscope.tables.parts.library_calls import library_call
 from stepscope.tables.parts.made_of import launched_from, made_of, shapes, through, type_of_model
-from stepscope.tables.parts.part_traits import traits_of
+from stepscope.tables.parts.part_traits import CHEAPER_ORDER, traits_of
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.parts.places import between_of, located, place_of
 from stepscope.tables.parts.received import received_frac
@@ -418,6 +418,7 @@ def _part_row(
     sites, most, again = sites_of(host, found, one)
     traits = list(traits_of(one, host))
     composed = made_of(one, host) + "".join(trait.words for trait in traits)
+    ordered = "".join(trait.words for trait in traits if lines and trait.name == CHEAPER_ORDER)
     return {
         "kind": one.kind,
         "name": one.name,
@@ -450,7 +451,7 @@ def _part_row(
         "is_source": one.kind not in ("python", "library")
         and (bool(known.line or lines) or (first.is_inline and bool(first.line))),
         "is_program": programs.is_program(one),
-        "estimated": programs.said_lines(lines),
+        "estimated": programs.said_lines(lines) + ordered,
         "mostly": programs.said_most(lines) or most,
         "is_apart": one.is_apart,
     }

@@ -26,15 +26,15 @@ bprop bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting broke
 buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call callable
 callback callbacks called calls cancellation candidate cannot cap capture captured case cast cat
 catarray categorical categories category cauchy cause cbid cbrt ccl ccp cdf ceil cell celu certain
-chain change changed changes changing channel char charged check checker checkify checkpoint
-checkpointing checkpoints child chip chisquare cho choice cholesky choose chrome chunk cid cijk
-claims clamp class client clip clk clock clocks clone cloned close closed cloud cluster clustering
-cmath cmem cmn coalesce coalesced code codegen col coll collapsed collect collected collection
-collective collectives column combinations comm command common communication communicator comp
-compare comparison compat compatible compil compilation compile compiled compiler complete
-completed completeness completion complex composite compressed compression computation
-computations compute computeinternalgradients concat concatenate concrete concurrent cond
-condition conditional config configuration confusion conj connect const constant constants
+chain change changed changes changing channel char charged cheaper check checker checkify
+checkpoint checkpointing checkpoints child chip chisquare cho choice cholesky choose chrome chunk
+cid cijk claims clamp class client clip clk clock clocks clone cloned close closed cloud cluster
+clustering cmath cmem cmn coalesce coalesced code codegen col coll collapsed collect collected
+collection collective collectives column combinations comm command common communication
+communicator comp compare comparison compat compatible compil compilation compile compiled
+compiler complete completed completeness completion complex composite compressed compression
+computation computations compute computeinternalgradients concat concatenate concrete concurrent
+cond condition conditional config configuration confusion conj connect const constant constants
 constructors consume context contextlib contiguous contracting contractions contrib control
 controls conv conversion convert convolution convolutions coo coordinate coordinates copies copy
 copydeviceto copying core corr correlation cos cosh cosine cost costs count counted counter
@@ -97,39 +97,39 @@ memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message m
 method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
 milliseconds min minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla
 mlir mm mma mode model module modules moe momentum more most mostly moveaxis movedim mpi mps ms
-msccl mse msg mt mtia much mul multi multiarray multiblock multihead multinomial multiply
-multiprocessing multiprocessor multiprocessors multivariate must mutex mv mxfp mxu na nadam name
-named names namespace naming nan nanargmax nanargmin nanfunctions nanosecond nanoseconds narrow
-native nccl nchw nchwto nd ndimage ndjson ne nearest need neg negate negative neither nelems neon
-nest nested net network never new newdocs next nhwc nhwcto nibabel nic nll nn nnx no node noise
-non none nonzero nor norm normal normalisation normalization not note nothing np npyio ns nsight
-nsys null num numa number numbers numeric numerical numerics numerictypes numpy nvfp nvidia nvjet
-nvl nvshmem nvtx obj object objects occ occupancy occurrences oci odeint of off offset offsets ogs
-on once one oneccl onednn ones onesweep only oom op opaque open oper operation operations operator
-ops opt optax optimizer option optional options or orbax orch order ordinal orgqr origin ormqr
-orthogonal osrt other others out outfeed output outside over overhead override overrideable
-overrides own owner pack package packages packed packet packets pad padded padding page pageable
-paged pandas panic parallel param parameter parameters parent pareto parquet parse parser parsing
-part partial partition partitioned partitioning parts pascal pass path pattern pause pauses
-payload pb pc pcie pct peak peer peers peft pending per percent perf perfetto performance period
-permutation permute persist persistent pfor pftrace pg ph phase philox pickle pid piecewise pil
-pinned pinv pipeline pitch pj pjit pkl pl place places plain plane planes plus pmap pmc png po
-pocketfft pod poi pointwise poisson polar policy poll polymorphic polynomial pool pooling popcnt
-post potrf pow power pp pprof pragma pre precise precision pred predict prefetch prefill prefix
-prelu preprocessing pretty primary primitive prims print printer printing printoptions priority
-private privateuse prng process processes processing prod produce produced product products prof
-profile profiled profiler profiles profiling progbar program programs projections promotion prop
-properties property proto protocol provenance ps pt ptds pthread pto ptp ptr ptsz pull pure
-pushing put pwrmgr px pxla py pyarrow pybind pydicom python pytorch pyw pyx qib qint qr qrf quant
-quantization query queue queued queues quint rademacher radix ragged ran rand randint random
-randomuniform randperm range ranges rank ranks rasterio rate ratio ravel raw rayleigh rb rbg rccl
-rd read reader readers reading readinto ready real rearranging reason rebatch rebuild receive
-recfunctions reciprocal record recorded recorder recording recordings records recur recurrent
-recurs recv red redispatch reduce reduction reductions ref reference regex region registers
-registry regs rejection relative release relu rem remainder remat rematted remote removed
-rendezvous repeat replace replayed replica replicated repr req requested reraise reserved reshape
-resize resolve resource resources resp rest restore result resume return reverse rewriter rfft rhs
-right ring rm rms rmsprop rn rng rnn rnnv ro roc rocclr rocdecode rocjpeg rocpd rocprof
+msccl mse msg mt mtia much mul multi multiarray multiblock multihead multinomial multiplications
+multiply multiprocessing multiprocessor multiprocessors multivariate must mutex mv mxfp mxu na
+nadam name named names namespace naming nan nanargmax nanargmin nanfunctions nanosecond
+nanoseconds narrow native nccl nchw nchwto nd ndimage ndjson ne nearest need neg negate negative
+neither nelems neon nest nested net network never new newdocs next nhwc nhwcto nibabel nic nll nn
+nnx no node noise non none nonzero nor norm normal normalisation normalization not note nothing np
+npyio ns nsight nsys null num numa number numbers numeric numerical numerics numerictypes numpy
+nvfp nvidia nvjet nvl nvshmem nvtx obj object objects occ occupancy occurrences oci odeint of off
+offset offsets ogs on once one oneccl onednn ones onesweep only oom op opaque open oper operation
+operations operator ops opt optax optimizer option optional options or orbax orch order ordinal
+orgqr origin ormqr orthogonal osrt other others out outfeed output outside over overhead override
+overrideable overrides own owner pack package packages packed packet packets pad padded padding
+page pageable paged pandas panic parallel param parameter parameters parent pareto parquet parse
+parser parsing part partial partition partitioned partitioning parts pascal pass path pattern
+pause pauses payload pb pc pcie pct peak peer peers peft pending per percent perf perfetto
+performance period permutation permute persist persistent pfor pftrace pg ph phase philox pickle
+pid piecewise pil pinned pinv pipeline pitch pj pjit pkl pl place places plain plane planes plus
+pmap pmc png po pocketfft pod poi pointwise poisson polar policy poll polymorphic polynomial pool
+pooling popcnt post potrf pow power pp pprof pragma pre precise precision pred predict prefetch
+prefill prefix prelu preprocessing pretty primary primitive prims print printer printing
+printoptions priority private privateuse prng process processes processing prod produce produced
+product products prof profile profiled profiler profiles profiling progbar program programs
+projections promotion prop properties property proto protocol provenance ps pt ptds pthread pto
+ptp ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow pybind pydicom python pytorch pyw pyx
+qib qint qr qrf quant quantization query queue queued queues quint rademacher radix ragged ran
+rand randint random randomuniform randperm range ranges rank ranks rasterio rate ratio ravel raw
+rayleigh rb rbg rccl rd read reader readers reading readinto ready real rearranging reason rebatch
+rebuild receive recfunctions reciprocal record recorded recorder recording recordings records
+recur recurrent recurs recv red redispatch reduce reduction reductions ref reference regex region
+registers registry regs rejection relative release relu rem remainder remat rematted remote
+removed rendezvous repeat replace replayed replica replicated repr req requested reraise reserved
+reshape resize resolve resource resources resp rest restore result resume return reverse rewriter
+rfft rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc rocclr rocdecode rocjpeg rocpd rocprof
 rocprofiler rocprofv rocrand roctracer roctx roll root roots rope rotary rotate round routing row
 rows rowwisemoments rr rsf rsqrt rss rsub rt rule run runs runtime rwlock same sample sampler
 samples sampling save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan

@@ -133,6 +133,11 @@ BEFORE_GATHER: Final = (
     "Compute it before the rows are gathered{}: the same row gives the same result each time, and "
     "gathering the results takes less than computing them again and again."
 )
+#: Of a product of a product.
+IN_ORDER: Final = (
+    "Multiply in the other order{}: (A B) C is A (B C), and what is narrow comes first. The result "
+    "is the same but for rounding."
+)
 #: The same of a product of rows that were put together first.
 EACH_APART: Final = (
     "A linear layer on rows that were put together, such as both ends of an edge, is the sum of a "

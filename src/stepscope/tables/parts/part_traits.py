@@ -18,6 +18,7 @@ from stepscope.schema import names
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.replicated import computes_the_same
 from stepscope.tables.parts.parts import Part
+from stepscope.tables.parts.programs import lines_of, modules_of
 from stepscope.tables.steps import attribution
 from stepscope.tables.torch.copy_purposes import LAYOUT, TYPES, copy_purposes, is_copy
 from stepscope.tables.traits.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
@@ -28,6 +29,7 @@ from stepscope.tables.traits.jacobians import is_jacobian
 from stepscope.tables.traits.long_windows import long_window
 from stepscope.tables.traits.op_families import PRODUCTS
 from stepscope.tables.traits.paddings import padding_of
+from stepscope.tables.traits.product_order import ProductOrder, dearest_order, product_order
 from stepscope.tables.traits.rows_gathered import rows_gathered
 from stepscope.tables.traits.rows_read import row_read
 
@@ -50,6 +52,8 @@ ONE_ROW_READ: Final = "one-row-read"
 #: A product is given rows that were gathered of a table with few: alone, or beside others.
 GATHERED_ROWS: Final = "gathered-rows"
 JOINED_ROWS: Final = "joined-rows"
+#: A product of a product, which takes fewer multiplications in another order.
+CHEAPER_ORDER: Final = "cheaper-order"
 #: A backward pass that is mapped over outputs.
 OF_JACOBIAN: Final = "of-jacobian"
 #: TensorFlow's products on a CPU that no kernel of oneDNN's runs.
@@ -91,6 +95,7 @@ def traits_of(one: Part, host: Host) -> Iterator[Trait]:
             yield from found(host, one)
         yield from _of_jacobian(host, one)
         yield from [*_of_row(host, one), *_of_gather(host, one)][:1]  # both are about its rows
+        yield from _of_order(host, one)
         yield from _without_onednn(one)
         yield from _of_smaller(host, one)
 
@@ -185,6 +190,39 @@ def _of_gather(host: Host, one: Part) -> Iterator[Trait]:
         at = f" ({found.at})" if found.at else ""
         words = f"; of {found.taken:,} rows gathered from {found.of:,}{at}"
         yield Trait(name, words, found.taken, found.at)
+
+
+def _order_of_program(host: Host, one: Part) -> ProductOrder | None:
+    """That of the products which most of its work is, by the program that was recorded."""
+    most = next((f"{line.frame.file}:{line.frame.line}" for line in lines_of(host, one)[:1]), "")
+    orders = (dearest_order(module) for module in modules_of(host, one))
+    return next((order for order in orders if order and order.at and most.endswith(order.at)), None)
+
+
+# What one op of a part could do in another order says nothing of a part with little of it.
+_OP_FRAC = 0.2
+
+
+def _order_of_ops(host: Host, one: Part) -> ProductOrder | None:
+    if one.kind != "op" or one.name not in PRODUCTS:
+        return None
+    events = [own.event for own in one.owners if own.total_ps >= _OP_FRAC * one.total_ps]
+    return next(filter(None, (product_order(host, event) for event in events)), None)
+
+
+def _of_order(host: Host, one: Part) -> Iterator[Trait]:
+    if (found := _order_of_program(host, one) or _order_of_ops(host, one)) is not None:
+        left, right, third = (_extents(each) for each in (*found.first, found.third))
+        at = f" ({found.at})" if found.at else ""
+        words = (
+            f"; the product of {left} and {right}{at} is multiplied by {third}: in the other order "
+            f"that takes {found.times:.1f} times fewer multiplications"
+        )
+        yield Trait(CHEAPER_ORDER, words, at=found.at)
+
+
+def _extents(dimensions: tuple[int, ...]) -> str:
+    return "×".join(map(str, dimensions))
 
 
 # A function that is differentiated twice runs ops of all its passes: the largest are looked at.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner
@@ -20,6 +21,9 @@ from stepscope.tables.parts.parts import Part, parts
 from stepscope.tables.parts.unnamed_ops import unnamed_ops
 from stepscope.tables.steps.calls import function_calls, is_single_op
 from stepscope.tables.traits.inside import LineWork, lines_of_program
+
+if TYPE_CHECKING:
+    from stepscope.tables.hlo.module import HloModule
 
 # So many functions are named where what of each was running is unknown.
 _PROGRAMS = 3
@@ -60,19 +64,24 @@ def is_program(one: Part) -> bool:
     return one.kind == "program" or (first.kind == "op" and first.is_inline and not first.type)
 
 
+def modules_of(host: Host, one: Part) -> list[HloModule]:
+    """The recorded programs of a part's compiled function, one for each shape of its arguments."""
+    if not is_program(one):
+        return []
+    called = one.name.split(", ")[0] if one.kind == "program" else one.first.name
+    return [
+        module
+        for module in hlo_modules(host)
+        if _PREFIX.sub("", module.name) == _PREFIX.sub("", called)
+    ]
+
+
 def lines_of(host: Host, one: Part) -> list[LineWork]:
     """The lines that the work of a part's compiled function comes from, by its recorded program.
 
     The largest first; empty where its ops were recorded, or its program was not.
     """
-    if not is_program(one):
-        return []
-    called = one.name.split(", ")[0] if one.kind == "program" else one.first.name
-    found = [
-        lines_of_program(module)
-        for module in hlo_modules(host)
-        if _PREFIX.sub("", module.name) == _PREFIX.sub("", called)
-    ]
+    found = [lines_of_program(module) for module in modules_of(host, one)]
     # Compiled for several shapes, it comes from the same lines.
     return [line for line in max(found, key=len, default=[])[:_LINES] if line.share >= _LINE_FRAC]
 

@@ -14,6 +14,7 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction
 from stepscope.tables.traits.inside import at_line
 from stepscope.tables.traits.instructions import instruction_of
+from stepscope.tables.traits.product_order import products_of
 
 # As many times as each row of the table is taken, at least.
 _LEAST_TIMES: Final = 3
@@ -49,18 +50,11 @@ def rows_gathered(host: Host, event: int) -> RowsGathered | None:
     if found is None:
         return None
     module, one = found
-    for product in _products(module, one):
+    for product in products_of(module, one):
         gather, is_joined = _gather(module, product)
         if gather is not None and (rows := _rows(module, gather, is_joined)) is not None:
             return rows
     return None
-
-
-def _products(module: HloModule, one: Instruction) -> list[Instruction]:
-    """The products that an instruction is, or that its body has."""
-    bodies = module.called(one) if one.opcode in ENCLOSES else ()
-    inner = (each for body in bodies for each in body.instructions)
-    return [each for each in (one, *inner) if each.opcode == "dot"][:_MOST]
 
 
 def _gather(module: HloModule, product: Instruction) -> tuple[Instruction | None, bool]:

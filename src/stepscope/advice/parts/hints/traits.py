@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.parts.replacements import (
     BEFORE_GATHER,
     EACH_APART,
+    IN_ORDER,
     JACOBIAN,
     LAST_ROW,
     LESS_PADDING,
@@ -15,6 +16,7 @@ from stepscope.advice.parts.replacements import (
 )
 from stepscope.tables.parts.part_traits import (
     BROADCAST,
+    CHEAPER_ORDER,
     GATHERED_ROWS,
     JOINED_ROWS,
     OF_JACOBIAN,
@@ -35,6 +37,8 @@ def trait_hints(part: PartRow) -> Iterator[str]:
         yield JACOBIAN
     if part.has(PADDED) and part.name != "fft":  # whose padding is how it convolves
         yield LESS_PADDING
+    if part.has(CHEAPER_ORDER):
+        yield IN_ORDER.format(at)
     if part.has(ONE_ROW_READ):
         yield LAST_ROW
     if part.has(GATHERED_ROWS):
