@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from stepscope.tables.core.op_name import is_collective_call
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.regions import region_name
 from stepscope.tables.python.frames import LIBRARY, Frames, Name
+from stepscope.tables.python.library_files import OF_MODELS
 from stepscope.tables.python.library_models import is_module_call
 from stepscope.tables.traits.op_families import family_of
 from stepscope.tables.traits.updates import is_update, update_of
@@ -222,13 +224,34 @@ def _place(calls: Frames | None, place: int) -> tuple[str, str, int, str, int]:
     at, own = name_at(calls, place), int(calls.own[place])
     named = name_at(calls, own) if own >= 0 else None
     function, begins = (named.function, named.line) if named is not None else ("", 0)
-    around = int(calls.caller[own]) if own >= 0 else -1
+    around = _out_of_models(calls, own, at.file) if own >= 0 else -1
     caller = ""
     if around >= 0:
         outer, outer_own = name_at(calls, around), int(calls.own[around])
         outer_function = name_at(calls, outer_own).function if outer_own >= 0 else ""
         caller = f"{outer.file}:{outer.line} {outer_function}".strip()
     return function, at.file, at.line, caller, begins
+
+
+# A model of a library's is called through so many of its functions at most.
+_DEEPEST: Final = 64
+
+
+def _out_of_models(calls: Frames, own: int, file: str) -> int:
+    """The call of a function; of one in a package of models, the program's own below which it is.
+
+    The outermost there is, where the program has none.
+    """
+    around = int(calls.caller[own])
+    for _ in range(_DEEPEST if OF_MODELS.search(file) else 0):
+        if around < 0 or not OF_MODELS.search(name_at(calls, around).file):
+            break
+        outer = int(calls.own[around])
+        further = int(calls.caller[outer]) if outer >= 0 else -1
+        if further < 0:
+            break
+        around = further
+    return around
 
 
 def name_at(calls: Frames, at: int) -> Name:

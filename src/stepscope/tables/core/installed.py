@@ -16,6 +16,15 @@ FRAMEWORK_FOLDER: Final = re.compile(
 )
 
 
+_FRAMEWORKS: Final = re.compile(r"(?:tensorflow|keras|tf_keras|jax|jaxlib|torch)[/\\]")
+
+
+def is_of_framework(file: str) -> bool:
+    """Whether a path is of an installed framework."""
+    found = INSTALLED.search(file)
+    return found is not None and _FRAMEWORKS.match(found.group(1)) is not None
+
+
 def is_installed(file: str) -> bool:
     """Whether a path is of an installed library, of the standard one, or within a framework."""
     patterns = (INSTALLED, STANDARD, FRAMEWORK_FOLDER)

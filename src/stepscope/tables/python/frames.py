@@ -21,6 +21,7 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import metadata_texts
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.source import source_files
+from stepscope.tables.host.framework_frames import waits_for_device
 from stepscope.tables.python.library_files import (
     FRAMEWORK_CALLS,
     FRAMEWORK_FILES,
@@ -358,7 +359,8 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
         is_library = package in LIBRARY_PACKAGES or stem == "__init__" == package
         is_library |= "/" in file and package in _PACKAGES.split("|")
         return (LIBRARY, package.removeprefix("__init__")) if is_library else (OWN, "")
-    if stem in FRAMEWORK_FILES or function in FRAMEWORK_CALLS.get(stem, ()):
+    is_call = function in FRAMEWORK_CALLS.get(stem, ()) or waits_for_device(file, function)
+    if stem in FRAMEWORK_FILES or is_call:
         return FRAMEWORK, stem
     if stem in LIBRARY_FILES or stem == "__init__" or file.startswith("<frozen"):
         return LIBRARY, stem if stem != "__init__" else ""

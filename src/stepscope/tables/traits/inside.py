@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from stepscope.tables.core.installed import is_installed
+from stepscope.tables.core.installed import is_installed, is_of_framework
 from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction
 from stepscope.tables.hlo.rewritten import before_rewriting
 from stepscope.tables.hlo.source import SourceFrame, source_frames
@@ -75,6 +75,8 @@ def place_of_instruction(module: HloModule, instruction: Instruction) -> tuple[S
         return SourceFrame("", 0, ""), ""
     if not frames:
         file, _, line = instruction.source.rpartition(":")
+        if is_of_framework(file):  # TensorFlow names the line of its own that makes any op
+            return SourceFrame("", 0, ""), ""
         return SourceFrame(file, int(line) if line.isdigit() else 0, ""), ""
     own = [one for one in frames if not is_installed(one.file)]
     if not own:

@@ -84,7 +84,7 @@ def test_a_call_that_mostly_runs_ops_is_not_named_for_its_python() -> None:
         "A-------------------A-------------------",
         "F--H--N--V----------F--H--N--V----------",
     )
-    assert python_of(found) == {"augment": 2.2, "flip": 0.6, "shift": 0.6, "noise": 0.6}
+    assert python_of(found) == {"flip": 0.6, "shift": 0.6, "noise": 0.6}
     assert all(one.around is None for one in found)
 
 

@@ -270,3 +270,10 @@ def test_what_autograph_writes_is_none_of_the_program() -> None:
     file = "__autograph_generated_filesjk0f891.py"
     for path in ("", f"/tmp/{file}:19"):
         assert _name(f"${file}:19 tf__train_step", path, frozenset(), False).kind == FRAMEWORK
+
+
+@pytest.mark.parametrize("text", ["$array.py:615 _value", "$array.py:409 __array__"])
+def test_where_jax_waits_is_not_pythons_module_of_that_name(text: str) -> None:
+    """Nor is it the loop's own work: a log of every tenth step waits for the ten before it."""
+    called = _name(text, "", frozenset(), has_folders=False)
+    assert (called.kind, called.is_fetch) == (FRAMEWORK, True)

@@ -42,8 +42,12 @@ _MOST_LAYERS: Final = 200
 _SCORES: Final = re.compile(r"(\d+)×(\d+)×(\d+), \1×\3×\2(?!\d)")
 _GRADIENT: Final = re.compile(r"gradient|[Bb]ackward|transpose\(jvp")
 _CACHED: Final = (
-    "Where each call adds one position to a sequence, as what chooses the next one suggests: keep "
+    "Where each call adds one position to a sequence, which it may, as it ends in a choice: keep "
     "the keys and values of those before (a cache), and compute the new position alone."
+)
+_SHARED: Final = (
+    "Where inputs begin alike (a prompt, a passage with several questions or options): run what "
+    "they share once, and give its keys and values to each of them."
 )
 # An encoder, by the name of its layer, within the loop that chooses.
 _ENCODES: Final = re.compile(r"\bwhile/.*?(?:^|/)(\w*encod\w*)", re.IGNORECASE)
@@ -54,7 +58,9 @@ _ENCODED_AGAIN: Final = (
     "hand its output to the decoder."
 )
 # Attention takes more than a classifier's softmax, which a step ends in.
-_ATTENTION: Final = re.compile(r"attention|(?<!log_)softmax", re.IGNORECASE)
+_ATTENTION: Final = re.compile(
+    r"attention|(?<!log_)softmax|q[a-z]*,[.a-z]*k[a-z]*->[.a-z]*qk", re.IGNORECASE
+)
 _ATTENDS_FRAC: Final = 0.02
 _PADDED: Final = (
     "The step has attention: if these rows are positions of sequences, padding is computed like "
@@ -96,9 +102,15 @@ def _attends(account: StepAccount) -> bool:
     spent = sum(
         one.step_frac
         for one in account.owners.records()
-        if one.kind == "op" and _ATTENTION.search(one.name) and not _OVER_CLASSES.search(one.name)
+        if one.kind == "op" and _is_of_attention(one.name)
     )
     return spent >= _ATTENDS_FRAC
+
+
+def _is_of_attention(op: str) -> bool:
+    if _OVER_CLASSES.search(op):
+        return False
+    return of_attention(op) or _ATTENTION.search(op) is not None
 
 
 def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
@@ -121,6 +133,8 @@ def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
         yield _CACHED
     elif not pads and not is_attention and attends:
         yield _PADDED
+    if attends and not _has_gradients(account):
+        yield _SHARED
 
 
 # Families of ops that multiply matrices, of which each has this share of the step.
@@ -170,11 +184,16 @@ def _encoder(account: StepAccount) -> str:
     return max(spent, key=lambda name: spent[name]) if enough else ""
 
 
+def _has_gradients(account: StepAccount) -> bool:
+    ops = (one.name for one in account.owners.records() if one.kind == "op")
+    return any(map(_GRADIENT.search, ops))
+
+
 def _decodes(account: StepAccount) -> bool:
     """Whether a step without gradients attends, and chooses one of many after that."""
-    ops = [one for one in account.owners.records() if one.kind == "op"]
-    if any(_GRADIENT.search(one.name) for one in ops):
+    if _has_gradients(account):
         return False
+    ops = [one for one in account.owners.records() if one.kind == "op"]
     chosen, attended = (_most_runs(ops, pattern) for pattern in (_CHOOSES, _ATTENDS))
     return 0 < attended <= _MOST_LAYERS * chosen
 

@@ -9,7 +9,7 @@ import pytest
 
 from stepscope.analysis.step_account import OwnerRow, StepAccount
 from stepscope.result import Table
-from stepscope.tables.parts.part_traits import GATHERED_ROWS, JOINED_ROWS
+from stepscope.tables.parts.part_traits import CHEAPER_ORDER, GATHERED_ROWS, JOINED_ROWS
 from tests.unit.advice.test_growing_steps import OWNER
 from tests.unit.advice.test_largest_part import account, first, op
 
@@ -161,3 +161,17 @@ def test_rows_times_themselves_are_attention(shapes: str, is_said: bool) -> None
 def test_products_of_a_step_that_attends_are_of_padding_too(name: str, is_said: bool) -> None:
     found = first(running(op("matmul", 6.0) | {"op": "aten/mm"}, name))
     assert any("Pad each batch to its own longest" in one for one in found.actions) is is_said
+
+
+def test_a_product_in_the_dearer_order_is_reason_enough_to_change_it() -> None:
+    squares = op("dot_general", 8.0, traits=CHEAPER_ORDER, rows_at="train.py:70")
+    found = first(account(squares))
+    assert found.actions[0].startswith("Multiply in the other order (train.py:70): (A B) C")
+    assert found.severity == "high"
+
+
+def test_what_inputs_share_is_run_once_where_nothing_is_trained() -> None:
+    scores = "jit(score)/bqhd,bkhd->bhqk/dot_general"
+    assert "begin alike" in " ".join(first(running(op("dot_general", 8.0), scores)).actions)
+    trained = running(op("dot_general", 8.0), scores, "jit(step)/transpose(jvp())/dot_general")
+    assert "begin alike" not in " ".join(first(trained).actions)
