@@ -24,6 +24,22 @@ x, y = np.ones((160, 32), "float32"), np.zeros(160, "int64")
 model.fit(x, y, batch_size=16, epochs=3, validation_data=(x[:32], y[:32]), verbose=0)
 """
 
+GRAPH = """
+import tensorflow as tf
+def distances(rows):
+    apart = rows[:, None, :] - rows[None, :, :]
+    return tf.reduce_sum(apart * apart, axis=-1)  # the place
+@tf.function
+def score(rows):
+    with tf.GradientTape() as tape:
+        tape.watch(rows)
+        loss = tf.reduce_mean(tf.exp(-distances(rows)))
+    return tape.gradient(loss, rows)
+rows = tf.random.normal((256, 64))
+for _ in range(40):
+    rows += score(rows)
+"""
+
 OWN_TENSORFLOW = """
 import sys, time
 import tensorflow as tf
@@ -86,6 +102,18 @@ def test_keras_fit_has_its_steps_and_its_memory_without_a_line_changed(tmp_path:
     assert steps.source == "markers"
     # Before the start the allocator was chosen that knows what it holds.
     assert any("bfc" in memory.id for memory in session.memory_profile().memories)
+
+
+@pytest.mark.framework_tf
+def test_ops_of_a_graph_are_placed_at_the_lines_that_made_them(tmp_path: Path) -> None:
+    account = stepscope.open(recorded(tmp_path, GRAPH)).step_account()
+    parts = [one for one in account.parts.records() if one.function == "distances"]
+    lines = textwrap.dedent(GRAPH).splitlines()
+    assert sum(one.step_frac for one in parts) > 0.3
+    assert {one.line for one in parts} <= {
+        at for at, line in enumerate(lines, 1) if "apart" in line
+    }
+    assert all(one.caller.endswith("score") for one in parts)
 
 
 @pytest.mark.framework_tf

@@ -30,7 +30,7 @@ from stepscope.capture.file.writer import Writer
 from stepscope.capture.options import FRAMEWORKS, ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, NoteSeverity, Recorded, Recorder
 from stepscope.capture.result import Capture
-from stepscope.capture.runtime import machine, settings
+from stepscope.capture.runtime import graph_lines, machine, settings
 from stepscope.schema import names
 from stepscope.schema.xspace import XSpace
 
@@ -449,6 +449,7 @@ class Recording:
             facts[names.PROFILE_STOP] = stopped_ns
             facts[PROFILE_OPTIONS] = self._effective or encoded_options(self.options)
             facts.update(machine.software_facts() | settings.settings_facts())
+            facts.update(graph_lines.graph_facts())
         if not stopped_ns or not self._chunks:
             into.add_stats(names.HOST_PLANE, machine.processor_facts())
         into.add_stats(names.ENVIRONMENT_PLANE, facts)

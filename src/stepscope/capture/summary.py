@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -23,6 +24,8 @@ MAX_LINES: Final = 15
 _DIAGNOSIS_SECONDS: Final = 60.0
 _WIDTH: Final = 100
 _FINDINGS: Final = 3
+# The end of a sentence that another one follows; the number of a finding ends none.
+_SENTENCE: Final = re.compile(r"(?<!^  \d)[.!?](?= )")
 
 
 def summary(capture: Capture, *, diagnose: bool = True, run: str = "") -> list[str]:
@@ -128,4 +131,11 @@ def _time(seconds: float) -> str:
 def _cut(line: str) -> str:
     # Paths and commands are to be copied: they stay whole.
     is_path = line.startswith(("  /", "  stepscope ")) or "://" in line
-    return line if len(line) <= _WIDTH or is_path else line[: _WIDTH - 1] + "…"
+    if len(line) <= _WIDTH or is_path:
+        return line
+    ends = [found.end() for found in _SENTENCE.finditer(line, 0, _WIDTH + 1)]
+    if ends:
+        return line[: ends[-1]]
+    words = line[: _WIDTH - 1].rpartition(" ")[0]
+    # A word that is most of the line has to be cut.
+    return f"{words} …" if len(words) > _WIDTH / 2 else line[: _WIDTH - 1] + "…"

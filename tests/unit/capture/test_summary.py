@@ -84,6 +84,27 @@ def test_it_is_never_longer_than_fifteen_lines(monkeypatch: pytest.MonkeyPatch) 
     assert "  ! and 5 more (Capture.warnings)" in lines
 
 
+@pytest.mark.parametrize(
+    ("headline", "said"),
+    [
+        (
+            f"Input-bound: {'w' * 60}. The larger part {'is read ' * 9}.",
+            f"Input-bound: {'w' * 60}.",
+        ),
+        (f"Waits 1.5 of {'2.5 ms ' * 30}", f"Waits 1.5 of {('2.5 ms ' * 12).rstrip()} …"),
+        ("x" * 300, "x" * 97 + "…"),
+        ("y" * 97 + ".", "y" * 97 + "."),
+    ],
+)
+def test_a_long_line_ends_with_a_sentence_or_at_a_word(
+    monkeypatch: pytest.MonkeyPatch, headline: str, said: str
+) -> None:
+    answer(monkeypatch, {"headline": headline}, {"findings": [{"title": headline}]})
+    lines = summary(capture())
+    assert lines[2] == f"  {said}"
+    assert lines[3].startswith("  1. ") and len(lines[3]) > 50
+
+
 @pytest.mark.parametrize("found", [None, [], {}, {"steps": None, "findings": None}, {"steps": {}}])
 def test_a_diagnosis_that_fails_costs_its_lines_only(
     monkeypatch: pytest.MonkeyPatch, found: object

@@ -61,12 +61,15 @@ class FrameNames:
 
     def is_own(self, code: CodeType) -> bool:
         """Whether it is the program's own code: not of the standard library, not installed."""
-        known = self._own.get(code.co_filename)
+        return self.is_own_file(code.co_filename)
+
+    def is_own_file(self, filename: str) -> bool:
+        """The same of a file."""
+        known = self._own.get(filename)
         if known is None:
-            name = code.co_filename
-            known = not name.startswith((*self._libraries, "<frozen"))
-            known = known and "site-packages" not in name and "dist-packages" not in name
-            self._own[name] = known
+            known = not filename.startswith((*self._libraries, "<frozen"))
+            known = known and "site-packages" not in filename and "dist-packages" not in filename
+            self._own[filename] = known
         return known
 
     def _at(self, code: CodeType, line: int) -> str:

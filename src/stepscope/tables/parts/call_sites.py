@@ -23,6 +23,7 @@ from stepscope.tables.host.ops import host_ops
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.python.frames import Frames
 from stepscope.tables.traits.branches import Branches, CallLine, Chain, branches, chain_of
+from stepscope.tables.traits.graph_lines import graph_lines
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from, stack_of
 from stepscope.tables.traits.op_families import family_of, scope_of
 
@@ -205,7 +206,7 @@ class _Op(NamedTuple):
 
 @derived
 def _instructions(host: Host) -> dict[str, _Op]:
-    """The ops of compiled programs by name."""
+    """The ops of compiled programs, and of graphs whose lines were noted, by name."""
     devices = device_events(host)
     if len(devices):
         rows, op, spent, ops = devices.rows, devices.op, devices.self_ps, devices.ops
@@ -213,10 +214,10 @@ def _instructions(host: Host) -> dict[str, _Op]:
         of_host = host_ops(host)
         rows, op, spent, ops = of_host.rows, of_host.op, of_host.self_ps, of_host.ops
     texts = recorded_ops(host)
-    text = texts.at(rows).astype(np.int64)
-    of_program = text >= 0
-    rows, op, spent = rows[of_program], op[of_program], spent[of_program]
-    first, code = distinct_keys(op.astype(np.int64) * len(texts.texts) + text[of_program])
+    text = texts.at(rows).astype(np.int64)  # -1 of an op that is no instruction of a program
+    placed = (text >= 0) | (graph_lines(host) is not None)
+    rows, op, spent = rows[placed], op[placed], spent[placed]
+    first, code = distinct_keys(op.astype(np.int64) * (len(texts.texts) + 1) + 1 + text[placed])
     time = sum_by_key(code, spent, len(first)).astype(np.float64)
     found: dict[str, _Op] = {}
     for at, row in enumerate(first.tolist()):

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.profile import Host
 from stepscope.tables.traits.gradient_names import is_eager_in_jax
+from stepscope.tables.traits.graph_lines import graph_lines
 from stepscope.tables.traits.instructions import compiled_from
 from stepscope.tables.traits.op_families import COSTLY, PRODUCTS
 from stepscope.tables.traits.updates import is_update
@@ -51,10 +52,26 @@ def compiled_lines(
         if made.line and made.function:
             lines.setdefault((made.function, made.file, str(made.line)), []).append(one)
     found: dict[int, Key] = {}
+    is_graph = graph_lines(host) is not None
     for key, group in lines.items():
+        if is_graph and _calls_layers(group):
+            continue
         if _stands([(families.get(id(one), one.family), one) for one in group], whole):
             found |= dict.fromkeys(map(id, group), key)
     return found
+
+
+# A line calls layers where it has ops of so many, each with this share of its time.
+_LAYERS, _LAYER_FRAC = 3, 0.05
+
+
+def _calls_layers(group: list[Owner]) -> bool:
+    """Whether a line is where a model of layers is called: these say more."""
+    layers: dict[Key, int] = {}
+    for one in group:
+        layers[one.layer] = layers.get(one.layer, 0) + one.total_ps
+    whole = sum(layers.values())
+    return sum(time >= _LAYER_FRAC * whole for time in layers.values()) >= _LAYERS
 
 
 def _stands(group: list[tuple[str, Owner]], whole: int) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from stepscope.columns import pivot
 from stepscope.schema import names
 from stepscope.tables.core.installed import is_installed
+from stepscope.tables.core.op_name import parse_op_name
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.hlo.module import HloModule, Instruction
@@ -20,6 +21,7 @@ from stepscope.tables.hlo.rewritten import before_rewriting
 from stepscope.tables.hlo.shape import PRIMITIVES
 from stepscope.tables.hlo.source import source_frames
 from stepscope.tables.traits.branches import CallLine, Chain, chain_of
+from stepscope.tables.traits.graph_lines import Stack, graph_lines
 from stepscope.tables.traits.inside import inside, is_shared, place_of_instruction
 
 
@@ -68,14 +70,18 @@ def compiled_from(host: Host, event: int) -> CompiledOp:
     """Of the op that an event ran: from XLA's program, else from the event's own arguments."""
     if event < 0:
         return CompiledOp()
-    return _of_program(host, event) or CompiledOp(data_type=_argument_type(host, event))
+    return (
+        _of_program(host, event)
+        or _of_graph(host, event)
+        or CompiledOp(data_type=_argument_type(host, event))
+    )
 
 
 def stack_of(host: Host, event: int) -> Chain:
     """The program's own lines that an op was made at, from the loop inwards; () unknown."""
     found = instruction_of(host, event)
     if found is None:
-        return ()
+        return chain_of(CallLine(*one) for one in _graph_stack(host, event))
     module, instruction = found
     most = inside(module, instruction)  # a fusion's own stack is that of what it ends in
     itself = before_rewriting(module, instruction)
@@ -115,6 +121,26 @@ def _of_program(host: Host, event: int) -> CompiledOp | None:
     kind = PRIMITIVES.get(leaves[0], ("", 0))[0] if leaves else ""
     told = ("", 0.0) if most is None else (most.name, most.share)
     return CompiledOp(at.file, at.line, at.function, caller, kind, instruction.opcode, *told)
+
+
+def _of_graph(host: Host, event: int) -> CompiledOp | None:
+    stack = _graph_stack(host, event)
+    if not stack:
+        return None
+    around = next((one for one in stack[1:] if one.function != stack[0].function), None)
+    caller = "" if around is None else f"{around.file}:{around.line} {around.function}"
+    return CompiledOp(stack[0].file, stack[0].line, stack[0].function, caller)
+
+
+def _graph_stack(host: Host, event: int) -> Stack:
+    """The lines that made the op of a graph of TensorFlow's; () where none were noted."""
+    known = graph_lines(host)
+    if known is None or event < 0:
+        return ()
+    space = host.space
+    return known.of(
+        parse_op_name(space.event_metadata.name[int(space.events.metadata[event])]).name
+    )
 
 
 def _argument_type(host: Host, event: int) -> str:

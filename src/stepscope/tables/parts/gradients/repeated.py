@@ -18,6 +18,7 @@ from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.op_name import parse_op_name
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import timed_rows
@@ -26,6 +27,7 @@ from stepscope.tables.parts.gradients.higher import differentiates_gradients
 from stepscope.tables.parts.gradients.unused_graph import longest_name, place_of
 from stepscope.tables.torch.autograd import numbered_ops
 from stepscope.tables.traits.gradient_names import DIGITS, gradient_path, numbered
+from stepscope.tables.traits.graph_lines import graph_lines
 
 # Functions of TensorFlow that open a scope for their one op: its number tells which op it is.
 # Below any other scope a number only tells one convolution from the next.
@@ -85,8 +87,18 @@ def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
     spent = sum_by_key(code[again], length, len(runs))
     times = float(np.average(runs, weights=spent)) if spent.any() else float(runs.max())
     name = longest_name(host, rows[which], length)
-    place = place_of(found.frames, *spans)
+    place = _asked_at(host, name) or place_of(found.frames, *spans)
     return RepeatedGradients(time, len(which), times, name, place, is_higher)
+
+
+def _asked_at(host: Host, op: str) -> CallSite | None:
+    """The line that asks for a gradient of a graph's, where the recorder noted it."""
+    known = graph_lines(host)
+    stack = known.asked(parse_op_name(op).name) if known is not None else ()
+    if not stack:
+        return None
+    caller = next((f"{one.file}:{one.line} {one.function}" for one in stack[1:]), "")
+    return CallSite(stack[0].function, stack[0].file, stack[0].line, caller)
 
 
 def _of_torch(host: Host) -> tuple[I64, I64]:

@@ -1,0 +1,138 @@
+"""Where in the program the ops of TensorFlow's graphs were made, where our recorder noted it.
+
+TensorFlow's own profiler knows ops by name alone; at the end of a recording the recorder asks the
+graphs for the stack that made each op (``capture.runtime.graph_lines``).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stepscope.columns import pivot
+from stepscope.columns.space import KIND_BYTES
+from stepscope.schema import names
+from stepscope.tables.core.op_scopes import layer_of
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.hlo.source import SourceFrame
+from stepscope.tables.host.tapes import TAPE
+from stepscope.tables.in_steps.optimizer_updates import optimizer_scope
+
+# A call of a function, the body of a loop or a branch, as the runtime writes them before the names
+# of the ops inside.
+_OUTER: Final = re.compile(
+    r"(?:(?:Stateful)?PartitionedCall(?:_\d+)?|[^/]+/(?:body|cond|then|else|branch\w*)/_\d+)/"
+)
+# What Grappler puts before the name of the op that it rewrote.
+_REWRITTEN: Final = re.compile(r"ArithmeticOptimizer/[A-Za-z]+_(?=\w)")
+# A line with more of all ops than this, in so many layers, calls the whole model: it tells none of
+# them apart.
+_WHOLE_FRAC, _LAYERS = 0.5, 3
+# No file has more.
+_MOST_LINES: Final = 1 << 31
+# A name has so many scopes at most that are looked at.
+_DEEPEST: Final = 64
+
+Stack = tuple[SourceFrame, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLines:
+    """Stacks of ops, the innermost line of the program first.
+
+    Attributes:
+        ops: By the op's name in its graph.
+        whole: Lines that most ops are made at, as that which calls ``fit``: they place no op.
+    """
+
+    ops: Mapping[str, Stack]
+    whole: frozenset[SourceFrame]
+
+    def of(self, op: str) -> Stack:
+        """The stack of an op by its recorded name, of a gradient that of what it is of; () unknown.
+
+        Lines that most ops have in common are its callers, and never its own.
+        """
+        stacks = (self._forward(name) or self.ops.get(name, ()) for name in _names(op))
+        return next((one for one in stacks if one and one[0] not in self.whole), ())
+
+    def asked(self, op: str) -> Stack:
+        """The stack of the op itself, of a gradient the one that asks for it; () unknown."""
+        return next(filter(None, (self.ops.get(name, ()) for name in _names(op))), ())
+
+    def _forward(self, name: str) -> Stack:
+        _tape, tape, forward = name.partition(TAPE)
+        for _ in range(_DEEPEST if tape else 0):
+            forward = forward.rpartition("/")[0]
+            if stack := self.ops.get(forward):
+                return stack
+        return ()
+
+
+def _names(op: str) -> Iterator[str]:
+    """What an op may be called in its graph: without what the runtime has put before its name."""
+    name = _REWRITTEN.sub("", op)
+    for _ in range(_DEEPEST):
+        yield name
+        outer = _OUTER.match(name)
+        if outer is None:
+            return
+        name = name[outer.end() :]
+
+
+@derived
+def graph_lines(host: Host) -> GraphLines | None:
+    """The lines of a host's graphs; None where none were noted."""
+    space = host.space
+    for key, name in enumerate(space.stat_metadata.name):
+        if name == names.GRAPH_LINES:
+            stats = space.plane_stats
+            rows = ((stats.key == key) & (stats.kind == KIND_BYTES)).nonzero()[0]
+            for row in rows.tolist():
+                ops = _read(pivot.read_bytes(space, int(stats.value[row])))
+                if ops:
+                    return GraphLines(ops, _whole(ops))
+    return None
+
+
+def _read(message: bytes) -> dict[str, Stack]:
+    """Stacks by the op's name; without what is damaged."""
+    try:
+        said: Any = json.loads(message)
+        frames = [_frame(one) for one in said["frames"]]
+        stacks = [tuple(frames[at] for at in one if _is_of(at, frames)) for one in said["stacks"]]
+        ops = said["ops"].items()
+        return {name: stacks[at] for name, at in ops if _is_of(at, stacks) and stacks[at]}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _frame(said: Any) -> SourceFrame:
+    file, line, function = said
+    if not (isinstance(line, int) and 0 <= line < _MOST_LINES):
+        raise ValueError(line)
+    return SourceFrame(_text(file), line, _text(function))
+
+
+def _text(said: str) -> str:
+    """Without halves of characters, which JSON can say and nothing can write."""
+    return said.encode("utf-8", "replace").decode("utf-8")
+
+
+def _is_of(at: Any, listed: list[Any]) -> bool:
+    return isinstance(at, int) and 0 <= at < len(listed)
+
+
+def _whole(ops: Mapping[str, Stack]) -> frozenset[SourceFrame]:
+    forward = [one for one in ops.items() if TAPE not in one[0] and not optimizer_scope(one[0])]
+    count = Counter(stack[0] for _name, stack in forward)
+    return frozenset(
+        line
+        for line, many in count.items()
+        if many > _WHOLE_FRAC * len(forward)
+        and len({layer_of(name) for name, stack in forward if stack[0] == line}) >= _LAYERS
+    )
