@@ -101,7 +101,7 @@ def framework_of(results: Mapping[str, Result]) -> str:
 
 
 def in_words_of(framework: str, finding: Finding) -> Finding:
-    """A finding whose actions and code are for one framework.
+    """A finding whose actions, code and doubts are for one framework.
 
     Args:
         framework: Its key; "" keeps what is for any.
@@ -112,6 +112,7 @@ def in_words_of(framework: str, finding: Finding) -> Finding:
         finding,
         actions=tuple(action for action in spoken if action),
         code=_own(finding.code, framework),
+        wrong_when=chosen(finding.wrong_when, framework),
     )
 
 
