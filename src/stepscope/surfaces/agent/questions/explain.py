@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stepscope.errors import UsageError
@@ -59,9 +59,8 @@ def _step(session: Session, handle: Handle) -> list[Data]:
     frame = session.steps
     rows = [row for row in frame.iter_rows(named=True) if row["step_num"] == handle.number]
     if not rows:
-        numbers: list[int] = frame["step_num"].to_list()
-        known = f"Steps are {min(numbers)} to {max(numbers)}." if numbers else "There are no steps."
-        raise UsageError("There is no such step.", hint=known)
+        numbers = sorted(set(frame["step_num"].to_list()))
+        raise UsageError(which_there_are("step", numbers))
     facts = []
     for row in rows:
         counted = frame.filter(frame["kept"] & (frame["host"] == row["host"]))
@@ -133,11 +132,22 @@ def _event(session: Session, handle: Handle) -> list[Data]:
 
 def _nth(items: Any, handle: Handle) -> Any:
     if not 1 <= handle.number <= len(items):
-        raise UsageError(
-            f"There is no such {handle.kind}.",
-            hint=f"They count from {handle.kind}:1 to {handle.kind}:{len(items)}.",
-        )
+        raise UsageError(which_there_are(handle.kind, range(1, len(items) + 1)))
     return items[handle.number - 1]
+
+
+def which_there_are(kind: str, numbers: Sequence[int]) -> str:
+    """How many things of a kind there are, with the handles of the first and the last.
+
+    Args:
+        kind: Such as "finding".
+        numbers: Those of their handles, in order.
+    """
+    if not numbers:
+        return f"There are no {kind}s."
+    if len(numbers) == 1:
+        return f"There is one {kind}: {kind}:{numbers[0]}."
+    return f"There are {len(numbers):,} {kind}s: {kind}:{numbers[0]} to {kind}:{numbers[-1]}."
 
 
 _EXPLAINED = {"finding": _finding, "step": _step, "op": _op, "kernel": _kernel, "event": _event}
