@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 import stepscope
+from stepscope.advice.wording import worded
 from stepscope.errors import UsageError
 from stepscope.redaction import Redaction
-from stepscope.session import open
+from stepscope.result import Finding
+from stepscope.session import Session, open
 from stepscope.surfaces.agent.guide import TOPICS, guide, skill
 from stepscope.surfaces.agent.questions import QUESTIONS, question
 from stepscope.surfaces.agent.questions.explain import which_there_are
@@ -196,6 +198,24 @@ def test_a_handle_of_another_recording_is_refused(recordings: Recordings) -> Non
     assert "another recording" in text and "outcome: error" in text
     for wrong in ("kernel:99", "step:99999", "event:999999", "nonsense", "kernel:", "op:0"):
         assert ask(recordings, "explain", handle=wrong).outcome == "error", wrong
+
+
+def test_a_finding_is_explained_with_every_word_that_advise_prints(
+    recordings: Recordings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = Finding(
+        "slow", "high", None, 0.9, "It is slow, and here is why. " * 30,
+        actions=("Do this, and then that. " * 20,), assumption="it goes on " * 50,
+        wrong_when="it rains all day " * 30, no_saving="it varies from day to day " * 20,
+        code={"jax": "jax.jit(f, " + "static_argnames, " * 20},
+    )  # fmt: skip
+    long = worded(plain, 10.0)
+    monkeypatch.setattr(Session, "findings", lambda _: (long,))
+    text = ask(recordings, "explain", handle="finding:1").text()
+    said = (long.message, *long.actions, long.assumption, long.wrong_when, long.saving_text)
+    for words in (*said, *long.code.values()):
+        assert words.strip() in text
+    assert "severity\thigh\n" in text and "…" not in text
 
 
 @pytest.mark.parametrize(

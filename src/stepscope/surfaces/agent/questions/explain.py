@@ -11,7 +11,7 @@ from stepscope.session import Session
 from stepscope.surfaces.agent.handles import Handle, handle_text, parse_handle
 from stepscope.surfaces.agent.question import MAX_TOKENS, RECORDING, Question
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import WIDE, AgentReply, Data, data
+from stepscope.surfaces.agent.reply import WHOLE, AgentReply, Data, data
 from stepscope.tables.steps.attribution import PARTS
 from stepscope.timeline import CATEGORIES, timeline
 from stepscope.timeline.details import details
@@ -33,7 +33,9 @@ def _finding(session: Session, handle: Handle) -> list[Data]:
     facts = [
         ("rule", one.rule),
         ("title", one.title),
+        ("severity", one.severity),
         ("message", one.message),
+        ("saving", one.saving_text),
         ("saving_ms_per_step", one.saving_ms),
         ("saving_low_ms", one.saving_low_ms),
         ("saving_high_ms", one.saving_high_ms),
@@ -47,11 +49,11 @@ def _finding(session: Session, handle: Handle) -> list[Data]:
     code = [(name, line) for name, text in one.code.items() for line in text.splitlines()]
     shown = [(ref.tool, ref.what, ", ".join(ref.rows)) for ref in one.evidence]
     return [
-        data("finding", _PAIR, [fact for fact in facts if fact[1] not in ("", None)], width=WIDE),
-        data("actions", ("do",), [(action,) for action in one.actions], width=WIDE),
+        data("finding", _PAIR, [fact for fact in facts if fact[1] not in ("", None)], width=WHOLE),
+        data("actions", ("do",), [(action,) for action in one.actions], width=WHOLE),
         data("measured", _PAIR, list(one.measured.items())),
         data("evidence", ("tool", "what", "rows"), shown),
-        data("code", ("framework", "line"), code),
+        data("code", ("framework", "line"), code, width=WHOLE),
     ]
 
 
