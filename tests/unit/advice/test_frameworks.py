@@ -59,7 +59,7 @@ def test_code_that_only_one_framework_has_is_shown_beside_another() -> None:
 
 
 def test_a_rule_names_the_frameworks_own_compiler_where_it_is_wrong() -> None:
-    """A PyTorch run was told of XLA."""
+    """A PyTorch run was warned of XLA."""
     doubt = next(rule.wrong_when for rule in RULES if rule.id == "no-xla")
     said = {
         name: in_words_of(name, replace(FINDING, wrong_when=doubt)).wrong_when
