@@ -32,6 +32,11 @@ _HIGHER = Unknown(
 )
 _SUM = "sum(weight * loss for weight, loss in zip(weights, losses))"
 _SUM_OF_CALLS = "sum(weight * loss(params, batch) for weight, loss in zip(weights, losses))"
+_CODE = {
+    "pytorch": f"loss = {_SUM}\nloss.backward()",
+    "tensorflow": f"loss = {_SUM}  # within the tape\ngradients = tape.gradient(loss, variables)",
+    "jax": f"def loss_of(params): return {_SUM_OF_CALLS}\ngradients = jax.grad(loss_of)(params)",
+}
 _NO_PLACE = " Most of it is {op}; which line runs it was not recorded."
 
 
@@ -92,13 +97,7 @@ def repeated_gradients(results: Results) -> Iterator[Answer]:
             "[pytorch: fake.detach() | tensorflow: tf.stop_gradient | jax: "
             "jax.lax.stop_gradient].",
         ),
-        code={
-            "pytorch": f"loss = {_SUM}\nloss.backward()",
-            "tensorflow": f"loss = {_SUM}  # within the tape\n"
-            "gradients = tape.gradient(loss, variables)",
-            "jax": f"def loss_of(params): return {_SUM_OF_CALLS}\n"
-            "gradients = jax.grad(loss_of)(params)",
-        },
+        code=_CODE,
     )
 
 
