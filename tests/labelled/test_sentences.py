@@ -38,7 +38,9 @@ def test_every_finding_says_what_it_saves_or_why_that_is_unknown(
             assert one.no_saving, one.rule
             assert one.saving_text == f"Saving unknown: {one.no_saving}"
         else:
-            assert re.match(r"(Saves|Could save) .*\d (µs|ms|s) per step \(", one.saving_text)
+            assert re.match(
+                r"(Saves|Could save|If it can go:) .*\d (µs|ms|s) per step \(", one.saving_text
+            )
             # "low" is what has no share of the step.
             assert one.severity != "low", one.rule
 

@@ -3,7 +3,8 @@
 The order of findings: by what fixing them is expected to save, except that a cause stands where
 the strongest of the symptoms stands that it explains in good part. A starved step saves more on
 paper ("input costs 40 ms") than the serial map that starves it ("threads save 35 ms"), but it is
-the map that a person can change.
+the map that a person can change. The symptom itself waits until all that is as grave is listed, if
+its cause's remedy is the only one that it has.
 
 ``step_time`` measures the step, ``savings`` bounds what a finding saves and gives it a range,
 ``merge`` makes one finding of a rule's and of the part it explains (``located``, ``eager_loops``),
@@ -21,7 +22,7 @@ from typing import Final
 from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.facts import FACTS
 from stepscope.advice.merge import merged
-from stepscope.advice.rank import ordered
+from stepscope.advice.rank import ordered, remedies_first
 from stepscope.advice.results import Results
 from stepscope.advice.savings import bounded, ranged
 from stepscope.advice.step_time import StepTime, step_time
@@ -154,7 +155,8 @@ def advise(
         for one in checked
     ]
     placed = ordered(merged(findings, facts), ran, time)
-    complete = (named(ranged(one, facts[one.rule], results), results) for one in placed)
+    savings = remedies_first([ranged(one, facts[one.rule], results) for one in placed])
+    complete = (named(one, results) for one in savings)
     framework = framework_of(results)
     told = (plainly(in_words_of(framework, worded(one, time.whole_ms))) for one in complete)
     return Advice(tuple(told), tuple(checked))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from stepscope.advice.located import LOCATED, LOCATORS, SAME_FRAC
 from stepscope.advice.step_time import StepTime
@@ -72,6 +73,42 @@ def ordered(
     for at in range(len(ranked)):
         place(at)
     return tuple(placed)
+
+
+def remedies_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The same, with a symptom whose remedy is its causes' after all that is at least as grave.
+
+    Between its cause and the next remedy it would keep the latter from being read. It never
+    climbs, and stays before what it explains itself.
+
+    Args:
+        findings: In order, with the severity that is shown.
+    """
+    placed = list(findings)
+    for one in reversed(findings):
+        if not _has_no_remedy(one):
+            continue
+        at = next(at for at, other in enumerate(placed) if other is one)
+        placed.insert(at + _passed(one, placed[at + 1 :]), placed.pop(at))
+    return tuple(placed)
+
+
+def _passed(symptom: Finding, after: Sequence[Finding]) -> int:
+    """How many of the findings after a symptom without a remedy go before it."""
+    rest = takewhile(lambda other: symptom.rule not in other.explained_by, after)
+    places = [place for place, other in enumerate(rest, 1) if _comes_before(other, symptom)]
+    return max(places, default=0)
+
+
+def _has_no_remedy(one: Finding) -> bool:
+    """Whether all that it says to do is what its causes say."""
+    return one.rule in _ONLY_SYMPTOM and bool(one.explained_by)
+
+
+def _comes_before(other: Finding, symptom: Finding) -> bool:
+    """Whether a finding with a remedy of its own is as grave as a symptom without one."""
+    is_as_grave = SEVERITIES.index(other.severity) >= SEVERITIES.index(symptom.severity)
+    return is_as_grave and not _has_no_remedy(other) and other.rule != _INCOMPLETE
 
 
 def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, str]:

@@ -104,4 +104,4 @@ def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Findi
     if not high - low > _MOST_FRAC * step:
         return complete
     within = f"{low / step:.0%} and {min(high / step, 1.0):.0%} of the {finding.saving_per}"
-    return without_saving(complete, f"between {within}")
+    return without_saving(complete, f"it may be anything between {within}")

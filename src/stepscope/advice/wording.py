@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from stepscope.advice.located import LOCATED
 from stepscope.advice.results import Results
 from stepscope.field_names import label_of, suffix_of
 from stepscope.quantities import roughly, written_out
@@ -17,6 +18,8 @@ from stepscope.verdicts.sentences import chosen, key_of
 
 # A saving whose least is nearer to its most than this is one figure.
 _ONE_FIGURE = 0.9
+# Of what only informs these say where time goes: what a healthy program needs is not to be saved.
+_ONLY_PARTS = (LOCATED, "dominant-op")
 _OF_UNITS = " %mµs"
 
 
@@ -39,12 +42,19 @@ def _text(finding: Finding, whole_ms: float | None) -> str:
     per = "per step" if finding.saving_per == "step" else "of the recording"
     low = low if low < _ONE_FIGURE * high else high
     amount = "up to " * (low == high) + _between(roughly(low), roughly(high))
-    saves = "Could save" if finding.severity == "info" else "Saves"
+    saves = _saves(finding)
     if not whole_ms:
         return f"{saves} {amount} {per}"
     return (
         f"{saves} {amount} {per} ({_between(_percent(low / whole_ms), _percent(high / whole_ms))})"
     )
+
+
+def _saves(finding: Finding) -> str:
+    """How a saving begins: it promises no more than is known."""
+    if finding.severity != "info":
+        return "Saves"
+    return "If it can go:" if finding.rule in _ONLY_PARTS else "Could save"
 
 
 def _between(low: str, high: str) -> str:
@@ -101,7 +111,7 @@ def framework_of(results: Mapping[str, Result]) -> str:
 
 
 def in_words_of(framework: str, finding: Finding) -> Finding:
-    """A finding whose actions and code are for one framework.
+    """A finding whose actions, code and doubts are for one framework.
 
     Args:
         framework: Its key; "" keeps what is for any.
@@ -112,6 +122,7 @@ def in_words_of(framework: str, finding: Finding) -> Finding:
         finding,
         actions=tuple(action for action in spoken if action),
         code=_own(finding.code, framework),
+        wrong_when=chosen(finding.wrong_when, framework),
     )
 
 

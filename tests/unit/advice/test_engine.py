@@ -104,6 +104,38 @@ def test_small_causes_go_before_their_symptom_where_nothing_saves_more() -> None
     assert found == ["launch", "copy", "idle", "precision"]
 
 
+def test_a_symptom_without_a_remedy_of_its_own_comes_after_what_is_as_grave() -> None:
+    """The wait and its cause filled two of the first three places."""
+    wait = rule("input-bound", 50, severity="high", symptom_of=("map",))
+    rest = (rule("other", 20, severity="high"), rule("small", 5), rule("part", 30, severity="info"))
+    assert order(wait, rule("map", 45, severity="high"), *rest) == [
+        "map",
+        "other",
+        "input-bound",
+        "small",
+        "part",
+    ]
+
+
+def test_a_wait_without_a_known_cause_is_where_its_size_puts_it() -> None:
+    wait = rule("input-bound", 50, severity="high", symptom_of=("map",))
+    rest = (rule("larger", 60, severity="high"), rule("other", 45, severity="high"))
+    assert order(wait, *rest) == ["larger", "input-bound", "other"]
+
+
+def test_a_symptom_with_a_remedy_of_its_own_stays_by_its_cause() -> None:
+    launches = rule("launches", 50, severity="high", symptom_of=("map",))
+    rest = (rule("map", 45, severity="high"), rule("other", 20, severity="high"))
+    assert order(launches, *rest) == ["map", "launches", "other"]
+
+
+def test_what_a_symptom_explains_stays_after_it() -> None:
+    wait = rule("input-bound", 50, severity="high", symptom_of=("map",))
+    idle = rule("idle", 40, severity="high", symptom_of=("input-bound",))
+    rest = (rule("map", 45, severity="high"), rule("other", 20, severity="high"))
+    assert order(wait, idle, *rest) == ["map", "input-bound", "idle", "other"]
+
+
 def test_what_a_rule_hardly_believes_is_no_alarm() -> None:
     def unsure(results: Results) -> Iterator[Answer]:
         yield Finding("a", "high", 50, 0.2, "perhaps")

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 import stepscope
+from stepscope.advice import RULES
 from stepscope.advice.wording import in_words_of
 from stepscope.result import Finding
+from stepscope.surfaces.generate.advice_docs import advice_page
 from tests.collection.labels import Recorded, recordings
 
 FINDING = Finding(
@@ -54,6 +56,20 @@ def test_code_that_only_one_framework_has_is_shown_beside_another() -> None:
     """JAX programs read with tf.data."""
     only = replace(FINDING, code={"tensorflow": "dataset.prefetch(1)"})
     assert in_words_of("jax", only).code == only.code
+
+
+def test_a_rule_names_the_frameworks_own_compiler_where_it_is_wrong() -> None:
+    """A PyTorch run was warned of XLA."""
+    doubt = next(rule.wrong_when for rule in RULES if rule.id == "no-xla")
+    said = {
+        name: in_words_of(name, replace(FINDING, wrong_when=doubt)).wrong_when
+        for name in ("tensorflow", "jax", "pytorch")
+    }
+    assert "compiling (torch.compile) takes more time than it saves" in said["pytorch"]
+    assert "(XLA)" in said["tensorflow"] and "(XLA)" in said["jax"]
+    assert "XLA" not in said["pytorch"]
+    page = advice_page(RULES)
+    assert "compiling (XLA, torch.compile) takes more time" in page and "[tensorflow: " not in page
 
 
 def choices() -> list[str]:
@@ -103,7 +119,7 @@ def test_advice_for_a_recorded_program_names_no_other_framework() -> None:
             said = [
                 text
                 for finding in session.advice().findings
-                for text in (*finding.actions, *finding.code.values())
+                for text in (*finding.actions, *finding.code.values(), finding.wrong_when)
             ]
         assert not any("[tensorflow" in text or " | " in text for text in said)
         if framework != "Unknown":

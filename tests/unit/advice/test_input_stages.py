@@ -69,6 +69,18 @@ def test_what_a_generator_makes_is_said_as_it_is(elements: int, says: str) -> No
     assert isinstance(found, Finding)
     assert says in found.message
     assert ("PyDataset" in found.actions[0]) == (elements == 1)
+    # The program may have a PyDataset and no generator.
+    who = "Python code makes" if elements == 1 else "A Python generator makes"
+    assert found.title.startswith(who) and found.message.startswith(who)
+
+
+def test_making_a_batch_may_compute_more_than_it_uses() -> None:
+    """A whole scan was rotated and resized, and a patch cut out of it."""
+    found = answer(
+        "python-in-pipeline", results(replace(GENERATOR, elements=1), {"native_function": 0.5})
+    )
+    assert isinstance(found, Finding)
+    assert any("cut first" in action for action in found.actions)
 
 
 def test_python_beside_the_steps_ops_takes_a_core_from_them() -> None:

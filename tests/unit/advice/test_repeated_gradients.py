@@ -31,6 +31,16 @@ def test_it_says_how_often_and_where_and_saves_no_more_than_it_costs() -> None:
     assert found.severity == "high"
 
 
+def test_weights_multiply_the_losses_that_are_added_up() -> None:
+    """Losses with constant weights are one loss: adding them up without these trains another."""
+    (found,) = told(BY_TASK).findings
+    assert "weighted" not in found.wrong_when
+    assert "each times its weight" in found.actions[0]
+    assert {*found.code} == {"pytorch", "tensorflow", "jax"}
+    assert all("sum(weight * loss" in code for code in found.code.values())
+    assert all(compile(code, "code", "exec") for code in found.code.values())
+
+
 def test_without_python_it_names_the_op() -> None:
     (found,) = told(replace(BY_TASK, function="", file="", line=None, caller="")).findings
     assert "Most of it is autograd/MmBackward0; which line runs it was not" in found.message

@@ -151,7 +151,7 @@ def test_a_range_that_is_most_of_the_step_is_no_promise() -> None:
     wide = printing(9.0, saving_low_ms=1.0, measured={"a_ms": 1.0, "step_after_ms": 1.0})
     one = found(wide, rule(parts=()))
     assert (one.saving_ms, one.saving_low_ms, one.saving_high_ms) == (None, None, None)
-    assert one.no_saving == "between 10% and 90% of the step"
+    assert one.no_saving == "it may be anything between 10% and 90% of the step"
     assert worded(one, 10.0).saving_text == f"Saving unknown: {one.no_saving}"
     assert (one.severity, one.assumption, one.measured) == ("high", "", {"a_ms": 1.0})
     assert found(replace(wide, saving_low_ms=2.5), rule(parts=())).saving_ms == 9.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,9 +39,21 @@ def test_without_a_step_it_is_of_the_recording_and_without_a_length_no_share() -
 
 
 def test_what_is_not_an_alarm_promises_nothing() -> None:
-    """That a model's products can go is a question, not a promise."""
-    one = worded(Finding("largest-part", "info", 3.6, 0.5, "", saving_low_ms=1.8), 10.0)
+    one = worded(Finding("serial-map", "info", 3.6, 0.5, "", saving_low_ms=1.8), 10.0)
     assert one.saving_text == "Could save 1.8 to 3.6 ms per step (18 to 36%)"
+
+
+@pytest.mark.parametrize("rule", ["largest-part", "dominant-op"])
+def test_whether_a_part_of_a_healthy_step_can_go_is_a_question(rule: str) -> None:
+    """A model's products are what it computes."""
+    part = Finding(rule, "info", 3.6, 0.5, "", saving_low_ms=1.8)
+    told = worded(part, 10.0).saving_text
+    assert told == "If it can go: 1.8 to 3.6 ms per step (18 to 36%)"
+    assert worded(replace(part, saving_low_ms=None), None).saving_text == (
+        "If it can go: up to 3.6 ms per step"
+    )
+    alarm = worded(replace(part, severity="high"), 10.0).saving_text
+    assert alarm == "Saves 1.8 to 3.6 ms per step (18 to 36%)"
 
 
 def test_an_unknown_saving_says_so_and_why() -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import stepscope
+from stepscope.advice.wording import worded
 from stepscope.errors import UsageError
 from stepscope.redaction import Redaction
-from stepscope.session import open
+from stepscope.result import Finding
+from stepscope.session import Session, open
 from stepscope.surfaces.agent.guide import TOPICS, guide, skill
 from stepscope.surfaces.agent.questions import QUESTIONS, question
+from stepscope.surfaces.agent.questions.explain import which_there_are
 from stepscope.surfaces.agent.recordings import Recordings
 from stepscope.surfaces.agent.reply import AgentReply, cell, data, tokens_of
 from stepscope.surfaces.cli.main import run
@@ -195,6 +198,53 @@ def test_a_handle_of_another_recording_is_refused(recordings: Recordings) -> Non
     assert "another recording" in text and "outcome: error" in text
     for wrong in ("kernel:99", "step:99999", "event:999999", "nonsense", "kernel:", "op:0"):
         assert ask(recordings, "explain", handle=wrong).outcome == "error", wrong
+
+
+def test_a_finding_is_explained_with_every_word_that_advise_prints(
+    recordings: Recordings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = Finding(
+        "slow", "high", None, 0.9, "It is slow, and here is why. " * 30,
+        actions=("Do this, and then that. " * 20,), assumption="it goes on " * 50,
+        wrong_when="it rains all day " * 30, no_saving="it varies from day to day " * 20,
+        code={"jax": "jax.jit(f, " + "static_argnames, " * 20},
+    )  # fmt: skip
+    long = worded(plain, 10.0)
+    monkeypatch.setattr(Session, "findings", lambda _: (long,))
+    text = ask(recordings, "explain", handle="finding:1").text()
+    said = (long.message, *long.actions, long.assumption, long.wrong_when, long.saving_text)
+    for words in (*said, *long.code.values()):
+        assert words.strip() in text
+    assert "severity\thigh\n" in text and "…" not in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers", "says"),
+    [
+        ("finding", range(1, 1), "There are no findings."),
+        ("finding", range(1, 2), "There is one finding: finding:1."),
+        ("finding", range(1, 4), "There are 3 findings: finding:1 to finding:3."),
+        ("step", [868], "There is one step: step:868."),
+        ("op", range(1, 1201), "There are 1,200 ops: op:1 to op:1200."),
+    ],
+)
+def test_a_handle_of_nothing_says_which_there_are(
+    kind: str, numbers: Sequence[int], says: str
+) -> None:
+    assert which_there_are(kind, numbers) == says
+
+
+def test_a_step_and_a_kernel_that_are_not_there_are_answered_with_those_that_are(
+    recordings: Recordings,
+) -> None:
+    """The first handle and the last are questions that get an answer."""
+    for kind in ("step", "kernel", "finding"):
+        text = ask(recordings, "explain", handle=f"{kind}:99999").text(0)
+        assert "no such" not in text
+        handles = re.findall(rf"{kind}:\d+", text)
+        assert handles and all(
+            ask(recordings, "explain", handle=one).outcome == "rows" for one in handles
+        )
 
 
 def test_names_of_a_recording_stay_in_cells(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 Texts of a recording are a stranger's. They appear in cells and nowhere else: what we say around
 them is fixed text and numbers. A cell cannot hold a line break, a control character or one that
-changes the direction of text, and ends after 120 characters.
+changes the direction of text, and ends after 120 characters, those with our sentences later.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ _BYTES_PER_TOKEN: Final = 3.5
 _CELL_LENGTH: Final = 120
 #: Of cells with a sentence of ours, in which names of the recording may stand.
 WIDE: Final = 400
+#: Of cells of an answer about one thing: our longest sentences, but not a stranger's longest name.
+WHOLE: Final = 4000
 _ELLIPSIS: Final = "…"
 _UNWANTED: Final = ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp")
 

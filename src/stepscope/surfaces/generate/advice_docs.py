@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from stepscope.pod.report import Pod
 from stepscope.registry import Rule
+from stepscope.verdicts.sentences import chosen
 
 _SECTIONS = ("What it checks:", "Why it matters:", "What to do:", "When it is wrong:")
 
@@ -44,5 +45,6 @@ def _sections(rule: Rule) -> list[tuple[str, str]]:
     """``[("What it checks:", text) …]`` of a rule's docstring."""
     parts = re.split("(" + "|".join(map(re.escape, _SECTIONS)) + ")", rule.doc)
     return [
-        (name, " ".join(text.split())) for name, text in zip(parts[1::2], parts[2::2], strict=True)
+        (name, chosen(" ".join(text.split()), ""))
+        for name, text in zip(parts[1::2], parts[2::2], strict=True)
     ]

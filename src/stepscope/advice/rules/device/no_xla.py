@@ -4,7 +4,8 @@ What it checks: the share of op time in elementwise ops that run by themselves, 
 where none ran, on the host.
 Why it matters: each of them reads and writes whole tensors; fused, a chain does so once.
 What to do: jit_compile=True (XLA), jax.jit, torch.compile.
-When it is wrong: shapes change from step to step, so that XLA compiles more than it saves.
+When it is wrong: shapes change from step to step, so that compiling
+([tensorflow: XLA | jax: XLA | pytorch: torch.compile]) takes more time than it saves.
 """
 
 from __future__ import annotations

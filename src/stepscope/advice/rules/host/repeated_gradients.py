@@ -4,10 +4,10 @@ What it checks: gradients of one forward op, by the numbers of PyTorch's autogra
 by the names that TensorFlow gives them, which a step computes more than once.
 Why it matters: a backward pass costs about twice a forward pass; one for each of several losses
 pays for the layers that they share every time.
-What to do: add the losses up and go backward once; detach what a loss does not train; ask a
-persistent tape for all gradients in one call.
-When it is wrong: each pass is for its own sake, as where gradients of several tasks are compared,
-projected or weighted one by one.
+What to do: add the losses up, each times its weight, and go backward once; detach what a loss does
+not train; ask a persistent tape for all gradients in one call.
+When it is wrong: each pass is for its own sake, as where gradients of several tasks are compared
+or projected one by one.
 """
 
 from __future__ import annotations
@@ -30,6 +30,13 @@ _HIGHER = Unknown(
     "Gradients of gradients are asked for, which go through the same forward ops again: how much "
     "of that is needed, their numbers do not tell."
 )
+_SUM = "sum(weight * loss for weight, loss in zip(weights, losses))"
+_SUM_OF_CALLS = "sum(weight * loss(params, batch) for weight, loss in zip(weights, losses))"
+_CODE = {
+    "pytorch": f"loss = {_SUM}\nloss.backward()",
+    "tensorflow": f"loss = {_SUM}  # within the tape\ngradients = tape.gradient(loss, variables)",
+    "jax": f"def loss_of(params): return {_SUM_OF_CALLS}\ngradients = jax.grad(loss_of)(params)",
+}
 _NO_PLACE = " Most of it is {op}; which line runs it was not recorded."
 
 
@@ -82,17 +89,15 @@ def repeated_gradients(results: Results) -> Iterator[Answer]:
         },
         evidence=(Ref("step_account", "repeated_gradients"),),
         actions=(
-            "Add the losses up and go backward once: [pytorch: sum(losses).backward() in place of "
-            "retain_graph=True | tensorflow: one tape.gradient of their sum in place of a "
-            "persistent tape | jax: one jax.grad of their sum].",
+            "Add the losses up, each times its weight, and go backward once: [pytorch: one "
+            "backward() of their sum in place of retain_graph=True | tensorflow: one tape.gradient "
+            "of their sum in place of a persistent tape | jax: one jax.grad of their sum]. "
+            "Weights multiply the losses instead of their gradients.",
             "Detach what a loss does not train, so that its gradient ends there: "
             "[pytorch: fake.detach() | tensorflow: tf.stop_gradient | jax: "
             "jax.lax.stop_gradient].",
         ),
-        code={
-            "pytorch": "sum(losses).backward()",
-            "tensorflow": "gradients = tape.gradient(tf.add_n(losses), variables)",
-        },
+        code=_CODE,
     )
 
 

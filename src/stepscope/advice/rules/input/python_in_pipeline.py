@@ -48,8 +48,9 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
     if not is_source and not (stage.kind == "map" and found.is_mostly_python):
         yield Silence(f"{found.leaf}, which the step waits for, runs hardly any Python.")
         return
-    what = "A Python generator makes" if is_source else "A Python function in map makes"
     is_whole = is_source and stage.elements < SEVERAL
+    # Keras feeds a PyDataset through a generator of its own: the program may have none.
+    what = "Python code makes" if is_whole else _MAKERS[is_source]
     made = "whole batches" if is_whole else "the elements one at a time"
     maker = makers.maker(results.optional.step_account)
     taken = _core_frac(results, found)
@@ -164,11 +165,14 @@ def _lock_held(results: Results) -> Finding | None:
     )
 
 
+# By whether the stage is a source.
+_MAKERS = ("A Python function in map makes", "A Python generator makes")
 _OF_BATCHES = (
     "Make batches ahead: of a Keras PyDataset with more workers and a longer max_queue_size, of "
     "processes where the work holds Python's lock; of a generator with prefetch after it.",
     "Look at what makes a batch: a search through all data for each sample (index it once, by a "
-    "dict or a sort), reading, decompressing, a lock that its workers share.",
+    "dict or a sort), more work than is used (a whole scan rotated or resized, and a patch cut out "
+    "of it: cut first, with a margin), reading, decompressing, a lock that its workers share.",
 )
 _OF_KERAS = "Batches(workers=4, use_multiprocessing=True, max_queue_size=16)  # a PyDataset"
 _ACTIONS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stepscope.errors import UsageError
@@ -11,7 +11,7 @@ from stepscope.session import Session
 from stepscope.surfaces.agent.handles import Handle, handle_text, parse_handle
 from stepscope.surfaces.agent.question import MAX_TOKENS, RECORDING, Question
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import WIDE, AgentReply, Data, data
+from stepscope.surfaces.agent.reply import WHOLE, AgentReply, Data, data
 from stepscope.tables.steps.attribution import PARTS
 from stepscope.timeline import CATEGORIES, timeline
 from stepscope.timeline.details import details
@@ -33,7 +33,9 @@ def _finding(session: Session, handle: Handle) -> list[Data]:
     facts = [
         ("rule", one.rule),
         ("title", one.title),
+        ("severity", one.severity),
         ("message", one.message),
+        ("saving", one.saving_text),
         ("saving_ms_per_step", one.saving_ms),
         ("saving_low_ms", one.saving_low_ms),
         ("saving_high_ms", one.saving_high_ms),
@@ -47,11 +49,11 @@ def _finding(session: Session, handle: Handle) -> list[Data]:
     code = [(name, line) for name, text in one.code.items() for line in text.splitlines()]
     shown = [(ref.tool, ref.what, ", ".join(ref.rows)) for ref in one.evidence]
     return [
-        data("finding", _PAIR, [fact for fact in facts if fact[1] not in ("", None)], width=WIDE),
-        data("actions", ("do",), [(action,) for action in one.actions], width=WIDE),
+        data("finding", _PAIR, [fact for fact in facts if fact[1] not in ("", None)], width=WHOLE),
+        data("actions", ("do",), [(action,) for action in one.actions], width=WHOLE),
         data("measured", _PAIR, list(one.measured.items())),
         data("evidence", ("tool", "what", "rows"), shown),
-        data("code", ("framework", "line"), code),
+        data("code", ("framework", "line"), code, width=WHOLE),
     ]
 
 
@@ -59,9 +61,8 @@ def _step(session: Session, handle: Handle) -> list[Data]:
     frame = session.steps
     rows = [row for row in frame.iter_rows(named=True) if row["step_num"] == handle.number]
     if not rows:
-        numbers: list[int] = frame["step_num"].to_list()
-        known = f"Steps are {min(numbers)} to {max(numbers)}." if numbers else "There are no steps."
-        raise UsageError("There is no such step.", hint=known)
+        numbers = sorted(set(frame["step_num"].to_list()))
+        raise UsageError(which_there_are("step", numbers))
     facts = []
     for row in rows:
         counted = frame.filter(frame["kept"] & (frame["host"] == row["host"]))
@@ -133,11 +134,22 @@ def _event(session: Session, handle: Handle) -> list[Data]:
 
 def _nth(items: Any, handle: Handle) -> Any:
     if not 1 <= handle.number <= len(items):
-        raise UsageError(
-            f"There is no such {handle.kind}.",
-            hint=f"They count from {handle.kind}:1 to {handle.kind}:{len(items)}.",
-        )
+        raise UsageError(which_there_are(handle.kind, range(1, len(items) + 1)))
     return items[handle.number - 1]
+
+
+def which_there_are(kind: str, numbers: Sequence[int]) -> str:
+    """How many things of a kind there are, with the handles of the first and the last.
+
+    Args:
+        kind: Such as "finding".
+        numbers: Those of their handles, in order.
+    """
+    if not numbers:
+        return f"There are no {kind}s."
+    if len(numbers) == 1:
+        return f"There is one {kind}: {kind}:{numbers[0]}."
+    return f"There are {len(numbers):,} {kind}s: {kind}:{numbers[0]} to {kind}:{numbers[-1]}."
 
 
 _EXPLAINED = {"finding": _finding, "step": _step, "op": _op, "kernel": _kernel, "event": _event}
