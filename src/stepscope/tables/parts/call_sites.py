@@ -214,7 +214,7 @@ def _instructions(host: Host) -> dict[str, _Op]:
         of_host = host_ops(host)
         rows, op, spent, ops = of_host.rows, of_host.op, of_host.self_ps, of_host.ops
     texts = recorded_ops(host)
-    text = texts.at(rows).astype(np.int64)  # -1 of an op that is no instruction of a program
+    text = texts.at(rows).astype(np.int64)  # -1 of an op without a program
     placed = (text >= 0) | (graph_lines(host) is not None)
     rows, op, spent = rows[placed], op[placed], spent[placed]
     first, code = distinct_keys(op.astype(np.int64) * (len(texts.texts) + 1) + 1 + text[placed])

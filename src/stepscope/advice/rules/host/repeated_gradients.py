@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stepscope.advice.parts.changes import REMOVED
+from stepscope.advice.parts.part_facts import brief_path
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
@@ -61,9 +62,10 @@ def repeated_gradients(results: Results) -> Iterator[Answer]:
         yield Silence(f"Gradients that were computed before take {spent / step:.0%} of the step.")
         return
     saving = _EXPECTED_FRAC * found.time_ms
-    called = f", called from {found.caller}" if found.caller else ""
+    called = f", called from {brief_path(found.caller)}" if found.caller else ""
+    at = brief_path(f"{found.file}:{found.line}")
     unplaced = _NO_PLACE.format(op=found.longest)
-    where = f" Most of it runs at {found.file}:{found.line} {found.function}{called}."
+    where = f" Most of it runs at {at} {found.function}{called}."
     yield Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
