@@ -20,6 +20,7 @@ from stepscope.registry import ChangeClass
 from stepscope.tables.parts.part_traits import (
     CHEAPER_ORDER,
     COPIES_ARGUMENT,
+    FOR_COPIES,
     GATHERED_ROWS,
     LONG_WINDOW,
     ON_EACH_DEVICE,
@@ -146,6 +147,8 @@ def effect_of_kind(part: PartRow, account: StepAccount) -> ExpectedEffect:
         return _FOR_OTHERS if turns(account) is None else _TURNS
     if part.kind == "op" and awkward_length(part) is not None:
         return _SHORTER
+    if part.has(FOR_COPIES):
+        return _OF_GATHERED
     if part.kind == "op" and is_loop(part.name):
         return _LOOP
     if part.kind == "op" and part_words.is_unusual(part):

@@ -133,6 +133,11 @@ BEFORE_GATHER: Final = (
     "Compute it before the rows are gathered{}: the same row gives the same result each time, and "
     "gathering the results takes less than computing them again and again."
 )
+#: Of what was copied first.
+FOR_ONE_COPY: Final = (
+    "Compute it before the copies are made{}, for one, and repeat or broadcast the result: all of "
+    "them have the same. A solver takes one matrix with all right-hand sides."
+)
 #: Of a product of a product.
 IN_ORDER: Final = (
     "Multiply in the other order{}: (A B) C is A (B C), and what is narrow comes first. The result "

@@ -23,6 +23,7 @@ from stepscope.tables.steps import attribution
 from stepscope.tables.torch.copy_purposes import LAYOUT, TYPES, copy_purposes, is_copy
 from stepscope.tables.traits.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
 from stepscope.tables.traits.copied_arguments import writer_into_argument
+from stepscope.tables.traits.for_copies import copies
 from stepscope.tables.traits.gradients import APART
 from stepscope.tables.traits.instructions import instruction_of
 from stepscope.tables.traits.jacobians import is_jacobian
@@ -52,6 +53,8 @@ ONE_ROW_READ: Final = "one-row-read"
 #: A product is given rows that were gathered of a table with few: alone, or beside others.
 GATHERED_ROWS: Final = "gathered-rows"
 JOINED_ROWS: Final = "joined-rows"
+#: What it works on is many copies of one.
+FOR_COPIES: Final = "for-copies"
 #: A product of a product, which takes fewer multiplications in another order.
 CHEAPER_ORDER: Final = "cheaper-order"
 #: A backward pass that is mapped over outputs.
@@ -96,6 +99,7 @@ def traits_of(one: Part, host: Host) -> Iterator[Trait]:
         yield from _of_jacobian(host, one)
         yield from [*_of_row(host, one), *_of_gather(host, one)][:1]  # both are about its rows
         yield from _of_order(host, one)
+        yield from _for_copies(host, one)
         yield from _without_onednn(one)
         yield from _of_smaller(host, one)
 
@@ -219,6 +223,20 @@ def _of_order(host: Host, one: Part) -> Iterator[Trait]:
             f"that takes {found.times:.1f} times fewer multiplications"
         )
         yield Trait(CHEAPER_ORDER, words, at=found.at)
+
+
+# So many copies are worth one less; fewer may be cheaper than what puts them together.
+_LEAST_COPIES: Final = 4
+
+
+def _for_copies(host: Host, one: Part) -> Iterator[Trait]:
+    events = [own.event for own in one.owners if own.total_ps >= _OP_FRAC * one.total_ps]
+    found = [copies(host, event) for event in events if one.kind == "op"]
+    count, at = max(found, key=lambda pair: pair[0], default=(1, ""))
+    if count >= _LEAST_COPIES:
+        where = f" ({at})" if at else ""
+        words = f"; what it works on is {count:,} copies of one{where}"
+        yield Trait(FOR_COPIES, words, count, at)
 
 
 def _extents(dimensions: tuple[int, ...]) -> str:

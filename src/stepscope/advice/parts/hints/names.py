@@ -124,6 +124,12 @@ _KINDS: Final = (
 
 # "PrioritizedReplay.sample_batch" is prioritized, replay, sample, batch.
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# "log_likelihood" and "LogNormal" are of numbers' logarithms.
+_LOGARITHM: Final = re.compile(
+    r"log_?(?=likelihood|prob|p(?![a-z])|pdf|pmf|det|dens|joint|evid|post|prior|marg|soft|sum|ratio|"
+    r"odds|part|norm|weight|return|scale|std|var|rate|sigma|map|istic|its?(?![a-z]))",
+    re.IGNORECASE,
+)
 # A stranger's name may be long.
 _LONGEST: Final = 200
 
@@ -137,7 +143,7 @@ def of_name(function: str, *, is_ops: bool = False) -> tuple[str, ...]:
     """
     owner, _, own = function[-_LONGEST:].rpartition(".")
     for name in (own, owner):
-        words = {word.lower() for word in _WORDS.findall(name)}
+        words = {word.lower() for word in _WORDS.findall(_LOGARITHM.sub("", name))}
         for kind in _KINDS:
             if not words.isdisjoint(kind.words) and (kind.of_ops or not is_ops):
                 return (kind.ask,)

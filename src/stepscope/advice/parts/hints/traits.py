@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.parts.replacements import (
     BEFORE_GATHER,
     EACH_APART,
+    FOR_ONE_COPY,
     IN_ORDER,
     JACOBIAN,
     LAST_ROW,
@@ -17,6 +18,7 @@ from stepscope.advice.parts.replacements import (
 from stepscope.tables.parts.part_traits import (
     BROADCAST,
     CHEAPER_ORDER,
+    FOR_COPIES,
     GATHERED_ROWS,
     JOINED_ROWS,
     OF_JACOBIAN,
@@ -37,6 +39,8 @@ def trait_hints(part: PartRow) -> Iterator[str]:
         yield JACOBIAN
     if part.has(PADDED) and part.name != "fft":  # whose padding is how it convolves
         yield LESS_PADDING
+    if part.has(FOR_COPIES):
+        yield FOR_ONE_COPY.format(at)
     if part.has(CHEAPER_ORDER):
         yield IN_ORDER.format(at)
     if part.has(ONE_ROW_READ):

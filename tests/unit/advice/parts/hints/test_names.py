@@ -44,3 +44,15 @@ def test_ops_are_not_asked_what_only_python_does() -> None:
 def test_a_strangers_name_may_be_long() -> None:
     assert of_name("a." * 100_000 + "sample")
     assert of_name("Ab" * 100_000) == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["log_likelihood", "Net.log_prob", "logp", "LogNormal", "logits"]
+)
+def test_a_logarithm_is_no_log(name: str) -> None:
+    assert not any("for a log" in ask for ask in of_name(name))
+
+
+@pytest.mark.parametrize("name", ["log_step", "Trainer.log", "log_metrics", "logger"])
+def test_a_log_is_one(name: str) -> None:
+    assert any("for a log" in ask or "only reports" in ask for ask in of_name(name))

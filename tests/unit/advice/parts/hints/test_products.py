@@ -9,7 +9,12 @@ import pytest
 
 from stepscope.analysis.step_account import OwnerRow, StepAccount
 from stepscope.result import Table
-from stepscope.tables.parts.part_traits import CHEAPER_ORDER, GATHERED_ROWS, JOINED_ROWS
+from stepscope.tables.parts.part_traits import (
+    CHEAPER_ORDER,
+    FOR_COPIES,
+    GATHERED_ROWS,
+    JOINED_ROWS,
+)
 from tests.unit.advice.test_growing_steps import OWNER
 from tests.unit.advice.test_largest_part import account, first, op
 
@@ -175,3 +180,10 @@ def test_what_inputs_share_is_run_once_where_nothing_is_trained() -> None:
     assert "begin alike" in " ".join(first(running(op("dot_general", 8.0), scores)).actions)
     trained = running(op("dot_general", 8.0), scores, "jit(step)/transpose(jvp())/dot_general")
     assert "begin alike" not in " ".join(first(trained).actions)
+
+
+def test_what_works_on_copies_is_computed_for_one() -> None:
+    for name in ("dot_general", "conv_general_dilated", "triangular_solve"):
+        found = first(account(op(name, 8.0, traits=FOR_COPIES, rows_at="plan.py:114")))
+        assert found.actions[0].startswith("Compute it before the copies are made (plan.py:114)")
+        assert found.severity == "high"
