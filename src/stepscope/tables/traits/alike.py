@@ -63,6 +63,7 @@ class AlikeValues:
     def __init__(self, module: HloModule) -> None:
         self._module = module
         self.found: dict[int, Alike] = {}
+        self._seen: set[int] = set()
         if module.entry is not None:
             self._walk(module.entry, [], 0)
 
@@ -83,8 +84,11 @@ class AlikeValues:
         by = None if most is None else self._module.by_id.get(most.by)
         return prod(each.whole * each.runs for each in alike), by
 
-    def _walk(self, body: Computation, given: list[Alike], depth: int) -> Alike:
-        """What is alike in a body's result, and on the way in all that it has."""
+    def _walk(self, body: Computation, given: list[Alike], depth: int) -> None:
+        """What is alike in all that a body has, which is gone through once."""
+        if body.id in self._seen:
+            return
+        self._seen.add(body.id)
         for one in body.instructions:  # operands come before what reads them
             inner = list(self._module.called(one)) if depth < _DEEPEST else []
             if one.opcode == "parameter":
@@ -92,14 +96,15 @@ class AlikeValues:
                 self.found[one.id] = given[at] if at < len(given) else _NONE
             elif one.opcode in ENCLOSES:
                 values = [self.found.get(id_, _NONE) for id_ in one.operand_ids]
-                results = [self._walk(each, values, depth + 1) for each in inner]
-                self.found[one.id] = results[0] if results else _NONE
+                for each in inner:  # what several call is given now this, now that
+                    is_only = self._module.enclosing.get(each.id) is one
+                    self._walk(each, values if is_only else [], depth + 1)
+                self.found[one.id] = self.found.get(inner[0].root_id, _NONE) if inner else _NONE
             else:
                 if one.opcode in ("while", "conditional"):
                     for each in inner:  # what comes round is not known to be alike
                         self._walk(each, [], depth + 1)
                 self.found[one.id] = self._of(one)
-        return self.found.get(body.root_id, _NONE)
 
     def _of(self, one: Instruction) -> Alike:
         operands = list(self._module.operands(one))

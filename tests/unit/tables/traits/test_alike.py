@@ -120,6 +120,16 @@ def test_it_goes_into_fusions_and_out_of_them() -> None:
     assert found(COPIED, fused, dot("fused"), bodies={"body": [given, inner]}) == 8
 
 
+def test_what_two_call_may_be_given_other_rows_each_time() -> None:
+    given = instruction("g", "parameter", f32(8, 64), parameter_number=0)
+    inner = instruction("inner", "tanh", f32(8, 64), "g")
+    calls = [
+        instruction(of, "call", f32(8, 64), name, calls=["body"])
+        for of, name in (("first", "copied"), ("second", "rows"))
+    ]
+    assert found(COPIED, *calls, dot("first"), bodies={"body": [given, inner]}) == 1
+
+
 def test_what_comes_round_in_a_loop_may_differ_each_time() -> None:
     given = instruction("g", "parameter", f32(8, 64), parameter_number=0)
     inner = instruction("inner", "dot", f32(8, 32), "g", "v", contracting=(1, 0))

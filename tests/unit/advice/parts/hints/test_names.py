@@ -46,9 +46,7 @@ def test_a_strangers_name_may_be_long() -> None:
     assert of_name("Ab" * 100_000) == ()
 
 
-@pytest.mark.parametrize(
-    "name", ["log_likelihood", "Net.log_prob", "logp", "LogNormal", "logits"]
-)
+@pytest.mark.parametrize("name", ["log_likelihood", "Net.log_prob", "logp", "LogNormal", "logits"])
 def test_a_logarithm_is_no_log(name: str) -> None:
     assert not any("for a log" in ask for ask in of_name(name))
 
