@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.parts.hints.products import graph_hints
 from stepscope.advice.parts.part_facts import PartWords, brief_path, called_from, share, unusual
@@ -27,6 +27,18 @@ if TYPE_CHECKING:
 _NO_LINE = "Which line of the program runs this was not recorded."
 
 
+_SMALLER_LAYER: Final = (
+    "Look for {}, and at its settings: widths that multiply (units per head, filters times "
+    "channels), a resolution or length that nothing needs. Halve one of them and time the loop."
+)
+# What no layer of a model's is: it folds numbers to few.
+_FOLDS: Final = re.compile(r"^aten/(?:logsumexp|logcumsumexp|norm|cdist|pdist|std|var|mean|nll)")
+_SMALLER_OP: Final = (
+    "Look at the shape of what it folds: all pairs, classes or positions, of which few may count. "
+    "Give it half of them and time the loop."
+)
+
+
 def layer_words(part: PartRow, account: StepAccount) -> PartWords:
     """What is named after one layer, loss or metric, or is a pass of its own."""
     if part.name == APART:
@@ -44,9 +56,7 @@ def layer_words(part: PartRow, account: StepAccount) -> PartWords:
         message,
         (
             *_of_layer(part, account),
-            f"Look for {_what(part)}, and at its settings: widths that "
-            "multiply (units per head, filters times channels), a resolution or length that "
-            "nothing needs. Halve one of them and time the loop.",
+            _SMALLER_OP if _FOLDS.search(part.name) else _SMALLER_LAYER.format(_what(part)),
             "If it is not the model's own work: every n-th step, on less data, or otherwise.",
         ),
         part.op,

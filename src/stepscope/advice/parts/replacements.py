@@ -264,6 +264,13 @@ PAIRS: Final = (
     "Look at these shapes: if pairs are not meant, give both tensors the same shape (squeeze, "
     "view); if they are, a product of matrices, or a sum in blocks, may give the same from less."
 )
+#: For pairs of one list that are compared to be masked.
+SORTED_ONCE: Final = (
+    "Where the rows of one list are compared with each other (times, ranks, scores) to sum over "
+    "those before or after: sort it once and take running sums ([pytorch: torch.cumsum, "
+    "torch.logcumsumexp | jax: jnp.cumsum, jax.lax.cumlogsumexp | tensorflow: tf.cumsum, "
+    "tf.math.cumulative_logsumexp]), in place of a mask of all pairs."
+)
 #: For what works on tensors that padding has made.
 LESS_PADDING: Final = (
     "Pad to what is needed and no further: to the multiple that the layers want, or to the longest "

@@ -91,6 +91,7 @@ def traits_of(one: Part, host: Host) -> Iterator[Trait]:
         yield from _of_smaller(host, one)
     elif one.kind == "layer" and one.name != APART:
         yield from _of_number(one)
+        yield from _of_smaller(host, one)
     elif one.kind == "line":
         yield from _of_jacobian(host, one)
     elif one.around is None and one.kind != "layer":
@@ -270,7 +271,7 @@ def _without_onednn(one: Part) -> Iterator[Trait]:
 def _of_smaller(host: Host, one: Part) -> Iterator[Trait]:
     """Which op makes what a part's longest run works on of much less, and how."""
     event = next((each.event for each in one.owners if each.kind == "op"), -1)
-    if one.kind not in ("op", "eager", "function") or event < 0:
+    if one.kind not in ("op", "eager", "function", "layer") or event < 0:
         return
     said = dict(pivot.event_stats(host.space, event)).get(names.SHAPE)
     operands = operands_of(said) if isinstance(said, str) else []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.parts.replacements import (
     BEFORE_GATHER,
@@ -14,6 +15,7 @@ from stepscope.advice.parts.replacements import (
     LAST_ROW,
     LESS_PADDING,
     PAIRS,
+    SORTED_ONCE,
 )
 from stepscope.tables.parts.part_traits import (
     BROADCAST,
@@ -30,10 +32,16 @@ if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow
 
 
+# As ``tables.traits.broadcasts`` writes it.
+_COMPARES_PAIRS: Final = re.compile(r"/(?:ge|gt|le|lt|greater|less)(?:_equal)? makes ")
+
+
 def trait_hints(part: PartRow) -> Iterator[str]:
     """What to look at first: what it works on is larger, or computed more often, than needed."""
     at = f" ({part.rows_at})" if part.rows_at else ""
     if part.has(BROADCAST):
+        if _COMPARES_PAIRS.search(part.made_of):
+            yield SORTED_ONCE
         yield PAIRS
     if part.has(OF_JACOBIAN):
         yield JACOBIAN

@@ -10,6 +10,7 @@ import pytest
 from stepscope.analysis.step_account import OwnerRow, StepAccount
 from stepscope.result import Table
 from stepscope.tables.parts.part_traits import (
+    BROADCAST,
     CHEAPER_ORDER,
     FOR_COPIES,
     GATHERED_ROWS,
@@ -187,3 +188,20 @@ def test_what_works_on_copies_is_computed_for_one() -> None:
         found = first(account(op(name, 8.0, traits=FOR_COPIES, rows_at="plan.py:114")))
         assert found.actions[0].startswith("Compute it before the copies are made (plan.py:114)")
         assert found.severity == "high"
+
+
+def test_a_mask_of_all_pairs_may_be_a_sort_and_running_sums() -> None:
+    """Whatever stands for its ops: their family, or the op that runs them."""
+    made_of = "exp 57% (aten/exp); aten/ge makes 2048×2048 of 1×2048 and 2048×1 by broadcasting"
+    for kind, name in (("op", "elementwise"), ("layer", "aten/logsumexp")):
+        masked = op(name, 8.0, traits=BROADCAST, made_of=made_of) | {"kind": kind}
+        assert first(account(masked)).actions[0].startswith("Where the rows of one list are")
+    apart = op("elementwise", 8.0, traits=BROADCAST, made_of=made_of.replace("ge ", "sub "))
+    assert first(account(apart)).actions[0].startswith("Look at these shapes")
+
+
+def test_an_op_that_folds_has_no_widths_to_halve() -> None:
+    folds = first(account(op("aten/logsumexp", 8.0) | {"kind": "layer"}))
+    assert "units per head" not in " ".join(folds.actions)
+    layer = first(account(op("aten/scaled_dot_product_attention", 8.0) | {"kind": "layer"}))
+    assert "units per head" in " ".join(layer.actions)
