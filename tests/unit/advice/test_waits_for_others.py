@@ -37,6 +37,17 @@ def test_where_nobody_is_at_work_a_time_limit_ends_the_wait() -> None:
     assert "not recorded" not in some.message
 
 
+def test_what_gathers_may_wait_out_its_window_beside_busy_threads() -> None:
+    row = part(
+        kind="library", function="Batcher.collect", first="queue.Queue.get", first_kind="library",
+        first_frac=0.9,
+    )  # fmt: skip
+    found = first(replace(account(row), nobody_frac=0.4))
+    assert found.actions[0].startswith("Where it gathers what comes in until a time limit")
+    other = first(replace(account(row | {"function": "Queue.take"}), nobody_frac=0.4))
+    assert "time limit" not in " ".join(other.actions)
+
+
 TURNS: dict[str, Any] = {
     "thread": "loader_2", "function": "Store.get_range", "file": "train.py", "line": 50,
     "call": "time.sleep", "wait_frac": 0.97, "waiters": 3, "taken_in": "Reader.read",

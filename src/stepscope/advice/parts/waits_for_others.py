@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.parts.hints.calls import of_code
 from stepscope.advice.parts.lock_words import LockTurns, turns
@@ -78,6 +79,13 @@ _GO_ON = (
 )
 
 
+# What puts together whatever comes in, by its name.
+_GATHERS: Final = re.compile(r"collect|batch|gather|drain|assembl|coalesc", re.IGNORECASE)
+_WINDOW: Final = (
+    "Where it gathers what comes in until a time limit: a batch that cannot fill waits it out. Go "
+    "on as soon as no more can come (all who could ask wait for their answers), or shorten the "
+    "limit to the delay that a request can bear."
+)
 # Threads that wait for something outside for this share of the wait are what is waited for.
 _OUTSIDE_FRAC = 0.5
 _IDLE_SERVER = "A server that nobody asks waits, too: that time is free."
@@ -162,6 +170,8 @@ def _for_makers(part: PartRow, account: StepAccount) -> _Told:
         who, first = _who(busiest, ("is", "are")), ""
         beside = f"Beside it {who} in {_at_work(busiest)} for {busiest.busy_frac:.0%} of it."
     what, asked = "", tuple[str, ...]()
+    if other is None and _GATHERS.search(part.function):
+        asked = (_WINDOW,)
     if other is not None:
         what = f"for {_at_work(other)} on another thread"
         asked = of_code(other.function, other.call)
