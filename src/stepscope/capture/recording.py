@@ -449,7 +449,7 @@ class Recording:
             facts[names.PROFILE_STOP] = stopped_ns
             facts[PROFILE_OPTIONS] = self._effective or encoded_options(self.options)
             facts.update(machine.software_facts() | settings.settings_facts())
-            facts.update(graph_lines.graph_facts())
+            facts.update(graph_lines.facts())
         if not stopped_ns or not self._chunks:
             into.add_stats(names.HOST_PLANE, machine.processor_facts())
         into.add_stats(names.ENVIRONMENT_PLANE, facts)
@@ -457,11 +457,8 @@ class Recording:
 
     def _messages(self) -> list[bytes]:
         kinds = {"error": XSpace.ERRORS, "warning": XSpace.WARNINGS}
-        return [
-            message(kinds[note.severity], note.message)
-            for note in self.notes
-            if note.severity in kinds
-        ]
+        told = [note for note in self.notes if note.severity in kinds]
+        return [message(kinds[note.severity], note.message) for note in told]
 
     def _result(self, stopped_ns: int, reason: Reason, stop_seconds: float = 0.0) -> Capture:
         notes = dict.fromkeys(sorted(self.notes, key=lambda note: _SEVERITY[note.severity]))

@@ -133,16 +133,6 @@ BEFORE_GATHER: Final = (
     "Compute it before the rows are gathered{}: the same row gives the same result each time, and "
     "gathering the results takes less than computing them again and again."
 )
-#: Of what was copied first.
-FOR_ONE_COPY: Final = (
-    "Compute it before the copies are made{}, for one, and repeat or broadcast the result: all of "
-    "them have the same. A solver takes one matrix with all right-hand sides."
-)
-#: Of a product of a product.
-IN_ORDER: Final = (
-    "Multiply in the other order{}: (A B) C is A (B C), and what is narrow comes first. The result "
-    "is the same but for rounding."
-)
 #: The same of a product of rows that were put together first.
 EACH_APART: Final = (
     "A linear layer on rows that were put together, such as both ends of an edge, is the sum of a "
@@ -263,13 +253,6 @@ CALLS: Final = (
 PAIRS: Final = (
     "Look at these shapes: if pairs are not meant, give both tensors the same shape (squeeze, "
     "view); if they are, a product of matrices, or a sum in blocks, may give the same from less."
-)
-#: For pairs of one list that are compared to be masked.
-SORTED_ONCE: Final = (
-    "Where the rows of one list are compared with each other (times, ranks, scores) to sum over "
-    "those before or after: sort it once and take running sums ([pytorch: torch.cumsum, "
-    "torch.logcumsumexp | jax: jnp.cumsum, jax.lax.cumlogsumexp | tensorflow: tf.cumsum, "
-    "tf.math.cumulative_logsumexp]), in place of a mask of all pairs."
 )
 #: For what works on tensors that padding has made.
 LESS_PADDING: Final = (

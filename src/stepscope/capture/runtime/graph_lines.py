@@ -34,13 +34,13 @@ _MOST_SECONDS: Final = 2.0
 _MOST_FRAMES: Final = 16
 
 
-def graph_facts(modules: Mapping[str, ModuleType] | None = None) -> dict[str, bytes]:
-    """The lines as one message (``GraphLines.message``); {} where no graph was made."""
+def facts(modules: Mapping[str, ModuleType] | None = None) -> dict[str, bytes]:
+    """The lines as one message (``NotedLines.message``); {} where no graph was made."""
     module: Any = (sys.modules if modules is None else modules).get(_GRAPHS)
     graph = getattr(module, "FuncGraph", None)
     if graph is None:
         return {}
-    found = GraphLines()
+    found = NotedLines()
     for one in _graphs(graph):
         with contextlib.suppress(Exception):  # of another version, or half made
             found.add(one)
@@ -56,7 +56,7 @@ def _graphs(kind: type) -> Iterator[Any]:
             yield one
 
 
-class GraphLines:
+class NotedLines:
     """Lines of ops, each stack kept once.
 
     Attributes:

@@ -24,7 +24,7 @@ from stepscope.tables.hlo.module import (
 from stepscope.tables.hlo.shape import Shape
 
 
-class Copies(NamedTuple):
+class Repeats(NamedTuple):
     """How one dimension repeats itself: rows abab are two whole copies, rows aabb runs of two.
 
     Attributes:
@@ -40,7 +40,7 @@ class Copies(NamedTuple):
 
 
 #: By dimension, of those that repeat themselves.
-Alike = Mapping[int, Copies]
+Alike = Mapping[int, Repeats]
 _NONE: Final[Alike] = {}
 # Of xla.HloInstructionProto: dimensions, dimension numbers of a convolution and of a product.
 _DIMENSIONS, _CONVOLUTION, _DOT = 14, 16, 30
@@ -137,7 +137,7 @@ def _is_of_library(one: Instruction) -> bool:
 
 def _shared(known: Sequence[Alike], extents: tuple[int, ...]) -> Alike:
     """What is alike in all of them."""
-    found: dict[int, Copies] = {}
+    found: dict[int, Repeats] = {}
     for at in known[0] if known else ():
         mine = [each[at] for each in known if at in each]
         if len(mine) == len(known) and (both := _both(mine, extents[at])) is not None:
@@ -145,20 +145,20 @@ def _shared(known: Sequence[Alike], extents: tuple[int, ...]) -> Alike:
     return found
 
 
-def _both(mine: list[Copies], extent: int) -> Copies | None:
+def _both(mine: list[Repeats], extent: int) -> Repeats | None:
     by = next((one.by for one in mine if one.by >= 0), -1)
     parts = [one for one in mine if one.whole * one.runs < extent]  # the others are all alike
     if not parts:
-        return Copies(extent, 1, by)
+        return Repeats(extent, 1, by)
     whole, runs = (gcd(*numbers) for numbers in zip(*(one[:2] for one in parts), strict=True))
-    return Copies(whole, runs, by) if whole * runs > 1 else None
+    return Repeats(whole, runs, by) if whole * runs > 1 else None
 
 
 def _broadcast(one: Instruction, operands: list[Instruction], known: list[Alike]) -> Alike:
     places, extents = one.ints(_DIMENSIONS), one.shape.dimensions
     by = one.id if operands[0].shape.dimensions and _BACKWARD not in one.op_name else -1
     new = {
-        at: Copies(extent, 1, by)
+        at: Repeats(extent, 1, by)
         for at, extent in enumerate(extents)
         if at not in places and extent > 1
     }
@@ -188,7 +188,7 @@ def _order(shape: Shape, is_laid_out: bool) -> tuple[int, ...]:
     return order if sorted(order) == list(range(rank)) else tuple(range(rank))
 
 
-def _regrouped(before: list[int], after: list[int], alike: Alike) -> Iterator[tuple[int, Copies]]:
+def _regrouped(before: list[int], after: list[int], alike: Alike) -> Iterator[tuple[int, Repeats]]:
     """What repeats itself of dimensions that are joined and divided, in one order of elements."""
     place, to = 0, 0
     while place < len(before):
@@ -205,20 +205,20 @@ def _regrouped(before: list[int], after: list[int], alike: Alike) -> Iterator[tu
             yield from _divided(joined, [(at, after[at]) for at in range(start, to)], left)
 
 
-def _joined_up(dimensions: list[tuple[int, Copies | None]]) -> Copies | None:
+def _joined_up(dimensions: list[tuple[int, Repeats | None]]) -> Repeats | None:
     """Dimensions as one, the slowest first; None where that does not repeat itself."""
-    found = Copies(1, 1, -1)
+    found = Repeats(1, 1, -1)
     size = 1
     for extent, mine in dimensions:
-        one = mine or Copies(1, 1, -1)
+        one = mine or Repeats(1, 1, -1)
         by = max(found.by, one.by)
         is_whole, is_alike = found.whole * found.runs == size, one.whole * one.runs == extent
         if is_whole:
-            found = Copies(size * one.whole, one.runs, by)
+            found = Repeats(size * one.whole, one.runs, by)
         elif is_alike:
-            found = Copies(found.whole, found.runs * extent, by)
+            found = Repeats(found.whole, found.runs * extent, by)
         elif found.runs == 1 == one.whole:
-            found = Copies(found.whole, one.runs, by)
+            found = Repeats(found.whole, one.runs, by)
         else:
             return None
         size *= extent
@@ -226,8 +226,8 @@ def _joined_up(dimensions: list[tuple[int, Copies | None]]) -> Copies | None:
 
 
 def _divided(
-    one: Copies, dimensions: list[tuple[int, int]], size: int
-) -> Iterator[tuple[int, Copies]]:
+    one: Repeats, dimensions: list[tuple[int, int]], size: int
+) -> Iterator[tuple[int, Repeats]]:
     """The same of the dimensions that one is divided into, with their numbers."""
     whole, runs = (size, 1) if one.whole * one.runs == size else one[:2]
     left = list(dimensions)
@@ -235,18 +235,18 @@ def _divided(
         at, extent = left.pop(0)
         whole //= extent
         if extent > 1:
-            yield at, Copies(extent, 1, one.by)
+            yield at, Repeats(extent, 1, one.by)
     while (left and left[-1][1] > 1 and runs % left[-1][1] == 0) or (left and left[-1][1] == 1):
         at, extent = left.pop()
         runs //= extent
         if extent > 1:
-            yield at, Copies(extent, 1, one.by)
+            yield at, Repeats(extent, 1, one.by)
     if len(left) == 1 and whole * runs > 1:
-        yield left[0][0], Copies(whole, runs, one.by)
+        yield left[0][0], Repeats(whole, runs, one.by)
     elif len(left) > 1 and whole > 1 and left[0][1] % whole == 0:
-        yield left[0][0], Copies(whole, 1, one.by)
+        yield left[0][0], Repeats(whole, 1, one.by)
     if len(left) > 1 and runs > 1 and left[-1][1] % runs == 0:
-        yield left[-1][0], Copies(1, runs, one.by)
+        yield left[-1][0], Repeats(1, runs, one.by)
 
 
 def _reduced(one: Instruction, operands: list[Instruction], known: list[Alike]) -> Alike:
@@ -260,7 +260,7 @@ def _multiplied(one: Instruction, operands: list[Instruction], known: list[Alike
     numbers = fields_of(one.message(_DOT))
     batch = [ints_of(numbers.get(number, ())) for number in _BATCH]
     inner = [ints_of(numbers.get(number, ())) for number in _CONTRACTED]
-    found: dict[int, Copies] = {}
+    found: dict[int, Repeats] = {}
     for to, (left, right) in enumerate(zip(*batch, strict=False)):
         if left in known[0] and right in known[1]:
             extent = operands[0].shape.dimensions[left]
@@ -288,7 +288,7 @@ def _put_together(one: Instruction, operands: list[Instruction], known: list[Ali
     shared = _shared(known, operands[0].shape.dimensions)
     found = {at: each for at, each in shared.items() if at != along}
     if len({each.id for each in operands}) == 1 < len(operands):
-        found[along] = Copies(len(operands), 1, one.id)
+        found[along] = Repeats(len(operands), 1, one.id)
     return found
 
 
@@ -299,13 +299,13 @@ def _sorted(one: Instruction, operands: list[Instruction], known: list[Alike]) -
 
 
 def _cut(one: Instruction, operands: list[Instruction], known: list[Alike]) -> Alike:
-    found: dict[int, Copies] = {}
+    found: dict[int, Repeats] = {}
     for at, each in known[0].items():
         before, extent = operands[0].shape.dimensions[at], one.shape.dimensions[at]
         if before == extent:
             found[at] = each
         elif each.whole * each.runs == before and extent > 1:
-            found[at] = Copies(extent, 1, each.by)
+            found[at] = Repeats(extent, 1, each.by)
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stepscope.capture.runtime import graph_lines
-from stepscope.capture.runtime.graph_lines import GraphLines, graph_facts
+from stepscope.capture.runtime.graph_lines import NotedLines, facts
 from stepscope.schema import names
 
 TRAIN = ("/home/me/train.py", 30, "train_step")
@@ -43,7 +43,7 @@ class FuncGraph:
 
 def noted(*graphs: FuncGraph) -> dict[str, list[tuple[str, int, str]]]:
     """The stack of each op, innermost first, as the message has them."""
-    lines = GraphLines()
+    lines = NotedLines()
     for graph in graphs:
         lines.add(graph)
     said = json.loads(lines.message())
@@ -74,14 +74,14 @@ def test_graphs_are_found_among_the_objects_there_are() -> None:
     module = ModuleType("func_graph")
     module.FuncGraph = FuncGraph  # type: ignore[attr-defined]
     kept = [FuncGraph(mul=("Mul", [TRAIN]))]
-    found = graph_facts({"tensorflow.python.framework.func_graph": module})
+    found = facts({"tensorflow.python.framework.func_graph": module})
     assert json.loads(found[names.GRAPH_LINES])["frames"] == [list(TRAIN)]
     assert len(kept) == 1
 
 
 def test_a_program_without_graphs_notes_nothing() -> None:
-    assert graph_facts({}) == {}
-    assert graph_facts({"tensorflow.python.framework.func_graph": ModuleType("other")}) == {}
+    assert facts({}) == {}
+    assert facts({"tensorflow.python.framework.func_graph": ModuleType("other")}) == {}
 
 
 def test_a_graph_that_fails_leaves_out_no_other(
@@ -95,5 +95,5 @@ def test_a_graph_that_fails_leaves_out_no_other(
     module = ModuleType("func_graph")
     module.FuncGraph = FuncGraph  # type: ignore[attr-defined]
     monkeypatch.setattr(gc, "get_objects", lambda: graphs)
-    found = graph_facts({"tensorflow.python.framework.func_graph": module})
+    found = facts({"tensorflow.python.framework.func_graph": module})
     assert list(json.loads(found[names.GRAPH_LINES])["ops"]) == ["mul"]

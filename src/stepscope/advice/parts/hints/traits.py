@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Final
 from stepscope.advice.parts.replacements import (
     BEFORE_GATHER,
     EACH_APART,
-    FOR_ONE_COPY,
-    IN_ORDER,
     JACOBIAN,
     LAST_ROW,
     LESS_PADDING,
     PAIRS,
-    SORTED_ONCE,
 )
 from stepscope.tables.parts.part_traits import (
     BROADCAST,
@@ -32,6 +29,23 @@ if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow
 
 
+# For pairs of one list that are compared to be masked.
+_SORTED_ONCE: Final = (
+    "Where the rows of one list are compared with each other (times, ranks, scores) to sum over "
+    "those before or after: sort it once and take running sums ([pytorch: torch.cumsum, "
+    "torch.logcumsumexp | jax: jnp.cumsum, jax.lax.cumlogsumexp | tensorflow: tf.cumsum, "
+    "tf.math.cumulative_logsumexp]), in place of a mask of all pairs."
+)
+# Of what was copied first.
+_FOR_ONE_COPY: Final = (
+    "Compute it before the copies are made{}, for one, and repeat or broadcast the result: all of "
+    "them have the same. A solver takes one matrix with all right-hand sides."
+)
+# Of a product of a product.
+_IN_ORDER: Final = (
+    "Multiply in the other order{}: (A B) C is A (B C), and what is narrow comes first. The result "
+    "is the same but for rounding."
+)
 # As ``tables.traits.broadcasts`` writes it.
 _COMPARES_PAIRS: Final = re.compile(r"/(?:ge|gt|le|lt|greater|less)(?:_equal)? makes ")
 
@@ -41,16 +55,16 @@ def trait_hints(part: PartRow) -> Iterator[str]:
     at = f" ({part.rows_at})" if part.rows_at else ""
     if part.has(BROADCAST):
         if _COMPARES_PAIRS.search(part.made_of):
-            yield SORTED_ONCE
+            yield _SORTED_ONCE
         yield PAIRS
     if part.has(OF_JACOBIAN):
         yield JACOBIAN
     if part.has(PADDED) and part.name != "fft":  # whose padding is how it convolves
         yield LESS_PADDING
     if part.has(FOR_COPIES):
-        yield FOR_ONE_COPY.format(at)
+        yield _FOR_ONE_COPY.format(at)
     if part.has(CHEAPER_ORDER):
-        yield IN_ORDER.format(at)
+        yield _IN_ORDER.format(at)
     if part.has(ONE_ROW_READ):
         yield LAST_ROW
     if part.has(GATHERED_ROWS):
