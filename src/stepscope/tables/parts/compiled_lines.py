@@ -54,7 +54,7 @@ def compiled_lines(
     found: dict[int, Key] = {}
     is_graph = graph_lines(host) is not None
     for key, group in lines.items():
-        if is_graph and _calls_layers(group):
+        if is_graph and calls_layers(group):
             continue
         if _stands([(families.get(id(one), one.family), one) for one in group], whole):
             found |= dict.fromkeys(map(id, group), key)
@@ -65,7 +65,7 @@ def compiled_lines(
 _LAYERS, _LAYER_FRAC = 3, 0.05
 
 
-def _calls_layers(group: list[Owner]) -> bool:
+def calls_layers(group: list[Owner]) -> bool:
     """Whether a line is where a model of layers is called: these say more."""
     layers: dict[Key, int] = {}
     for one in group:

@@ -7,12 +7,14 @@ from typing import Final
 
 from stepscope.columns import pivot
 from stepscope.schema import names
+from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.layers import scope_with_most
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.torch.outer_op import outer_op
 from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.gradients import APART
+from stepscope.tables.traits.instructions import CompiledOp, compiled_from
 from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL
 
 
@@ -117,7 +119,7 @@ def _places_of_ops(host: Host | None, one: Part) -> str:
     total: dict[str, dict[str, int]] = {}
     longest: dict[str, int] = {}
     for owner in one.owners:  # the largest first
-        at = f" ({owner.file}:{owner.line})" if owner.line else ""
+        at = _made_at(host, owner)
         family = owner.family if owner.kind == "op" else "hand-over"
         longest.setdefault(family, owner.event if owner.kind == "op" else -1)
         lines = total.setdefault(family, {})
@@ -129,6 +131,14 @@ def _places_of_ops(host: Host | None, one: Part) -> str:
         most = max(lines, key=lambda at: lines[at])
         said.append(f"{_in_outer(host, family, longest[family])} {share:.0%}{most}")
     return ", ".join(said)
+
+
+def _made_at(host: Host | None, owner: Owner) -> str:
+    """Where an op is made, of a compiled one, else where the thread hands it over; "" unknown."""
+    known = CompiledOp() if host is None else compiled_from(host, owner.event)
+    if known.line:
+        return f" ({known.file.rpartition('/')[2]}:{known.line})"
+    return f" ({owner.file}:{owner.line})" if owner.line else ""
 
 
 def _functions_below(one: Part) -> str:

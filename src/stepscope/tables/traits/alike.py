@@ -73,7 +73,7 @@ class AlikeValues:
         A solver with the same matrix for each of many right-hand sides works on copies as well.
         """
         count, by = self._copies(one)
-        if count > 1 or not (one.opcode == "triangular-solve" or _is_of_library(one)):
+        if count > 1 or not (one.opcode == "triangular-solve" or is_of_library(one)):
             return count, by
         matrix = next(self._module.operands(one), None)
         return (1, None) if matrix is None else self._copies(matrix)
@@ -124,14 +124,15 @@ def _alike(one: Instruction, operands: list[Instruction], known: list[Alike]) ->
         return _shared(listed, one.shape.dimensions)
     if (rule := _RULES.get(one.opcode)) is not None and operands:
         return rule(one, operands, known)
-    if one.opcode in _OF_MATRICES or _is_of_library(one):
+    if one.opcode in _OF_MATRICES or is_of_library(one):
         extents = operands[0].shape.dimensions if operands else ()
         batch = len(extents) - _OF_MATRICES.get(one.opcode, 2)
         return {at: by for at, by in _shared(known, extents).items() if at < batch}
     return _NONE
 
 
-def _is_of_library(one: Instruction) -> bool:
+def is_of_library(one: Instruction) -> bool:
+    """Whether it calls a library's decomposition, solver or product of matrices."""
     return one.opcode == "custom-call" and one.custom_call_target.startswith(_IN_LIBRARIES)
 
 
@@ -311,7 +312,7 @@ def _cut(one: Instruction, operands: list[Instruction], known: list[Alike]) -> A
 
 def _of_several(one: Instruction, operands: list[Instruction], known: list[Alike]) -> Alike:
     """Of what a library's call gives, all has the batch before its own dimensions."""
-    if not _is_of_library(operands[0]):
+    if not is_of_library(operands[0]):
         return _NONE
     return {at: each for at, each in known[0].items() if at < len(one.shape.dimensions)}
 

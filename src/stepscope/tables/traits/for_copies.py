@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.traits.alike import AlikeValues
+from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction
+from stepscope.tables.traits.alike import AlikeValues, is_of_library
 from stepscope.tables.traits.inside import at_line
 from stepscope.tables.traits.instructions import instruction_of
+
+_WORK: Final = frozenset(
+    (
+        "dot",
+        "convolution",
+        "cholesky",
+        "triangular-solve",
+        "fft",
+        "sort",
+        "reduce-window",
+        "scatter",
+    )
+)
+# So many of a fusion's are looked at.
+_MOST: Final = 32
 
 
 @derived
@@ -26,5 +44,13 @@ def copies(host: Host, event: int) -> tuple[int, str]:
     known = _values(host)
     if id(module) not in known:
         known[id(module)] = AlikeValues(module)
-    count, by = known[id(module)].copies(one)
+    found_in = [known[id(module)].copies(each) for each in _working(module, one)]
+    count, by = max(found_in, key=lambda pair: pair[0], default=(1, None))
     return (count, at_line(module, by)) if by is not None else (1, "")
+
+
+def _working(module: HloModule, one: Instruction) -> list[Instruction]:
+    """What an instruction, or its body, works on at length: making copies is not such work."""
+    bodies = module.called(one) if one.opcode in ENCLOSES else ()
+    inner = (each for body in bodies for each in body.instructions)
+    return [each for each in (one, *inner) if each.opcode in _WORK or is_of_library(each)][:_MOST]

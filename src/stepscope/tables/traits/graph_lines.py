@@ -47,17 +47,22 @@ class GraphLines:
     Attributes:
         ops: By the op's name in its graph.
         whole: Lines that most ops are made at, as that which calls ``fit``: they place no op.
+        asking: File and name of functions that ask for gradients.
     """
 
     ops: Mapping[str, Stack]
     whole: frozenset[SourceFrame]
+    asking: frozenset[tuple[str, str]]
 
     def of(self, op: str) -> Stack:
         """The stack of an op by its recorded name, of a gradient that of what it is of; () unknown.
 
-        Lines that most ops have in common are its callers, and never its own.
+        Lines that most ops have in common are its callers, and never its own; so is the line that
+        asks for all gradients.
         """
-        stacks = (self._forward(name) or self.ops.get(name, ()) for name in _names(op))
+        stacks = (
+            self._forward(name) if TAPE in name else self.ops.get(name, ()) for name in _names(op)
+        )
         return next((one for one in stacks if one and one[0] not in self.whole), ())
 
     def asked(self, op: str) -> Stack:
@@ -65,8 +70,8 @@ class GraphLines:
         return next(filter(None, (self.ops.get(name, ()) for name in _names(op))), ())
 
     def _forward(self, name: str) -> Stack:
-        _tape, tape, forward = name.partition(TAPE)
-        for _ in range(_DEEPEST if tape else 0):
+        forward = name.partition(TAPE)[2]
+        for _ in range(_DEEPEST):
             forward = forward.rpartition("/")[0]
             if stack := self.ops.get(forward):
                 return stack
@@ -95,7 +100,7 @@ def graph_lines(host: Host) -> GraphLines | None:
             for row in rows.tolist():
                 ops = _read(pivot.read_bytes(space, int(stats.value[row])))
                 if ops:
-                    return GraphLines(ops, _whole(ops))
+                    return GraphLines(ops, _whole(ops), _asking(ops))
     return None
 
 
@@ -125,6 +130,11 @@ def _text(said: str) -> str:
 
 def _is_of(at: Any, listed: list[Any]) -> bool:
     return isinstance(at, int) and 0 <= at < len(listed)
+
+
+def _asking(ops: Mapping[str, Stack]) -> frozenset[tuple[str, str]]:
+    asked = (stack[0] for name, stack in ops.items() if TAPE in name)
+    return frozenset((frame.file, frame.function) for frame in asked)
 
 
 def _whole(ops: Mapping[str, Stack]) -> frozenset[SourceFrame]:

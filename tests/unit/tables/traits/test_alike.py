@@ -51,6 +51,27 @@ def test_rows_that_are_copies_are_multiplied_again_and_again() -> None:
     assert copies(one, int(one.space.lines[-1].begin)) == (8, "plan.py:114")
 
 
+def event_of(*entry: Instruction, bodies: dict[str, list[Instruction]] | None = None) -> int:
+    """How many times what the last instruction works on at length is the same."""
+    name, proto = entry[-1].name, built(*entry, bodies=bodies)
+    thread = line("tf_XLAEigen", (name, 0.0, 10.0, {"hlo_op": name, "program_id": u(7)}))
+    (one,) = profile(metadata_plane(("jit_step", 7, proto)), host(thread)).hosts
+    return copies(one, int(one.space.lines[-1].begin))[0]
+
+
+def test_making_copies_is_no_work_on_them() -> None:
+    """Lags that are broadcast to several rates of decay meet these later."""
+    given = instruction("g", "parameter", f32(64), parameter_number=0)
+    wide = instruction("wide", "broadcast", f32(8, 64), "g", dimensions=[1])
+    last = instruction("last", "exponential", f32(8, 64), "wide")
+    fused = instruction("fused", "fusion", f32(8, 64), "one", calls=["body"])
+    assert event_of(fused, bodies={"body": [given, wide, last]}) == 1
+    weights = instruction("v", "parameter", f32(64, 32), parameter_number=1)
+    product = instruction("product", "dot", f32(8, 32), "last", "v", contracting=(1, 0))
+    works = instruction("fused", "fusion", f32(8, 32), "one", "w", calls=["body"])
+    assert event_of(works, bodies={"body": [given, weights, wide, last, product]}) == 8
+
+
 def test_rows_that_differ_are_computed_once_each() -> None:
     assert found(dot("rows")) == 1
 

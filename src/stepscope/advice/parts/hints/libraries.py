@@ -95,7 +95,7 @@ _KNOWN: Final = (
     ),
     (
         _named("numpy", "einsum"),
-        "np.einsum of several operands loops over all indices: optimize=True, or np.matmul and "
+        "np.einsum of three operands or more loops over all indices: optimize=True, or np.matmul and "
         "np.tensordot, go through products of matrices.",
     ),
     (
