@@ -95,8 +95,8 @@ _KNOWN: Final = (
     ),
     (
         _named("numpy", "einsum"),
-        "np.einsum of three operands or more loops over all indices: optimize=True, or np.matmul and "
-        "np.tensordot, go through products of matrices.",
+        "np.einsum of three operands or more loops over all indices: optimize=True, or np.matmul "
+        "and np.tensordot, go through products of matrices.",
     ),
     (
         _named("numpy", "inv pinv solve svd eig eigh cholesky qr det slogdet lstsq"),
