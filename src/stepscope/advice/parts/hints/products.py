@@ -122,7 +122,7 @@ def product_hints(part: PartRow, account: StepAccount) -> Iterator[str]:
         yield ATTENTION
     yield from graph_hints(part, account)
     attends = is_attention or _attends(account)
-    if part.name in _MATRICES and not attends and _in_a_row(account):
+    if part.name in _MATRICES and not attends and (_in_a_row(account) or _at_two_lines(part)):
         yield _IN_A_ROW
     # Seen in the step, where padding is only likely.
     if wide := over_classes(part, account):
@@ -144,6 +144,15 @@ _IN_A_ROW: Final = (
     "Of products one after the other the order decides what they cost: A (B x) goes by the width "
     "of x, and (A B) x by that of the matrices. Multiply what is narrow first."
 )
+
+
+# "at layers.py:65 basis 57%, layers.py:64 basis 42%", as ``tables.parts.call_sites`` writes it.
+_TWO_LINES: Final = re.compile(r" at \S+ (\w{1,99}) \d+%, \S+ \1 \d+%")
+
+
+def _at_two_lines(part: PartRow) -> bool:
+    """Whether several lines of one function multiply: one of them may be given the other's."""
+    return _TWO_LINES.search(part.made_of) is not None
 
 
 def _in_a_row(account: StepAccount) -> bool:

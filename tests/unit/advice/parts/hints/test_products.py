@@ -205,3 +205,11 @@ def test_an_op_that_folds_has_no_widths_to_halve() -> None:
     assert "units per head" not in " ".join(folds.actions)
     layer = first(account(op("aten/scaled_dot_product_attention", 8.0) | {"kind": "layer"}))
     assert "units per head" in " ".join(layer.actions)
+
+
+def test_products_at_two_lines_of_a_function_may_be_in_the_dearer_order() -> None:
+    lines = "matmul_8 and 20 other ops 100%; at net.py:65 basis 57%, net.py:64 basis 42%"
+    found = first(account(op("MatMul", 8.0, made_of=lines)))
+    assert found.actions[0].startswith("Of products one after the other the order decides")
+    apart = lines.replace("64 basis", "30 call")
+    assert "order decides" not in " ".join(first(account(op("MatMul", 8.0, made_of=apart))).actions)
