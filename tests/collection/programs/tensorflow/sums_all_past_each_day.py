@@ -9,7 +9,7 @@ from clock import run
 
 LABEL = {
     "planted": "the stock of each day is summed from all orders and sales since the first day",
-    "cause": "running sums made anew",
+    "cause": "running sums computed again",
     "accept": ["largest-part", "dominant-op", "no-xla"],
     "rules": [],
     "words": ["StridedSlice", "Pack", "Sum", "Mul", "lementwise", "stock_on"],
