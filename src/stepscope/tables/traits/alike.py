@@ -51,6 +51,8 @@ _CONTRACTED, _BATCH = (1, 2), (3, 4)
 _DEEPEST: Final = 16
 # What JAX puts into the names of a backward pass.
 _BACKWARD: Final = "transpose("
+# What makes copies.
+_COPIES: Final = ("broadcast", "concatenate")
 _EACH: Final = ARITHMETIC | TRANSCENDENTAL | {"convert", "copy", "rsqrt", "sqrt", "tanh"}
 # What works on the last dimensions of each matrix of a batch, as instructions and in libraries.
 _OF_MATRICES: Final = {"cholesky": 2, "triangular-solve": 2, "fft": 1}
@@ -107,6 +109,9 @@ class AlikeValues:
                 self.found[one.id] = self._of(one)
 
     def _of(self, one: Instruction) -> Alike:
+        is_made = one.opcode in _COPIES
+        if not is_made and not any(map(self.found.get, one.operand_ids)):
+            return _NONE  # as of most instructions, whose shapes are then not read
         operands = list(self._module.operands(one))
         if len(operands) != len(one.operand_ids):
             return _NONE
