@@ -64,8 +64,15 @@ def failures(path: Path, *, only: str = "") -> list[str]:
 
 
 def failures_of(path: Path, tools: Iterable[str]) -> list[str]:
-    """What failed of some tools' answers about a file; empty if nothing did."""
-    with open(path) as session:
+    """What failed of some tools' answers about a file; empty if nothing did.
+
+    That a file is not opened is an answer as well: an empty one says so.
+    """
+    try:
+        session = open(path)
+    except StepscopeError:
+        return []
+    with session:
         return [
             f"show {tool}: {problem}"
             for tool in tools

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import stepscope
-from fuzz.answers import failures
+from fuzz.answers import failures, failures_of
 from stepscope.errors import DecodeError
 from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.encode import encode
@@ -28,6 +28,14 @@ from stepscope.schema.xspace import (
 from stepscope.wire import write as wire
 
 _LAST = 2**63 - 1
+
+
+def test_an_empty_file_is_refused_and_nothing_fails(tmp_path: Path) -> None:
+    empty = tmp_path / "host.xplane.pb"
+    empty.touch()
+    with pytest.raises(stepscope.StepscopeError, match="not a recording"):
+        stepscope.open(empty)
+    assert failures(empty) == failures_of(empty, ("step_account",)) == []
 
 
 def event(meta: int, offset: int, duration: int, *stats: bytes) -> bytes:
