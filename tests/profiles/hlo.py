@@ -64,6 +64,7 @@ _MESSAGES: Final = {
         "26 int64 channel_id",
         "28 string custom_call_target",
         "30 Dot dot_dimension_numbers",
+        "32 int64* fft_length",
         "35 int64 id",
         "36 int64* operand_ids",
         "38 int64* called_computation_ids",

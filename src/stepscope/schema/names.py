@@ -161,9 +161,9 @@ INPUT_STAGE_CATEGORY: Final = "_ipl_stage_cat"
 # Of the environment's plane: a setting of a framework that is not at its default, and among them
 # the data type of the model's parameters.
 SETTING: Final = "setting_"
-# Of the environment: which lines of the program made the ops of TensorFlow's graphs.
-GRAPH_LINES: Final = "graph_lines"
 PARAMETERS: Final = "parameters"
+# Of the same plane: which lines of the program made the ops of TensorFlow's graphs.
+GRAPH_LINES: Final = "graph_lines"
 PROFILE_START: Final = "profile_start_time"
 PROFILE_STOP: Final = "profile_stop_time"
 # Of a call of a collective in a dump of the flight recorder, beside COLLECTIVE_NUMBER: its process

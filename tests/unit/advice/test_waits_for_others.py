@@ -43,7 +43,7 @@ def test_what_gathers_may_wait_out_its_window_beside_busy_threads() -> None:
         first_frac=0.9,
     )  # fmt: skip
     found = first(replace(account(row), nobody_frac=0.4))
-    assert found.actions[0].startswith("Where it gathers what comes in until a time limit")
+    assert found.actions[0].startswith("If it collects requests until a time limit")
     other = first(replace(account(row | {"function": "Queue.take"}), nobody_frac=0.4))
     assert "time limit" not in " ".join(other.actions)
 

@@ -102,9 +102,9 @@ _ON_EACH = ExpectedEffect(changes.SHRUNK, 0.7, 0.6, 0.7, True)
 _CONSTANT = ExpectedEffect(changes.TRIMMED, 0.85, 0.45, 0.6, False)
 # All rows but one are needed for the last one's sake alone, and were computed before.
 _OF_ONE_ROW = ExpectedEffect(changes.REUSED, 0.85, 0.7, 0.7, True)
-# Rows of a table are taken three times or more, and what gathers them stays.
-# It was seen that it takes half the work or less; other products have part of its time.
+# That it takes half the work or less was seen; other products have a part of its time.
 _IN_ORDER = ExpectedEffect(changes.REORDERED, 0.7, 0.6, 0.7, True)
+# Rows of a table are taken three times or more, or copies made, and what makes them stays.
 _OF_GATHERED = ExpectedEffect(changes.GATHERED, 0.7, 0.6, 0.65, True)
 # What another thread or process makes is ready where that is quicker.
 _FOR_OTHERS = ExpectedEffect(changes.SOONER, 0.8, 0.8, 0.7, True)

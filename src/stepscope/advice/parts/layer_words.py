@@ -31,10 +31,10 @@ _SMALLER_LAYER: Final = (
     "Look for {}, and at its settings: widths that multiply (units per head, filters times "
     "channels), a resolution or length that nothing needs. Halve one of them and time the loop."
 )
-# What no layer of a model's is: it folds numbers to few.
-_FOLDS: Final = re.compile(r"^aten/(?:logsumexp|logcumsumexp|norm|cdist|pdist|std|var|mean|nll)")
+# What no layer of a model's is: it reduces many numbers to few.
+_REDUCES: Final = re.compile(r"^aten/(?:logsumexp|logcumsumexp|norm|cdist|pdist|std|var|mean|nll)")
 _SMALLER_OP: Final = (
-    "Look at the shape of what it folds: all pairs, classes or positions, of which few may count. "
+    "Look at the shape of what it reduces: pairs, classes or positions, few of which may count. "
     "Give it half of them and time the loop."
 )
 
@@ -56,7 +56,7 @@ def layer_words(part: PartRow, account: StepAccount) -> PartWords:
         message,
         (
             *_of_layer(part, account),
-            _SMALLER_OP if _FOLDS.search(part.name) else _SMALLER_LAYER.format(_what(part)),
+            _SMALLER_OP if _REDUCES.search(part.name) else _SMALLER_LAYER.format(_what(part)),
             "If it is not the model's own work: every n-th step, on less data, or otherwise.",
         ),
         part.op,

@@ -79,11 +79,11 @@ _GO_ON = (
 )
 
 
-# What puts together whatever comes in, by its name.
+# What collects whatever comes in, by its name.
 _GATHERS: Final = re.compile(r"collect|batch|gather|drain|assembl|coalesc", re.IGNORECASE)
 _WINDOW: Final = (
-    "Where it gathers what comes in until a time limit: a batch that cannot fill waits it out. Go "
-    "on as soon as no more can come (all who could ask wait for their answers), or shorten the "
+    "If it collects requests until a time limit, a batch that cannot fill waits that limit out. Go "
+    "on as soon as no more can come (all who could ask are waiting for answers), or shorten the "
     "limit to the delay that a request can bear."
 )
 # Threads that wait for something outside for this share of the wait are what is waited for.

@@ -38,7 +38,7 @@ def facts(modules: Mapping[str, ModuleType] | None = None) -> dict[str, bytes]:
     """The lines as one message (``NotedLines.message``); {} where no graph was made."""
     module: Any = (sys.modules if modules is None else modules).get(_GRAPHS)
     graph = getattr(module, "FuncGraph", None)
-    if graph is None:
+    if not isinstance(graph, type):
         return {}
     found = NotedLines()
     for one in _graphs(graph):

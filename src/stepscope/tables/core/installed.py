@@ -16,7 +16,9 @@ FRAMEWORK_FOLDER: Final = re.compile(
 )
 
 
-_FRAMEWORKS: Final = re.compile(r"(?:tensorflow|keras|tf_keras|jax|jaxlib|torch)[/\\]")
+#: Packages of frameworks, as alternatives of a pattern.
+FRAMEWORK_PACKAGES: Final = "tensorflow|keras|tf_keras|jax|jaxlib|torch"
+_FRAMEWORKS: Final = re.compile(rf"(?:{FRAMEWORK_PACKAGES})[/\\]")
 
 
 def is_of_framework(file: str) -> bool:

@@ -243,6 +243,12 @@ class HloModule:
         ids = instruction.called_ids
         return (self.computations[id_] for id_ in ids if id_ in self.computations)
 
+    def with_bodies(self, instruction: Instruction) -> Iterator[Instruction]:
+        """An instruction, and those of its bodies where it is a fusion or a call."""
+        yield instruction
+        for body in self.called(instruction) if instruction.opcode in ENCLOSES else ():
+            yield from body.instructions
+
     @cached_property
     def enclosing(self) -> dict[int, Instruction]:
         """By the id of a computation, the fusion or call that it is the body of, if of one only."""

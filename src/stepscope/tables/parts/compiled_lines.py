@@ -12,7 +12,6 @@ from types import MappingProxyType
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.profile import Host
 from stepscope.tables.traits.gradient_names import is_eager_in_jax
-from stepscope.tables.traits.graph_lines import graph_lines
 from stepscope.tables.traits.instructions import compiled_from
 from stepscope.tables.traits.op_families import COSTLY, PRODUCTS
 from stepscope.tables.traits.updates import is_update
@@ -22,6 +21,8 @@ from stepscope.tables.traits.updates import is_update
 _WHOLE_FRAC, _FAMILY_FRAC = 0.25, 2 / 3
 # A line with this share in products is a layer of the model.
 _PRODUCT_FRAC = 0.5
+# It calls a model, whose layers say more, where so many of these have this share of its time.
+_LAYERS, _LAYER_FRAC = 3, 0.05
 # Ops with less of the steps are not looked up.
 _SOME_FRAC = 0.005
 
@@ -52,33 +53,24 @@ def compiled_lines(
         if made.line and made.function:
             lines.setdefault((made.function, made.file, str(made.line)), []).append(one)
     found: dict[int, Key] = {}
-    is_graph = graph_lines(host) is not None
     for key, group in lines.items():
-        if is_graph and calls_layers(group):
-            continue
-        if _stands([(families.get(id(one), one.family), one) for one in group], whole):
+        if says_more([(families.get(id(one), one.family), one) for one in group], whole):
             found |= dict.fromkeys(map(id, group), key)
     return found
 
 
-# A line calls layers where it has ops of so many, each with this share of its time.
-_LAYERS, _LAYER_FRAC = 3, 0.05
+def says_more(group: list[tuple[str, Owner]], whole: int) -> bool:
+    """Whether a line, or a function, says more of its ops than their families and layers do.
 
-
-def calls_layers(group: list[Owner]) -> bool:
-    """Whether a line is where a model of layers is called: these say more."""
-    layers: dict[Key, int] = {}
-    for one in group:
-        layers[one.layer] = layers.get(one.layer, 0) + one.total_ps
-    whole = sum(layers.values())
-    return sum(time >= _LAYER_FRAC * whole for time in layers.values()) >= _LAYERS
-
-
-def _stands(group: list[tuple[str, Owner]], whole: int) -> bool:
-    """Whether a line says more than the families of its ops."""
+    Args:
+        group: Each op that it made, with the op's family.
+        whole: The time of all owners.
+    """
     families: dict[str, int] = {}
+    layers: dict[Key, int] = {}
     for family, one in group:
         families[family] = families.get(family, 0) + one.total_ps
+        layers[one.layer] = layers.get(one.layer, 0) + one.total_ps
     time = sum(families.values())
     if max(families, key=lambda family: families[family]) in COSTLY:
         return False
@@ -87,4 +79,5 @@ def _stands(group: list[tuple[str, Owner]], whole: int) -> bool:
         time >= _WHOLE_FRAC * whole
         and max(families.values()) <= _FAMILY_FRAC * time
         and products < _PRODUCT_FRAC * time
+        and sum(spent >= _LAYER_FRAC * time for spent in layers.values()) < _LAYERS
     )

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from stepscope.tables.account.owners import Owner, time_by_family
+from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.compiled_lines import calls_layers
+from stepscope.tables.parts.compiled_lines import says_more
 from stepscope.tables.traits.graph_lines import graph_lines
 from stepscope.tables.traits.instructions import compiled_from
-from stepscope.tables.traits.op_families import COSTLY, PRODUCTS
 from stepscope.tables.traits.updates import is_update
 
-# A function stands for its ops where they have this share of the steps, no family has more than
-# that of the function, and products less than that: these are a layer of the model.
-_WHOLE_FRAC, _FAMILY_FRAC, _PRODUCT_FRAC = 0.3, 2 / 3, 0.5
 # Ops with less of the steps are not looked up.
 _SOME_FRAC = 0.002
 
@@ -28,7 +24,7 @@ Key = tuple[str, ...]
 def graph_functions(
     host: Host, listed: Iterable[Owner], lines: Mapping[int, Key]
 ) -> dict[int, Key]:
-    """The function that stands for ops of a graph, by the owners' ids; {} for none.
+    """Functions that stand for ops of a graph, by the owners' ids; {} for none.
 
     Args:
         host: Whose.
@@ -48,21 +44,8 @@ def graph_functions(
         # What asks for gradients calls all of the model, whatever it computes besides.
         if made.line and (made.file, made.function) not in known.asking:
             groups.setdefault((made.file, made.function), []).append(one)
+    found: dict[int, Key] = {}
     for (file, function), group in groups.items():
-        if _stands(group, whole):
-            return {id(one): ("function", file, function, "0") for one in group}
-    return {}
-
-
-def _stands(group: list[Owner], whole: int) -> bool:
-    families = time_by_family(group)
-    time = sum(families.values())
-    most = max(families, key=lambda family: families[family])
-    products = sum(spent for family, spent in families.items() if family in PRODUCTS)
-    return (
-        time >= _WHOLE_FRAC * whole
-        and families[most] <= _FAMILY_FRAC * time
-        and products < _PRODUCT_FRAC * time
-        and most not in COSTLY
-        and not calls_layers(group)
-    )
+        if says_more([(one.family, one) for one in group], whole):
+            found |= dict.fromkeys(map(id, group), ("function", file, function, "0"))
+    return found

@@ -53,7 +53,7 @@ ONE_ROW_READ: Final = "one-row-read"
 #: A product is given rows that were gathered of a table with few: alone, or beside others.
 GATHERED_ROWS: Final = "gathered-rows"
 JOINED_ROWS: Final = "joined-rows"
-#: What it works on is many copies of one.
+#: What it works on is many copies of the same.
 FOR_COPIES: Final = "for-copies"
 #: A product of a product, which takes fewer multiplications in another order.
 CHEAPER_ORDER: Final = "cheaper-order"
@@ -199,9 +199,10 @@ def _of_gather(host: Host, one: Part) -> Iterator[Trait]:
 
 def _order_of_program(host: Host, one: Part) -> ProductOrder | None:
     """That of the products which most of its work is, by the program that was recorded."""
-    most = next((f"{line.frame.file}:{line.frame.line}" for line in lines_of(host, one)[:1]), "")
-    orders = (dearest_order(module) for module in modules_of(host, one))
-    return next((order for order in orders if order and order.at and most.endswith(order.at)), None)
+    orders = [order for module in modules_of(host, one) if (order := dearest_order(module))]
+    lines = lines_of(host, one)[:1] if orders else []
+    most = next((f"{line.frame.file}:{line.frame.line}" for line in lines), "")
+    return next((order for order in orders if order.at and most.endswith(order.at)), None)
 
 
 # What one op of a part could do in another order says nothing of a part with little of it.
@@ -236,7 +237,7 @@ def _for_copies(host: Host, one: Part) -> Iterator[Trait]:
     count, at = max(found, key=lambda pair: pair[0], default=(1, ""))
     if count >= _LEAST_COPIES:
         where = f" ({at})" if at else ""
-        words = f"; what it works on is {count:,} copies of one{where}"
+        words = f"; what it works on is {count:,} copies of the same{where}"
         yield Trait(FOR_COPIES, words, count, at)
 
 

@@ -15,7 +15,13 @@ import numpy as np
 from stepscope.columns import distinct, distinct_keys, rows_of
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
-from stepscope.tables.core.installed import FRAMEWORK_FOLDER, INSTALLED, STANDARD, is_installed
+from stepscope.tables.core.installed import (
+    FRAMEWORK_FOLDER,
+    FRAMEWORK_PACKAGES,
+    INSTALLED,
+    STANDARD,
+    is_installed,
+)
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import metadata_texts
@@ -59,7 +65,7 @@ _WRITTEN = re.compile(
 # Where TensorFlow writes what it makes of a function it traces: no line there is the program's.
 _AUTOGRAPH = re.compile(r"(?:^|[/\\])__autograph_generated_file\w*\.py$")
 _PACKAGES = (
-    "tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning"
+    f"{FRAMEWORK_PACKAGES}|flax|optax|torchvision|lightning"
     "|lightning_fabric|lightning_utilities|pytorch_lightning"
 )
 # Of these packages what reads and writes files, or keeps logs: that dispatches no

@@ -42,8 +42,9 @@ class Repeats(NamedTuple):
 #: By dimension, of those that repeat themselves.
 Alike = Mapping[int, Repeats]
 _NONE: Final[Alike] = {}
-# Of xla.HloInstructionProto: dimensions, dimension numbers of a convolution and of a product.
-_DIMENSIONS, _CONVOLUTION, _DOT = 14, 16, 30
+# Of xla.HloInstructionProto: dimensions, dimension numbers of a convolution and of a product, and
+# the lengths of a transform.
+_DIMENSIONS, _CONVOLUTION, _DOT, _FFT_LENGTH = 14, 16, 30, 32
 # Of xla.ConvolutionDimensionNumbers, and of xla.DotDimensionNumbers.
 _OUT_BATCH, _IN_BATCH = 9, 7
 _CONTRACTED, _BATCH = (1, 2), (3, 4)
@@ -55,7 +56,7 @@ _BACKWARD: Final = "transpose("
 _COPIES: Final = ("broadcast", "concatenate")
 _EACH: Final = ARITHMETIC | TRANSCENDENTAL | {"convert", "copy", "rsqrt", "sqrt", "tanh"}
 # What works on the last dimensions of each matrix of a batch, as instructions and in libraries.
-_OF_MATRICES: Final = {"cholesky": 2, "triangular-solve": 2, "fft": 1}
+_OF_MATRICES: Final = ("cholesky", "triangular-solve")
 _IN_LIBRARIES: Final = ("lapack_", "blas_", "cusolver", "cublas")
 
 
@@ -130,10 +131,15 @@ def _alike(one: Instruction, operands: list[Instruction], known: list[Alike]) ->
     if (rule := _RULES.get(one.opcode)) is not None and operands:
         return rule(one, operands, known)
     if one.opcode in _OF_MATRICES or is_of_library(one):
-        extents = operands[0].shape.dimensions if operands else ()
-        batch = len(extents) - _OF_MATRICES.get(one.opcode, 2)
-        return {at: by for at, by in _shared(known, extents).items() if at < batch}
+        return _before(2, operands, known)
     return _NONE
+
+
+def _before(last: int, operands: list[Instruction], known: list[Alike]) -> Alike:
+    """What is alike in all of them before their last dimensions, which are worked on as one."""
+    extents = operands[0].shape.dimensions if operands else ()
+    shared = _shared(known, extents)
+    return {at: each for at, each in shared.items() if at < len(extents) - last}
 
 
 def is_of_library(one: Instruction) -> bool:
@@ -283,10 +289,16 @@ def _multiplied(one: Instruction, operands: list[Instruction], known: list[Alike
     return found
 
 
-def _convolved(one: Instruction, _operands: list[Instruction], known: list[Alike]) -> Alike:
+def _convolved(one: Instruction, operands: list[Instruction], known: list[Alike]) -> Alike:
     numbers = fields_of(one.message(_CONVOLUTION))
     out, into = (next(iter(ints_of(numbers.get(at, ()))), 0) for at in (_OUT_BATCH, _IN_BATCH))
-    return {out: known[0][into]} if into in known[0] else _NONE
+    is_each = operands[0].shape.dimensions[into] == one.shape.dimensions[out]  # of no groups
+    return {out: known[0][into]} if is_each and into in known[0] else _NONE
+
+
+def _transformed(one: Instruction, operands: list[Instruction], known: list[Alike]) -> Alike:
+    lengths = len(one.ints(_FFT_LENGTH))
+    return _before(lengths, operands, known) if lengths else _NONE
 
 
 def _put_together(one: Instruction, operands: list[Instruction], known: list[Alike]) -> Alike:
@@ -332,6 +344,7 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "dot": _multiplied,
     "convolution": _convolved,
     "concatenate": _put_together,
+    "fft": _transformed,
     "sort": _sorted,
     "slice": _cut,
     "dynamic-slice": _cut,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final
 
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction
+from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.traits.alike import AlikeValues, is_of_library
 from stepscope.tables.traits.inside import at_line
 from stepscope.tables.traits.instructions import instruction_of
@@ -51,6 +52,6 @@ def copies(host: Host, event: int) -> tuple[int, str]:
 
 def _working(module: HloModule, one: Instruction) -> list[Instruction]:
     """What an instruction, or its body, works on at length: making copies is not such work."""
-    bodies = module.called(one) if one.opcode in ENCLOSES else ()
-    inner = (each for body in bodies for each in body.instructions)
-    return [each for each in (one, *inner) if each.opcode in _WORK or is_of_library(each)][:_MOST]
+    listed = module.with_bodies(one)
+    work = (each for each in listed if each.opcode in _WORK or is_of_library(each))
+    return list(islice(work, _MOST))

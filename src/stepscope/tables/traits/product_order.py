@@ -7,6 +7,7 @@ weights had widened: which two are multiplied first decides how many multiplicat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from math import prod
 from typing import Final
 
@@ -79,9 +80,8 @@ def dearest_order(module: HloModule) -> ProductOrder | None:
 
 def products_of(module: HloModule, one: Instruction) -> list[Instruction]:
     """The products that an instruction is, or that its body has."""
-    bodies = module.called(one) if one.opcode in ENCLOSES else ()
-    inner = (each for body in bodies for each in body.instructions)
-    return [each for each in (one, *inner) if each.opcode == "dot"][:_MOST]
+    products = (each for each in module.with_bodies(one) if each.opcode == "dot")
+    return list(islice(products, _MOST))
 
 
 def _made_by(module: HloModule, one: Instruction) -> Instruction | None:

@@ -12,7 +12,7 @@ LABEL = {
     "cause": "the same computed for each copy",
     "accept": ["largest-part", "dominant-op"],
     "rules": [],
-    "words": ["copies of one"],
+    "words": ["copies of the same"],
     "part": "develop",
 }
 CANDIDATES, POINTS, WIDTH = 48, 320, 64

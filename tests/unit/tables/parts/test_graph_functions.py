@@ -70,7 +70,7 @@ def test_what_is_mostly_one_family_stays_that() -> None:
 
 def test_a_layer_is_its_products_and_little_is_nobodys() -> None:
     assert functions("..RMM....") == {}
-    assert functions("P.U.MMMMMM") == {}
+    assert functions("P.U.MMMMMMM") == {}
 
 
 def test_what_asks_for_gradients_calls_all_and_is_no_part() -> None:

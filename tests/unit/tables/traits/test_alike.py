@@ -134,6 +134,21 @@ def test_a_batch_of_copies_goes_through_a_convolution() -> None:
     )) == 5  # fmt: skip
 
 
+def test_a_transform_keeps_what_lies_before_its_dimensions() -> None:
+    cubes = instruction("cubes", "broadcast", f32(4, 8, 64), "copied", dimensions=[1, 2])
+    for lengths, times in (([64], 32), ([8, 64], 4), ([4, 8, 64], 1), ([], 1)):
+        told = instruction("x", "fft", f32(4, 8, 64), "cubes", fft_length=lengths)
+        assert found(COPIED, cubes, told) == times
+
+
+def test_a_batch_in_groups_is_not_each_by_itself() -> None:
+    batch = instruction("batch", "broadcast", f32(6, 4, 4, 3), "image", dimensions=[1, 2, 3])
+    image = instruction("image", "parameter", f32(4, 4, 3), parameter_number=4)
+    taps = instruction("taps", "parameter", f32(3, 3, 3, 6), parameter_number=5)
+    last = instruction("last", "convolution", f32(2, 2, 2, 6), "batch", "taps")
+    assert found(image, batch, taps, last) == 1
+
+
 def test_it_goes_into_fusions_and_out_of_them() -> None:
     given = instruction("g", "parameter", f32(8, 64), parameter_number=0)
     inner = instruction("inner", "tanh", f32(8, 64), "g")

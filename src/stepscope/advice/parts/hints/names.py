@@ -126,9 +126,9 @@ _KINDS: Final = (
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # "log_likelihood" and "LogNormal" are of numbers' logarithms.
 _LOGARITHM: Final = re.compile(
-    r"log_?(?=likelihood|prob|p(?![a-z])|pdf|pmf|det|dens|joint|evid|post|prior|marg|soft|sum|ratio|"
-    r"odds|part|norm|weight|return|scale|std|var|rate|sigma|map|istic|its?(?![a-z]))",
-    re.IGNORECASE,
+    r"[Ll]og_?(?=(?i:likelihoods?|prob(?:s|abilit(?:y|ies))?|[pc]df|p|pmf|det(?:erminant)?|dens(?:ity"
+    r"|ities)|joint|evidence|posterior|prior|marginal|softmax|sum_?exp|ratios?|odds|partition|normal|"
+    r"scale|std|var(?:iance)?|rate|sigma|istic|its?)(?![a-z]))"
 )
 # A stranger's name may be long.
 _LONGEST: Final = 200

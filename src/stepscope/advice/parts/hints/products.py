@@ -42,12 +42,12 @@ _MOST_LAYERS: Final = 200
 _SCORES: Final = re.compile(r"(\d+)×(\d+)×(\d+), \1×\3×\2(?!\d)")
 _GRADIENT: Final = re.compile(r"gradient|[Bb]ackward|transpose\(jvp")
 _CACHED: Final = (
-    "Where each call adds one position to a sequence, which it may, as it ends in a choice: keep "
-    "the keys and values of those before (a cache), and compute the new position alone."
+    "If each call adds one position to a sequence (it ends in a choice): keep the keys and values "
+    "of the earlier ones (a cache), and compute the new position alone."
 )
 _SHARED: Final = (
-    "Where inputs begin alike (a prompt, a passage with several questions or options): run what "
-    "they share once, and give its keys and values to each of them."
+    "If inputs begin alike (a prompt, a passage with several questions or options): run what they "
+    "share once, and reuse its keys and values for each of them."
 )
 # An encoder, by the name of its layer, within the loop that chooses.
 _ENCODES: Final = re.compile(r"\bwhile/.*?(?:^|/)(\w*encod\w*)", re.IGNORECASE)

@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
 # For pairs of one list that are compared to be masked.
 _SORTED_ONCE: Final = (
-    "Where the rows of one list are compared with each other (times, ranks, scores) to sum over "
-    "those before or after: sort it once and take running sums ([pytorch: torch.cumsum, "
+    "If the rows of one list are compared with each other (times, ranks, scores) to sum over the "
+    "earlier or the later ones: sort the list once and take running sums ([pytorch: torch.cumsum, "
     "torch.logcumsumexp | jax: jnp.cumsum, jax.lax.cumlogsumexp | tensorflow: tf.cumsum, "
-    "tf.math.cumulative_logsumexp]), in place of a mask of all pairs."
+    "tf.math.cumulative_logsumexp]) instead of masking all pairs."
 )
 # Of what was copied first.
 _FOR_ONE_COPY: Final = (
-    "Compute it before the copies are made{}, for one, and repeat or broadcast the result: all of "
-    "them have the same. A solver takes one matrix with all right-hand sides."
+    "Compute it once, before the copies are made{}, and repeat or broadcast the result. A solver "
+    "takes one matrix with all right-hand sides."
 )
 # Of a product of a product.
 _IN_ORDER: Final = (
-    "Multiply in the other order{}: (A B) C is A (B C), and what is narrow comes first. The result "
-    "is the same but for rounding."
+    "Multiply in the other order{}: (A B) C equals A (B C), so begin with what is narrow. Only "
+    "rounding differs."
 )
 # As ``tables.traits.broadcasts`` writes it.
 _COMPARES_PAIRS: Final = re.compile(r"/(?:ge|gt|le|lt|greater|less)(?:_equal)? makes ")

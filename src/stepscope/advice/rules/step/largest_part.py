@@ -332,7 +332,7 @@ def _nowhere(part: PartRow, account: StepAccount) -> str:
     """Why no line of the program is named, where none was recorded."""
     if part.file or account.has_python or part.kind not in _HAS_LINE:
         return ""
-    return " Which line of the program runs this was not recorded; stepscope record notes it."
+    return " Which line of the program runs this was not recorded; stepscope record may tell."
 
 
 def _made_meanwhile(part: PartRow, account: StepAccount) -> str:

@@ -51,6 +51,9 @@ def test_a_logarithm_is_no_log(name: str) -> None:
     assert not any("for a log" in ask for ask in of_name(name))
 
 
-@pytest.mark.parametrize("name", ["log_step", "Trainer.log", "log_metrics", "logger"])
+@pytest.mark.parametrize(
+    "name",
+    ["log_step", "Trainer.log", "log_metrics", "logger", "log_details", "log_weights", "log_parts"],
+)
 def test_a_log_is_one(name: str) -> None:
     assert any("for a log" in ask or "only reports" in ask for ask in of_name(name))

@@ -186,7 +186,9 @@ def test_what_inputs_share_is_run_once_where_nothing_is_trained() -> None:
 def test_what_works_on_copies_is_computed_for_one() -> None:
     for name in ("dot_general", "conv_general_dilated", "triangular_solve"):
         found = first(account(op(name, 8.0, traits=FOR_COPIES, rows_at="plan.py:114")))
-        assert found.actions[0].startswith("Compute it before the copies are made (plan.py:114)")
+        assert found.actions[0].startswith(
+            "Compute it once, before the copies are made (plan.py:114)"
+        )
         assert found.severity == "high"
 
 
@@ -195,7 +197,7 @@ def test_a_mask_of_all_pairs_may_be_a_sort_and_running_sums() -> None:
     made_of = "exp 57% (aten/exp); aten/ge makes 2048×2048 of 1×2048 and 2048×1 by broadcasting"
     for kind, name in (("op", "elementwise"), ("layer", "aten/logsumexp")):
         masked = op(name, 8.0, traits=BROADCAST, made_of=made_of) | {"kind": kind}
-        assert first(account(masked)).actions[0].startswith("Where the rows of one list are")
+        assert first(account(masked)).actions[0].startswith("If the rows of one list are")
     apart = op("elementwise", 8.0, traits=BROADCAST, made_of=made_of.replace("ge ", "sub "))
     assert first(account(apart)).actions[0].startswith("Look at these shapes")
 
