@@ -6,7 +6,7 @@ import gc
 import json
 import sysconfig
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -19,6 +19,14 @@ LOSS = ("/home/me/loss.py", 7, "penalty")
 FIT = ("/home/me/train.py", 50, "main")
 EVALUATE = ("/home/me/train.py", 40, "evaluate")
 KERAS = (f"{sysconfig.get_paths()['purelib']}/keras/src/layers/layer.py", 900, "__call__")
+
+
+class SimpleFrame(NamedTuple):
+    """A frame that can be compared."""
+
+    filename: str
+    lineno: int
+    name: str
 
 
 class FuncGraph:
@@ -97,3 +105,20 @@ def test_a_graph_that_fails_leaves_out_no_other(
     monkeypatch.setattr(gc, "get_objects", lambda: graphs)
     found = facts({"tensorflow.python.framework.func_graph": module})
     assert list(json.loads(found[names.GRAPH_LINES])["ops"]) == ["mul"]
+
+
+def test_equal_stacks_are_read_once_and_lists_each_time() -> None:
+    class Stack(tuple[Any, ...]):
+        read = 0
+
+        def __iter__(self) -> Any:
+            Stack.read += 1
+            return super().__iter__()
+
+    frames = FuncGraph(mul=("Mul", [FIT, TRAIN])).get_operations()[0].traceback
+    hashable = [SimpleFrame(one.filename, one.lineno, one.name) for one in frames]
+    lines = NotedLines()
+    for number in range(5):
+        op = SimpleNamespace(name=f"mul_{number}", type="Mul", traceback=Stack(hashable))
+        lines.add(SimpleNamespace(get_operations=lambda op=op: [op]))
+    assert (Stack.read, len(lines.ops), len(set(lines.ops.values()))) == (1, 5, 1)
