@@ -12,7 +12,7 @@ from stepscope.advice.wording import as_causes_say
 from stepscope.registry import LIKELY, POSSIBLE, SEVERITIES, RuleFacts
 from stepscope.result import Finding
 
-_IDLE = "idle-device"
+_IDLE, _OF_OPS = "idle-device", "dominant-op"
 _OF_HOST = ("python", "library", "framework", "eager", "compile", "input")
 # What voids other findings: a recording that is not whole, or mostly of the start.
 _INCOMPLETE, _START_UP = "incomplete-profile", "start-up"
@@ -141,18 +141,25 @@ def _named_first(ranked: list[Finding]) -> list[Finding]:
     found: list[Finding] = []
     for one in ranked:
         at = len(found)
-        is_cause = one.rule not in (LOCATED, *LOCATORS) and one.severity != "info"
-        while at and is_cause and one.confidence >= LIKELY and _is_near(found[at - 1], one):
+        # Ops are an alarm where they have a cause, such as copies of what is computed once.
+        is_part = one.rule == _OF_OPS and "worth_ms" in one.measured
+        is_likely = is_part or (one.confidence >= LIKELY and one.rule not in (LOCATED, *LOCATORS))
+        is_cause = one.severity != "info" and is_likely
+        while at and is_cause and _is_near(found[at - 1], one):
             at -= 1
         found.insert(at, one)
     return found
 
 
 def _is_near(part: Finding, cause: Finding) -> bool:
-    """Whether a part without a cause costs no more than some times what a cause saves."""
+    """Whether a part without a cause costs no more than some times what a cause saves.
+
+    Of a part with a cause that is what the part is worth.
+    """
     if part.rule != LOCATED or part.severity != "info":
         return False
-    return float(part.measured["worth_ms"]) <= _NAMED * (cause.saving_ms or 0.0)
+    saves = float(cause.measured.get("worth_ms", cause.saving_ms or 0.0))
+    return float(part.measured["worth_ms"]) <= _NAMED * saves
 
 
 def _is_most(one: Finding, time: StepTime) -> bool:

@@ -416,7 +416,7 @@ def _part_row(
     owner = located(one, is_launched=bool(launched := launched_from(one)))
     place, caller = place_of(one, owner, known, lines := programs.lines_of(host, one))
     sites, most, again = sites_of(host, found, one)
-    traits = list(traits_of(one, host))
+    traits = list(traits_of(one, host, found))
     composed = made_of(one, host) + "".join(trait.words for trait in traits)
     ordered = "".join(trait.words for trait in traits if lines and trait.name == CHEAPER_ORDER)
     return {

@@ -33,66 +33,66 @@ clustering cmath cmem cmn coalesce coalesced code codegen col coll collapsed col
 collection collective collectives column combinations comm command common communication
 communicator comp compare comparison compat compatible compil compilation compile compiled
 compiler complete completed completeness completion complex composite compressed compression
-computation computations compute computeinternalgradients concat concatenate concrete concurrent
-cond condition conditional config configuration confusion conj connect const constant constants
-constructors consume context contextlib contiguous contracting contractions contrib control
-controls conv conversion convert convolution convolutions coo coordinate coordinates copies copy
-copydeviceto copying core corr correlation cos cosh cosine cost costs count counted counter
-counters cpp cpu cpy create created creation criterion critical crop cross csf cshuffle csr csv ct
-ctc ctx ctypes cu cub cublas cublaslt cuda cudnn cum cumlogsumexp cumprod cumsum cumulative cupti
-curand cusolver custom cut cutlass cv cversions cwise cycle cycles da damage damaged data database
-dataloader dataset datasets datasource db dcn dcudnn dd ddp deallocation debug decode decoder
-decomposition decorate decorator deduplicated deep deeper def default defchararray deferring
-defined delta deltas demanded demangled dense dependency deprecated deprecation deprecations deps
-depthwise dequeue derivatives derived desc descend description dest destination destroy
-destruction detach detail details dev device devices devicescan df dfma dgrad diag diagnostic
-diagonal dict die differs diffusers digits dilate dilated dim dimension dimensions dims direct
-directed direction dirichlet dispatch display dist distinct distribute distributed distribution
-div divide dk dlpack dma dnn document does domain done dot double dq drawing driver droop drooped
-dropout dropped dst dto dtoh dtype dtypes dump duplicate duration durations dv dynamic dynamo dz
-each eager earray ed edge ee effects efficient eigen eigenmetakernel eigenvalue eigh einsum
-einsumfunc element elements elementwise else elu emb embedding embeddings embs empty emset encode
-encoder encoding end ended ends engine enqueue enter entire entries entropy enum enumerate
-environment ep episodic epoch epoll eq equal er erf erfc erfinv error errors escapes est etw ev
-eval evaluat evaluate evaluator even event events every everything evidence ex example examples
-exceeded exception exceptions exclusive exec executable execute executed execution executions
-executor exist exp expand experimental expert expm exponential export exported ext extdata extend
-extension external extract eye fabric fadd false family fast faster fastparquet fault fb fbar
-fcompute fd fdw feature fecs fermi fetch fetches fewer ff ffi ffma fft field fifo file filename
-files filesystem fill fillbuffer fillfunctor filter filtered finding finished finite firefox first
-fit fixed flags flash flat flatten flax flexible flight flip float floor flops flow flush fmac
-fmha fmod fmul fn fnu fnuz folded for foreach form format formats formatted formatting forward
-forwardprop found fourier fp fprop fr frac fragmentation frame frames framework free freq fresh
-from fromnumeric front frozen fsdp ftrl full fullest fully fun func function functional functions
-functools functor fused fusion futex futures fw fwd fwdbwd fx gamma gammabeta garbage gather
-gathered gathers gb gbit gbs gc ge gecko geev gelu gemm gemv gen general generalized generat
-generate generated generation generator generic genexpr geometric geomspace geqrf gesdd gesvd get
-getitem getlimits getrf gfx gh gi gigabytes git given global gloo glow glu gmma gone gpu grad
-gradient gradientdescent gradients grain graph graphlaunch graphs grd greater green grew grid
-group grouped groupnorm groups gru gt gtcx gumbel gv gz gzip had half hand handle handler
-hardsigmoid hardswish hardtanh hardware harm has hash hashable have hbm hbmc head header heap heev
-heevd held helper helpers hetrf hgemm hi hidden high hijax hip histogram histograms history hl hlo
-hmma hn hnr hold holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss hto htod hub hz
-ias ib ici icr id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image
-imageio images immutable imperative impl implicit impls import imported importer imread in
-included index indexed indexing indices inductor inf infeed inference inferred infinity info ing
-init initializers inner inplace input inputs insertion inside inspect inspector instance instant
-instinct instruction instructions instrumentation int integer integrate intel interface interleave
-intermediate internal interpolation interpreter interrupt intersect interval into introspect inv
-invalid inverse inversion inverting io iota iotools ipl ipython ir is isa isinf isnan issue it
-item iter iteration iterator itertools its itself jacobi jacobian jax jaxlib jaxpr jit job join
-joined journal jpeg json jsonl jv jvp kb kbit kd kepler kept keras kern kernel kernels key keys
-keyword kfd ki kind kineto known knuth kv kwargs label labels lacks lamb lambda lambdifygenerated
-lane lapack laplace larf large larger late launch launched launches launching lax layer layers
-layout layouts lazy ldidt lds ldsb le leading leaky leaves left legacy length lerp less level
-levels lfs lgamma lhs lib library librosa lies lifetimes lift lightning like likely limit linalg
-line linear linearize linen lines links linspace lion list listener lists lite literal literals
-little lj ll lmr load loader loading loads loat local locals location lock locked log loggamma
-logger loggers logging logical logistic logit lognormal logspace logsumexp long longer longest
-looks lookup loop loss losses lossy lost lovelace low lower lowering lru lstm lt lu made main
-major make makes malloc managed manager mangled manip many map mark marked marker markers marks
-mask masked mat matched math matmul matpush matrix max maximum maxwell mb mbit mean means
-meanwhile measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh
+computation computations compute computeinternalgradients computes concat concatenate concrete
+concurrent cond condition conditional config configuration confusion conj connect const constant
+constants constructors consume context contextlib contiguous contracting contractions contrib
+control controls conv conversion convert convolution convolutions coo coordinate coordinates
+copies copy copydeviceto copying core corr correlation cos cosh cosine cost costs count counted
+counter counters cpp cpu cpy create created creation criterion critical crop cross csf cshuffle
+csr csv ct ctc ctx ctypes cu cub cublas cublaslt cuda cudnn cum cumlogsumexp cumprod cumsum
+cumulative cupti curand cusolver custom cut cutlass cv cversions cwise cycle cycles da damage
+damaged data database dataloader dataset datasets datasource db dcn dcudnn dd ddp deallocation
+debug decode decoder decomposition decorate decorator deduplicated deep deeper def default
+defchararray deferring defined delta deltas demanded demangled dense dependency deprecated
+deprecation deprecations deps depthwise dequeue derivatives derived desc descend description dest
+destination destroy destruction detach detail details dev device devices devicescan df dfma dgrad
+diag diagnostic diagonal dict die differs diffusers digits dilate dilated dim dimension dimensions
+dims direct directed direction dirichlet dispatch display dist distinct distribute distributed
+distribution div divide dk dlpack dma dnn document does domain done dot double dq drawing driver
+droop drooped dropout dropped dst dto dtoh dtype dtypes dump duplicate duration durations dv
+dynamic dynamo dz each eager earray ed edge ee effects efficient eigen eigenmetakernel eigenvalue
+eigh einsum einsumfunc element elements elementwise else elu emb embedding embeddings embs empty
+emset encode encoder encoding end ended ends engine enqueue enter entire entries entropy enum
+enumerate environment ep episodic epoch epoll eq equal er erf erfc erfinv error errors escapes est
+etw ev eval evaluat evaluate evaluator even event events every everything evidence ex example
+examples exceeded exception exceptions exclusive exec executable execute executed execution
+executions executor exist exp expand experimental expert expm exponential export exported ext
+extdata extend extension external extract eye fabric fadd false family fast faster fastparquet
+fault fb fbar fcompute fd fdw feature fecs fermi fetch fetches few fewer ff ffi ffma fft field
+fifo file filename files filesystem fill fillbuffer fillfunctor filter filtered finding finished
+finite firefox first fit fixed flags flash flat flatten flax flexible flight flip float floor
+flops flow flush fmac fmha fmod fmul fn fnu fnuz folded for foreach form format formats formatted
+formatting forward forwardprop found fourier fp fprop fr frac fragmentation frame frames framework
+free freq fresh from fromnumeric front frozen fsdp ftrl full fullest fully fun func function
+functional functions functools functor fused fusion futex futures fw fwd fwdbwd fx gamma gammabeta
+garbage gather gathered gathers gb gbit gbs gc ge gecko geev gelu gemm gemv gen general
+generalized generat generate generated generation generator generic genexpr geometric geomspace
+geqrf gesdd gesvd get getitem getlimits getrf gfx gh gi gigabytes git given global gloo glow glu
+gmma gone gpu grad gradient gradientdescent gradients grain graph graphlaunch graphs grd greater
+green grew grid group grouped groupnorm groups gru gt gtcx gumbel gv gz gzip had half hand handle
+handler hardsigmoid hardswish hardtanh hardware harm has hash hashable have hbm hbmc head header
+heap heev heevd held helper helpers hetrf hgemm hi hidden high hijax hip histogram histograms
+history hl hlo hmma hn hnr hold holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss
+hto htod hub hz ias ib ici icr id ident identity idle ids idx ie ient if ifnull igemm ignore ii il
+im imag image imageio images immutable imperative impl implicit impls import imported importer
+imread in included index indexed indexing indices inductor inf infeed inference inferred infinity
+info ing init initializers inner inplace input inputs insertion inside inspect inspector instance
+instant instinct instruction instructions instrumentation int integer integrate intel interface
+interleave intermediate internal interpolation interpreter interrupt intersect interval into
+introspect inv invalid inverse inversion inverting io iota iotools ipl ipython ir is isa isinf
+isnan issue it item iter iteration iterator itertools its itself jacobi jacobian jax jaxlib jaxpr
+jit job join joined journal jpeg json jsonl jv jvp kb kbit kd kepler kept keras kern kernel
+kernels key keys keyword kfd ki kind kineto known knuth kv kwargs label labels lacks lamb lambda
+lambdifygenerated lane lapack laplace larf large larger late launch launched launches launching
+lax layer layers layout layouts lazy ldidt lds ldsb le leading leaky leaves left legacy length
+lerp less level levels lfs lgamma lhs lib library librosa lies lifetimes lift lightning like
+likely limit linalg line linear linearize linen lines links linspace lion list listener lists lite
+literal literals little lj ll lmr load loader loading loads loat local locals location lock locked
+log loggamma logger loggers logging logical logistic logit lognormal logspace logsumexp long
+longer longest looks lookup loop loss losses lossy lost lovelace low lower lowering lru lstm lt lu
+made main major make makes malloc managed manager mangled manip many map mark marked marker
+markers marks mask masked mat matched math matmul matpush matrix max maximum maxwell mb mbit mean
+means meanwhile measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh
 memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta metadata
 method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
 milliseconds min minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla

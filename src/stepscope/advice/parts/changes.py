@@ -78,6 +78,9 @@ REUSED: Final = ChangeClass(
 GATHERED: Final = ChangeClass(
     0.5, "each row is computed once, and gathering the results takes little", 0.4
 )
+CHOSEN: Final = ChangeClass(
+    0.5, "what is taken can be chosen before it is computed, and choosing takes little", 0.5
+)
 REORDERED: Final = ChangeClass(
     0.5, "the products that are named have most of its time, and are narrow in the other order", 0.4
 )

@@ -20,6 +20,7 @@ from stepscope.registry import ChangeClass
 from stepscope.tables.parts.part_traits import (
     CHEAPER_ORDER,
     COPIES_ARGUMENT,
+    FEW_TAKEN,
     FOR_COPIES,
     GATHERED_ROWS,
     LONG_WINDOW,
@@ -106,6 +107,8 @@ _OF_ONE_ROW = ExpectedEffect(changes.REUSED, 0.85, 0.7, 0.7, True)
 _IN_ORDER = ExpectedEffect(changes.REORDERED, 0.7, 0.6, 0.7, True)
 # Rows of a table are taken three times or more, or copies made, and what makes them stays.
 _OF_GATHERED = ExpectedEffect(changes.GATHERED, 0.7, 0.6, 0.65, True)
+# Of a third of it or more few values are taken; what surrounds it works on as many.
+_OF_FEW = ExpectedEffect(changes.CHOSEN, 0.8, 0.5, 0.7, True)
 # What another thread or process makes is ready where that is quicker.
 _FOR_OTHERS = ExpectedEffect(changes.SOONER, 0.8, 0.8, 0.7, True)
 # That they take turns was seen: all of them but one wait.
@@ -163,6 +166,8 @@ def effect_of_kind(part: PartRow, account: StepAccount) -> ExpectedEffect:
         return _OF_ONE_ROW
     if part.has(CHEAPER_ORDER):
         return _IN_ORDER
+    if part.kind == "op" and part.has(FEW_TAKEN):
+        return _OF_FEW
     if part.has(GATHERED_ROWS):
         return _OF_GATHERED
     if part.kind == "op" and part.name in PRODUCTS:

@@ -49,6 +49,7 @@ from stepscope.advice.parts.replacements import (
 )
 from stepscope.tables.parts.part_traits import (
     COPIES_ARGUMENT,
+    FEW_TAKEN,
     LONG_WINDOW,
     NOT_ONEDNN,
     ON_EACH_DEVICE,
@@ -200,6 +201,8 @@ def _beyond(part: PartRow) -> str:
     """The end of a title: what its time is for, in what, or which line has most of it."""
     if said := _of_rows(part):
         return said
+    if part.has(FEW_TAKEN):
+        return most_of_it(part) + "; few of its values are taken"
     return ", in float64 or without oneDNN" if _not_float32(part) else most_of_it(part)
 
 

@@ -15,14 +15,17 @@ import numpy as np
 
 from stepscope.columns import pivot
 from stepscope.schema import names
+from stepscope.tables.account.account import Account
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.replicated import computes_the_same
+from stepscope.tables.parts.few_values import few_values
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.parts.programs import lines_of, modules_of
 from stepscope.tables.steps import attribution
 from stepscope.tables.torch.copy_purposes import LAYOUT, TYPES, copy_purposes, is_copy
 from stepscope.tables.traits.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
 from stepscope.tables.traits.copied_arguments import writer_into_argument
+from stepscope.tables.traits.few_read import few_read
 from stepscope.tables.traits.for_copies import copies
 from stepscope.tables.traits.gradients import APART
 from stepscope.tables.traits.instructions import instruction_of
@@ -53,6 +56,8 @@ ONE_ROW_READ: Final = "one-row-read"
 #: A product is given rows that were gathered of a table with few: alone, or beside others.
 GATHERED_ROWS: Final = "gathered-rows"
 JOINED_ROWS: Final = "joined-rows"
+#: Of what a product computes few values are taken.
+FEW_TAKEN: Final = "few-taken"
 #: What it works on is many copies of the same.
 FOR_COPIES: Final = "for-copies"
 #: A product of a product, which takes fewer multiplications in another order.
@@ -85,9 +90,10 @@ class Trait:
     at: str = ""
 
 
-def traits_of(one: Part, host: Host) -> Iterator[Trait]:
-    """The traits of a part, in the order in which they are written."""
+def traits_of(one: Part, host: Host, found: Account) -> Iterator[Trait]:
+    """The traits of a part of an account, in the order in which they are written."""
     if one.kind in ("eager", "function"):
+        yield from _of_few(host, found, one)
         yield from _of_smaller(host, one)
     elif one.kind == "layer" and one.name != APART:
         yield from _of_number(one)
@@ -95,10 +101,11 @@ def traits_of(one: Part, host: Host) -> Iterator[Trait]:
     elif one.kind == "line":
         yield from _of_jacobian(host, one)
     elif one.around is None and one.kind != "layer":
-        for found in (_in_one_run, _long_window, _on_each, _of_copies, _of_argument):
-            yield from found(host, one)
+        for of in (_in_one_run, _long_window, _on_each, _of_copies, _of_argument):
+            yield from of(host, one)
         yield from _of_jacobian(host, one)
-        yield from [*_of_row(host, one), *_of_gather(host, one)][:1]  # both are about its rows
+        rows = [*_of_row(host, one), *_of_gather(host, one), *_of_few(host, found, one)]
+        yield from rows[:1]  # all are about what it computes for which rows
         yield from _of_order(host, one)
         yield from _for_copies(host, one)
         yield from _without_onednn(one)
@@ -239,6 +246,21 @@ def _for_copies(host: Host, one: Part) -> Iterator[Trait]:
         where = f" ({at})" if at else ""
         words = f"; what it works on is {count:,} copies of the same{where}"
         yield Trait(FOR_COPIES, words, count, at)
+
+
+def _of_few(host: Host, account: Account, one: Part) -> Iterator[Trait]:
+    if one.kind == "op" and one.name not in PRODUCTS:
+        return
+    if (found := few_values(host, account, one)) is not None:
+        what = f"of what {found.share:.0%} of it computes" if one.kind == "op" else "at its end"
+        words = f"; {what}, {found.taken_by} takes one value in {found.one_in:,}"
+        yield Trait(FEW_TAKEN, words, found.one_in, found.at)
+        return
+    events = [own.event for own in one.owners if own.total_ps >= _OP_FRAC * one.total_ps]
+    read = next(filter(None, (few_read(host, event) for event in events)), None)
+    if read is not None and one.kind == "op":
+        words = f"; one value in {read.one_in:,} of it is read" + f" ({read.at})" * bool(read.at)
+        yield Trait(FEW_TAKEN, words, read.one_in, read.at)
 
 
 def _extents(dimensions: tuple[int, ...]) -> str:

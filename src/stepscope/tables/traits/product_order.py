@@ -16,6 +16,7 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction, fields_of, ints_of
 from stepscope.tables.traits.inside import at_line
 from stepscope.tables.traits.instructions import instruction_of
+from stepscope.tables.traits.readers import readers
 
 # So many times fewer multiplications are worth a change, after what XLA makes of smaller products.
 _LEAST_TIMES: Final = 2.0
@@ -102,7 +103,7 @@ def _readers(module: HloModule, product: Instruction) -> list[Instruction] | Non
     open_, seen = [product], {product.id}
     while open_:
         one = open_.pop()
-        users = _users(module, one)
+        users = readers(module, one)
         if not users or len(seen) > _MOST:  # the program's own result is needed as it is
             return None
         for user in users:
@@ -114,33 +115,6 @@ def _readers(module: HloModule, product: Instruction) -> list[Instruction] | Non
                 seen.add(user.id)
                 open_.append(user)
     return found
-
-
-def _users(module: HloModule, one: Instruction) -> list[Instruction]:
-    """What reads an instruction, into and out of the bodies of fusions and calls; [] unknown."""
-    for _ in range(_MOST):  # of bodies in bodies; a damaged program's may go in circles
-        body = module.computations.get(one.computation_id)
-        if body is None or body.root_id != one.id:
-            break
-        around = module.enclosing.get(body.id)
-        if around is None or module.users.get(one.id):
-            return []
-        one = around
-    users = (module.by_id[id_] for id_ in module.users.get(one.id, ()))
-    return [each for user in users for each in _entered(module, user, one)]
-
-
-def _entered(module: HloModule, user: Instruction, one: Instruction) -> list[Instruction]:
-    """The parameters of a fusion's body that stand for what it is given; itself, if no fusion."""
-    if user.opcode not in ENCLOSES:
-        return [user]
-    numbers = [at for at, id_ in enumerate(user.operand_ids) if id_ == one.id]
-    return [
-        each
-        for body in module.called(user)
-        for each in body.instructions
-        if each.opcode == "parameter" and each.parameter_number in numbers
-    ]
 
 
 def _order(module: HloModule, first: Instruction) -> ProductOrder | None:

@@ -17,6 +17,7 @@ from stepscope.advice.parts.replacements import (
 from stepscope.tables.parts.part_traits import (
     BROADCAST,
     CHEAPER_ORDER,
+    FEW_TAKEN,
     FOR_COPIES,
     GATHERED_ROWS,
     JOINED_ROWS,
@@ -35,6 +36,11 @@ _SORTED_ONCE: Final = (
     "earlier or the later ones: sort the list once and take running sums ([pytorch: torch.cumsum, "
     "torch.logcumsumexp | jax: jnp.cumsum, jax.lax.cumlogsumexp | tensorflow: tf.cumsum, "
     "tf.math.cumulative_logsumexp]) instead of masking all pairs."
+)
+# Of a product of which little is taken.
+_TAKE_FIRST: Final = (
+    "Take first, then compute{}: choose the rows, pairs or positions whose results are used, and "
+    "compute those alone. The result is the same, and so are the gradients."
 )
 # Of what was copied first.
 _FOR_ONE_COPY: Final = (
@@ -67,6 +73,8 @@ def trait_hints(part: PartRow) -> Iterator[str]:
         yield _IN_ORDER.format(at)
     if part.has(ONE_ROW_READ):
         yield LAST_ROW
+    if part.has(FEW_TAKEN):
+        yield _TAKE_FIRST.format(f" (they are taken at {part.rows_at})" if part.rows_at else "")
     if part.has(GATHERED_ROWS):
         yield BEFORE_GATHER.format(at)
     if part.has(JOINED_ROWS):

@@ -1,0 +1,126 @@
+"""Which parts compute many values of which the program takes few (``tables.torch.few_taken``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns.space import I64, Bool
+from stepscope.tables.account.account import Account
+from stepscope.tables.account.owners import CallSite, site_of
+from stepscope.tables.core.op_name import parse_op_name
+from stepscope.tables.core.profile import Host
+from stepscope.tables.device.events import device_events
+from stepscope.tables.parts.parts import Part
+from stepscope.tables.torch.few_taken import FewTaken, few_taken
+from stepscope.tables.torch.launches import launched
+
+# What is known of less of a part's time does not stand for it; of a function it is the end of what
+# that computes, which the rest leads to.
+_SOME_FRAC: Final = {"op": 0.3, "function": 0.03}
+
+
+@dataclass(frozen=True, slots=True)
+class FewValues:
+    """Values that are taken of what a part computes.
+
+    Attributes:
+        share: Of the part's time that computes them.
+        one_in: Of so many values one is taken.
+        taken_by: The op that takes them, and where, as "index in Parser.loss (train.py:117)".
+        at: The place alone; "" unknown.
+    """
+
+    share: float
+    one_in: int
+    taken_by: str
+    at: str
+
+
+def few_values(host: Host, found: Account, one: Part) -> FewValues | None:
+    """Of a part that multiplies matrices, or a function; None where all is taken, or unknown."""
+    known = few_taken(host)
+    if known is None or one.total_ps <= 0 or one.kind not in _SOME_FRAC:
+        return None
+    mine = _of_part(host, found, one, known)
+    steps = found.found
+    begin = known.start_ps[0]
+    at = np.searchsorted(steps.start_ps, begin, side="right") - 1
+    mine &= (at >= 0) & steps.kept[at] & (begin < steps.end_ps[at])
+    which = np.flatnonzero(mine)
+    share = _time(host, one, known, which) / one.total_ps
+    if share < _SOME_FRAC[one.kind]:
+        return None
+    one_in = int(known.of[which].sum() // known.taken[which].sum())
+    return FewValues(min(share, 1.0), one_in, *_taker(host, found, known.taker[which]))
+
+
+def _of_part(host: Host, found: Account, one: Part, known: FewTaken) -> Bool:
+    """Which products come from one of the part's lines; where none is known, which have its name.
+
+    Then its longest op has to be one of them.
+    """
+    owners = [owner for owner in one.owners if owner.kind == "op"]
+    lines = {(owner.file, owner.line) for owner in owners if owner.file}
+    if lines:
+        sites = [_site(host, found, event) for event in known.product.tolist()]
+        return np.asarray([site and (site.file, site.line) in lines for site in sites], dtype=bool)
+    if not owners or not _runs(host, known, owners[0].event):
+        return np.zeros(len(known.of), dtype=bool)
+    return np.ones(len(known.of), dtype=bool)
+
+
+def _runs(host: Host, known: FewTaken, event: int) -> bool:
+    """Whether an op lies in one of the products, or in the gradient of one."""
+    start = int(host.space.events.start_ps[event])
+    line = host.space.lines[int(host.space.lines_of(np.asarray([event]))[0])].id
+    inside = (known.thread == line) & (known.start_ps <= start) & (start < known.end_ps)
+    return bool(inside.any())
+
+
+def _taker(host: Host, found: Account, events: I64) -> tuple[str, str]:
+    """What takes the values, and where that is."""
+    event = int(events[np.argmax(events >= 0)])
+    if event < 0:
+        return "the loss", ""
+    name = host.space.event_metadata.name[host.space.events.metadata[event]]
+    called = parse_op_name(name).type
+    site = _site(host, found, event)
+    if site is None or not site.file:
+        return called, ""
+    at = f"{site.file.rpartition('/')[2]}:{site.line}"
+    return f"{called} in {site.function} ({at})" if site.function else f"{called} ({at})", at
+
+
+def _site(host: Host, found: Account, event: int) -> CallSite | None:
+    calls = found.frames
+    if calls is None or event < 0:
+        return None
+    middle = host.space.events.start_ps[event] + host.space.length_ps[event] // 2
+    call = int(calls.moments.at(np.asarray([middle]))[0])
+    if call < 0:
+        return None
+    row = int(calls.line[call]) if calls.line[call] >= 0 else int(calls.own[call])
+    return site_of(calls, row) if row >= 0 else None
+
+
+def _time(host: Host, one: Part, known: FewTaken, which: I64) -> int:
+    """How long some of the products and their gradients take, where the part runs."""
+    if not one.first.on_device:
+        return int((known.end_ps - known.start_ps)[:, which].sum())
+    devices, calls = device_events(host), launched(host)
+    order = np.lexsort((calls.start_ps, calls.thread))
+    thread, start = calls.thread[order], calls.start_ps[order]
+    sums = np.append(0, np.cumsum(devices.self_ps[order]))
+    spent = 0
+    for side in range(len(known.thread)):
+        for at in which.tolist():
+            first, last = np.searchsorted(
+                thread, [known.thread[side, at], known.thread[side, at] + 1]
+            )
+            ends = known.start_ps[side, at], known.end_ps[side, at]
+            begin, end = np.searchsorted(start[first:last], ends) + first
+            spent += int(sums[end] - sums[begin])
+    return spent
