@@ -396,15 +396,24 @@ def _summed(
     cell = owner * np.int32(count) + moments.step[of_time]  # keys of sums take 32 bits
     total = sum_by_key(cell, time, len(listed) * count).reshape(len(listed), count)
     del cell
+    place = _places_of(moments, listed, owner, of_time)
     stretches = np.bincount(owner, minlength=len(listed)).astype(np.int64)
     timeline = Stretches(
         moments.start_ps, moments.end_ps, moments.step, moments.waits, of_time, owner, time
     )
     return Account(
-        found, line, listed[:, 0].astype(np.uint8), listed[:, 1], listed[:, 2], listed[:, 3],
+        found, line, listed[:, 0].astype(np.uint8), listed[:, 1], place, listed[:, 3],
         total, stretches, timeline, tuple(moments.gaps), said, calls, work, around,
         grows,
     )  # fmt: skip
+
+
+def _places_of(moments: _Moments, listed: I64, owner: I32, moment: I32) -> I64:
+    """A place of each owner's own, whose callers are its: places of one name are told as one."""
+    first = np.zeros(len(listed), dtype=np.int64)
+    first[owner[::-1]] = moment[::-1]
+    place: I64 = np.where(listed[:, 2] >= 0, moments.place[first], listed[:, 2])
+    return place
 
 
 def _distinct_owners(moments: _Moments, under: I32, calls: Frames | None) -> tuple[I64, I32]:

@@ -55,9 +55,15 @@ def _within_ops(said: Native, calls: Frames, event: I32, begin_ps: I64, call: I3
     row = event[ops][first]
     start, end = said.start_ps[row], said.start_ps[row] + said.length_ps[row]
     seen, look = calls.first_seen(start, end)
-    found = np.where(seen >= 0, seen, calls.seen_around(start, end))
-    last = call[ops[first]].astype(np.int64)
-    told = np.where(seen >= 0, seen, _of_the_name(said.label[row], start, calls, found, last))
+    around = calls.seen_around(start, end)
+    last = np.where(around >= 0, around, call[ops[first]])
+    # Looks ten milliseconds apart see the same line in two turns of a loop: what they tell of an op
+    # between them counts where too few ops of its name were looked at.
+    known = (seen >= 0) & (said.label[row] >= 0)
+    often = np.bincount(said.label[row][known], minlength=int(said.label.max()) + 2) >= _OFTEN
+    found = np.where((seen >= 0) | often[said.label[row]], seen, around)
+    elsewhere = _of_the_name(said.label[row], start, calls, found, last)
+    told = np.where(seen >= 0, seen, np.where(elsewhere >= 0, elsewhere, around))
     until = np.where(seen >= 0, look, end)
     early = (told[place] >= 0) & (begin_ps[ops] < until[place])
     call[ops[early]] = told[place[early]]
@@ -70,8 +76,8 @@ def _of_the_name(label: I32, start_ps: I64, calls: Frames, found: I64, last: I64
         label: Of each op.
         start_ps: When it begins.
         calls: What the sampler saw.
-        found: What a look within it found, or the looks around it; -1 neither.
-        last: What was seen last before it; -1 nothing.
+        found: What a look within it found, or the looks around it where those count; -1 neither.
+        last: What the looks around it found, or was seen last before it; -1 nothing.
 
     Returns:
         -1 of ops that looks tell of, or that may well be where the program was seen last.
@@ -156,9 +162,10 @@ def _of_the_like(gaps: _Gaps, calls: Frames) -> I64:
 
     It leaves each kind of gap the shares that looks into them have; -1 where nobody looked.
     """
-    gap = np.searchsorted(gaps.start_ps, calls.looks_ps, side="right") - 1
-    inside = (gap >= 0) & (calls.looks_ps < gaps.end_ps[np.maximum(gap, 0)])
-    gap, seen = gap[inside], calls.moments.owner[inside]
+    looks, owner = calls.looks()
+    gap = np.searchsorted(gaps.start_ps, looks, side="right") - 1
+    inside = (gap >= 0) & (looks < gaps.end_ps[np.maximum(gap, 0)]) & (owner >= 0)
+    gap, seen = gap[inside], owner[inside]
     if len(gap) == 0:
         return np.full(len(gaps.key), -1, dtype=np.int64)
     room = len(gaps.key)

@@ -392,9 +392,9 @@ def _span(host: Host, step: _Step, count: int, one: InARow) -> tuple[int, int] |
 
 def _seen_most(calls: Frames, begin_ps: I64, end_ps: I64) -> CallSite | None:
     """The line of the program's function that most looks within these spans saw."""
-    at = np.searchsorted(begin_ps, calls.looks_ps, side="right") - 1
-    inside = (at >= 0) & (calls.looks_ps < end_ps[np.maximum(at, 0)])
-    seen = calls.moments.owner[inside]
+    looks, owner = calls.looks()
+    at = np.searchsorted(begin_ps, looks, side="right") - 1
+    seen = owner[(at >= 0) & (looks < end_ps[np.maximum(at, 0)])]
     seen = seen[seen >= 0]
     row = np.where(calls.line[seen] >= 0, calls.line[seen], calls.own[seen])
     row = row[row >= 0]

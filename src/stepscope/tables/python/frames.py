@@ -37,7 +37,7 @@ from stepscope.tables.python.library_files import (
     public_name,
 )
 from stepscope.tables.python.moments import Moments, innermost, one_line
-from stepscope.tables.python.thread_lines import python_line
+from stepscope.tables.python.thread_lines import looks_of, python_line
 from stepscope.tables.steps.recorder_work import is_recorder_frame
 
 # Whose code a function is: the program's, of an installed library, of the framework (which
@@ -147,6 +147,7 @@ class Frames:
         looks_ps: When what runs was looked at, or changed: one for each of ``moments``, which may
             begin earlier, where no look was possible.
         is_carried: Whether it lies below a library's call that runs the loop (``carriers``).
+        every_ps: When the sampler looked at all; empty where it did not note that.
     """
 
     rows: I64
@@ -164,25 +165,41 @@ class Frames:
     is_sampled: bool
     looks_ps: I64
     is_carried: Bool
+    every_ps: I64
+
+    def looks(self) -> tuple[I64, I64]:
+        """When what runs was looked at, and what was seen, -1 nothing.
+
+        Where no more was noted, those looks are known that saw another thing than the one before.
+        """
+        stretches = self.moments
+        if len(self.every_ps) == 0 or len(self.looks_ps) == 0:
+            return self.looks_ps, stretches.owner
+        place = np.searchsorted(self.looks_ps, self.every_ps, side="right") - 1
+        inside = (place >= 0) & (self.every_ps < stretches.end_ps[place])
+        return self.every_ps, np.where(inside, stretches.owner[place], -1)
 
     def first_seen(self, begin_ps: I64, end_ps: I64) -> tuple[I64, I64]:
         """What the first look within each of these spans found, and when; -1 where none was."""
-        if len(self.looks_ps) == 0:
+        looks, owner = self.looks()
+        if len(looks) == 0:
             return np.full(len(begin_ps), -1, np.int64), np.full(len(begin_ps), -1, np.int64)
-        at = np.searchsorted(self.looks_ps, begin_ps, side="left")
-        at = np.minimum(at, len(self.looks_ps) - 1)
-        look = self.looks_ps[at]
+        at = np.searchsorted(looks, begin_ps, side="left")
+        at = np.minimum(at, len(looks) - 1)
+        look = looks[at]
         seen = (look >= begin_ps) & (look < end_ps)
-        return np.where(seen, self.moments.owner[at], -1), np.where(seen, look, -1)
+        return np.where(seen, owner[at], -1), np.where(seen, look, -1)
 
     def seen_around(self, begin_ps: I64, end_ps: I64) -> I64:
         """What was seen before each of these spans and once more after it; -1 where nothing was.
 
-        What a look found is known until the next look that found the same; the last of those was
-        no more than the usual time between two looks before another thing was found.
+        Where not every look was noted, the last one that found the same was no more than the usual
+        time between two looks before another thing was found.
         """
         if len(self.looks_ps) == 0:
             return np.full(len(begin_ps), -1, np.int64)
+        if len(self.every_ps):
+            return self._same_around(begin_ps, end_ps)
         stretches = self.moments
         apart = _APART * float(np.quantile(stretches.end_ps - self.looks_ps, _SHORTEST))
         at = np.searchsorted(stretches.start_ps, begin_ps, side="right") - 1
@@ -190,6 +207,18 @@ class Frames:
             (at >= 0) & (self.looks_ps[at] <= begin_ps) & (end_ps + apart <= stretches.end_ps[at])
         )
         return np.where(sure, stretches.owner[at], -1)
+
+    def _same_around(self, begin_ps: I64, end_ps: I64) -> I64:
+        """What the looks next to each of these spans saw, where both saw the same line."""
+        looks, owner = self.looks()
+        last = len(looks) - 1
+        at = np.searchsorted(looks, begin_ps, side="right") - 1
+        after = np.searchsorted(looks, end_ps, side="left")
+        before, then = owner[np.maximum(at, 0)], owner[np.minimum(after, last)]
+        known = (at >= 0) & (after <= last) & (before >= 0) & (then >= 0)
+        line = self.line[before]
+        same = (before == then) | ((line >= 0) & (line == self.line[then]))
+        return np.where(known & same, before, -1)
 
 
 def frames(host: Host, line: int, begin_ps: int, end_ps: int) -> Frames | None:
@@ -213,7 +242,8 @@ def linked(host: Host, rows: I64, *, is_sampled: bool) -> Frames:
     start, length = space.events.start_ps[rows], space.length_ps[rows]
     meta = space.events.metadata[rows].astype(np.int64)
     known = names_of(host, distinct(meta))
-    return _linked(rows, start, length, meta, known, is_sampled=is_sampled)
+    looks = looks_of(host, int(space.lines_of(rows[:1])[0])) if is_sampled else None
+    return _linked(rows, start, length, meta, known, looks)
 
 
 def python_rows(host: Host, begin_ps: int, end_ps: int) -> I64:
@@ -409,11 +439,19 @@ def _is_part(name: Name) -> bool:
 
 
 def _linked(
-    rows: I64, start: I64, length: I64, meta: I64, known: dict[int, Name], *, is_sampled: bool
+    rows: I64, start: I64, length: I64, meta: I64, known: dict[int, Name], looks: I64 | None
 ) -> Frames:
     """Each call with the program's function, line and outgoing call it lies in.
 
     One step per depth of the stacks, so there is no loop over calls.
+
+    Args:
+        rows: Of the calls,
+        start: with when they begin,
+        length: how long they take,
+        meta: and the row of their name.
+        known: What those names say.
+        looks: When a sampler looked, as far as it noted that; None where calls were traced.
     """
     count = len(rows)
     nesting = one_line(start, length)
@@ -453,8 +491,9 @@ def _linked(
         passive[here] = is_wait[here] | (has & passive[up] & (kind[here] != OWN))
     moments = innermost(start, length)
     known = _with_classes(known, meta, parent)
+    is_sampled = looks is not None
     return Frames(
         rows, start, length, _without_gaps(moments) if is_sampled else moments, meta, kind, own,
         line, caller, call, passive, known, is_sampled, moments.start_ps,
-        np.zeros(count, dtype=bool),
+        np.zeros(count, dtype=bool), np.zeros(0, np.int64) if looks is None else looks,
     )  # fmt: skip

@@ -102,13 +102,20 @@ def _told_apart(
     return [best] if is_clear else []
 
 
-def _looks(host: Host, row: int, within: tuple[int, int]) -> I64:
-    """When the recorder of a line looked at the threads; some moments where it heard of calls."""
+def looks_of(host: Host, row: int) -> I64:
+    """When the sampler of a line looked at the threads, ascending; empty where none noted it."""
     space = host.space
     for line in space.lines:
         if line.plane == space.lines[row].plane and line.name == names.COUNTER_LINE:
-            at: I64 = space.events.start_ps[line.begin : line.end]
-            return at[(at >= within[0]) & (at < within[1])]
+            return np.sort(space.events.start_ps[line.begin : line.end])
+    return np.zeros(0, dtype=np.int64)
+
+
+def _looks(host: Host, row: int, within: tuple[int, int]) -> I64:
+    """When the recorder of a line looked at the threads; some moments where it heard of calls."""
+    at = looks_of(host, row)
+    if len(at):
+        return at[(at >= within[0]) & (at < within[1])]
     return np.linspace(*within, _MOMENTS, endpoint=False).astype(np.int64)
 
 

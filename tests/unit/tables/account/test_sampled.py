@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.account.owners import owners
+from stepscope.tables.account.owners import name_at, owners
 from stepscope.tables.core.profile import Host
 from tests.profiles import event, nth
 from tests.profiles.drawing import Drawn
@@ -156,3 +158,68 @@ def test_gaps_between_the_same_ops_that_do_different_things_share_as_looks_do() 
 def test_a_gap_nobody_looked_into_is_where_the_program_was_seen_last() -> None:
     spent = unsaid("..P---------------------------", "..D---------------------------")
     assert spent[("library", "post")] >= 1.8
+
+
+def counted(thread: str, looks: str) -> Host:
+    """One step of 3 ms whose looks are all noted, each drawn as a letter."""
+    return host(
+        f"""
+        /host:CPU
+          python      S------------------------------
+        {names.PYTHON_SAMPLES_PLANE}
+          MainThread  T-----------------------------.
+          "           {thread}
+          {names.COUNTER_LINE}  {looks}
+        """,
+        T=event("$train.py:40 main"),
+        F=event("$train.py:12 forward"),
+        P=event("$train.py:30 post"),
+        L=event("Python sampling lateness"),
+    )
+
+
+def around(one: Host, begin: float, end: float) -> str:
+    """The function that looks next to a span both saw, in tenths of a millisecond; "" none."""
+    found = account(one)
+    assert found is not None and found.frames is not None
+    at = np.asarray([begin, end]) * 1e8
+    (call,) = found.frames.seen_around(*(one[None] for one in at.astype(np.int64))).tolist()
+    return name_at(found.frames, call).function if call >= 0 else ""
+
+
+def test_what_two_looks_next_to_a_span_saw_ran_in_between() -> None:
+    one = counted("..F---------P-----------------", "..L..L..L...L...L...L...L...L.")
+    assert around(one, 3, 4) == "forward"
+    assert around(one, 6, 8) == "forward"
+    assert around(one, 9, 10) == ""
+
+
+def test_what_one_look_saw_may_be_over_long_before_the_next() -> None:
+    """A look at 0.2 ms and one at 1.2 ms: nobody knows when "forward" gave way to "post"."""
+    one = counted("..F---------P-----------------", "..L.........L...L...L...L...L.")
+    assert around(one, 3, 4) == ""
+    # Without the looks themselves the first is taken to have seen it again and again.
+    assert around(counted("..F---------P-----------------", "."), 3, 4) == "forward"
+
+
+def test_an_op_between_two_looks_at_one_line_is_where_others_of_its_name_were_seen() -> None:
+    """Looks far apart see the same line in two turns of a loop."""
+    steps = [*["P-F---"] * 6, "P-----", *["P-F---"] * 2]
+    looks = [*["L.L.L."] * 6, "L...L.", *["L.L.L."] * 2]
+    one = host(
+        f"""
+        /host:CPU
+          python      {"S-----" * 9}
+          "           {".O-..." * 9}
+        {names.PYTHON_SAMPLES_PLANE}
+          MainThread  T{"-" * 53}
+          "           {"".join(steps)}
+          {names.COUNTER_LINE}  {"".join(looks)}
+        """,
+        T=event("$train.py:40 main"),
+        F=event("$train.py:12 forward"),
+        P=event("$train.py:30 post"),
+        O=event("aten/mm:mm"),
+        L=event("Python sampling lateness"),
+    )
+    assert "post" not in functions(one, "aten/mm")
