@@ -409,7 +409,7 @@ def _summed(
 
 
 def _places_of(moments: _Moments, listed: I64, owner: I32, moment: I32) -> I64:
-    """A place of each owner's own, whose callers are its: places of one name are told as one."""
+    """A place of each owner's own, whose callers are its; places of one name count as one."""
     first = np.zeros(len(listed), dtype=np.int64)
     first[owner[::-1]] = moment[::-1]
     place: I64 = np.where(listed[:, 2] >= 0, moments.place[first], listed[:, 2])

@@ -213,6 +213,6 @@ def _adds(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _first_size(text: str) -> int:
-    """How many values the first input has; -1 where that is no tensor."""
+    """How many values the first input has; -1 where that is not a tensor."""
     found = _FIRST.match(text)
     return prod(int(one) for one in found[1].split(",") if one.strip()) if found else -1

@@ -195,7 +195,7 @@ def test_what_two_looks_next_to_a_span_saw_ran_in_between() -> None:
 
 
 def test_what_one_look_saw_may_be_over_long_before_the_next() -> None:
-    """A look at 0.2 ms and one at 1.2 ms: nobody knows when "forward" gave way to "post"."""
+    """A look at 0.2 ms and one at 1.2 ms: when "forward" gave way to "post" is unknown."""
     one = counted("..F---------P-----------------", "..L.........L...L...L...L...L.")
     assert around(one, 3, 4) == ""
     # Without the looks themselves the first is taken to have seen it again and again.
