@@ -48,6 +48,7 @@ from stepscope.advice.parts.replacements import (
     is_loop,
 )
 from stepscope.tables.parts.part_traits import (
+    CHEAPER_ORDER,
     COPIES_ARGUMENT,
     FEW_TAKEN,
     LONG_WINDOW,
@@ -69,8 +70,8 @@ if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
 _UNTRAINED = (
-    "The step computes gradients, and none of these: they are of a constant, of something frozen, "
-    "of a metric, a second forward pass or an update."
+    "The step computes gradients, and none of these: they are of the step's inputs, of a constant, "
+    "of something frozen, of a metric, a second forward pass or an update."
 )
 # An update that is made of these takes all variables at once already.
 _TOGETHER = re.compile(r"_foreach_|_fused_|_multi_tensor")
@@ -143,7 +144,7 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
         source = f" Most of it runs {part.between}."
     if part.through:
         source += f" It runs within {part.through}, which the program calls there."
-    facts = " ".join([*([_UNTRAINED] if part.is_apart else []), *unusual(part)])
+    facts = " ".join([*([_UNTRAINED] if _is_untrained(part) else []), *unusual(part)])
     message = (
         f"{what}{typed} take {share(part, account)}{stretches}{largest}.{source} {facts}".strip()
     )
@@ -160,7 +161,7 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
         first = instead
     elif why:
         first = f"Look for what needs {why} in every step: do it once, on less data, or otherwise."
-    elif part.is_apart:
+    elif _is_untrained(part):
         first, then = UNTRAINED, KEEP_NEEDED
     elif part.name in PRODUCTS:
         first, then = NEEDED, f"{HALVED} {then}".strip()
@@ -221,6 +222,11 @@ _RUNS_WELL = (
 )
 
 
+def _is_untrained(part: PartRow) -> bool:
+    """Whether that no gradient goes through it is what is to be asked about it."""
+    return part.is_apart and not part.has(CHEAPER_ORDER)
+
+
 def _source(part: PartRow) -> str:
     """Where the ops come from, or where the loop's thread is meanwhile."""
     if part.launched:
@@ -249,7 +255,7 @@ def _ops_take(part: PartRow) -> str:
     name = people_say(part.name)
     if part.through:
         return f"{name} within {part.through} takes"
-    return f"{name} without gradients takes" if part.is_apart else f"{name} takes"
+    return f"{name} without gradients takes" if _is_untrained(part) else f"{name} takes"
 
 
 # What a framework calls an op within itself: another op's gradient, the inside of a public one.

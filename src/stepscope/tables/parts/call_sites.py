@@ -15,7 +15,7 @@ import numpy as np
 from stepscope.columns import distinct_keys, sum_by_key
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, name_at
-from stepscope.tables.core.op_name import OpName
+from stepscope.tables.core.op_name import OpName, parse_op_name
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.hlo.recorded_ops import recorded_ops
@@ -23,6 +23,7 @@ from stepscope.tables.host.ops import host_ops
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.python.frames import Frames
 from stepscope.tables.traits.branches import Branches, CallLine, Chain, branches, chain_of
+from stepscope.tables.traits.gradient_names import apart_from_gradients
 from stepscope.tables.traits.graph_lines import graph_lines
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from, stack_of
 from stepscope.tables.traits.op_families import family_of, scope_of
@@ -89,6 +90,18 @@ def leading(host: Host, one: Part) -> int:
             first.setdefault(at, row)
     most = max(lines, key=lambda at: lines[at], default=("", 0))
     return first[most] if most[1] else one.first.event
+
+
+def ops_of(host: Host, one: Part) -> dict[str, float]:
+    """The share of a part that each op has, by its name, also where one stands for others."""
+    found: dict[str, float] = {}
+    for owner in _longest(one):
+        runs = _runs(host, one, owner) or [(owner.event, 1.0)]
+        for row, share in runs:
+            named = host.space.event_metadata.name[host.space.events.metadata[row]]
+            name = parse_op_name(named).name if row >= 0 else owner.name
+            found[name] = found.get(name, 0.0) + share * owner.total_ps / max(one.total_ps, 1)
+    return found
 
 
 def _longest(one: Part) -> Iterator[Owner]:
@@ -172,7 +185,8 @@ def _brief(known: CompiledOp) -> str:
 def _runs(host: Host, one: Part, owner: Owner) -> list[tuple[int, float]]:
     """An event of each instruction that an owner stands for, and its share of the owner's time.
 
-    One that stands for other ops of its family has what no other owner of the part is named after.
+    One that stands for other ops of its family has what no other owner of the part is named after;
+    none of them has a gradient if it has none (``account.compute`` joins no others).
     """
     known = _instructions(host)
     named = known.get(owner.name)
@@ -181,10 +195,12 @@ def _runs(host: Host, one: Part, owner: Owner) -> list[tuple[int, float]]:
     runs = named.runs
     if owner.others:
         taken = {each.name for each in one.owners if each is not owner and not each.others}
+        apart = apart_from_gradients(host, known)
         alike = [
             run
             for name, other in known.items()
             if name not in taken and other.family == named.family
+            if (name in apart) == (owner.name in apart)
             for run in other.runs
         ]
         runs = sorted(alike, key=lambda run: -run[1])[:_OWNERS]

@@ -18,6 +18,7 @@ from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.replicated import computes_the_same
+from stepscope.tables.parts.call_sites import ops_of
 from stepscope.tables.parts.few_values import few_values
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.parts.programs import lines_of, modules_of
@@ -28,6 +29,7 @@ from stepscope.tables.traits.copied_arguments import writer_into_argument
 from stepscope.tables.traits.few_read import few_read
 from stepscope.tables.traits.for_copies import copies
 from stepscope.tables.traits.gradients import APART
+from stepscope.tables.traits.graph_products import graph_order
 from stepscope.tables.traits.instructions import instruction_of
 from stepscope.tables.traits.jacobians import is_jacobian
 from stepscope.tables.traits.long_windows import long_window
@@ -220,7 +222,8 @@ def _order_of_ops(host: Host, one: Part) -> ProductOrder | None:
     if one.kind != "op" or one.name not in PRODUCTS:
         return None
     events = [own.event for own in one.owners if own.total_ps >= _OP_FRAC * one.total_ps]
-    return next(filter(None, (product_order(host, event) for event in events)), None)
+    of_program = next(filter(None, (product_order(host, event) for event in events)), None)
+    return of_program or graph_order(host, ops_of(host, one))
 
 
 def _of_order(host: Host, one: Part) -> Iterator[Trait]:

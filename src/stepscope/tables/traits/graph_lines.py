@@ -61,13 +61,14 @@ class GraphLines:
         asks for all gradients.
         """
         stacks = (
-            self._forward(name) if TAPE in name else self.ops.get(name, ()) for name in _names(op)
+            self._forward(name) if TAPE in name else self.ops.get(name, ())
+            for name in names_in_graph(op)
         )
         return next((one for one in stacks if one and one[0] not in self.whole), ())
 
     def asked(self, op: str) -> Stack:
         """The stack of the op itself, of a gradient the one that asks for it; () unknown."""
-        return next(filter(None, (self.ops.get(name, ()) for name in _names(op))), ())
+        return next(filter(None, (self.ops.get(name, ()) for name in names_in_graph(op))), ())
 
     def _forward(self, name: str) -> Stack:
         forward = name.partition(TAPE)[2]
@@ -78,7 +79,7 @@ class GraphLines:
         return ()
 
 
-def _names(op: str) -> Iterator[str]:
+def names_in_graph(op: str) -> Iterator[str]:
     """What an op may be called in its graph: without what the runtime has put before its name."""
     name = _REWRITTEN.sub("", op)
     for _ in range(_DEEPEST):
@@ -92,16 +93,20 @@ def _names(op: str) -> Iterator[str]:
 @derived
 def graph_lines(host: Host) -> GraphLines | None:
     """The lines of a host's graphs; None where none were noted."""
+    for message in messages(host, names.GRAPH_LINES):
+        if ops := _read(message):
+            return GraphLines(ops, _whole(ops), _asking(ops))
+    return None
+
+
+def messages(host: Host, wanted: str) -> Iterator[bytes]:
+    """What our recorder noted of graphs by one name."""
     space = host.space
     for key, name in enumerate(space.stat_metadata.name):
-        if name == names.GRAPH_LINES:
+        if name == wanted:
             stats = space.plane_stats
             rows = ((stats.key == key) & (stats.kind == KIND_BYTES)).nonzero()[0]
-            for row in rows.tolist():
-                ops = _read(pivot.read_bytes(space, int(stats.value[row])))
-                if ops:
-                    return GraphLines(ops, _whole(ops), _asking(ops))
-    return None
+            yield from (pivot.read_bytes(space, int(stats.value[row])) for row in rows.tolist())
 
 
 def _read(message: bytes) -> dict[str, Stack]:

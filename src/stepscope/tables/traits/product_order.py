@@ -19,9 +19,11 @@ from stepscope.tables.traits.instructions import instruction_of
 from stepscope.tables.traits.readers import readers
 
 # So many times fewer multiplications are worth a change, after what XLA makes of smaller products.
-_LEAST_TIMES: Final = 2.0
+LEAST_TIMES: Final = 2.0
 # What changes no value between two products.
 _PASSES: Final = frozenset(("bitcast", "reshape", "transpose", "copy", "convert", "parameter"))
+# What adds two matrices of one shape.
+_SUMS: Final = frozenset(("add", "subtract"))
 # So many instructions between products, and so many products of a fusion, are looked at.
 _MOST: Final = 32
 # Of xla.HloInstructionProto, and of xla.DotDimensionNumbers.
@@ -97,24 +99,95 @@ def _made_by(module: HloModule, one: Instruction) -> Instruction | None:
     return None
 
 
-def _readers(module: HloModule, product: Instruction) -> list[Instruction] | None:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A product that reads another one.
+
+    Attributes:
+        width: Of the other operand, for each copy of what it multiplies.
+        third: That operand's extents.
+        sums: To how many matrices the first is added before.
+    """
+
+    width: int
+    third: tuple[int, ...]
+    sums: int
+
+
+def in_other_order(rows: int, inner: int, columns: int, readings: list[Reading]) -> tuple[int, int]:
+    """Multiplications of a product and of all that read it, as they are and in the other order.
+
+    (A B + C) x is A (B x) + C x.
+
+    Args:
+        rows: Of the product.
+        inner: What its operands have in common.
+        columns: Of the product.
+        readings: All that read it.
+    """
+    width = sum(one.width for one in readings)
+    summed = sum(one.width * one.sums for one in readings)
+    now = rows * columns * (inner + width)
+    return now, inner * width * (rows + columns) + rows * columns * summed
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """What reads a product: by which operand, and how many sums lie between."""
+
+    product: Instruction
+    via: int
+    sums: int
+
+
+def _readers(module: HloModule, product: Instruction) -> list[_Reader] | None:
     """The products that read one; None where something else does, which needs it as it is."""
-    found: list[Instruction] = []
-    open_, seen = [product], {product.id}
+    found: list[_Reader] = []
+    open_, seen = [(product, 0)], {product.id}
     while open_:
-        one = open_.pop()
+        one, sums = open_.pop()
         users = readers(module, one)
         if not users or len(seen) > _MOST:  # the program's own result is needed as it is
             return None
         for user in users:
             if user.opcode == "dot":
-                found.append(user)
-            elif user.opcode not in _PASSES:
+                found.append(_Reader(user, one.id, sums))
+            elif user.opcode not in _PASSES and not _is_linear(module, user, one):
                 return None
             elif user.id not in seen:
                 seen.add(user.id)
-                open_.append(user)
+                open_.append((user, sums + _costs_a_sum(module, user, one)))
     return found
+
+
+def _costs_a_sum(module: HloModule, user: Instruction, one: Instruction) -> bool:
+    """Whether something is added that products do not read itself: else (A B + C) x has C x."""
+    if user.opcode not in _SUMS:
+        return False
+    others = [each for each in module.operands(user) if each.id != one.id]
+    return not any(each.opcode == "dot" for other in others for each in readers(module, other))
+
+
+def _is_linear(module: HloModule, user: Instruction, one: Instruction) -> bool:
+    """Whether it adds to a matrix, or multiplies all of it by one number."""
+    if user.shape.dimensions != one.shape.dimensions:
+        return False
+    if user.opcode in _SUMS or user.opcode == "negate":
+        return True
+    others = [each for each in module.operands(user) if each.id != one.id]
+    return user.opcode == "multiply" and len(others) == 1 and _is_number(module, others[0])
+
+
+def _is_number(module: HloModule, one: Instruction) -> bool:
+    """Whether an array holds one number everywhere."""
+    for _ in range(_MOST):
+        if prod(one.shape.dimensions) == 1:
+            return True
+        above = list(module.operands(one)) if one.opcode in ("broadcast", *_PASSES) else []
+        if len(above) != 1:
+            return False
+        one = above[0]
+    return False
 
 
 def _order(module: HloModule, first: Instruction) -> ProductOrder | None:
@@ -124,41 +197,29 @@ def _order(module: HloModule, first: Instruction) -> ProductOrder | None:
     seconds = _readers(module, first)
     if inner is None or not seconds:
         return None
-    rows, columns = inner.free
-    now, other, widest = rows * columns * inner.inner, 0, (0, first)
-    for second in seconds:
-        against = _against(module, first, second, inner)
-        if against is None:
-            return None
-        width, third = against
-        now += rows * columns * width
-        other += inner.inner * width * (rows + columns)
-        widest = max(widest, (width, third), key=lambda pair: pair[0])
-    if not other or now < _LEAST_TIMES * other:
+    readings = [_against(module, second, inner) for second in seconds]
+    known = [one for one in readings if one is not None]
+    now, other = in_other_order(inner.free[0], inner.inner, inner.free[1], known)
+    if len(known) < len(readings) or not other or now < LEAST_TIMES * other:
         return None
     left, right = (one.shape.dimensions for one in operands)
+    widest = max(known, key=lambda one: one.width)
     return ProductOrder(
-        inner.batch * now,
-        now / other,
-        (left, right),
-        widest[1].shape.dimensions,
-        at_line(module, first),
+        inner.batch * now, now / other, (left, right), widest.third, at_line(module, first)
     )
 
 
-def _against(
-    module: HloModule, first: Instruction, second: Instruction, inner: _Sides
-) -> tuple[int, Instruction] | None:
-    """How wide the other operand of a product of a product is, and that; None if none fits."""
-    operands = list(module.operands(second))
-    outer = _sides(second, operands)
-    made = [_made_by(module, one) is first for one in operands]
+def _against(module: HloModule, second: _Reader, inner: _Sides) -> Reading | None:
+    """What a product of a product is multiplied by; None if the two do not fit."""
+    operands = list(module.operands(second.product))
+    outer = _sides(second.product, operands)
+    made = [one.id == second.via for one in operands]
     if outer is None or inner.batch != outer.batch or made.count(True) != 1:
         return None  # of a product times itself there is no other order
     side = made.index(True)
     if (outer.inner, outer.free[side]) not in (inner.free, inner.free[::-1]):
         return None
-    return outer.free[1 - side], operands[1 - side]
+    return Reading(outer.free[1 - side], operands[1 - side].shape.dimensions, second.sums)
 
 
 def _sides(product: Instruction, operands: list[Instruction]) -> _Sides | None:

@@ -94,3 +94,27 @@ def test_both_lie_within_fusions() -> None:
 def test_what_says_no_extents_has_no_order() -> None:
     unsaid = instruction("square", "dot", f32(400, 400), "a", "a")
     assert found(unsaid, dot("square", "x")) is None
+
+
+TWO = instruction("two", "parameter", f32(1), parameter_number=4)
+BEFORE = instruction("before", "parameter", f32(400, 400), parameter_number=5)
+
+
+def polynomial(opcode: str = "subtract") -> list[Instruction]:
+    """2 A A less the polynomial before it, as in Chebyshev's recurrence."""
+    spread = instruction("spread", "broadcast", f32(400, 400), "two")
+    doubled = instruction("doubled", "multiply", f32(400, 400), "spread", "square")
+    less = instruction("less", opcode, f32(400, 400), "doubled", "before")
+    return [TWO, BEFORE, SQUARE, spread, doubled, less]
+
+
+def test_a_sum_with_another_matrix_lies_between() -> None:
+    """(2 A A − B) x is 2 A (A x) − B x: 400 × 20 × 800 and 400 × 400 × 20 more."""
+    order = found(*polynomial(), dot("less", "x"), of="square")
+    assert order is not None
+    assert order.times == pytest.approx(67.2e6 / (6.4e6 + 3.2e6))
+    assert order.at == "train.py:70"
+
+
+def test_a_product_of_each_value_with_another_is_not_linear() -> None:
+    assert found(*polynomial("multiply"), dot("less", "x"), of="square") is None
