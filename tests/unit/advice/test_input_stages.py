@@ -244,7 +244,9 @@ def test_what_makes_elements_in_python_is_placed_where_other_threads_are() -> No
     found["step_account"] = account_of(busy, rival(function="watch", line=7, busy_frac=0.4))
     one = answer("python-in-pipeline", found)
     assert isinstance(one, Finding)
-    assert one.message.endswith(" Another thread is in windows (train.py:12) for 60% of the steps.")
+    assert one.message.endswith(
+        " Another thread runs Python for 60% of the steps, most in windows (train.py:12)."
+    )
     assert one.place == Place("windows", "train.py", 12)
     # Who holds the lock all the time keeps the loop from its own Python: another fault.
     found["step_account"] = account_of(rival(function="watch", line=7, loop_waits=True))

@@ -15,7 +15,10 @@ CALL = part(kind="library", time_ms=7.0, first="urllib.urlopen", first_kind="lib
 
 def test_what_other_threads_do_is_told_of_a_call_that_may_wait_for_it() -> None:
     found = first(account(CALL, rivals=[SERVER])).message
-    assert "Meanwhile 5 threads are in Handler.answer (serve.py:32) for 40% of the steps" in found
+    told = (
+        "Meanwhile 5 threads run Python for 40% of the steps, most in Handler.answer (serve.py:32)"
+    )
+    assert told in found
     whole = replace(account(CALL, rivals=[SERVER]), is_window=True)
     assert "for 40% of the recording" in first(whole).message
 

@@ -38,9 +38,9 @@ def said(one: RivalRow | None, whole: str = "the steps") -> str:
     if one is None:
         return ""
     at = f"{one.file}:{one.line}" if one.line else one.file
-    who = "Another thread is" if one.count <= 1 else f"Meanwhile {one.count:.0f} threads are"
+    who = "Another thread runs" if one.count <= 1 else f"Meanwhile {one.count:.0f} threads run"
     call = f"{one.call} in " if one.call else ""
-    return f" {who} in {call}{one.function} ({at}) for {one.busy_frac:.0%} of {whole}."
+    return f" {who} Python for {one.busy_frac:.0%} of {whole}, most in {call}{one.function} ({at})."
 
 
 def asked(one: RivalRow | None) -> tuple[str, ...]:

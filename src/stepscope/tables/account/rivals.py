@@ -17,7 +17,7 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.python.frames import Frames, linked
 from stepscope.tables.python.idle_calls import works
 
-# A call with this share of the time at a place is what the thread does there.
+# A call with this share of the time in a function is what the thread does there.
 _MOST_FRAC = 0.5
 # Threads that are seen at work in less of the time take little of the lock.
 _SOME_FRAC = 0.2
@@ -133,20 +133,38 @@ def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen 
     known = place >= 0
     if not known.any():
         return None
-    time = np.bincount(place[known], weights=(until - begin)[known].astype(np.float64))
-    at = int(time.argmax())
-    name = calls.names[int(calls.name[at])]
-    function = calls.names[int(calls.name[calls.own[at]])].function if calls.own[at] >= 0 else ""
-    here = place == at
-    where = function, name.file, name.line, _call(calls, chosen[here], (until - begin)[here])
+    where = _most_at(calls, place[known], chosen[known], (until - begin)[known])
     held, computed = _processor_time(host, line.id, start, end)
     root = _root(calls)
     makes_input = any(_CALLS_PYTHON.search(one.file) for one in calls.names.values())
     return _Seen(line.label, root, where, union_spans(begin, until), held, computed, makes_input)
 
 
+def _most_at(calls: Frames, place: I64, owner: I64, length: I64) -> tuple[str, str, int, str]:
+    """The function that a thread is in most, with its file, its longest line and what it calls.
+
+    Args:
+        calls: The thread's.
+        place: Lines or functions of the program that it is at,
+        owner: what it calls there,
+        length: and for how long.
+    """
+    own = np.where(calls.own[place] >= 0, calls.own[place], place)
+    row = _longest(calls, own, length)
+    here = calls.name[own] == calls.name[row]
+    at = calls.names[int(calls.name[_longest(calls, place[here], length[here])])]
+    function = calls.names[int(calls.name[row])].function
+    return function, at.file, at.line, _call(calls, owner[here], length[here])
+
+
+def _longest(calls: Frames, rows: I64, length: I64) -> int:
+    """One of the rows whose name has most of the time."""
+    first, code = distinct_keys(calls.name[rows])
+    return int(rows[first[int(np.argmax(sum_by_key(code, length, len(first))))]])
+
+
 def _call(calls: Frames, owner: I64, length: I64) -> str:
-    """The library's call that has most of the time at a place, by its public name; "" of none."""
+    """The library's call that has most of the time there, by its public name; "" of none."""
     call = calls.call[owner]
     whole, (call, length) = int(length.sum()), (call[call >= 0], length[call >= 0])
     if len(call) == 0:
