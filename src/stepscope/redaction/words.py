@@ -20,17 +20,17 @@ autograd autograph autotun available average avg avx await awaiting axis backend
 baddbmm bag balanced ball bandwidth banks barrier base basearray baseline bat batch batchdecode
 batches batching batchmatmul batchmatmulv batchprefill bb bbs bcall bcopy bdot be before began
 begin begun below bench bernoulli beta between bf bfloat bfnrt bh bias biasadd biasnhwc big bin
-binary binaryop bincount binom binomial bit bitcast bitmatrix bitonic bits bitwise blackwell blas
-bljk block blocked blocks bmm bn bname bnorm board body bool boosted both bottleneck bound bpad
-bprop bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting broken bs bscalar bsend
-buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call callable
-callback callbacks called calls cancellation candidate cannot cap capture captured case cast cat
-catarray categorical categories category cauchy cause cbid cbrt ccl ccp cdf ceil cell celu certain
-chain change changed changes changing channel char charged cheaper check checker checkify
-checkpoint checkpointing checkpoints child chip chisquare cho choice cholesky choose chrome chunk
-cid cijk claims clamp class client clip clk clock clocks clone cloned close closed cloud cluster
-clustering cmath cmem cmn coalesce coalesced code codegen col coll collapsed collect collected
-collection collective collectives column combinations comm command common communication
+binary binaryop bincount binom binomial bit bitcast bitmatrix bitonic bits bitwise bjit blackwell
+blas bljk block blocked blocks bmm bn bname bnorm board body bool boosted both bottleneck bound
+bpad bprop bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting broken bs bscalar
+bsend buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call
+callable callback callbacks called calls cancellation candidate cannot cap capture captured case
+cast cat catarray categorical categories category cauchy cause cbid cbrt ccl ccp cdf ceil cell
+celu certain chain change changed changes changing channel char charged cheaper check checker
+checkify checkpoint checkpointing checkpoints child chip chisquare cho choice cholesky choose
+chrome chunk cid cijk claims clamp class client clip clk clock clocks clone cloned close closed
+cloud cluster clustering cmath cmem cmn coalesce coalesced code codegen col coll collapsed collect
+collected collection collective collectives column combinations comm command common communication
 communicator comp compare comparison compat compatible compil compilation compile compiled
 compiler complete completed completeness completion complex composite compressed compression
 computation computations compute computeinternalgradients computes concat concatenate concrete
@@ -64,8 +64,8 @@ finite firefox first fit fixed flags flash flat flatten flax flexible flight fli
 flops flow flush fmac fmha fmod fmul fn fnu fnuz folded for foreach form format formats formatted
 formatting forward forwardprop found fourier fp fprop fr frac fragmentation frame frames framework
 free freq fresh from fromnumeric front frozen fsdp ftrl full fullest fully fun func function
-functional functions functools functor fused fusion futex futures fw fwd fwdbwd fx gamma gammabeta
-garbage gather gathered gathers gb gbit gbs gc ge gecko geev gelu gemm gemv gen general
+functional functions functools functor funm fused fusion futex futures fw fwd fwdbwd fx gamma
+gammabeta garbage gather gathered gathers gb gbit gbs gc ge gecko geev gelu gemm gemv gen general
 generalized generat generate generated generation generator generic genexpr geometric geomspace
 geqrf gesdd gesvd get getitem getlimits getrf gfx gh gi gigabytes git given global gloo glow glu
 gmma gone gpu grad gradient gradientdescent gradients grain graph graphlaunch graphs grd greater
@@ -88,7 +88,7 @@ lax layer layers layout layouts lazy ldidt lds ldsb le leading leaky leaves left
 lerp less level levels lfs lgamma lhs lib library librosa lies lifetimes lift lightning like
 likely limit linalg line linear linearize linen lines links linspace lion list listener lists lite
 literal literals little lj ll lmr load loader loading loads loat local locals location lock locked
-log loggamma logger loggers logging logical logistic logit lognormal logspace logsumexp long
+log loggamma logger loggers logging logical logistic logit logm lognormal logspace logsumexp long
 longer longest looks lookup loop loss losses lossy lost lovelace low lower lowering lru lstm lt lu
 made main major make makes malloc managed manager mangled manip many map mark marked marker
 markers marks mask masked mat matched math matmul matpush matrix max maximum maxwell mb mbit mean

@@ -18,6 +18,7 @@ from stepscope.advice.parts.framework_words import framework_words
 from stepscope.advice.parts.hints.calls import of_code
 from stepscope.advice.parts.hints.names import of_name
 from stepscope.advice.parts.hints.products import product_hints
+from stepscope.advice.parts.hints.routines import instead_of_routine
 from stepscope.advice.parts.kind_words import (
     ACTIONS,
     KINDS,
@@ -207,6 +208,7 @@ def _function(part: PartRow, account: StepAccount) -> PartWords:
         message,
         (
             *(() if ONE_HOT not in part.made_of else (instead_of_line(part.made_of),)),
+            *filter(None, (instead_of_routine(part.made_of),)),
             *product_hints(part, account),
             _SMALLER
             if calls_model(part)
@@ -229,7 +231,11 @@ def _line(part: PartRow, account: StepAccount) -> PartWords:
     return PartWords(
         f"One line of {part.function}{at(part)} takes {part.step_frac:.0%} of the step",
         message,
-        (instead_of_line(part.made_of), KEEP_NEEDED),
+        (
+            *filter(None, (instead_of_routine(part.made_of),)),
+            instead_of_line(part.made_of),
+            KEEP_NEEDED,
+        ),
         part.op,
     )
 

@@ -317,6 +317,13 @@ _ONCE_AS_NUMBERS: Final = (
     "Turn text into numbers once, before the loop: in the dataset, with a cache behind it. What is "
     "a number needs no text to be hashed: a remainder, or tf.keras.layers.Hashing of integers."
 )
+_EXPONENTIALS: Final = (
+    "Where many exponentials are of multiples of one matrix (times along branches, steps of one "
+    "generator), decompose that once ([pytorch: torch.linalg.eigh, or eig | jax: jnp.linalg.eigh, "
+    "or eig | tensorflow: tf.linalg.eigh, or eig]; a reversible process is symmetric after "
+    "scaling) and exponentiate its eigenvalues: a product for each is left. Where each result "
+    "only multiplies vectors, multiply these with the matrix again and again instead."
+)
 _FAMILIES: Final = {
     _COALESCED: "coalesce to_sparse to_sparse_csr to_dense",
     _SORTED: "Sort sort top_k approx_top_k topk argsort",
@@ -325,6 +332,7 @@ _FAMILIES: Final = {
     _LOOP: "While while scan StatelessWhile",
     _FACTOR: "Svd svd linalg_svd linalg_svdvals Qr qr geqrf linalg_qr SelfAdjointEig Eig eigh eig "
     "linalg_eigh linalg_eig linalg_pinv",
+    _EXPONENTIALS: "matrix_exp linalg_matrix_exp MatrixExponential expm",
     _SOLVED: "Cholesky cholesky linalg_cholesky linalg_cholesky_ex MatrixInverse linalg_inv "
     "linalg_inv_ex MatrixSolve linalg_solve linalg_solve_ex MatrixTriangularSolve triangular_solve "
     "triangular-solve linalg_solve_triangular linalg_lu_solve",
@@ -346,6 +354,8 @@ _FAMILIES: Final = {
     _PLACES: "MaxPoolWithArgmax",
     DRAWN: RANDOM,
 }
+#: What to do about functions of numbers or matrices that are many ops each.
+ROUTINES: Final = (_SORTED, _FACTOR, _EXPONENTIALS, _SOLVED)
 _OF: Final = {name: text for text, names in _FAMILIES.items() for name in names.split()}
 
 

@@ -12,7 +12,7 @@ from stepscope.columns import distinct_keys, rows_of, sum_labels, sweep_pieces, 
 from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.tables.core.op_name import OpCategory, OpName, is_host_collective
-from stepscope.tables.core.op_scopes import layer_of, scopes_of
+from stepscope.tables.core.op_scopes import layer_of, routine_of, scopes_of
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.device.events import DeviceEvents, device_events
@@ -262,7 +262,8 @@ def _family_key(one: _Fact, is_apart: bool) -> tuple[object, ...]:
     family = family_of(one.op.type if is_typed else one.op.name)
     # A product that is dispatched by itself is none of the compiled model's.
     is_alone = is_eager_in_jax(one.op.name)
-    return one.kind, family, one.on_device, scope_of(one.op.name), is_apart, is_alone
+    scope = scope_of(one.op.name), routine_of(one.op.name)
+    return one.kind, family, one.on_device, scope, is_apart, is_alone
 
 
 def _largest(keys: list[tuple[object, ...]], total: I64) -> list[tuple[object, ...]]:

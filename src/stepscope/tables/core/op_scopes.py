@@ -17,6 +17,15 @@ _NO_SCOPE: Final = re.compile(
 # JAX writes around a name, and around none, what it has transformed: transpose(jvp(vmap())).
 _TRANSFORMED: Final = re.compile(r"(?:(?:transpose|jvp|vjp|vmap|pmap|xmap)\()+")
 
+# Functions of a matrix that JAX makes of many products, each compiled by its name.
+_ROUTINE: Final = re.compile(r"\bjit\((expm|sqrtm|logm|funm|polar|pinv|matrix_power)\)")
+
+
+def routine_of(operation: str) -> str:
+    """The function of a matrix, such as "expm", that an op of JAX's is a part of; "" of none."""
+    found = _ROUTINE.search(operation)
+    return found[1] if found is not None else ""
+
 
 def scopes_of(operation: str) -> tuple[str, ...]:
     """The modules an op lies in, as a person named them; its gradient lies in the same ones.

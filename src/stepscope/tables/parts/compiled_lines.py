@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from stepscope.tables.account.owners import Owner
+from stepscope.tables.core.op_scopes import routine_of
 from stepscope.tables.core.profile import Host
 from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.instructions import compiled_from
@@ -19,7 +20,8 @@ from stepscope.tables.traits.updates import is_update
 # A line stands for its ops where they have this share of the steps, and no family of them has more
 # than that of the line: else the family says more.
 _WHOLE_FRAC, _FAMILY_FRAC = 0.25, 2 / 3
-# A line with this share in products is a layer of the model.
+# A line with this share in products is a layer of the model; those that a function of a matrix is
+# made of are that function.
 _PRODUCT_FRAC = 0.5
 # It calls a model, whose layers say more, where so many of these have this share of its time.
 _LAYERS, _LAYER_FRAC = 3, 0.05
@@ -74,7 +76,9 @@ def says_more(group: list[tuple[str, Owner]], whole: int) -> bool:
     time = sum(families.values())
     if max(families, key=lambda family: families[family]) in COSTLY:
         return False
-    products = sum(spent for family, spent in families.items() if family in PRODUCTS)
+    products = sum(
+        one.total_ps for family, one in group if family in PRODUCTS and not routine_of(one.name)
+    )
     return (
         time >= _WHOLE_FRAC * whole
         and max(families.values()) <= _FAMILY_FRAC * time

@@ -8,6 +8,7 @@ from typing import Final
 from stepscope.columns import pivot
 from stepscope.schema import names
 from stepscope.tables.account.owners import Owner
+from stepscope.tables.core.op_scopes import routine_of
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.layers import scope_with_most
 from stepscope.tables.parts.parts import Part
@@ -197,7 +198,9 @@ def _calls_of_line(one: Part) -> str:
     for owner in one.owners:
         path = owner.name.split("/")
         calls = [found[-1] for at in path[1:] if (found := _COMPILED.findall(at))]
-        said = f"{owner.family} in {calls[-1]}" if calls else owner.family
+        # A function of a matrix is made of many, with names of their own.
+        inner = routine_of(owner.name) or (calls[-1] if calls else "")
+        said = f"{owner.family} in {inner}" if inner else owner.family
         total[said] = total.get(said, 0) + owner.total_ps
     return _listed(total, one, _FAMILIES)
 

@@ -14,7 +14,7 @@ LABEL = {
     "cause": "work done in vain",
     "accept": ["largest-part", "dominant-op"],
     "rules": [],
-    "words": [],
+    "words": ["logits_of_edges"],
     "part": "develop",
 }
 

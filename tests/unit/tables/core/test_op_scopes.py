@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.tables.core.op_scopes import layer_of, scopes_of
+from stepscope.tables.core.op_scopes import layer_of, routine_of, scopes_of
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,17 @@ def test_a_long_name_is_read_in_one_pass() -> None:
     """A pattern with a choice at each of 400,000 brackets would not end."""
     name = f"{'jvp(' * 200_000}{')' * 400_000}a)"
     assert scopes_of(f"{name}/add") == (name[4 * 200_000 : -1],)
+
+
+@pytest.mark.parametrize(
+    ("name", "routine"),
+    [
+        ("jit(step)/transpose(jvp(vmap(vmap(jit(expm)))))/jit(_squaring)/transpose", "expm"),
+        ("jit(expm)/dot_general", "expm"),
+        ("jit(my_expm)/dot_general", ""),
+        ("jit(step)/expm/dot_general", ""),
+        ("expm", ""),
+    ],
+)
+def test_functions_of_a_matrix_are_many_ops_of_one_name(name: str, routine: str) -> None:
+    assert routine_of(name) == routine

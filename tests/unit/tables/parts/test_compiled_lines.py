@@ -25,6 +25,8 @@ OPS = {
     "V": ("divide.7", "divide", "jit(update)/jit(cholesky)/div", AGGREGATE),
     "A": ("add.8", "add", "jit(add)/add", AGGREGATE),
     "M": ("mul.9", "multiply", "jit(multiply)/mul", AGGREGATE),
+    "P": ("dot.10", "dot", "jit(update)/jvp(vmap(jit(expm)))/jit(_squaring)/dot_general", LAYER),
+    "B": ("select.11", "select", "jit(update)/jvp(vmap(jit(expm)))/jit(_where)/select_n", LAYER),
     "L": ("roll.5", "slice", "jit(update)/jvp(while)/body/while/slice", AGGREGATE),
 }
 
@@ -93,3 +95,11 @@ def test_ops_that_are_dispatched_one_by_one_are_compiled_from_no_line() -> None:
 def test_what_a_loop_runs_stays_the_loop() -> None:
     made = parts_of("TCLLLLLE.." * 2)
     assert made["while"].total_ps == 2 * 500e6
+
+
+def test_products_that_a_function_of_a_matrix_is_made_of_are_that_function() -> None:
+    """The others of the step are a layer's."""
+    made = parts_of("PPPPBBBDD" * 2)
+    assert made["layer"].total_ps == 2 * 700e6
+    assert made_of(made["layer"]) == "dot_general in expm 57%, select_n in expm 43%"
+    assert made["dot_general"].total_ps == 2 * 200e6

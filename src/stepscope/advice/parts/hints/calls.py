@@ -42,7 +42,7 @@ _CONVERTS: Final = ("torch.tensor", "torch.as_tensor", "torch.asarray", "numpy.a
 _STACKED: Final = (
     "From a list or a tuple it converts one number at a time; from a list of arrays it makes an "
     "object of each number first. Keep the data as one array, or stack it (np.stack), and hand "
-    "that over (torch.from_numpy)."
+    "that over[pytorch:  (torch.from_numpy)]."
 )
 
 
