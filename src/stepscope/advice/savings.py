@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import nan
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.savings import widened, without_saving
 from stepscope.advice.located import LOCATED
@@ -27,6 +28,9 @@ from stepscope.registry import (
     severity_of,
 )
 from stepscope.result import Finding, Result
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import StepAccount
 
 # What a change saves at least, where its rule does not say: as a share of what it expects.
 _LEAST = 0.5
@@ -71,6 +75,18 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
     )
 
 
+def _without_recorder(low: float, account: StepAccount) -> float:
+    """The least saving where an input's thread recorded very many events: its wait holds them all.
+
+    What runs on the loop's own thread shrinks with its events, and its share stays.
+
+    Returns:
+        Milliseconds of the recorded step, with the share of it that goes of one without recorder.
+    """
+    step, cost = account.step_time_ms, account.recording_ms
+    return max(low - cost, 0.0) * step / (step - cost)
+
+
 def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Finding:
     """The finding with the least and the most that its change saves."""
     saving, low, high = finding.saving_ms, finding.saving_low_ms, finding.saving_high_ms
@@ -89,6 +105,10 @@ def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Findi
     else:
         low = min(rule.change.least, 1.0) * saving
         low += rule.change.gains * (high - low)
+    if account is not None and account.recording_ms > 0:
+        # A range as wide as one may be still says more than none.
+        widest = min(low, high - _MOST_FRAC * account.step_time_ms)
+        low = max(_without_recorder(low, account), widest)
     severity = finding.severity
     if account is not None and account.step_time_ms > 0:
         gravest = severity_of(high, account.step_time_ms)

@@ -36,6 +36,7 @@ from stepscope.tables.parts.received import received_frac
 from stepscope.tables.parts.series import Series, series, standard_error_ps
 from stepscope.tables.parts.what_if import WhatIf, what_if
 from stepscope.tables.recording.environment import environment, host_cores
+from stepscope.tables.recording.recorded_events import input_cost_ps, recording_costs
 from stepscope.tables.recording.traced_calls import traced_calls, tracing
 from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
@@ -241,9 +242,9 @@ class StepAccount(Result):
         step_time_ms: Mean kept step of the host with the longest ones.
         step_error_ms: Its standard error, from how far the steps differ; empty for a single one.
         tracing_ms: Per step, about what recording Python's calls took; empty where little.
+        recording_ms: The same of events of tf.data's thread, for which the step may wait.
         received_frac: Share of waiting for a batch that takes over what workers sent.
-        nobody_frac: Share of the loop's waits in which no other thread of the process is at work;
-            empty where it hardly waits, or no other thread was sampled.
+        nobody_frac: Share of the loop's waits in which no other thread sampled is at work, if any.
         step_count: Kept steps.
         is_window: Whether there are no steps, and the whole recording counts as one.
         busy_ms: Per step, when anything computes beside the loop's thread.
@@ -270,6 +271,7 @@ class StepAccount(Result):
     step_time_ms: float
     step_error_ms: float = nan
     tracing_ms: float = nan
+    recording_ms: float = nan
     received_frac: float = nan
     nobody_frac: float = nan
     step_count: int
@@ -306,11 +308,12 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     step_ps = _mean_ps(longest)
     beside, held, outside = thread_tables(host, longest)
     return StepAccount(
-        diagnostics=traced_calls(host),
+        diagnostics=(*traced_calls(host), *recording_costs(host)),
         headline=_headline(made, step_ps, steps),
         step_time_ms=ms(step_ps),
         step_error_ms=ms(standard_error_ps(steps.duration_ps[steps.kept])),
         tracing_ms=nan if (traced := tracing(host)) is None else ms(traced.cost_ps),
+        recording_ms=ms(input_cost_ps(host)),
         received_frac=received_frac(host, longest),
         nobody_frac=nobody_frac(host, longest),
         step_count=len(start),

@@ -161,6 +161,23 @@ def test_without_the_account_of_the_step_no_range_is_too_wide() -> None:
     assert ranged(printing(9.0, saving_low_ms=0.1), rule(parts=()), {}).saving_ms == 9.0
 
 
+@pytest.mark.parametrize(
+    ("recording_ms", "low_ms"),
+    [
+        (nan, 6.0),
+        # 4 ms of a step of 8 without the recorder: as much as 5 of 10.
+        (2.0, 5.0),
+        # A range may not become so wide that it says nothing.
+        (5.0, 2.0),
+    ],
+)
+def test_a_wait_for_input_holds_what_recording_it_took(recording_ms: float, low_ms: float) -> None:
+    of = replace(account(part(kind="input", time_ms=6.0)), recording_ms=recording_ms)
+    wait = printing(7.0, saving_low_ms=6.0, saving_high_ms=9.0)
+    one = ranged(wait, rule(parts=()), {"step_account": of})
+    assert (one.saving_low_ms, one.saving_high_ms) == (pytest.approx(low_ms), 9.0)
+
+
 def test_batches_in_time_also_give_back_what_making_them_took_from_the_rest() -> None:
     waits = part(kind="input", time_ms=4.0)
     high = found(printing(4.0), rule(parts=("input",)), waits).saving_high_ms

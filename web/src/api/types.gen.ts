@@ -3276,6 +3276,7 @@ export interface StepAccount extends ResultBody {
   readonly step_time_ms: number | null;
   readonly step_error_ms: number | null;
   readonly tracing_ms: number | null;
+  readonly recording_ms: number | null;
   readonly received_frac: number | null;
   readonly nobody_frac: number | null;
   readonly step_count: number;

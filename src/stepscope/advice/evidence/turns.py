@@ -97,7 +97,7 @@ def loop_within(host: HostActivity | None) -> Loop:
     whole = "the program" if host is not None and host.step_source == WINDOW else "the step"
     return Loop(
         f" {found.times:.0f} times in a row{_many(found)} {whole} runs {ops}{sizes}{like} "
-        f"({found.ops}){_where(found)}: {with_}{found.step_frac:.0%} of it.",
+        f"({found.ops}){_where(found)}: {with_}they take {found.step_frac:.0%} of {whole}.",
         _OF_LAYERS if found.is_layers else _ONE_CALL,
         found.is_layers,
         found.step_frac,

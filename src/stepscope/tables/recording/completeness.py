@@ -22,6 +22,7 @@ from stepscope.tables.host.events import Work, timed_events
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.recording.damage import damage_of
 from stepscope.tables.recording.environment import environment, recorded_at
+from stepscope.tables.recording.recorded_events import recording_costs
 from stepscope.tables.recording.traced_calls import traced_calls
 from stepscope.tables.steps.attribution import steps
 
@@ -61,6 +62,7 @@ def completeness(host: Host) -> HostCompleteness:
         *_clock(host),
         *_steps(host),
         *traced_calls(host),
+        *recording_costs(host),
     ]
     if host.space.damage is not None:
         return HostCompleteness("damaged", tuple(found))

@@ -32,7 +32,8 @@ def test_what_a_loop_runs_is_said_with_its_share() -> None:
     loop = loop_within(host(LOOP))
     assert loop.sentence == (
         " 8 times in a row the step runs the same 3 ops on the same sizes "
-        "(2 aten/linear, aten/silu), within loss, after aten/sort: with their gradients 72% of it."
+        "(2 aten/linear, aten/silu), within loss, after aten/sort: with their gradients they take "
+        "72% of the step."
     )
     told = loop.behind(FOUND)
     assert told.message == "It takes." + loop.sentence
@@ -47,7 +48,7 @@ def test_what_lies_between_ops_is_not_theirs() -> None:
     )  # fmt: skip
     assert loop_within(host(plain, "window")).sentence == (
         " 8 times in a row, at 2 places, the program runs the same op (2 aten/linear, aten/silu): "
-        "with what lies between them 72% of it."
+        "with what lies between them they take 72% of the program."
     )
 
 
