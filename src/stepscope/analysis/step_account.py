@@ -36,8 +36,7 @@ from stepscope.tables.parts.received import received_frac
 from stepscope.tables.parts.series import Series, series, standard_error_ps
 from stepscope.tables.parts.what_if import WhatIf, what_if
 from stepscope.tables.recording.environment import environment, host_cores
-from stepscope.tables.recording.recorded_events import input_cost_ps, recording_costs
-from stepscope.tables.recording.traced_calls import traced_calls, tracing
+from stepscope.tables.recording.recorder_costs import costs_of_recording, input_cost_ps, tracing
 from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
@@ -308,7 +307,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     step_ps = _mean_ps(longest)
     beside, held, outside = thread_tables(host, longest)
     return StepAccount(
-        diagnostics=(*traced_calls(host), *recording_costs(host)),
+        diagnostics=costs_of_recording(host),
         headline=_headline(made, step_ps, steps),
         step_time_ms=ms(step_ps),
         step_error_ms=ms(standard_error_ps(steps.duration_ps[steps.kept])),

@@ -11,7 +11,7 @@ from stepscope.advice.parts.replacements import ARGUMENTS
 from stepscope.analysis.overview_page import OverviewPage
 from stepscope.registry import Rule
 from stepscope.result import Diagnostic, Finding, Ref
-from stepscope.tables.recording.traced_calls import TRACED_CALLS
+from stepscope.tables.recording.recorder_costs import TRACED_CALLS
 from tests.labelled.synthetic import GOOD
 from tests.unit.advice.asking import ask
 from tests.unit.advice.made import finding, host_activity

@@ -1,11 +1,12 @@
-"""What to do about a line of the program, or an order that is drawn, by what its ops are called."""
+"""What to do about a line of the program, or a function, by what its ops are called."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from stepscope.advice.parts.replacements import DRAWN, percent
+from stepscope.advice.parts.replacements import DRAWN, ROUTINES, instead_of, percent
+from stepscope.tables.parts.made_of import shares_of
 
 _ONE_LINE: Final = (
     "Leave the line out for some steps, or give it half the data, and time the loop. Look at what "
@@ -66,3 +67,19 @@ def instead_of_line(made_of: str) -> str:
     if percent(made_of, _GATHERS) >= _MOSTLY_GATHERS and percent(made_of, _MULTIPLIES):
         return _GATHERED_LINE
     return DRAWN if percent(made_of, _DRAWS) >= _MOSTLY_DRAWS else _ONE_LINE
+
+
+# What such a part is made of for this per cent is what it is for.
+_MOSTLY_ROUTINE: Final = 40
+_WORD: Final = re.compile(r"\w+")
+
+
+def instead_of_routine(made_of: str) -> str:
+    """What to do about a part that mostly sorts, decomposes or solves; "" of others."""
+    spent = dict.fromkeys(ROUTINES, 0)
+    for name, share in shares_of(made_of):
+        known = {instead_of(word) for word in _WORD.findall(name)}
+        for text in ROUTINES:
+            spent[text] += share * (text in known)
+    most = max(spent, key=lambda text: spent[text])
+    return most if spent[most] >= _MOSTLY_ROUTINE else ""

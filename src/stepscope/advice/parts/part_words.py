@@ -18,7 +18,6 @@ from stepscope.advice.parts.framework_words import framework_words
 from stepscope.advice.parts.hints.calls import of_code
 from stepscope.advice.parts.hints.names import of_name
 from stepscope.advice.parts.hints.products import product_hints
-from stepscope.advice.parts.hints.routines import instead_of_routine
 from stepscope.advice.parts.kind_words import (
     ACTIONS,
     KINDS,
@@ -31,7 +30,7 @@ from stepscope.advice.parts.kind_words import (
     is_within,
 )
 from stepscope.advice.parts.layer_words import layer_words
-from stepscope.advice.parts.line_words import ONE_HOT, instead_of_line
+from stepscope.advice.parts.line_words import ONE_HOT, instead_of_line, instead_of_routine
 from stepscope.advice.parts.lock_words import lock_words, waits_for_lock
 from stepscope.advice.parts.op_words import op_words
 from stepscope.advice.parts.part_facts import (

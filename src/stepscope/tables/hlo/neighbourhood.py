@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
-from stepscope.tables.hlo.module import Computation, HloModule, Instruction
+from stepscope.tables.hlo.module import ENCLOSES, Computation, HloModule, Instruction
+
+# Bodies in bodies are looked through so far.
+_DEEPEST: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,33 @@ def consumers(module: HloModule, instruction: Instruction) -> list[Instruction]:
 def producers(module: HloModule, instruction: Instruction) -> list[Instruction]:
     """Whom an instruction reads, seen through tuples and their elements."""
     return _through(module, instruction, -1)
+
+
+def readers(module: HloModule, one: Instruction) -> list[Instruction]:
+    """What reads an instruction, into and out of the bodies of fusions and calls; [] unknown."""
+    for _ in range(_DEEPEST):  # of bodies in bodies; a damaged program's may go in circles
+        body = module.computations.get(one.computation_id)
+        if body is None or body.root_id != one.id:
+            break
+        around = module.enclosing.get(body.id)
+        if around is None or module.users.get(one.id):
+            return []
+        one = around
+    users = (module.by_id[id_] for id_ in module.users.get(one.id, ()))
+    return [each for user in users for each in _entered(module, user, one)]
+
+
+def _entered(module: HloModule, user: Instruction, one: Instruction) -> list[Instruction]:
+    """The parameters of a fusion's body that stand for what it is given; itself, if no fusion."""
+    if user.opcode not in ENCLOSES:
+        return [user]
+    numbers = [at for at, id_ in enumerate(user.operand_ids) if id_ == one.id]
+    return [
+        each
+        for body in module.called(user)
+        for each in body.instructions
+        if each.opcode == "parameter" and each.parameter_number in numbers
+    ]
 
 
 def _through(module: HloModule, instruction: Instruction, side: int) -> list[Instruction]:

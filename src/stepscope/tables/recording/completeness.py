@@ -22,8 +22,7 @@ from stepscope.tables.host.events import Work, timed_events
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.recording.damage import damage_of
 from stepscope.tables.recording.environment import environment, recorded_at
-from stepscope.tables.recording.recorded_events import recording_costs
-from stepscope.tables.recording.traced_calls import traced_calls
+from stepscope.tables.recording.recorder_costs import costs_of_recording
 from stepscope.tables.steps.attribution import steps
 
 CompletenessVerdict = Literal["complete", "partial", "damaged"]
@@ -61,8 +60,7 @@ def completeness(host: Host) -> HostCompleteness:
         *_launches(host),
         *_clock(host),
         *_steps(host),
-        *traced_calls(host),
-        *recording_costs(host),
+        *costs_of_recording(host),
     ]
     if host.space.damage is not None:
         return HostCompleteness("damaged", tuple(found))

@@ -12,10 +12,10 @@ from typing import Final
 
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.neighbourhood import readers
 from stepscope.tables.traits.inside import at_line
 from stepscope.tables.traits.instructions import instruction_of
 from stepscope.tables.traits.product_order import products_of
-from stepscope.tables.traits.readers import readers
 
 # A quarter of the values is worth taking first; more may be cheaper to compute whole.
 _LEAST_TIMES: Final = 4

@@ -17,8 +17,8 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.traits.graph_lines import graph_lines, messages, names_in_graph
 from stepscope.tables.traits.product_order import (
     LEAST_TIMES,
+    NextProduct,
     ProductOrder,
-    Reading,
     in_other_order,
 )
 
@@ -121,7 +121,7 @@ def _cheaper(products: Mapping[str, _Product]) -> dict[str, ProductOrder]:
     by it meets the product before.
     """
     found: dict[str, ProductOrder] = {}
-    gone: dict[str, list[Reading]] = {}
+    gone: dict[str, list[NextProduct]] = {}
     for _round in range(_MOST_ROUNDS):
         before = len(found)
         for one in products.values():
@@ -134,9 +134,9 @@ def _cheaper(products: Mapping[str, _Product]) -> dict[str, ProductOrder]:
     return found
 
 
-def _readings(one: _Product, gone: Mapping[str, list[Reading]]) -> list[Reading] | None:
+def _readings(one: _Product, gone: Mapping[str, list[NextProduct]]) -> list[NextProduct] | None:
     """What a product is multiplied by; None where that is not known of one."""
-    found: list[Reading] = []
+    found: list[NextProduct] = []
     for reader in one.readers:
         reading = _reading(one.sides, reader)
         if reading is None:
@@ -146,7 +146,7 @@ def _readings(one: _Product, gone: Mapping[str, list[Reading]]) -> list[Reading]
     return found
 
 
-def _order(one: _Product, readings: list[Reading]) -> ProductOrder | None:
+def _order(one: _Product, readings: list[NextProduct]) -> ProductOrder | None:
     sides = one.sides
     now, other = in_other_order(sides.rows, sides.inner, sides.columns, readings)
     if not other or now < LEAST_TIMES * other:
@@ -186,7 +186,7 @@ def _reader(name: Any, side: Any, other: Any, turned: Any, sums: Any) -> _Reader
     )
 
 
-def _reading(first: _Sides, one: _Reader) -> Reading | None:
+def _reading(first: _Sides, one: _Reader) -> NextProduct | None:
     """How wide it is what a product is multiplied by; None where that is not known."""
     self_turned, other_turned = (one.left, one.right)[:: 1 if one.side == 0 else -1]
     rows, columns = one.other[-2:][:: -1 if other_turned else 1]
@@ -195,7 +195,7 @@ def _reading(first: _Sides, one: _Reader) -> Reading | None:
     copies = _copies(one.other[:-2], first.batch)
     if width == _OPEN or copies is None or met not in (matrix[1 - one.side], _OPEN):
         return None
-    return Reading(width * copies, one.other, one.sums)
+    return NextProduct(width * copies, one.other, one.sums)
 
 
 def _copies(wide: tuple[int, ...], batch: tuple[int, ...]) -> int | None:

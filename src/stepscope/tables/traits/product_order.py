@@ -14,9 +14,9 @@ from typing import Final
 from stepscope.errors import DecodeError
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction, fields_of, ints_of
+from stepscope.tables.hlo.neighbourhood import readers
 from stepscope.tables.traits.inside import at_line
 from stepscope.tables.traits.instructions import instruction_of
-from stepscope.tables.traits.readers import readers
 
 # So many times fewer multiplications are worth a change, after what XLA makes of smaller products.
 LEAST_TIMES: Final = 2.0
@@ -100,7 +100,7 @@ def _made_by(module: HloModule, one: Instruction) -> Instruction | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class NextProduct:
     """A product that reads another one.
 
     Attributes:
@@ -114,7 +114,9 @@ class Reading:
     sums: int
 
 
-def in_other_order(rows: int, inner: int, columns: int, readings: list[Reading]) -> tuple[int, int]:
+def in_other_order(
+    rows: int, inner: int, columns: int, readings: list[NextProduct]
+) -> tuple[int, int]:
     """Multiplications of a product and of all that read it, as they are and in the other order.
 
     (A B + C) x is A (B x) + C x.
@@ -209,7 +211,7 @@ def _order(module: HloModule, first: Instruction) -> ProductOrder | None:
     )
 
 
-def _against(module: HloModule, second: _Reader, inner: _Sides) -> Reading | None:
+def _against(module: HloModule, second: _Reader, inner: _Sides) -> NextProduct | None:
     """What a product of a product is multiplied by; None if the two do not fit."""
     operands = list(module.operands(second.product))
     outer = _sides(second.product, operands)
@@ -219,7 +221,7 @@ def _against(module: HloModule, second: _Reader, inner: _Sides) -> Reading | Non
     side = made.index(True)
     if (outer.inner, outer.free[side]) not in (inner.free, inner.free[::-1]):
         return None
-    return Reading(outer.free[1 - side], operands[1 - side].shape.dimensions, second.sums)
+    return NextProduct(outer.free[1 - side], operands[1 - side].shape.dimensions, second.sums)
 
 
 def _sides(product: Instruction, operands: list[Instruction]) -> _Sides | None:

@@ -481,27 +481,3 @@ def test_what_the_loops_thread_itself_does_to_make_a_batch_is_input() -> None:
     kinds = {kind for kind, _name in told(one)}
     assert "framework" not in kinds
     assert sum(time for (kind, _), time in told(one).items() if kind == "input") == 1.2
-
-
-def test_a_line_in_two_functions_has_the_callers_of_each() -> None:
-    """``forward`` runs for ``collect`` first; the ops that ``learn`` has come from its own call."""
-    one = host(
-        """
-        /host:CPU
-          python   S---------------S---------------S---------------
-          "        M-----------------------------------------------
-          "        .C---.L---------.C---.L---------.C---.L---------
-          "        ..F-...F-------...F-...F-------...F-...F-------.
-          "        ...O....O------....O....O------....O....O------.
-        """,
-        M=event("$train.py:5 main"),
-        C=event("$train.py:60 collect"),
-        L=event("$train.py:70 learn"),
-        F=event("$train.py:30 forward"),
-        O=event("aten/mm:mm"),
-    )
-    found = account(one)
-    assert found is not None
-    ops = [owner for owner in owners(found) if owner.name == "aten/mm"]
-    told = {owner.under and owner.under.function: owner.caller for owner in ops}
-    assert told == {None: "train.py:60 collect", "learn": "train.py:70 learn"}

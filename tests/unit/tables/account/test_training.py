@@ -6,6 +6,7 @@ import pytest
 
 from stepscope.schema import names
 from stepscope.tables.account.account import account
+from stepscope.tables.account.owners import owners
 from stepscope.tables.parts.parts import parts
 from tests.profiles import event, nth
 from tests.unit.tables.account.test_account import host, owner_named, told
@@ -168,3 +169,27 @@ def test_the_step_of_pytorchs_profiler_is_the_recorders_but_for_the_programs_cod
     )
     assert told(one)["recorder", ""] == 0.5
     assert owner_named(one, "upload").total_ps == 200_000_000
+
+
+def test_a_line_in_two_functions_has_the_callers_of_each() -> None:
+    """``forward`` runs for ``collect`` first; the ops that ``learn`` has come from its own call."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------------S---------------S---------------
+          "        M-----------------------------------------------
+          "        .C---.L---------.C---.L---------.C---.L---------
+          "        ..F-...F-------...F-...F-------...F-...F-------.
+          "        ...O....O------....O....O------....O....O------.
+        """,
+        M=event("$train.py:5 main"),
+        C=event("$train.py:60 collect"),
+        L=event("$train.py:70 learn"),
+        F=event("$train.py:30 forward"),
+        O=event("aten/mm:mm"),
+    )
+    found = account(one)
+    assert found is not None
+    ops = [owner for owner in owners(found) if owner.name == "aten/mm"]
+    callers = {owner.under and owner.under.function: owner.caller for owner in ops}
+    assert callers == {None: "train.py:60 collect", "learn": "train.py:70 learn"}

@@ -50,7 +50,7 @@ from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.parts.part_traits import IN_FIRST_RUN
-from stepscope.tables.recording.traced_calls import TRACED_CALLS
+from stepscope.tables.recording.recorder_costs import TRACED_CALLS
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.advice.parts.hints.routines import instead_of_routine
+from stepscope.advice.parts.line_words import instead_of_routine
 from tests.unit.advice.test_largest_part import account, first, op
 
 EIGEN = "decompose that once"

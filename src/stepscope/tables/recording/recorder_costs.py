@@ -1,0 +1,157 @@
+"""What recording costs the steps: Python's calls one by one, and very many events of a thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import Final
+
+import numpy as np
+
+from stepscope.result import Diagnostic
+from stepscope.schema import names
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.host.events import host_thread_rows, is_tf_data_thread
+from stepscope.tables.steps.attribution import steps
+
+#: Slug of the diagnostic that recording Python cost much.
+TRACED_CALLS = "traced-calls"
+#: Slug of the one that recording very many events did.
+RECORDED_EVENTS: Final = "recorded-events"
+# What PyTorch's profiler takes for one Python call (with_stack): 0.25 to 0.37 µs, measured with
+# torch 2.13; said from this share of the step on.
+_CALL_PS, _CALLS_FRAC = 300_000, 0.05
+# Calls that do next to nothing take less: of a step that is all calls at most this share.
+_MOST_FRAC = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """The calls of the thread with most of them, per kept step.
+
+    Attributes:
+        calls: How many.
+        cost_ps: What recording them is likely to take.
+        step_ps: The mean step.
+        is_most: Whether they are so many that their cost is bounded by the step.
+    """
+
+    calls: float
+    cost_ps: float
+    step_ps: float
+    is_most: bool
+
+
+@derived
+def tracing(host: Host) -> Tracing | None:
+    """None where no call was recorded, or that cost little."""
+    found = steps(host)
+    planes = host.space.planes
+    traced = [
+        line
+        for line in host.space.lines
+        if planes[line.plane].name == names.PYTHON_CALLS_PLANE and line.end > line.begin
+    ]
+    if found is None or found.markers.is_window or not traced or not found.kept.any():
+        return None
+    start, end = found.start_ps[found.kept], found.end_ps[found.kept]
+    line = max(traced, key=lambda one: one.end - one.begin)
+    at = host.space.events.start_ps[line.begin : line.end]
+    step = np.searchsorted(start, at, side="right") - 1
+    calls = int(((step >= 0) & (at < end[np.maximum(step, 0)])).sum()) / len(start)
+    step_ps = float((end - start).mean())
+    if not step_ps > 0 or calls * _CALL_PS < _CALLS_FRAC * step_ps:
+        return None
+    most = _MOST_FRAC * step_ps
+    return Tracing(calls, min(calls * _CALL_PS, most), step_ps, calls * _CALL_PS > most)
+
+
+def traced_calls(host: Host) -> tuple[Diagnostic, ...]:
+    """What recording calls costs the kept steps, where that is much."""
+    found = tracing(host)
+    if found is None:
+        return ()
+    each, step = f"At some {_CALL_PS / 1e6:.1f} µs each", f"{found.step_ps / 1e9:.3g} ms"
+    if found.is_most:
+        cost = f"{each} that would be most of its {step}"
+    else:
+        cost = f"{each} that is {found.cost_ps / 1e9:.3g} of its {step}"
+        cost += f" ({found.cost_ps / found.step_ps:.0%})"
+    text = (
+        f"The Python calls of a step were recorded one by one, {found.calls:,.0f} of them. {cost}, "
+        "so Python looks slower than it is."
+    )
+    return (Diagnostic(TRACED_CALLS, "info", text, host.name),)
+
+
+# What a recorder of a framework's takes for one event: 0.45 µs for an element of tf.data
+# (TensorFlow 2.21, bench of 837,000 events), 0.4 µs for a part of an op (torch 2.13). Said from
+# this share of the step on.
+_EVENT_PS, _EVENTS_FRAC = 400_000, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEvents:
+    """The events of the thread with most of them, per kept step.
+
+    Attributes:
+        thread: Its name.
+        makes_input: Whether tf.data runs there, for which the step may wait.
+        events: How many.
+        cost_ps: What recording them is likely to take.
+        step_ps: The mean step.
+    """
+
+    thread: str
+    makes_input: bool
+    events: float
+    cost_ps: float
+    step_ps: float
+
+
+@derived
+def recorded_events(host: Host) -> RecordedEvents | None:
+    """None where recording them takes little, or no step is known."""
+    found = steps(host)
+    if found is None or found.markers.is_window or not found.kept.any():
+        return None
+    start, end = found.start_ps[found.kept], found.end_ps[found.kept]
+    step_ps = float((end - start).mean())
+    lines = [host.space.lines[row] for row in host_thread_rows(host).tolist()]
+    most = max(lines, key=lambda line: line.end - line.begin, default=None)
+    # Only a thread with so many events in all can have as many in the steps.
+    if most is None or (most.end - most.begin) * _EVENT_PS < _EVENTS_FRAC * step_ps * len(start):
+        return None
+    at = host.space.events.start_ps[most.begin : most.end]
+    step = np.searchsorted(start, at, side="right") - 1
+    events = int(((step >= 0) & (at < end[np.maximum(step, 0)])).sum()) / len(start)
+    cost = events * _EVENT_PS
+    if not cost >= _EVENTS_FRAC * step_ps > 0:
+        return None
+    makes_input = is_tf_data_thread(most.label)
+    return RecordedEvents(most.label, makes_input, events, min(cost, _MOST_FRAC * step_ps), step_ps)
+
+
+def recording_costs(host: Host) -> tuple[Diagnostic, ...]:
+    """What recording takes of the kept steps, where that is much."""
+    found = recorded_events(host)
+    if found is None:
+        return ()
+    text = (
+        f"Thread {found.thread} recorded {found.events:,.0f} events in each step. At some "
+        f"{_EVENT_PS / 1e6:.1f} µs each that is {found.cost_ps / 1e9:.3g} of its "
+        f"{found.step_ps / 1e9:.3g} ms ({found.cost_ps / found.step_ps:.0%}): without the recorder "
+        "steps are shorter, and what runs there takes less of them."
+    )
+    return (Diagnostic(RECORDED_EVENTS, "info", text, host.name),)
+
+
+def input_cost_ps(host: Host) -> float:
+    """What recording takes of a step on tf.data's thread; NaN where it is little."""
+    found = recorded_events(host)
+    return nan if found is None or not found.makes_input else found.cost_ps
+
+
+def costs_of_recording(host: Host) -> tuple[Diagnostic, ...]:
+    """What recording costs the kept steps, as far as that is much."""
+    return (*traced_calls(host), *recording_costs(host))
