@@ -15,12 +15,17 @@ ROOT = Path(__file__).parents[2]
 
 
 def found(program: str, folder: Path) -> dict[str, Finding]:
-    """What advice says of a program, by rule."""
+    """What advice says of a program, by rule: of several parts the last."""
+    return {one.rule: one for one in told(program, folder)}
+
+
+def told(program: str, folder: Path) -> tuple[Finding, ...]:
+    """What advice says of a program."""
     command = [sys.executable, "-m", "tests.live.rule_programs", program, str(folder)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
     assert ran.returncode == 0, ran.stderr[-2000:]
     with stepscope.open(folder) as session:
-        return {one.rule: one for one in session.findings()}
+        return tuple(session.findings())
 
 
 @pytest.mark.framework_tf
@@ -42,3 +47,18 @@ def test_collections_of_garbage_are_found(tmp_path: Path) -> None:
     finding = found("garbage_in_every_step", tmp_path)["garbage-collection"]
     assert "generation 2" in finding.message
     assert finding.severity in ("medium", "high")
+
+
+@pytest.mark.framework_tf
+def test_powers_of_a_matrix_are_found_to_be_in_the_dearer_order(tmp_path: Path) -> None:
+    """What TensorFlow's own graph says of its products, through a difference of two."""
+    first = told("powers_before_signals", tmp_path)[0]
+    assert "the product of 2×300×300 and 2×300×300 (rule_programs.py:" in first.message
+    assert "is multiplied by 2×300×12: in the other order that takes" in first.message
+
+
+@pytest.mark.framework_torch
+def test_scores_of_which_few_are_taken_are_found(tmp_path: Path) -> None:
+    first = told("few_of_all_pairs", tmp_path)[0]
+    assert "takes one value in 600" in first.message
+    assert "few of its values are taken" in first.title
