@@ -65,19 +65,31 @@ def _of_part(host: Host, found: Account, one: Part, known: FewTaken) -> Bool:
     owners = [owner for owner in one.owners if owner.kind == "op"]
     lines = {(owner.file, owner.line) for owner in owners if owner.file}
     if lines:
-        sites = [_site(host, found, event) for event in known.product.tolist()]
-        return np.asarray([site and (site.file, site.line) in lines for site in sites], dtype=bool)
-    if not owners or not _runs(host, known, owners[0].event):
-        return np.zeros(len(known.of), dtype=bool)
-    return np.ones(len(known.of), dtype=bool)
+        rows = _places(host, found, known.product)
+        sites = {row: _site(found, row) for row in np.unique(rows).tolist()}
+        mine = [row for row, at in sites.items() if at and (at.file, at.line) in lines]
+        return np.isin(rows, mine)
+    is_one = bool(owners) and _runs(host, known, owners[0].event)
+    return np.full(len(known.of), is_one)
 
 
 def _runs(host: Host, known: FewTaken, event: int) -> bool:
-    """Whether an op lies in one of the products, or in the gradient of one."""
-    start = int(host.space.events.start_ps[event])
-    line = host.space.lines[int(host.space.lines_of(np.asarray([event]))[0])].id
-    inside = (known.thread == line) & (known.start_ps <= start) & (start < known.end_ps)
+    """Whether an op, or what launched it, lies in one of the products or in one's gradient."""
+    if event < 0:
+        return False
+    thread, start = _called(host, event)
+    inside = (known.thread == thread) & (known.start_ps <= start) & (start < known.end_ps)
     return bool(inside.any())
+
+
+def _called(host: Host, event: int) -> tuple[int, int]:
+    """The thread, by its line's id, that ran an event or launched it, and when."""
+    of_device = np.flatnonzero(device_events(host).rows == event)
+    if len(of_device):
+        calls = launched(host)
+        return int(calls.thread[of_device[0]]), int(calls.start_ps[of_device[0]])
+    line = int(host.space.lines_of(np.asarray([event]))[0])
+    return host.space.lines[line].id, int(host.space.events.start_ps[event])
 
 
 def _taker(host: Host, found: Account, events: I64) -> tuple[str, str]:
@@ -87,23 +99,26 @@ def _taker(host: Host, found: Account, events: I64) -> tuple[str, str]:
         return "the loss", ""
     name = host.space.event_metadata.name[host.space.events.metadata[event]]
     called = parse_op_name(name).type
-    site = _site(host, found, event)
+    site = _site(found, int(_places(host, found, np.asarray([event]))[0]))
     if site is None or not site.file:
         return called, ""
     at = f"{site.file.rpartition('/')[2]}:{site.line}"
     return f"{called} in {site.function} ({at})" if site.function else f"{called} ({at})", at
 
 
-def _site(host: Host, found: Account, event: int) -> CallSite | None:
+def _places(host: Host, found: Account, events: I64) -> I64:
+    """The program's line, else its function, in which each event runs; -1 unknown."""
     calls = found.frames
-    if calls is None or event < 0:
-        return None
-    middle = host.space.events.start_ps[event] + host.space.length_ps[event] // 2
-    call = int(calls.moments.at(np.asarray([middle]))[0])
-    if call < 0:
-        return None
-    row = int(calls.line[call]) if calls.line[call] >= 0 else int(calls.own[call])
-    return site_of(calls, row) if row >= 0 else None
+    if calls is None or len(calls.rows) == 0:
+        return np.full(len(events), -1, dtype=np.int64)
+    call = calls.moments.at(host.space.events.start_ps[events] + host.space.length_ps[events] // 2)
+    row = np.where(calls.line[call] >= 0, calls.line[call], calls.own[call])
+    places: I64 = np.where(call >= 0, row, -1)
+    return places
+
+
+def _site(found: Account, row: int) -> CallSite | None:
+    return None if found.frames is None or row < 0 else site_of(found.frames, row)
 
 
 def _time(host: Host, one: Part, known: FewTaken, which: I64) -> int:
@@ -111,16 +126,14 @@ def _time(host: Host, one: Part, known: FewTaken, which: I64) -> int:
     if not one.first.on_device:
         return int((known.end_ps - known.start_ps)[:, which].sum())
     devices, calls = device_events(host), launched(host)
-    order = np.lexsort((calls.start_ps, calls.thread))
-    thread, start = calls.thread[order], calls.start_ps[order]
-    sums = np.append(0, np.cumsum(devices.self_ps[order]))
     spent = 0
-    for side in range(len(known.thread)):
-        for at in which.tolist():
-            first, last = np.searchsorted(
-                thread, [known.thread[side, at], known.thread[side, at] + 1]
-            )
-            ends = known.start_ps[side, at], known.end_ps[side, at]
-            begin, end = np.searchsorted(start[first:last], ends) + first
-            spent += int(sums[end] - sums[begin])
+    for thread in np.unique(known.thread[:, which]).tolist():
+        mine = calls.thread == thread
+        order = np.argsort(calls.start_ps[mine], kind="stable")
+        start = calls.start_ps[mine][order]
+        sums = np.append(0, np.cumsum(devices.self_ps[mine][order]))
+        here = known.thread[:, which] == thread
+        begin = np.searchsorted(start, known.start_ps[:, which][here])
+        end = np.searchsorted(start, known.end_ps[:, which][here])
+        spent += int((sums[end] - sums[begin]).sum())
     return spent
