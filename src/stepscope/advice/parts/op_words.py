@@ -17,7 +17,7 @@ from stepscope.advice.parts.hints.calls import metric
 from stepscope.advice.parts.hints.products import over_classes, product_hints
 from stepscope.advice.parts.hints.tables import whole_tables
 from stepscope.advice.parts.hints.transforms import instead_of_length
-from stepscope.advice.parts.line_words import instead_of_permutation
+from stepscope.advice.parts.line_words import instead_of_permutation, instead_of_routine
 from stepscope.advice.parts.part_facts import (
     MANY_STRETCHES,
     PartWords,
@@ -165,7 +165,7 @@ def op_words(part: PartRow, account: StepAccount) -> PartWords:
         first, then = UNTRAINED, KEEP_NEEDED
     elif part.name in PRODUCTS:
         first, then = NEEDED, f"{HALVED} {then}".strip()
-        hints = tuple(product_hints(part, account))
+        hints = (instead_of_routine(part.made_of), *product_hints(part, account))
     else:
         hints = tuple(filter(None, (over_classes(part, account),)))
         first = (

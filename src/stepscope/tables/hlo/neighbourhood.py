@@ -74,8 +74,11 @@ def producers(module: HloModule, instruction: Instruction) -> list[Instruction]:
     return _through(module, instruction, -1)
 
 
-def readers(module: HloModule, one: Instruction) -> list[Instruction]:
-    """What reads an instruction, into and out of the bodies of fusions and calls; [] unknown."""
+def readers(module: HloModule, one: Instruction) -> list[tuple[Instruction, int]]:
+    """What reads an instruction, into and out of the bodies of fusions and calls; [] unknown.
+
+    Each with the id of the operand by which it reads it: what calls a body stands for its result.
+    """
     for _ in range(_DEEPEST):  # of bodies in bodies; a damaged program's may go in circles
         body = module.computations.get(one.computation_id)
         if body is None or body.root_id != one.id:
@@ -85,7 +88,7 @@ def readers(module: HloModule, one: Instruction) -> list[Instruction]:
             return []
         one = around
     users = (module.by_id[id_] for id_ in module.users.get(one.id, ()))
-    return [each for user in users for each in _entered(module, user, one)]
+    return [(each, one.id) for user in users for each in _entered(module, user, one)]
 
 
 def _entered(module: HloModule, user: Instruction, one: Instruction) -> list[Instruction]:

@@ -20,6 +20,8 @@ from stepscope.tables.torch.launches import launched
 # What is known of less of a part's time does not stand for it; of a function it is the end of what
 # that computes, which the rest leads to.
 _SOME_FRAC: Final = {"op": 0.3, "function": 0.03}
+# One of the few actions of a policy is what a model of them is for.
+_LEAST_TIMES: Final = {"op": 1, "function": 16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ def few_values(host: Host, found: Account, one: Part) -> FewValues | None:
     if share < _SOME_FRAC[one.kind]:
         return None
     one_in = int(known.of[which].sum() // known.taken[which].sum())
+    if one_in < _LEAST_TIMES[one.kind]:
+        return None
     return FewValues(min(share, 1.0), one_in, *_taker(host, found, known.taker[which]))
 
 

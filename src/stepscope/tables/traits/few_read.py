@@ -62,9 +62,9 @@ def _read(module: HloModule, product: Instruction) -> FewRead | None:
         users = readers(module, one)
         if not users or len(seen) > _MOST:  # the program's own result is read whole
             return None
-        for user in users:
+        for user, via in users:
             taken = prod(user.shape.dimensions)
-            if user.opcode in _TAKES and user.operand_ids[:1] == (one.id,):
+            if user.opcode in _TAKES and user.operand_ids[:1] == (via,):
                 read += taken
                 takers.append(user)
             elif user.opcode not in _PASSES or taken != size:

@@ -151,32 +151,30 @@ def _readers(module: HloModule, product: Instruction) -> list[_Reader] | None:
         users = readers(module, one)
         if not users or len(seen) > _MOST:  # the program's own result is needed as it is
             return None
-        for user in users:
+        for user, via in users:
             if user.opcode == "dot":
-                found.append(_Reader(user, one.id, sums))
-            elif user.opcode not in _PASSES and not _is_linear(module, user, one):
+                found.append(_Reader(user, via, sums))
+            elif user.opcode not in _PASSES and not _is_linear(module, user, via):
                 return None
             elif user.id not in seen:
                 seen.add(user.id)
-                open_.append((user, sums + _costs_a_sum(module, user, one)))
+                open_.append((user, sums + _costs_a_sum(module, user, via)))
     return found
 
 
-def _costs_a_sum(module: HloModule, user: Instruction, one: Instruction) -> bool:
+def _costs_a_sum(module: HloModule, user: Instruction, via: int) -> bool:
     """Whether something is added that products do not read itself: else (A B + C) x has C x."""
     if user.opcode not in _SUMS:
         return False
-    others = [each for each in module.operands(user) if each.id != one.id]
-    return not any(each.opcode == "dot" for other in others for each in readers(module, other))
+    others = [each for each in module.operands(user) if each.id != via]
+    return not any(each.opcode == "dot" for other in others for each, _ in readers(module, other))
 
 
-def _is_linear(module: HloModule, user: Instruction, one: Instruction) -> bool:
+def _is_linear(module: HloModule, user: Instruction, via: int) -> bool:
     """Whether it adds to a matrix, or multiplies all of it by one number."""
-    if user.shape.dimensions != one.shape.dimensions:
-        return False
+    others = [each for each in module.operands(user) if each.id != via]
     if user.opcode in _SUMS or user.opcode == "negate":
-        return True
-    others = [each for each in module.operands(user) if each.id != one.id]
+        return all(each.shape.dimensions == user.shape.dimensions for each in others)
     return user.opcode == "multiply" and len(others) == 1 and _is_number(module, others[0])
 
 

@@ -71,3 +71,12 @@ def test_an_index_that_is_computed_takes_nothing_of_itself() -> None:
     where = instruction("where", "dot", f32(600, 600), "z", "z", contracting=(1, 1))
     taken = instruction("taken", "gather", f32(9), "z", "where")
     assert found(where, taken, of="where") is None
+
+
+def test_a_product_may_end_a_fusion_of_which_few_are_read() -> None:
+    given = instruction("g", "parameter", f32(600, 64), parameter_number=0)
+    inner = instruction("inner", "dot", f32(600, 600), "g", "g", contracting=(1, 1))
+    first = instruction("first", "fusion", f32(600, 600), "z", calls=["all"])
+    assert found(first, gather("first"), of="first", all=[given, inner]) == FewRead(
+        400, "train.py:30"
+    )

@@ -118,3 +118,10 @@ def test_a_sum_with_another_matrix_lies_between() -> None:
 
 def test_a_product_of_each_value_with_another_is_not_linear() -> None:
     assert found(*polynomial("multiply"), dot("less", "x"), of="square") is None
+
+
+def test_a_product_may_end_a_fusion_that_the_next_one_reads() -> None:
+    given = instruction("g", "parameter", f32(400, 400), parameter_number=0)
+    inner = instruction("inner", "dot", f32(400, 400), "g", "g", contracting=(1, 0), stack=HERE)
+    first = instruction("first", "fusion", f32(400, 400), "a", calls=["squares"])
+    assert found(first, dot("first", "x"), bodies={"squares": [given, inner]}) == ORDER
