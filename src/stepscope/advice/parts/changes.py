@@ -20,12 +20,12 @@ ONCE: Final = ChangeClass(
     1.0,
     "it is done once, before the loop; at most what surrounds it in the loop goes too",
     0.9,
-    gains=0.2,
+    gains=0.3,
 )
 SUPPLIED: Final = ChangeClass(
     1.0,
     "batches are ready when the step asks for them; at best making them takes no core from it",
-    gains=0.2,
+    gains=0.3,
 )
 SPARED: Final = ChangeClass(
     0.6, "what is thrown away is not made; at best what is left of the input costs the step nothing"
@@ -59,7 +59,7 @@ FEWER: Final = ChangeClass(
 TRIMMED: Final = ChangeClass(
     0.5,
     "half of what it runs, or all, is not needed; what surrounds it mostly stays",
-    0.4,
+    0.33,
 )
 RESIZED: Final = ChangeClass(
     0.5, "transforms of a length with small factors take half the time, or less", 0.4
