@@ -195,7 +195,7 @@ def _runs(host: Host, one: Part, owner: Owner) -> list[tuple[int, float]]:
     runs = named.runs
     if owner.others:
         taken = {each.name for each in one.owners if each is not owner and not each.others}
-        apart = apart_from_gradients(host, known)
+        apart = _apart(host)
         alike = [
             run
             for name, other in known.items()
@@ -206,6 +206,12 @@ def _runs(host: Host, one: Part, owner: Owner) -> list[tuple[int, float]]:
         runs = sorted(alike, key=lambda run: -run[1])[:_OWNERS]
     whole = sum(time for _row, time in runs)
     return [(row, time / whole) for row, time in runs if whole > 0]
+
+
+@derived
+def _apart(host: Host) -> frozenset[str]:
+    """Those of the ops that no gradient goes through."""
+    return apart_from_gradients(host, _instructions(host))
 
 
 class _Op(NamedTuple):

@@ -45,8 +45,8 @@ def apart_from_gradients(host: Host, names: Iterable[str]) -> frozenset[str]:
             for name in of_jax
             if not any(mark in name for mark in _DIFFERENTIATED) and not is_eager_in_jax(name)
         )
-    paths = _gradient_paths(host)
-    return frozenset(name for name in listed if paths and _is_apart(name, paths))
+    paths, scopes = _gradient_paths(host), _gradient_scopes(host)
+    return frozenset(name for name in listed if paths and _is_apart(name, paths, scopes))
 
 
 def is_of_table(name: str) -> bool:
@@ -71,6 +71,24 @@ def _gradient_paths(host: Host) -> frozenset[str]:
     return frozenset(numbered(path)[0] for path in found if path)
 
 
+# Of a stranger's name so many scopes are looked at.
+_DEEPEST = 64
+
+
+@derived
+def _gradient_scopes(host: Host) -> frozenset[str]:
+    """All that gradients lie in, each with "/" at its end."""
+    found: set[str] = set()
+    for path in _gradient_paths(host):
+        at = -1
+        for _ in range(_DEEPEST):
+            at = path.find("/", at + 1)
+            if at < 0:
+                break
+            found.add(path[: at + 1])
+    return frozenset(found)
+
+
 def gradient_path(name: str) -> str:
     """What comes after the tape's scope, without the op's type; "" for ops of no tape."""
     path = name.partition(TAPE)[2]
@@ -85,7 +103,7 @@ def numbered(path: str) -> tuple[str, str]:
     return stem[:-1], path[len(stem) :]
 
 
-def _is_apart(name: str, gradients: frozenset[str]) -> bool:
+def _is_apart(name: str, gradients: frozenset[str], scopes: frozenset[str]) -> bool:
     """Whether none of the gradients is of this op of TensorFlow's, or of another in its scope.
 
     Loops, and functions that are called, have scopes of their own around gradients: what is in
@@ -99,6 +117,4 @@ def _is_apart(name: str, gradients: frozenset[str]) -> bool:
         return False
     is_itself = last.rstrip(DIGITS).rstrip("_").lower() in _ITSELF
     within = f"{path}/" if is_itself else f"{scope}/"
-    return not any(
-        one.startswith(within) or (is_itself and one == numbered(path)[0]) for one in gradients
-    )
+    return within not in scopes and not (is_itself and numbered(path)[0] in gradients)
