@@ -8,14 +8,16 @@ no attribute of anything but a module is asked for.
 
 from __future__ import annotations
 
-import ast
 import builtins
 import dis
+import keyword
 import linecache
 import re
 import sys
+import tokenize
+from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from stepscope.schema import names
 
@@ -39,11 +41,21 @@ _OF_MODULE: Final = 2  # names in ``torch.tensor``
 _NO_PLACE: Final = (None, None, None, None)
 
 
+# The names that an expression goes through; the first is "" where that is not a name.
+_Chain = tuple[str, ...]
+_NOT_A_NAME: Final = ("",)
+# Keywords that are values.
+_VALUES: Final = frozenset(("None", "True", "False"))
+# Tokens between two of an expression that say nothing of it.
+_BETWEEN: Final = frozenset((tokenize.NL, tokenize.COMMENT))
+_OPENS, _CLOSES = frozenset("([{"), frozenset(")]}")
+
+
 class CCalls:
-    """Names of calls; each file's source is read once."""
+    """Names of calls; each function's source is read once."""
 
     def __init__(self) -> None:
-        self._calls: dict[str, dict[tuple[int, int], ast.Call]] = {}
+        self._calls: dict[CodeType, dict[tuple[int, int], _Chain]] = {}
 
     def name(self, code: CodeType, instruction: int, module: str) -> str:
         """The call as recordings name it, ``$time sleep``; "" where that is not known.
@@ -76,34 +88,90 @@ class CCalls:
         if line is None or column is None:
             return ()
         # Where a call begins, its instruction does not say exactly if it is on several lines.
-        found = self._of_file(code.co_filename).get((line, column))
-        if found is None:
-            return ()
-        parts: list[str] = []
-        one: ast.expr = found.func
-        while isinstance(one, ast.Attribute):
-            parts.append(one.attr)
-            one = one.value
-        parts.append(one.id if isinstance(one, ast.Name) else "")
-        return tuple(reversed(parts))
+        return self._of(code, places).get((line, column), ())
 
-    def _of_file(self, file: str) -> dict[tuple[int, int], ast.Call]:
-        """A file's calls by line and column, in bytes, of their ends; none of one not kept."""
-        if file not in self._calls:
-            self._calls[file] = _calls_of("".join(linecache.getlines(file)))
-        return self._calls[file]
+    def _of(self, code: CodeType, places: list[Any]) -> dict[tuple[int, int], _Chain]:
+        """What calls of a function go through, by line and column, in bytes, of their ends."""
+        if code not in self._calls:
+            first, last = code.co_firstlineno, max((at[1] or 0 for at in places), default=0)
+            lines = linecache.getlines(code.co_filename)[max(first - 1, 0) : last]
+            self._calls[code] = {
+                (row + first - 1, column): chain for row, column, chain in _calls_of(lines)
+            }
+        return self._calls[code]
 
 
-def _calls_of(source: str) -> dict[tuple[int, int], ast.Call]:
+def _calls_of(lines: list[str]) -> Iterator[tuple[int, int, _Chain]]:
+    """Row, from 1 on, and column, in bytes, of the end of each call, with what it goes through.
+
+    By tokens: in CPython 3.11 a thread that makes the objects of a tree (``ast``) while another one
+    does so fails, whichever of the two, and programs read the heads of NumPy's files by it.
+    """
+    found = _Expressions()
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # changed since, or none
-        return {}
-    return {
-        (one.end_lineno or 0, one.end_col_offset or 0): one
-        for one in ast.walk(tree)
-        if isinstance(one, ast.Call)
-    }
+        for kind, text, _start, (row, column), _line in tokenize.generate_tokens(
+            iter(lines).__next__
+        ):
+            called = None if kind in _BETWEEN else found.take(kind, text)
+            if called is not None:
+                yield row, len(lines[row - 1][:column].encode()), called
+    except (tokenize.TokenError, SyntaxError, ValueError, IndexError):  # changed since, or none
+        return
+
+
+class _Bracket(NamedTuple):
+    """An open one: what it calls, None nothing, and whether it holds names alone so far."""
+
+    called: _Chain | None
+    is_plain: bool
+
+
+class _Expressions:
+    """Follows expressions token by token."""
+
+    def __init__(self) -> None:
+        # What "(" would call, and what a name after "." would be of; None nothing.
+        self._chain: _Chain | None = None
+        self._of: _Chain | None = None
+        self._open: list[_Bracket] = []
+
+    def take(self, kind: int, text: str) -> _Chain | None:
+        """What the call goes through that ends with this token; None where none does."""
+        called, of, self._of = None, self._of, None
+        if kind != tokenize.OP:
+            self._chain = _after(kind, text, of)
+            self._holds(is_plain=kind == tokenize.NAME)
+        elif text == ".":
+            self._of, self._chain = self._chain, None
+        elif text in _OPENS:
+            self._holds(is_plain=False)
+            self._open.append(_Bracket(self._chain if text == "(" else None, text == "("))
+            self._chain = None
+        elif text in _CLOSES:
+            bracket = self._open.pop() if self._open else _Bracket(None, is_plain=False)
+            called = bracket.called
+            is_kept = called is None and bracket.is_plain and self._chain is not None
+            self._chain = self._chain if is_kept else _NOT_A_NAME
+        else:
+            self._chain = None
+            self._holds(is_plain=False)
+        return called
+
+    def _holds(self, *, is_plain: bool) -> None:
+        if self._open and not is_plain:
+            self._open[-1] = self._open[-1]._replace(is_plain=False)
+
+
+def _after(kind: int, text: str, of: _Chain | None) -> _Chain | None:
+    """What a call right after a token would go through; None if that is not called."""
+    if kind == tokenize.NAME:
+        if keyword.iskeyword(text):
+            return _NOT_A_NAME if text in _VALUES else None
+        return (*of, text) if of is not None else (text,)
+    is_value = (
+        kind in (tokenize.STRING, tokenize.NUMBER) or tokenize.tok_name[kind] == "FSTRING_END"
+    )
+    return _NOT_A_NAME if is_value else None
 
 
 def _is_torch(called: tuple[str, ...], module: str) -> bool:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import functools
+import gc
+import importlib
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from time import sleep as nap
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -14,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepscope.capture.runtime.c_calls import CCalls
+from stepscope.capture.runtime.c_calls import CCalls, _calls_of
 from stepscope.schema import names
 
 pytestmark = pytest.mark.skipif(
@@ -139,3 +144,84 @@ def test_a_file_that_has_changed_or_gone_names_nothing() -> None:
     calls = CCalls()
     assert {calls.name(inner, at, __name__) for at in range(0, len(inner.co_code), 2)} == {""}
     assert calls.name(inner, -1, __name__) == ""
+
+
+SOURCE = """\
+    def step(self, data):
+        if (data): return (np.random
+            .shuffle)(data, key=lambda x: len(x))  # by (length)
+        "ä, b".split(", "); print(f"{max(3, 4)}", [1, 2].index(2))
+        (data + self.rest).tolist(); queue.get().put_nowait(None)
+        self.rows[3].flush(); return not (yield)(sum(data))
+"""
+
+
+def by_tree(source: str) -> dict[tuple[int, int], tuple[str, ...]]:
+    """The same by Python's own parser."""
+    found = {}
+    for one in ast.walk(ast.parse(textwrap.dedent(source))):
+        if isinstance(one, ast.Call):
+            parts, at = [], one.func
+            while isinstance(at, ast.Attribute):
+                parts.append(at.attr)
+                at = at.value
+            parts.append(at.id if isinstance(at, ast.Name) else "")
+            found[one.end_lineno or 0, one.end_col_offset or 0] = tuple(reversed(parts))
+    return found
+
+
+def by_tokens(source: str) -> dict[tuple[int, int], tuple[str, ...]]:
+    lines = textwrap.dedent(source).splitlines(keepends=True)
+    return {(row, column): chain for row, column, chain in _calls_of(lines)}
+
+
+def test_calls_go_through_the_names_that_pythons_parser_finds() -> None:
+    known, found = by_tree(SOURCE), by_tokens(SOURCE)
+    inside = {at for at, chain in known.items() if chain == ("max",)}  # a string, before 3.12
+    assert {at: found.get(at) for at in known if at not in inside} == {
+        at: chain for at, chain in known.items() if at not in inside
+    }
+
+
+@pytest.mark.parametrize("module", ["argparse", "subprocess", "typing", "threading", "inspect"])
+def test_real_modules_have_the_same_calls(module: str) -> None:
+    source = Path(importlib.import_module(module).__file__ or "").read_text("utf-8")
+    known, found = by_tree(source), by_tokens(source)
+    wrong = {at: (chain, found.get(at)) for at, chain in known.items() if found.get(at) != chain}
+    # Of calls in strings old Pythons tell no place.
+    assert len(wrong) <= 0.05 * len(known), wrong
+
+
+def test_a_part_of_a_file_is_read_as_far_as_it_goes() -> None:
+    assert by_tokens("        f(g(1),\n    h(2)\n  oops") == {(1, 12): ("g",), (2, 6): ("h",)}
+    assert by_tokens(")))") == {}
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="CPython has mended it")
+def test_naming_a_call_breaks_no_tree_that_the_program_makes_meanwhile() -> None:
+    """A collection of garbage that runs Python lets another thread in while a tree is made."""
+    lines = Path(threading.__file__).read_text("utf-8").splitlines(keepends=True)
+    over = threading.Event()
+
+    def names_calls() -> None:
+        while not over.is_set():
+            list(_calls_of(lines))
+
+    def collected(_phase: str, _info: dict[str, int]) -> None:
+        for _ in range(300):
+            pass
+
+    thread = threading.Thread(target=names_calls)
+    before = gc.get_threshold()
+    gc.callbacks.append(collected)
+    gc.set_threshold(50, 5, 5)
+    try:
+        thread.start()
+        until = time.monotonic() + 2
+        while time.monotonic() < until:
+            ast.parse("".join(lines[:200]), mode="exec")
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(collected)
+        over.set()
+        thread.join()
