@@ -197,7 +197,7 @@ def test_a_part_of_a_file_is_read_as_far_as_it_goes() -> None:
     assert by_tokens(")))") == {}
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="CPython has mended it")
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="fixed in CPython")
 def test_naming_a_call_breaks_no_tree_that_the_program_makes_meanwhile() -> None:
     """A collection of garbage that runs Python lets another thread in while a tree is made."""
     lines = Path(threading.__file__).read_text("utf-8").splitlines(keepends=True)
