@@ -40,6 +40,8 @@ _PASSES: Final = frozenset(
 _NODE: Final = re.compile(r"(?:.*[:/])?([A-Za-z]+)Backward\d{0,3}\Z")
 _ADDS: Final = re.compile(r"aten(?:::|/)add_?(?![A-Za-z_])")
 _FIRST: Final = re.compile(r"\[\[([\d, ]{1,100})\]")
+# What has more values is damage: sums of sizes still fit 64 bits.
+_LARGEST: Final = 1 << 40
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -215,4 +217,8 @@ def _adds(name: str) -> bool:
 def _first_size(text: str) -> int:
     """How many values the first input has; -1 where that is not a tensor."""
     found = _FIRST.match(text)
-    return prod(int(one) for one in found[1].split(",") if one.strip()) if found else -1
+    try:
+        size = prod(map(int, found[1].split(","))) if found else -1
+    except ValueError:
+        return -1
+    return size if size <= _LARGEST else -1

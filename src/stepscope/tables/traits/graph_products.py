@@ -166,7 +166,7 @@ def _read(message: bytes) -> Iterator[_Product]:
     for said in listed[:_MOST] if isinstance(listed, list) else ():
         try:
             yield _product(*said)
-        except (ValueError, TypeError, IndexError):
+        except (ValueError, TypeError, LookupError, OverflowError):
             continue
 
 

@@ -156,3 +156,12 @@ def test_without_shapes_nothing_is_known(tmp_path: Path) -> None:
     for event in one.events:
         event["args"].pop("Input Dims", None)
     assert few_taken(host(tmp_path, one)) is None
+
+
+@pytest.mark.parametrize("dims", [[10**30, 16], [1 << 41]])
+def test_sizes_that_no_tensor_has_are_unknown(tmp_path: Path, dims: list[int]) -> None:
+    one = scored()
+    one.node(5, "Gather", TAKEN, SCORES)
+    one.node(4, "View", dims, dims)
+    one.node(3, "Mm", SCORES, [8, 100])
+    assert few_taken(host(tmp_path, one)) is not None

@@ -125,6 +125,8 @@ def test_few_of_the_ops_say_nothing_of_the_rest() -> None:
         made(by(NARROW), shapes=(LARGE,)),
         ["square", None, None, None],
         made(["last"]),
+        made(["last", 0, NARROW, {}, 0]),
+        made(by(NARROW, sums=float("inf"))),  # type: ignore[arg-type]
     ],
 )
 def test_damage_says_nothing_and_hides_no_other(said: Any) -> None:
