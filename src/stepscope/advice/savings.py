@@ -105,7 +105,7 @@ def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Findi
     else:
         low = min(rule.change.least, 1.0) * saving
         low += rule.change.gains * (high - low)
-    if account is not None and account.recording_ms > 0:
+    if account is not None and "input" in rule.parts and account.recording_ms > 0:
         # A range as wide as one may be still says more than none.
         widest = min(low, high - _MOST_FRAC * account.step_time_ms)
         low = max(_without_recorder(low, account), widest)

@@ -173,10 +173,13 @@ def test_without_the_account_of_the_step_no_range_is_too_wide() -> None:
 )
 def test_a_wait_for_input_holds_what_recording_it_took(recording_ms: float, low_ms: float) -> None:
     of = replace(account(part(kind="input", time_ms=6.0)), recording_ms=recording_ms)
-    wait = printing(7.0, saving_low_ms=6.0, saving_high_ms=9.0)
-    one = ranged(wait, rule(parts=()), {"step_account": of})
+    # As of a part that was played already.
+    wait = printing(7.0, saving_low_ms=6.0, saving_high_ms=9.0, measured={"part_ms": 7.0})
+    one = ranged(wait, rule(parts=("input",)), {"step_account": of})
     assert one.saving_low_ms == pytest.approx(low_ms)
     assert one.saving_high_ms == 9.0
+    other = ranged(wait, rule(parts=("python",)), {"step_account": of})
+    assert other.saving_low_ms == 6.0
 
 
 def test_batches_in_time_also_give_back_what_making_them_took_from_the_rest() -> None:

@@ -258,10 +258,11 @@ def _of_few(host: Host, account: Account, one: Part) -> Iterator[Trait]:
         what = f"of what {found.share:.0%} of it computes" if one.kind == "op" else "at its end"
         words = f"; {what}, {found.taken_by} takes one value in {found.one_in:,}"
         yield Trait(FEW_TAKEN, words, found.one_in, found.at)
+    if found is not None or one.kind != "op":
         return
     events = [own.event for own in one.owners if own.total_ps >= _OP_FRAC * one.total_ps]
     read = next(filter(None, (few_read(host, event) for event in events)), None)
-    if read is not None and one.kind == "op":
+    if read is not None:
         words = f"; one value in {read.one_in:,} of it is read" + f" ({read.at})" * bool(read.at)
         yield Trait(FEW_TAKEN, words, read.one_in, read.at)
 

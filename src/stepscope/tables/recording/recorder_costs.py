@@ -8,11 +8,12 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns.space import Line
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.host.events import host_thread_rows, is_tf_data_thread
-from stepscope.tables.steps.attribution import steps
+from stepscope.tables.steps.attribution import HostSteps, steps
 
 #: Slug of the diagnostic that recording Python cost much.
 TRACED_CALLS = "traced-calls"
@@ -54,16 +55,20 @@ def tracing(host: Host) -> Tracing | None:
     ]
     if found is None or found.markers.is_window or not traced or not found.kept.any():
         return None
-    start, end = found.start_ps[found.kept], found.end_ps[found.kept]
     line = max(traced, key=lambda one: one.end - one.begin)
-    at = host.space.events.start_ps[line.begin : line.end]
-    step = np.searchsorted(start, at, side="right") - 1
-    calls = int(((step >= 0) & (at < end[np.maximum(step, 0)])).sum()) / len(start)
-    step_ps = float((end - start).mean())
+    calls, step_ps = _in_a_step(host, line, found), found.duration_ps[found.kept].mean()
     if not step_ps > 0 or calls * _CALL_PS < _CALLS_FRAC * step_ps:
         return None
     most = _MOST_FRAC * step_ps
-    return Tracing(calls, min(calls * _CALL_PS, most), step_ps, calls * _CALL_PS > most)
+    return Tracing(calls, min(calls * _CALL_PS, most), float(step_ps), calls * _CALL_PS > most)
+
+
+def _in_a_step(host: Host, line: Line, found: HostSteps) -> float:
+    """How many events of a line begin in a kept step, in the mean."""
+    start, end = found.start_ps[found.kept], found.end_ps[found.kept]
+    at = host.space.events.start_ps[line.begin : line.end]
+    step = np.searchsorted(start, at, side="right") - 1
+    return int(((step >= 0) & (at < end[np.maximum(step, 0)])).sum()) / len(start)
 
 
 def traced_calls(host: Host) -> tuple[Diagnostic, ...]:
@@ -115,16 +120,13 @@ def recorded_events(host: Host) -> RecordedEvents | None:
     found = steps(host)
     if found is None or found.markers.is_window or not found.kept.any():
         return None
-    start, end = found.start_ps[found.kept], found.end_ps[found.kept]
-    step_ps = float((end - start).mean())
+    step_ps, count = float(found.duration_ps[found.kept].mean()), int(found.kept.sum())
     lines = [host.space.lines[row] for row in host_thread_rows(host).tolist()]
     most = max(lines, key=lambda line: line.end - line.begin, default=None)
     # Only a thread with so many events in all can have as many in the steps.
-    if most is None or (most.end - most.begin) * _EVENT_PS < _EVENTS_FRAC * step_ps * len(start):
+    if most is None or (most.end - most.begin) * _EVENT_PS < _EVENTS_FRAC * step_ps * count:
         return None
-    at = host.space.events.start_ps[most.begin : most.end]
-    step = np.searchsorted(start, at, side="right") - 1
-    events = int(((step >= 0) & (at < end[np.maximum(step, 0)])).sum()) / len(start)
+    events = _in_a_step(host, most, found)
     cost = events * _EVENT_PS
     if not cost >= _EVENTS_FRAC * step_ps > 0:
         return None
