@@ -52,7 +52,7 @@ def few_values(host: Host, found: Account, one: Part) -> FewValues | None:
     at = np.searchsorted(steps.start_ps, begin, side="right") - 1
     mine &= (at >= 0) & steps.kept[at] & (begin < steps.end_ps[at])
     which = np.flatnonzero(mine)
-    share = _time(host, one, known, which) / one.total_ps
+    share = known.each * _time(host, one, known, which) / one.total_ps
     if share < _SOME_FRAC[one.kind]:
         return None
     one_in = int(known.of[which].sum() // known.taken[which].sum())

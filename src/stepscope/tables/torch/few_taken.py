@@ -25,8 +25,8 @@ from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 
 # A quarter of the values is worth taking first; more may be cheaper to compute whole.
 _LEAST_TIMES: Final = 4
-# So many nodes lie at most between what takes and its product, with those of other branches; and
-# so many of what takes are followed.
+# So many nodes lie at most between what takes and its product, with those of other branches; of
+# more than so many that take, as many are followed, drawn from all.
 _MOST_NODES, _MOST_TAKEN = 64, 4_000
 _PRODUCTS: Final = frozenset(("Mm", "Bmm", "Addmm", "Baddbmm", "Addbmm"))
 _TAKES: Final = frozenset(("Index", "Gather", "Select", "Slice", "IndexSelect", "MaskedSelect"))
@@ -54,6 +54,7 @@ class FewTaken:
         product: Event of the product.
         thread: The ids of the lines that the product and its gradient ran on,
         start_ps, end_ps: and when: two rows of each.
+        each: For how many like it each stands.
     """
 
     taken: I64
@@ -63,6 +64,7 @@ class FewTaken:
     thread: I64
     start_ps: I64
     end_ps: I64
+    each: float
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -102,20 +104,26 @@ def few_taken(host: Host) -> FewTaken | None:
         return None
     numbered = numbered_ops(host)
     nodes = _nodes(host, numbered)
-    candidates = [
-        at
-        for at in np.flatnonzero((nodes.size > 0) & (nodes.made > nodes.size)).tolist()
-        if nodes.kind[at] in _TAKES
-    ]
+    takers = np.asarray(
+        [
+            at
+            for at in np.flatnonzero((nodes.size > 0) & (nodes.made > nodes.size)).tolist()
+            if nodes.kind[at] in _TAKES
+        ],
+        dtype=np.int64,
+    )
+    each = max(len(takers) / _MOST_TAKEN, 1.0)
+    if each > 1:  # by chance: every so manieth may be the same one of each step
+        takers = np.sort(np.random.default_rng(0).choice(takers, _MOST_TAKEN, replace=False))
     found: dict[int, int] = {}
-    for at in candidates[:_MOST_TAKEN]:
+    for at in takers.tolist():
         product = _product(nodes, at)
         if product >= 0 and nodes.size[product] >= _LEAST_TIMES * nodes.size[at]:
             found.setdefault(product, at)  # the first node of several in a row takes the fewest
     if not found:
         return None
     pairs = np.asarray([*found.items()], dtype=np.int64)
-    return _with_forward(nodes, numbered, pairs[:, 0], pairs[:, 1])
+    return _with_forward(nodes, numbered, pairs[:, 0], pairs[:, 1], each)
 
 
 def _product(nodes: _Nodes, taker: int) -> int:
@@ -138,7 +146,9 @@ def _product(nodes: _Nodes, taker: int) -> int:
     return -1
 
 
-def _with_forward(nodes: _Nodes, numbered: NumberedOps, product: I64, taker: I64) -> FewTaken:
+def _with_forward(
+    nodes: _Nodes, numbered: NumberedOps, product: I64, taker: I64, each: float
+) -> FewTaken:
     forward = numbered.last_forward()
     known = numbered.number[forward]
 
@@ -158,6 +168,7 @@ def _with_forward(nodes: _Nodes, numbered: NumberedOps, product: I64, taker: I64
         thread=np.stack([numbered.thread[made], nodes.thread[product]]),
         start_ps=np.stack([numbered.start_ps[made], nodes.start_ps[product]]),
         end_ps=np.stack([numbered.end_ps[made], nodes.end_ps[product]]),
+        each=each,
     )
 
 

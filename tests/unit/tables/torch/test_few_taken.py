@@ -165,3 +165,18 @@ def test_sizes_that_no_tensor_has_are_unknown(tmp_path: Path, dims: list[int]) -
     one.node(4, "View", dims, dims)
     one.node(3, "Mm", SCORES, [8, 100])
     assert few_taken(host(tmp_path, one)) is not None
+
+
+def test_of_very_many_some_stand_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stepscope.tables.torch.few_taken._MOST_TAKEN", 10)
+    one = Pass()
+    for number in range(0, 400, 10):
+        one.forward(number + 3, "mm", [16, 8], [8, 100])
+        one.forward(number + 5, "gather", SCORES, TAKEN)
+        one.node(number + 5, "Gather", TAKEN, SCORES)
+        one.node(number + 3, "Mm", SCORES, [8, 100])
+    found = few_taken(host(tmp_path, one))
+    assert found is not None
+    assert (len(found.of), found.each) == (10, 4.0)
+    # They are spread over the recording, not its begin.
+    assert int(found.start_ps[0].max()) > 600e6
