@@ -25,8 +25,8 @@ from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 
 # A quarter of the values is worth taking first; more may be cheaper to compute whole.
 _LEAST_TIMES: Final = 4
-# So many nodes lie at most between what takes and its product, with those of other branches; of
-# more than so many that take, as many are followed, drawn from all.
+# So many nodes lie at most between what takes and its product, with those of other branches. So
+# many that take are followed; of more, some are drawn from all.
 _MOST_NODES, _MOST_TAKEN = 64, 4_000
 _PRODUCTS: Final = frozenset(("Mm", "Bmm", "Addmm", "Baddbmm", "Addbmm"))
 _TAKES: Final = frozenset(("Index", "Gather", "Select", "Slice", "IndexSelect", "MaskedSelect"))
