@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Set
 
-from stepscope.surfaces.generate.imports import arrows, imported, reduced
+from tests.architecture.imports import arrows, imported
 from tests.architecture.tree import PACKAGE
 
 
@@ -39,7 +39,3 @@ def test_imports_inside_functions_count() -> None:
     assert list(imported(ast.parse(code))) == ["stepscope.session.open"]
     hidden = "if TYPE_CHECKING:\n    import stepscope.session\nelse:\n    import stepscope.store\n"
     assert list(imported(ast.parse(hidden))) == ["stepscope.store"]
-
-
-def test_an_arrow_that_a_detour_replaces_is_not_drawn() -> None:
-    assert reduced({"a": {"b", "c"}, "b": {"c"}}) == {"a": {"b"}, "b": {"c"}}

@@ -136,3 +136,21 @@ def test_the_python_of_the_readme_runs() -> None:
     scope = {"print": lambda *words: said.append(" ".join(map(str, words)))}
     exec(block.replace("LOGDIR", (PACKAGE / "surfaces" / "sample").as_posix()), scope)
     assert "Input-bound" in said[0]
+
+
+def test_architecture_is_read_in_one_sitting() -> None:
+    assert len((ROOT / "ARCHITECTURE.md").read_bytes()) <= 12_000
+
+
+def test_every_decision_is_listed_and_complete() -> None:
+    folder = DOCS / "decisions"
+    index = (folder / "README.md").read_text("utf-8")
+    files = sorted(folder.glob("[0-9]*.md"))
+    assert 30 <= len(files) <= 40, "merge related decisions; drop those that are obsolete"
+    listed = re.findall(r"^\| (\d+) \| \[(.*)\]\((.*)\) \| (\S+) \|$", index, re.MULTILINE)
+    assert [name for _, _, name, _ in listed] == [path.name for path in files]
+    for number, title, name, date in listed:
+        assert int(name.partition("-")[0]) == int(number)
+        text = (folder / name).read_text("utf-8")
+        assert text.startswith(f"# {title}\n\n{date}\n\n## Choice\n"), name
+        assert re.findall("^## (.*)", text, re.MULTILINE)[1:] == ["Why", "What would change it"]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.architecture.tree import PACKAGE, modules
 
-# Each is one idea in several places, and its name is prescribed (ARCHITECTURE, Decisions).
+# Each is one idea in several places, and its name is prescribed (docs/decisions/0002).
 SHARED = {
     "Callback": "what each trainer calls the class that users hand to it",
     "Options": "one per tool, never imported by another",

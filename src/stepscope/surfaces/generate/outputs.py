@@ -16,7 +16,6 @@ from stepscope.surfaces.generate.command_docs import command_docs
 from stepscope.surfaces.generate.methods import methods_source
 from stepscope.surfaces.generate.results import facts_source, results_source
 from stepscope.surfaces.generate.sql_docs import sql_page
-from stepscope.surfaces.generate.subpackages import layers_picture
 from stepscope.surfaces.generate.tool_docs import index_page, tool_page
 from stepscope.surfaces.generate.typescript import types_source
 from stepscope.surfaces.generate.words import words_source
@@ -54,8 +53,6 @@ def outputs(root: Path) -> dict[Path, str]:
     files[advice] = _between_marks(advice, advice_page(RULES))
     queries = root / "docs/sql.md"
     files[queries] = _between_marks(queries, sql_page(TABLES.values(), EXAMPLES))
-    layers = root / "ARCHITECTURE.md"
-    files[layers] = _between_marks(layers, layers_picture(root / "src" / "stepscope"))
     for tool in TOOLS:
         page = root / f"docs/tools/{tool.id}.md"
         files[page] = _between_marks(page, tool_page(tool))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -14,7 +14,7 @@ def module_name(path: Path, package: Path) -> str:
 
 
 def imported(node: ast.AST) -> Iterator[str]:
-    """What a piece of code imports, in functions as well; what is for types alone is left out."""
+    """Yield what a piece of code imports, in functions as well, but not for types only."""
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
         for statement in node.orelse:
             yield from imported(statement)
@@ -47,23 +47,3 @@ def arrows(package: Path) -> dict[str, set[str]]:
                 targets.add(home)
         found[name] = targets
     return found
-
-
-def reduced(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """The arrows that no detour replaces: the fewest with the same reach. No circles allowed."""
-    reach: dict[str, set[str]] = {}
-
-    def reached(node: str) -> set[str]:
-        if node not in reach:
-            direct = graph.get(node, set())
-            reach[node] = direct.union(*map(reached, direct))
-        return reach[node]
-
-    return {
-        node: {
-            target
-            for target in targets
-            if not any(target in reached(other) for other in targets if other != target)
-        }
-        for node, targets in graph.items()
-    }
