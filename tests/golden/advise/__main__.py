@@ -1,0 +1,5 @@
+"""Write the stored answers again."""
+
+from tests.golden.advise import main
+
+main()
