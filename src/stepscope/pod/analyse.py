@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from stepscope.columns.space import I64
+from stepscope.columns.space import I64, Bool
 from stepscope.errors import NothingToShow
 from stepscope.pod.causes import Causes
 from stepscope.pod.clocks import Clocks, clocks_of
 from stepscope.pod.delay import delays_of
 from stepscope.pod.evidence import evidence_of
-from stepscope.pod.exchanges import with_exchanges
 from stepscope.pod.intake import Gathered, gathered
 from stepscope.pod.map import map_of
-from stepscope.pod.measures import excesses_of
 from stepscope.pod.meetings import Meetings, Units, join, units_of
 from stepscope.pod.places import MeshAxis, axes_of, families_of, stages_of
 from stepscope.pod.report import (
@@ -36,13 +36,18 @@ from stepscope.pod.typical import Typical, typical_of
 from stepscope.pod.waves import Waves, waves_of
 from stepscope.quantities import time_words
 from stepscope.result import Diagnostic, Table, ms, us
-from stepscope.summary.summary import Summary
+from stepscope.summary.summary import Summary, Who
 
 F64 = NDArray[np.float64]
 # A step this much longer than the typical one has stragglers, known or not.
 _UNEVEN: Final = 0.03
 _MOST_LINKS: Final = 500
 _NAMED: Final = 10
+# Ops that take less of all time do not make a step longer.
+_LEAST_OF_TIME: Final = 0.05
+_MOST_OPS: Final = 12
+_PS_PER_NS: Final = 1000
+_FAR_NS: Final = 10**15
 
 
 def analyse(
@@ -96,7 +101,7 @@ class _Analysis:
         self.delays = delays_of(found, self.typical, self.waves)
         self.replays = PodReplays(found, self.typical, self.waves)
         families = families_of(self.units, self.axes)
-        excess = excesses_of(whole, self.stage, max(len(found.steps), 1))
+        excess = _excesses_of(whole, self.stage, max(len(found.steps), 1))
         self.search = Search(found, self.units, self.typical, self.replays, families, excess)
 
     def report(self, session: str, files: Sequence[tuple[str, str, str]], expected: int) -> Pod:
@@ -384,3 +389,81 @@ def _ratio(above: NDArray[np.generic], below: NDArray[np.generic]) -> F64:
     top, bottom = above.astype(np.float64), below.astype(np.float64)
     found: F64 = np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 0)
     return found
+
+
+def _excesses_of(gathered: Gathered, stage: I64, steps: int) -> dict[str, F64]:
+    """By measure (causes, and ops that take much time), how much more than peers, ps a step.
+
+    Devices of one kind differ by a few percent in what they compute, so a host that waits 3 % of
+    the step for input hides in the sum; it does not in the time for input.
+    """
+    measures = dict(gathered.parts_ps)
+    by_op = gathered.ops.group_by("op").agg(pl.col("total_ps").sum())
+    enough = by_op.filter(pl.col("total_ps") >= _LEAST_OF_TIME * pl.col("total_ps").sum())
+    names = {gathered.op_names[op]: op for op in enough["op"].to_list()}
+    totals = dict(enough.iter_rows())
+    for name in sorted(names, key=lambda one: (totals[names[one]], one))[-_MOST_OPS:]:
+        rows = gathered.ops.filter(pl.col("op") == names[name])
+        values = np.zeros(len(stage))
+        values[rows["unit"].to_numpy()] = rows["total_ps"].to_numpy() / steps
+        measures[f"op {name}"] = values
+    return {name: values - _peers_median(values, stage) for name, values in measures.items()}
+
+
+def _peers_median(values: F64, stage: I64) -> F64:
+    found = np.zeros(len(values))
+    for one in np.unique(stage):
+        mine = stage == one
+        found[mine] = np.median(values[mine])
+    return found
+
+
+def with_exchanges(found: Meetings, units: Units, who: Sequence[Who], clocks: Clocks) -> Meetings:
+    """Add the waits in exchanges of many to many, which durations alone do not show.
+
+    An all-to-all, or messages among many, ends on each member when its own parts have come; a
+    member that leaves early was not the last to come. Once symmetric collectives have aligned the
+    clocks, arrivals show the waits: members wait for the last to arrive if all were there before
+    the first left, and their clocks are known. Such an exchange *met*; the Workers page asks the
+    same.
+    """
+    rows = np.flatnonzero(~found.of_node(found.tells))
+    if not len(rows):
+        return found
+    node = found.node[rows]
+    recording = units.recording[found.unit[rows]]
+    duration = found.duration_ps[rows]
+    start = found.start_ps[rows] + _shifts(who, clocks)[recording]
+    last = np.full(len(found.size), np.iinfo(np.int64).min)
+    np.maximum.at(last, node, start)
+    leaves = np.full(len(found.size), np.iinfo(np.int64).max)
+    np.minimum.at(leaves, node, start + duration)
+    met = (last < leaves) & _on_one_clock(found, rows, clocks.component[recording])
+    waits = np.where(met[node], np.clip(last[node] - start, 0, duration), 0)
+    by_clock = np.zeros(len(found), dtype=np.int64)
+    by_clock[rows] = waits
+    stood = found.stood_ps.copy()
+    stood[rows] = np.minimum(waits, found.exposed_ps)
+    transfer = found.transfer_ps.copy()
+    np.minimum.at(transfer, node, duration - waits)
+    return replace(found, met=met, by_clock_ps=by_clock, stood_ps=stood, transfer_ps=transfer)
+
+
+def _shifts(who: Sequence[Who], clocks: Clocks) -> I64:
+    """By recording, what brings its times to the median clock."""
+    origin = np.asarray([one.origin_ns for one in who], dtype=np.int64)
+    apart = np.clip(origin - origin[0], -_FAR_NS, _FAR_NS) * _PS_PER_NS
+    offset = np.where(np.isfinite(clocks.offset_ps), clocks.offset_ps, 0.0)
+    shift: I64 = apart - offset.astype(np.int64)
+    return shift
+
+
+def _on_one_clock(found: Meetings, rows: I64, component: I64) -> Bool:
+    """By meeting, whether several members are here and symmetric collectives tie their clocks."""
+    node = found.node[rows]
+    low = np.full(len(found.size), np.iinfo(np.int64).max)
+    high = np.full(len(found.size), -1)
+    np.minimum.at(low, node, component)
+    np.maximum.at(high, node, component)
+    one: Bool = (low == high) & (found.size > 1)
+    return one

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64, Bool
-from stepscope.pod.before import latest_before
 from stepscope.pod.identity import Identified, identified
 from stepscope.pod.intake import Gathered, MeetingGroup
 from stepscope.pod.order import renumbered
-from stepscope.pod.rows import by_index, pieces
+from stepscope.pod.rows import by_index, pieces, runs, whole_units
 from stepscope.summary.summary import Who
 from stepscope.tables.collectives.identity import SYMMETRIC
 
@@ -31,6 +30,7 @@ Columns = dict[str, Any]
 QUORUM: Final = 0.95
 # A collective of which less is exposed runs beside other work.
 _BACKGROUND: Final = 0.1
+_MAX_KEY: Final = 1 << 62
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,7 +74,7 @@ class Meetings:
         tells: By meeting: whether durations tell who came last.
         size: By meeting: how many members are here.
         exposed_ps: By row of meetings whose durations do not tell, what nothing computes beside.
-        met: By meeting: whether arrivals tell who came last (``pod/exchanges.py``).
+        met: By meeting: whether arrivals tell who came last (``pod/analyse.py``).
         by_clock_ps: By row, the waits of these; None where there are none.
         communicators: By key.
         steps: Numbers of the steps that count.
@@ -301,6 +301,41 @@ def _untied(unit: I32, start: I64, node: I32, *others: NDArray[Any]) -> None:
     order = rows[np.lexsort((node[rows], start[rows], unit[rows]))]
     for column in (node, *others):
         column[rows] = column[order]
+
+
+def latest_before(unit: I32, start_ps: I64, duration_ps: I64, stood: Bool) -> I32:
+    """By row, the row of its unit that ended last before it began; -1 for none.
+
+    Args:
+        unit: Ascending.
+        start_ps: Of the rows, ascending within a unit.
+        duration_ps: Of the rows.
+        stood: Which rows can be what another came from; they take time.
+    """
+    found = np.full(len(unit), -1, dtype=np.int32)
+    stack = list(whole_units(unit))
+    while stack:
+        at = stack.pop()
+        begin = runs(unit[at])
+        place = np.repeat(np.arange(len(begin)), np.diff(np.append(begin, at.stop - at.start)))
+        start = start_ps[at] - start_ps[at][begin][place]
+        end = start + duration_ps[at]
+        span = int(max(end.max(), start.max())) + 1
+        if span * len(begin) >= _MAX_KEY and len(begin) > 1:
+            middle = at.start + int(begin[len(begin) // 2])
+            stack += [slice(at.start, middle), slice(middle, at.stop)]
+            continue
+        # One axis for all: each unit has a stretch of it.
+        rows = np.flatnonzero(stood[at])
+        if not len(rows):
+            continue
+        key = place * span
+        ends = (key + end)[rows]
+        order = np.argsort(ends, kind="stable")
+        last = np.searchsorted(ends[order], key + start, side="right") - 1
+        source = rows[order][np.maximum(last, 0)]
+        found[at] = np.where((last >= 0) & (place[source] == place), source + at.start, -1)
+    return found
 
 
 def _place(steps: I64, step: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:

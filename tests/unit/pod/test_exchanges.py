@@ -3,9 +3,8 @@
 import pytest
 
 from stepscope.formats.xspace import decode
-from stepscope.pod.analyse import analyse
+from stepscope.pod.analyse import analyse, with_exchanges
 from stepscope.pod.clocks import clocks_of
-from stepscope.pod.exchanges import with_exchanges
 from stepscope.pod.intake import gathered
 from stepscope.pod.meetings import Meetings, join, units_of
 from stepscope.summary.build import summarise

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from stepscope.pod import rows as pieces_of
-from stepscope.pod.before import latest_before
 from stepscope.pod.identity import identified
 from stepscope.pod.intake import GrowingColumn
+from stepscope.pod.meetings import latest_before
 
 SEEDS = range(8)
 
