@@ -6,7 +6,8 @@
 
 The mistake is a common one: every JPEG is decoded and augmented again in every epoch, one after
 the other, and only when the training step asks for the next batch. ``--fixed`` decodes once,
-augments in parallel and prepares the next batch while the current one trains.
+augments in parallel and prepares the next batch while the current one trains. Its map is
+stateful (random augmentation), because TensorFlow runs stateless ones in parallel by itself.
 """
 
 from __future__ import annotations
