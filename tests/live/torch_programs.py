@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import stepscope
 from stepscope.capture.result import Capture
-from stepscope.capture.torch.heap import resident_bytes
+from stepscope.capture.runtime.machine import resident_bytes
 
 STEPS = 24
 LOAD_SECONDS = 0.004  # per batch of 4, against a step of some ms
@@ -197,11 +197,11 @@ LARGE = 1 << 20  # numbers of a tensor: glibc maps what is larger, and keeps wha
 
 def large_tensors(times: int) -> int:
     """How much the process grows, in bytes, by ops whose results are dropped at once."""
-    before = resident_bytes()
+    before = resident_bytes() or 0
     one = torch.ones(LARGE)
     for _ in range(times):
         one = (one * 0.5 + 1.0).exp().log()
-    return resident_bytes() - before
+    return (resident_bytes() or 0) - before
 
 
 def in_pieces(folder: Path) -> Capture:

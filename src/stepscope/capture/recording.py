@@ -19,20 +19,20 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from stepscope.capture import tracing
-from stepscope.capture.budget import Budget
 from stepscope.capture.file.assemble import PROFILE_OPTIONS, Assembly, Value, hostname, message
 from stepscope.capture.file.compact import compact
 from stepscope.capture.file.logdir import host_name
-from stepscope.capture.file.option_diff import differences, encoded_options
 from stepscope.capture.file.recording_gaps import Gap, RecordingGaps
 from stepscope.capture.file.verify import slowdown, verify
 from stepscope.capture.file.writer import Writer
 from stepscope.capture.options import FRAMEWORKS, ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, NoteSeverity, Recorded, Recorder
 from stepscope.capture.result import Capture
-from stepscope.capture.runtime import graph_lines, machine, settings
+from stepscope.capture.runtime import graph_lines, machine
 from stepscope.schema import names
-from stepscope.schema.xspace import XSpace
+from stepscope.schema.xspace import Wire, XSpace
+from stepscope.wire import write as wire
+from stepscope.wire.read import fields
 
 Reason = Literal["stop", "budget", "signal", "exit", "preempted", "error"]
 
@@ -42,6 +42,16 @@ _SLICE_SECONDS: Final = 0.005
 _SEVERITY: Final = {"error": 0, "warning": 1, "info": 2}
 _C = TypeVar("_C")
 _log: Final = logging.getLogger("stepscope")
+
+# Field numbers of tensorflow.ProfileOptions.
+_LEVELS: Final = {"host_tracer_level": 2, "device_tracer_level": 3, "python_tracer_level": 4}
+_VERSION, _ENABLE_HLO = 5, 7
+# JAX's session always records devices, and leaves Python to TensorFlow's where that is loaded.
+_UNSUPPORTED: Final = {"jax": {"device_tracer_level", "python_tracer_level"}}
+# The rate of events is known after a chunk; with a budget, the first chunk is this short.
+_PROBE_SECONDS: Final = 0.25
+# End a little before the estimate reaches the budget, so as not to exceed it.
+_CAUTION: Final = 0.9
 
 
 @dataclass(slots=True)
@@ -448,7 +458,7 @@ class Recording:
         if stopped_ns:
             facts[names.PROFILE_STOP] = stopped_ns
             facts[PROFILE_OPTIONS] = self._effective or encoded_options(self.options)
-            facts.update(machine.software_facts() | settings.settings_facts())
+            facts.update(machine.software_facts() | machine.settings_facts())
             facts.update(graph_lines.facts())
         if not stopped_ns or not self._chunks:
             into.add_stats(names.HOST_PLANE, machine.processor_facts())
@@ -496,3 +506,85 @@ class Recording:
     def _wanted(self, recorder: Recorder) -> bool:
         chosen = self.options.frameworks
         return chosen is None or recorder.name not in FRAMEWORKS or recorder.name in chosen
+
+
+def encoded_options(options: ProfilerOptions) -> bytes:
+    """The options as a ``ProfileOptions`` message, for recordings without a framework."""
+    out = b"".join(wire.number(number, getattr(options, name)) for name, number in _LEVELS.items())
+    return out + wire.number(_VERSION, 1) + wire.number(_ENABLE_HLO, options.include_hlo)
+
+
+def differences(options: ProfilerOptions, used: bytes, framework: str) -> list[str]:
+    """Compare the options that a framework used with those requested; the differences in words.
+
+    Args:
+        options: The requested options.
+        used: The ``ProfileOptions`` that the framework wrote into its recording.
+        framework: Name of the recorder.
+    """
+    try:
+        every = fields(memoryview(used))
+        found = {one.number: one.value for one in every if one.wire == Wire.VARINT}
+    except ValueError:
+        return [f"{framework} wrote options that cannot be read."]
+    told = []
+    for name, number in _LEVELS.items():
+        asked, got = getattr(options, name), found.get(number, 0)
+        if asked != got and name not in _UNSUPPORTED.get(framework, set()):
+            told.append(f"{framework} recorded with {name}={got} instead of {asked}.")
+    return told
+
+
+class Budget:
+    """How much of its seconds, events and bytes a recording has used.
+
+    A framework does not report its number of events until it hands them over. They are counted at
+    each chunk, and estimated in between from the rate of the previous chunk.
+    """
+
+    def __init__(self, options: ProfilerOptions) -> None:
+        self._options = options
+        self._counts = options.max_events is not None or options.max_bytes is not None
+        self._begun = self._chunk_begun = 0.0
+        self._events = self._bytes = 0
+        self._event_rate = self._byte_rate = 0.0
+
+    def begin(self) -> None:
+        """Recording begins now."""
+        self._begun = self._chunk_begun = time.monotonic()
+
+    def chunk(self, events: int, size: int) -> None:
+        """A chunk was written.
+
+        Args:
+            events: Events of all chunks so far.
+            size: Bytes of this chunk.
+        """
+        now = time.monotonic()
+        seconds = max(now - self._chunk_begun, 1e-3)
+        self._event_rate = (events - self._events) / seconds
+        self._byte_rate = size / seconds
+        self._events = events
+        self._bytes += size
+        self._chunk_begun = now
+
+    def spent(self) -> str:
+        """The part that is used up, in words; "" if none is."""
+        options, now = self._options, time.monotonic()
+        if options.max_seconds is not None and now - self._begun >= options.max_seconds:
+            return f"{options.max_seconds:g} s"
+        open_seconds = now - self._chunk_begun
+        events = self._events + self._event_rate * open_seconds
+        if options.max_events is not None and events >= options.max_events * _CAUTION:
+            return f"{options.max_events:,} events"
+        size = self._bytes + self._byte_rate * open_seconds
+        if options.max_bytes is not None and size >= options.max_bytes * _CAUTION:
+            return f"{options.max_bytes:,} bytes"
+        return ""
+
+    def cut_due(self) -> bool:
+        """Whether what is recorded so far should be written now."""
+        limit = self._options.chunk_seconds or math.inf
+        if self._counts and not self._event_rate:
+            limit = min(limit, _PROBE_SECONDS)
+        return time.monotonic() - self._chunk_begun >= limit

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import stepscope
-from stepscope.capture.file.option_diff import differences, encoded_options
 from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recording import differences, encoded_options
 
 
 def test_the_first_four_are_those_of_tensorflow_by_name_and_by_place() -> None:

@@ -13,11 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.capture.call_tracer.call_spans import pair
-from stepscope.capture.call_tracer.filters import CodeFilter
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
-from stepscope.capture.recorders.python_calls import PythonCalls
+from stepscope.capture.recorders.python_calls import CodeFilter, PythonCalls, pair
 from tests.profiles import parse
 
 BEGIN, END = 0, 1000

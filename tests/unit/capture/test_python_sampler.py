@@ -16,8 +16,7 @@ import pytest
 
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorders import python_sampler
-from stepscope.capture.recorders.python_sampler import PythonSampler, _Looks
-from stepscope.capture.runtime.thread_cpu import cpu_ns, wants_gil
+from stepscope.capture.recorders.python_sampler import PythonSampler, _Looks, cpu_ns, wants_gil
 from stepscope.capture.runtime.ticker import Ticker
 from stepscope.formats.xspace import decode
 from stepscope.schema import names

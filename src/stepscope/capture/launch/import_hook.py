@@ -1,28 +1,137 @@
-"""Hooks that run right after the program has imported a module."""
+"""Hooks that run right after the program has imported a module.
+
+A program that profiles itself takes precedence: ``stepscope record`` pauses meanwhile. A process
+has one profiler of each framework. Were ours to hold it, a program's own
+``tf.profiler.experimental.start`` would raise, in a program that runs well without us.
+
+Keras 3 marks no step that a viewer could find. Its list of callbacks learns of the begin and end
+of every batch, for every backend; there the step is marked, innermost, so that callbacks are not
+counted as training.
+"""
 
 from __future__ import annotations
 
+import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
-from stepscope.capture.launch.keras_steps import mark_steps
-from stepscope.capture.launch.yielding import (
-    yield_to_jax,
-    yield_to_tensorflow,
-    yield_to_torch,
-)
+from stepscope.capture import control
+from stepscope.capture.tracing import Trace
+from stepscope.schema import names
+
+_KINDS: Final = ("train", "test", "predict")
+
+
+def _yield_to_tensorflow(module: ModuleType) -> None:
+    """Around ``tf.profiler.experimental``; raises ``AttributeError`` where it is another one."""
+    _around(module, "start", "stop")
+
+
+def _yield_to_jax(module: ModuleType) -> None:
+    """Around ``jax.profiler.start_trace``; raises ``AttributeError`` where it is another one."""
+    _around(module, "start_trace", "stop_trace")
+
+
+def _yield_to_torch(module: ModuleType) -> None:
+    """Around ``torch.profiler.profile``; raises ``AttributeError`` where it is another one."""
+    _around(module.profile, "start", "stop")
+
+
+def _is_ours(depth: int = 2) -> bool:
+    """Whether the caller of the function that asks is one of our recorders."""
+    caller = sys._getframe(depth).f_globals.get("__name__", "")
+    return str(caller).startswith("stepscope.")
+
+
+def _around(owner: Any, begin: str, end: str) -> None:
+    begins, ends = getattr(owner, begin), getattr(owner, end)
+
+    @functools.wraps(begins)
+    def begun(*args: Any, **kwargs: Any) -> Any:
+        if _is_ours():
+            return begins(*args, **kwargs)
+        control.give_way()
+        try:
+            return begins(*args, **kwargs)
+        except BaseException:
+            control.take_up()
+            raise
+
+    @functools.wraps(ends)
+    def ended(*args: Any, **kwargs: Any) -> Any:
+        if _is_ours():
+            return ends(*args, **kwargs)
+        try:
+            return ends(*args, **kwargs)
+        finally:
+            control.take_up()
+
+    setattr(owner, begin, begun)
+    setattr(owner, end, ended)
+
+
+class _Steps(threading.local):
+    """The step that is open on a thread, and how many of each kind there were."""
+
+    def __init__(self) -> None:
+        self.marker: AbstractContextManager[object] | None = None
+        self.count = dict.fromkeys(_KINDS, 0)
+
+    def begin(self, kind: str) -> None:
+        self.end()
+        number = self.count[kind]
+        self.marker = Trace(kind, number, 1, **{names.MARKED_BY: names.MARKED_BATCH})
+        self.count[kind] += 1
+        self.marker.__enter__()
+
+    def end(self) -> None:
+        marker, self.marker = self.marker, None
+        if marker is not None:
+            marker.__exit__(None, None, None)
+
+
+_steps: Final = _Steps()
+
+
+def _mark_steps(keras: ModuleType) -> None:
+    """Have Keras's list of callbacks mark steps; raises ``AttributeError`` where it has none."""
+    callbacks = keras.callbacks.CallbackList
+    for kind in _KINDS:
+        _wrap(callbacks, kind)
+
+
+def _wrap(callbacks: Any, kind: str) -> None:
+    begin, end = f"on_{kind}_batch_begin", f"on_{kind}_batch_end"
+    at_begin, at_end = getattr(callbacks, begin), getattr(callbacks, end)
+
+    @functools.wraps(at_begin)
+    def begins(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = at_begin(self, *args, **kwargs)
+        _steps.begin(kind)
+        return result
+
+    @functools.wraps(at_end)
+    def ends(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _steps.end()
+        return at_end(self, *args, **kwargs)
+
+    setattr(callbacks, begin, begins)
+    setattr(callbacks, end, ends)
+
 
 #: What is done to which module.
 AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {
-    "keras": mark_steps,
-    "tensorflow.python.profiler.profiler_v2": yield_to_tensorflow,
-    "jax._src.profiler": yield_to_jax,
-    "torch.profiler.profiler": yield_to_torch,
+    "keras": _mark_steps,
+    "tensorflow.python.profiler.profiler_v2": _yield_to_tensorflow,
+    "jax._src.profiler": _yield_to_jax,
+    "torch.profiler.profiler": _yield_to_torch,
 }
 
 

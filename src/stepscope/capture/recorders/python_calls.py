@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import sys
 import time
+from dataclasses import dataclass
+from pathlib import Path
 from types import CodeType
+from typing import Final
 
 import numpy as np
 
-from stepscope.capture.call_tracer.call_spans import CallSpans, pair
-from stepscope.capture.call_tracer.filters import CodeFilter
 from stepscope.capture.call_tracer.log import I64, Heard, Log
 from stepscope.capture.call_tracer.monitoring import Monitoring
 from stepscope.capture.call_tracer.setprofile import SetProfile
@@ -27,6 +28,7 @@ from stepscope.schema import names
 
 #: Of a call: the line it was made from.
 CALLER_LINE = "caller_line"
+_OURS: Final = str(Path(__file__).resolve().parents[1])
 
 
 class PythonCalls:
@@ -113,7 +115,7 @@ class _CallsPlane:
         self._labels = FrameNames()
         self._lines: dict[tuple[int, int], int] = {}
 
-    def add(self, heard: Heard, calls: CallSpans, caller_at: I64) -> None:
+    def add(self, heard: Heard, calls: _CallSpans, caller_at: I64) -> None:
         """The calls of one thread as a line."""
         length = calls.end_ns - calls.start_ns
         rows = np.flatnonzero(length >= self._options.trace_min_us * 1e3)
@@ -141,7 +143,7 @@ class _CallsPlane:
         source = self._labels.source(code)
         return self.plane.name(self._labels.function(code), stats={names.SOURCE: source})
 
-    def _caller_lines(self, calls: CallSpans, caller_at: I64) -> I64:
+    def _caller_lines(self, calls: _CallSpans, caller_at: I64) -> I64:
         """The line each call was made from (0: its caller is not recorded)."""
         at = np.where(calls.event >= 0, caller_at[np.maximum(calls.event, 0)], -1)
         caller = np.where(calls.parent >= 0, calls.code[np.maximum(calls.parent, 0)], 0)
@@ -161,3 +163,108 @@ class _CallsPlane:
             if begin <= place < end:
                 return line or 0
         return 0
+
+
+class CodeFilter:
+    """Decides which functions are recorded, by prefixes of their files or modules.
+
+    Args:
+        include: Prefixes of files (``/work/``, ``torch/nn``) or modules (``torch.nn``); empty:
+            everything.
+        exclude: Prefixes of what to leave out of that.
+    """
+
+    def __init__(self, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> None:
+        self._include, self._exclude = include, exclude
+        self._names = FrameNames()
+        self._files: dict[str, bool] = {}
+
+    def admits(self, code: CodeType) -> bool:
+        """Whether calls of this code are recorded; those of the recorder itself never are."""
+        known = self._files.get(code.co_filename)
+        if known is None:
+            known = self._files[code.co_filename] = self._decide(code.co_filename)
+        return known
+
+    def _decide(self, filename: str) -> bool:
+        if filename.startswith(_OURS):
+            return False
+        short = self._names.file(filename)
+        module = short.removesuffix(".py").replace("/", ".").replace("\\", ".")
+        spellings = (filename, short, module.removesuffix(".__init__"))
+
+        def matches(prefixes: tuple[str, ...]) -> bool:
+            return any(text.startswith(prefixes) for text in spellings)
+
+        if self._include and not matches(self._include):
+            return False
+        return not (self._exclude and matches(self._exclude))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CallSpans:
+    """Calls of one thread, in no particular order.
+
+    Attributes:
+        code: ``id`` of the code object of each.
+        start_ns, end_ns: When.
+        parent: Row of the call it was made in, -1 for none.
+        event: Row of its begin among what was given, -1 for calls that ran before.
+        open: Codes of the calls that run still, outermost first.
+    """
+
+    code: I64
+    start_ns: I64
+    end_ns: I64
+    parent: I64
+    event: I64
+    open: list[int]
+
+
+def pair(code: I64, time: I64, begin_ns: int, end_ns: int) -> _CallSpans:
+    """Calls from begins (positive codes) and ends (negative) in order of time.
+
+    Begins and ends nest like brackets. The depth after a begin, and before an end, is the level
+    of the call; on one level begins and ends take turns. An end without a begin is of a call that
+    ran at ``begin_ns`` already, a begin without an end of one that runs at ``end_ns`` still.
+    """
+    sign = np.where(code > 0, 1, -1)
+    after = np.cumsum(sign)
+    level = np.where(sign > 0, after, after - sign)
+    by_level = np.argsort(level, kind="stable")
+    levels, signs = level[by_level], sign[by_level]
+    is_first = np.diff(levels, prepend=levels[0] - 1) != 0 if len(levels) else signs > 0
+    is_last = np.append(is_first[1:], True) if len(levels) else is_first
+    opens = signs > 0
+    # The end that goes with a begin comes right after it on its level.
+    place = np.flatnonzero(opens)
+    unended = is_last[place]
+    start_row = by_level[place]
+    next_row = by_level[np.minimum(place + 1, max(len(by_level) - 1, 0))]
+    end = np.where(unended, end_ns, time[next_row]) if len(place) else np.empty(0, np.int64)
+    orphan = by_level[~opens & is_first]
+    rows = np.concatenate([start_row, orphan])
+    called = np.concatenate([start_row, np.full(len(orphan), -1, np.int64)])
+    running = start_row[unended]
+    return _CallSpans(
+        code=np.abs(code[rows]),
+        start_ns=np.concatenate([time[start_row], np.full(len(orphan), begin_ns, np.int64)]),
+        end_ns=np.concatenate([end, time[orphan]]),
+        parent=_parents(level[rows], called),
+        event=called,
+        open=[int(one) for one in code[running[np.argsort(level[running], kind="stable")]]],
+    )
+
+
+def _parents(level: I64, event: I64) -> I64:
+    """The row of the last call of the level above to begin before each call."""
+    count = int(event.max()) + 2 if len(event) else 1
+    low = int(level.min()) if len(level) else 0
+    key = (level - low) * (count + 1) + event + 1
+    order = np.argsort(key, kind="stable")
+    wanted = (level - low - 1) * (count + 1) + event + 1
+    at = np.searchsorted(key[order], wanted, side="right") - 1
+    found = order[np.maximum(at, 0)]
+    good = (at >= 0) & (level[found] == level - 1)
+    parent: I64 = np.where(good, found, -1)
+    return parent

@@ -14,8 +14,11 @@ nothing. How late each look was is recorded as a counter, and says how busy the 
 
 from __future__ import annotations
 
+import dis
+import re
 import sys
 import threading
+import time
 import weakref
 from array import array
 from types import CodeType, FrameType
@@ -28,7 +31,6 @@ from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Note, Recorded
 from stepscope.capture.runtime.c_calls import CCalls
 from stepscope.capture.runtime.frame_names import FrameNames
-from stepscope.capture.runtime.thread_cpu import cpu_ns, wants_gil
 from stepscope.capture.runtime.thread_frames import no_collection
 from stepscope.capture.runtime.ticker import THREAD_PREFIX, Ticker
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -52,6 +54,12 @@ _SPREAD_FRAC: Final = 0.5
 _LATE_FRAC: Final = 0.25
 # A stack as the sampler keeps it: ids of code objects and places in them, innermost first.
 _Key = tuple[int, ...]
+_IS_LINUX: Final = sys.platform == "linux"
+# Of a clock's number on Linux: of one thread, and the time it was scheduled.
+_THREAD, _SCHEDULED = 4, 2
+# At these instructions alone a thread in Python code gives the GIL up to one that asks for it.
+# (Calls do so as well, but a thread at a call may as well be in C code that needs no GIL.)
+_GIVES_UP: Final = re.compile("RESUME|.*JUMP_(?:BACKWARD|ABSOLUTE)")
 
 
 class _States(NamedTuple):
@@ -420,3 +428,31 @@ def _notes(ticker: Ticker, looks: _Looks) -> list[Note]:
             )
         )
     return found
+
+
+def cpu_ns(native_id: int) -> int:
+    """Processor time that a thread of this process has used; -1 where that is not known.
+
+    Args:
+        native_id: The system's number of the thread. One that has ended is not known.
+    """
+    if not _IS_LINUX or native_id <= 0:
+        return -1
+    try:
+        return time.clock_gettime_ns((~native_id << 3) | _THREAD | _SCHEDULED)
+    except (OSError, OverflowError):  # a number of Python's own, which is an address, fits no clock
+        return -1
+
+
+def wants_gil(code: CodeType, instruction: int) -> bool:
+    """Whether a thread at this place is in Python code, not in a call of C code.
+
+    Asked by a thread that holds the GIL of another one, it says that this one waits for it.
+
+    Args:
+        code: Of the thread's innermost frame.
+        instruction: ``f_lasti`` of the frame.
+    """
+    if instruction < 0:
+        return False
+    return _GIVES_UP.match(dis.opname[code.co_code[instruction]]) is not None

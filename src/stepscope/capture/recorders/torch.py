@@ -13,24 +13,26 @@ trace goes to memory-backed storage as JSON, and a process of its own turns that
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import Any, Final
 
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, Recorded
 from stepscope.capture.recorders.annotations import AnnotationRecorder
+from stepscope.capture.runtime.frame_names import FrameNames
+from stepscope.capture.runtime.machine import resident_bytes
 from stepscope.capture.runtime.main_thread import on_main_thread, prepare
+from stepscope.capture.runtime.thread_frames import is_ours, stacks
 from stepscope.capture.torch.conversion import ConversionSettings, convert
-from stepscope.capture.torch.export import Export
-from stepscope.capture.torch.heap import HeapWatch
 from stepscope.capture.torch.open_at_stop import Ended, ledger
 from stepscope.capture.torch.open_ranges import NoQuietPlace, at_quiet_place, open_annotations
-from stepscope.capture.torch.other_threads import others_may_run_ops
-from stepscope.capture.torch.profiler import can_watch_all, new_profile, wants_shapes
+from stepscope.capture.torch.profiler import Export, can_watch_all, new_profile, wants_shapes
 from stepscope.capture.tracing import Emitter
 from stepscope.formats.kineto.annotations import encoded
 from stepscope.formats.kineto.steps import StepCount, StepMark
@@ -47,6 +49,18 @@ _LEFT_OPEN_SECONDS: Final = 2.0
 _MOMENT_SECONDS: Final = 0.1
 #: The ``host_tracer_level`` from which ops are recorded.
 _OPS_LEVEL: Final = 2
+# A heap with this much more in pieces than at the start of the recording counts as fragmented.
+_MIN_GROWTH_BYTES: Final = 256 << 20
+# Where threads of a pool, and loops of a server's, wait for what the program gives them.
+_POOLS: Final = (
+    "concurrent/futures/thread.py",
+    "asyncio/base_events.py",
+    "socketserver.py",
+    "multiprocessing/pool.py",
+    "anyio/_backends/_asyncio.py",
+)
+# Whose loops and pools run nothing of the program's: a notebook's, a debugger's, those of logs.
+_ASIDE: Final = ("/ipykernel/", "/debugpy/", "/wandb/", "/mlflow/", "/comet_ml/", "/neptune/")
 
 
 class TorchRecorder:
@@ -286,4 +300,80 @@ def _clock_rates() -> dict[int, int]:
         clock = getattr(torch.cuda.get_device_properties(index), "clock_rate", None)
         if isinstance(clock, int) and clock > 0:
             found[index] = clock
+    return found
+
+
+class _MallInfo(ctypes.Structure):
+    """glibc's ``struct mallinfo2``; ``fordblks`` is what is free of the heap, in bytes."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+            "fordblks", "keepcost",
+        )
+    ]  # fmt: skip
+
+
+def free_bytes() -> int | None:
+    """How much of the heap is free; None where the allocator does not say (glibc ≥ 2.33 does)."""
+    if sys.platform != "linux":
+        return None
+    try:
+        asked = ctypes.CDLL(None).mallinfo2
+    except (OSError, AttributeError):
+        return None
+    asked.restype = _MallInfo
+    return int(asked().fordblks)
+
+
+class HeapWatch:
+    """Tells when a heap has come to lie in pieces since the watch began.
+
+    With shapes PyTorch's profiler keeps a small object of each tensor until it ends. Where tensors
+    are on the host and large, these lie in the holes that freed tensors leave, so that the next
+    tensor does not fit there: the process grows by gigabytes in seconds, and spends its time on
+    new pages.
+    """
+
+    def __init__(self) -> None:
+        self._free_bytes = free_bytes()
+        self._seen_bytes = 0 if self._free_bytes is None else resident_bytes() or 0
+
+    def is_in_pieces(self) -> bool:
+        """Whether it is; cheap where the process has not grown since it was asked last."""
+        if self._free_bytes is None:
+            return False
+        resident = resident_bytes() or 0
+        if resident < self._seen_bytes + _MIN_GROWTH_BYTES // 2:
+            return False
+        self._seen_bytes = resident
+        return (free_bytes() or 0) > self._free_bytes + _MIN_GROWTH_BYTES
+
+
+def others_may_run_ops() -> tuple[str, ...]:
+    """Names of the other threads whose stacks have code of the program's, or are a pool's.
+
+    A server's model often runs on a thread of its own, made before the recording, and requests
+    come in on others.
+    """
+    here = {threading.get_ident(), threading.main_thread().ident}
+    named = {one.ident: one.name for one in threading.enumerate()}
+    beside = {thread: chain for thread, chain in stacks().items() if thread not in here}
+    return tuple(named.get(thread, f"thread {thread}") for thread in may_run_ops(beside))
+
+
+def may_run_ops(chains: Mapping[int, Sequence[FrameType]]) -> list[int]:
+    """Those of these threads, by their stacks; threads of Stepscope's and of libraries are none."""
+    names = FrameNames()
+    found = []
+    for thread, chain in chains.items():
+        if any(is_ours(frame) for frame in chain):
+            continue
+        files = [frame.f_code.co_filename.replace("\\", "/") for frame in chain]
+        if any(aside in file for file in files for aside in _ASIDE):
+            continue
+        is_pool = any(file.endswith(_POOLS) for file in files)
+        if is_pool or any(names.is_own(frame.f_code) for frame in chain):
+            found.append(thread)
     return found

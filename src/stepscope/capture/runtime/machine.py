@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import platform
 import re
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
+from stepscope.schema import names
+
+_STATM: Final = Path("/proc/self/statm")
 _CPUINFO: Final = Path("/proc/cpuinfo")
 _MAX_FREQUENCY: Final = Path("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
 # Widest first: the first that a processor has is what its peak is counted in.
@@ -24,6 +30,14 @@ _INSTRUCTION_SETS: Final = (
 _VERSIONED: Final = ("tensorflow", "keras", "jax", "jaxlib", "torch", "numpy", "stepscope")
 # What a driver puts there when a GPU can be used: NVIDIA, AMD, and either in WSL.
 _GPU_DEVICES: Final = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+_Modules = Mapping[str, ModuleType]
+# Objects that are looked at for parameters: some 0.1 s of them.
+_MOST_OBJECTS: Final = 2_000_000
+# Switches of JAX's that check or repeat each computation.
+_OF_JAX: Final = (
+    "jax_enable_x64", "jax_debug_nans", "jax_debug_infs", "jax_disable_jit", "jax_log_compiles",
+    "jax_check_tracer_leaks",
+)  # fmt: skip
 
 
 def processor_facts(cpuinfo: str | None = None) -> dict[str, int | str]:
@@ -88,3 +102,71 @@ def _read(path: Path) -> str:
         return path.read_text("utf-8", "replace")
     except OSError:
         return ""
+
+
+def resident_bytes() -> int | None:
+    """Memory of this process that is in RAM; None if the system does not report it."""
+    try:
+        return int(_STATM.read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError, IndexError):
+        return None
+
+
+def settings_facts(modules: _Modules | None = None) -> dict[str, int | str]:
+    """Settings of frameworks that differ from the default: name → "on" or a data type.
+
+    They make every step slower, and a recording shows what a debugging switch does, seldom that
+    it was on. Only modules that are loaded are asked, and none is imported.
+    """
+    loaded = sys.modules if modules is None else modules
+    facts: dict[str, int | str] = {}
+    for asked in (_of_torch, _of_tensorflow, _of_jax):
+        # A framework that is half imported, or of a version without the switch, says nothing.
+        with contextlib.suppress(Exception):
+            for name, value in asked(loaded):
+                facts[names.SETTING + name] = value
+    return facts
+
+
+def _of_torch(loaded: _Modules) -> Iterator[tuple[str, str]]:
+    torch: Any = loaded.get("torch")
+    if torch is None:
+        return
+    if torch.is_anomaly_enabled():
+        yield "torch_anomaly_mode", "on"
+    if torch.are_deterministic_algorithms_enabled():
+        yield "torch_deterministic_algorithms", "on"
+    kind = _parameter_type(torch.nn.Parameter)
+    if kind and kind != "float32":
+        yield names.PARAMETERS, kind
+
+
+def _parameter_type(parameter: type) -> str:
+    """The data type that most of the model's numbers have; "" without parameters."""
+    count: Counter[str] = Counter()
+    for at, one in enumerate(gc.get_objects()):
+        if at >= _MOST_OBJECTS:
+            break
+        # Only the type is asked: of proxies that import what they stand for, nothing else.
+        if issubclass(type(one), parameter):
+            count[str(one.dtype).removeprefix("torch.")] += one.numel()
+    return count.most_common(1)[0][0] if count else ""
+
+
+def _of_tensorflow(loaded: _Modules) -> Iterator[tuple[str, str]]:
+    tensorflow: Any = loaded.get("tensorflow")
+    config = getattr(tensorflow, "config", None)
+    if config is not None and config.functions_run_eagerly():
+        yield "tf_run_functions_eagerly", "on"
+    keras: Any = loaded.get("keras")
+    floatx: Callable[[], str] | None = getattr(getattr(keras, "config", None), "floatx", None)
+    floatx = floatx or getattr(getattr(keras, "backend", None), "floatx", None)
+    if floatx is not None and floatx() != "float32":
+        yield names.PARAMETERS, floatx()
+
+
+def _of_jax(loaded: _Modules) -> Iterator[tuple[str, str]]:
+    config: Any = getattr(loaded.get("jax"), "config", None)
+    for name in _OF_JAX if config is not None else ():
+        if getattr(config, name, False):
+            yield name, "on"

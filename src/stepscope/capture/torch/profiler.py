@@ -1,16 +1,31 @@
-"""PyTorch's profiler as we want it, in each of its versions."""
+"""PyTorch's profiler as we want it, in each of its versions, and its trace as a file."""
 
 from __future__ import annotations
 
+import mmap
+import os
+import re
+import shutil
 import sys
+import tempfile
 import types
+import weakref
+from pathlib import Path
 from typing import Any, Final
 
 from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.torch.open_at_stop import Ended, ledger
+from stepscope.formats.kineto.reading.texts import lenient_json
 
 _COMPILER: Final = "torch._inductor.config"
 #: The ``host_tracer_level`` from which shapes of ops are recorded; they cost a sixth of an op more.
 _SHAPES_LEVEL: Final = 2
+_UNFINISHED: Final = b'"finished": false'
+_ADDRESS_KEY: Final = b'"Addr": '
+_PHASE_KEY: Final = b'"ph": "'
+_RANGE_PHASE: Final = b'"ph": "X"'
+_NAME_KEY: Final = re.compile(rb'"name": ("(?:[^"\\]|\\.)*")')
+_MAX_NAMES: Final = 5
 
 
 def wants_shapes(options: ProfilerOptions) -> bool:
@@ -99,3 +114,66 @@ class _NoCompiler:
         if name == "_inductor":
             raise AttributeError(name)
         return getattr(self._module, name)
+
+
+class Export:
+    """A trace in memory-backed storage if available; the file is removed at the end of a ``with``.
+
+    Args:
+        profile: The profiler; this is to be the last reference, for its memory (a kB an event)
+            is to go before the trace is read.
+        ended: Learns what the profiler left open.
+    """
+
+    def __init__(self, profile: Any, ended: Ended) -> None:
+        self._profile = profile
+        self._ended = ended
+        self._folder: Path | None = None
+
+    def write(self) -> None:
+        """Write it; once."""
+        memory = Path("/dev/shm")
+        place = str(memory) if os.access(memory, os.W_OK) else None
+        self._folder = Path(tempfile.mkdtemp(prefix="stepscope-", dir=place))
+        # A TemporaryDirectory would go when the interpreter begins to end, which may be while the
+        # last chunk is still being read.
+        self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._remove.atexit = False
+        profile, self._profile = self._profile, None
+        try:
+            profile.export_chrome_trace(str(self._path))
+            self._ended.tell(unfinished(self._path))
+        finally:
+            ledger.watch(self._ended)
+
+    @property
+    def _path(self) -> Path:
+        assert self._folder is not None
+        return self._folder / "trace.json"
+
+    def __enter__(self) -> Path:
+        if self._folder is None:
+            self.write()
+        return self._path
+
+    def __exit__(self, *exc: object) -> None:
+        self._remove()
+
+
+def unfinished(path: Path) -> tuple[str, ...]:
+    """Names of ranges that had not ended when the recording did, each once; at most some.
+
+    Looks for the mark alone, a second for ten million events.
+    """
+    found: dict[str, None] = {}
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        at = text.find(_UNFINISHED)
+        while at >= 0 and len(found) < _MAX_NAMES:
+            # Allocations, which have no end, say it as well; there are many.
+            if text.rfind(_ADDRESS_KEY, at - len(_ADDRESS_KEY) - 24, at) < 0:
+                begin = text.rfind(_PHASE_KEY, 0, at)
+                if text[begin : begin + len(_RANGE_PHASE)] == _RANGE_PHASE:
+                    name = _NAME_KEY.search(text, begin, at)
+                    found[lenient_json(name[1]) if name else "an op"] = None
+            at = text.find(_UNFINISHED, at + 1)
+    return tuple(found)

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from stepscope.capture.torch import export as exports
-from stepscope.capture.torch.export import Export
+from stepscope.capture.torch import profiler
+from stepscope.capture.torch.profiler import Export
 
 
 class Profile:
@@ -33,7 +33,7 @@ class Nothing:
 
 @pytest.fixture(autouse=True)
 def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports, "ledger", Nothing())
+    monkeypatch.setattr(profiler, "ledger", Nothing())
 
 
 def written() -> Export:
@@ -67,7 +67,7 @@ def read():  # as the last chunk of a recording is
         print(path.exists())
 
 from tests.unit.capture.torch import test_export
-test_export.exports.ledger = test_export.Nothing()
+test_export.profiler.ledger = test_export.Nothing()
 made.append(test_export.written())
 """
 

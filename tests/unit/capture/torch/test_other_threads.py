@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
+from stepscope.capture.recorders.torch import may_run_ops, others_may_run_ops
 from stepscope.capture.runtime.ticker import Ticker
-from stepscope.capture.torch.other_threads import may_run_ops, others_may_run_ops
 
 
 @contextmanager

@@ -16,13 +16,13 @@ from stepscope.analysis.input_pipeline_analyzer import input_pipeline_analyzer
 from stepscope.analysis.kernel_stats import kernel_stats
 from stepscope.analysis.memory_profile import memory_profile
 from stepscope.analysis.overview_page import overview_page
+from stepscope.capture.torch.profiler import unfinished
 from stepscope.columns import innermost
 from stepscope.formats.kineto.annotations import encoded
 from stepscope.formats.kineto.names import copy_ends, copy_name, frame_name, op_name
 from stepscope.formats.kineto.planes import to_xspace
 from stepscope.formats.kineto.reading import read as reading
 from stepscope.formats.kineto.reading.read import read
-from stepscope.formats.kineto.reading.unfinished import unfinished
 from stepscope.formats.kineto.steps import StepCount
 from stepscope.tables.core.devices import devices
 from stepscope.tables.recording.environment import environment

@@ -7,15 +7,21 @@ thread that trains: recording is begun and ended from here.
 from __future__ import annotations
 
 import json
+import os
+import platform
 import shutil
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
+from stepscope.capture.file.logdir import host_name, rank
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.result import Capture
 from stepscope.capture.rpc.protocol.messages import (
@@ -31,10 +37,9 @@ from stepscope.capture.rpc.protocol.messages import (
     ToolData,
 )
 from stepscope.capture.rpc.protocol.status import CallFailed, Code
-from stepscope.capture.rpc.server.monitor import watch
-from stepscope.capture.rpc.server.program_state import program_state
 from stepscope.capture.rpc.server.request_options import RecordingPlan
-from stepscope.capture.rpc.server.session_protocol import CountedSteps, Door
+from stepscope.capture.rpc.server.session_protocol import CountedSteps, Door, said_of
+from stepscope.capture.runtime.machine import resident_bytes
 from stepscope.errors import DecodeError, StepscopeError, UsageError
 from stepscope.wire.write import prefix
 
@@ -46,6 +51,18 @@ _STILL_WRITING = "still-writing"
 FIRST_STEP_S = 10.0
 # Errors of the session that mean "somebody else is recording": clients may try again.
 BUSY = ("capture-busy", "capture-active")
+
+_MOST_MONITOR_S = 600.0
+_MONITOR_RESERVE_S = 0.5
+# A shorter watch says nothing about rates.
+_LEAST_MONITOR_S = 0.01
+# Module to look for → names of the packages it may have come in. Never imported from here.
+_FRAMEWORKS = {
+    "tensorflow": ("tensorflow", "tensorflow-cpu", "tf-nightly", "tensorflow-rocm"),
+    "jax": ("jax",),
+    "torch": ("torch",),
+    "keras": ("keras",),
+}
 
 
 @dataclass
@@ -283,11 +300,11 @@ class Service:
 
     def _monitor(self, call: Call) -> Reply:
         request = MonitorRequest.decode(call.request)
-        text = watch(self._door, request, call.gone, call.remaining_s)
+        text = _watch(self._door, request, call.gone, call.remaining_s)
         return Reply(MonitorResponse(text).encode())
 
     def _state(self, call: Call) -> Reply:
-        return Reply(StateResponse(json.dumps(program_state(self._door))).encode())
+        return Reply(StateResponse(json.dumps(_program_state(self._door))).encode())
 
 
 def _packed(request: ProfileRequest, capture: Capture) -> Reply:
@@ -311,3 +328,88 @@ def _packed(request: ProfileRequest, capture: Capture) -> Reply:
     data = prefix(ToolData.FIELDS["data"].number, size)
     outer = prefix(ProfileResponse.FIELDS["tool_data"].number, len(name) + len(data) + size)
     return Reply(outer + name + data, file)
+
+
+def _watch(
+    door: Door,
+    request: MonitorRequest,
+    gone: threading.Event,
+    remaining_s: float | None,
+) -> str:
+    """Watch the program for as long as asked, without recording it; lines of ``what: value``.
+
+    TensorFlow and JAX answer this call on TPUs only; here it works for every program.
+    A shorter look is returned when the client's deadline comes first.
+    """
+    seconds = min(request.duration_ms / 1e3, _MOST_MONITOR_S)
+    if remaining_s is not None:
+        seconds = max(min(seconds, remaining_s - _MONITOR_RESERVE_S), 0.0)
+    cpu_s, began = _cpu_s(), time.monotonic()
+    with door.counting() as steps:
+        gone.wait(seconds)
+        done = steps.count
+    elapsed_s = time.monotonic() - began
+    lines = [time.strftime("time: %Y-%m-%d %H:%M:%S")] if request.timestamp else []
+    lines.append(f"program: pid {os.getpid()}, {Path(sys.argv[0] or 'python').name}")
+    if elapsed_s > _LEAST_MONITOR_S:
+        cores = (_cpu_s() - cpu_s) / elapsed_s
+        lines.append(f"processor: {cores:.2f} of {os.cpu_count()} cores over {elapsed_s:.1f} s")
+        lines.append(_step_line(done, elapsed_s))
+    if (memory := resident_bytes()) is not None:
+        lines.append(f"memory: {memory / 1e6:,.0f} MB resident")
+    lines.append(f"threads: {threading.active_count()} of Python")
+    owner = door.owner()
+    lines.append(f"recording: {f'yes, {said_of(owner)}' if owner else 'no'}")
+    return "\n".join(lines) + "\n"
+
+
+def _cpu_s() -> float:
+    times = os.times()
+    return times.user + times.system
+
+
+def _step_line(done: int, elapsed_s: float) -> str:
+    if not done:
+        return "steps: none marked"
+    return f"steps: {done / elapsed_s:.2f} a second, {elapsed_s / done * 1e3:.1f} ms each"
+
+
+def _program_state(door: Door) -> dict[str, Any]:
+    """The answer of ``stepscope.Capture/State``.
+
+    ``time_ns`` is this machine's wall clock as the answer is made; ``rank`` is null where no
+    launcher gave one; ``owner`` is who records now, "" for nobody.
+    """
+    return {
+        "server": "stepscope",
+        "version": _own_version(),
+        "host": host_name(),
+        "pid": os.getpid(),
+        "rank": rank(),
+        "python": platform.python_version(),
+        "frameworks": _loaded_frameworks(),
+        "owner": door.owner(),
+        "time_ns": time.time_ns(),
+    }
+
+
+def _loaded_frameworks() -> dict[str, str]:
+    """Frameworks that this process has imported, with their versions ("" when unknown)."""
+    found = {}
+    for module, packages in _FRAMEWORKS.items():
+        if module in sys.modules:
+            found[module] = next((text for text in map(_installed, packages) if text), "")
+    return found
+
+
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _own_version() -> str:
+    from stepscope import __version__
+
+    return __version__
