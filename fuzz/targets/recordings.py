@@ -1,4 +1,4 @@
-"""Recordings of the collection, damaged: the account of the step, which reads all that they hold.
+"""Damaged recordings of the collection: the account of the step, which reads all they hold.
 
 Their framing mostly holds: a few of many events, names and numbers are wrong, as in a file that
 lost a part.
@@ -18,7 +18,7 @@ from fuzz.mutate import mutated
 from fuzz.target import Target
 
 _COLLECTION = Path(__file__).parents[2] / "tests" / "collection" / "recordings"
-_LARGEST_BYTES, _EACH = 60_000, 12
+_LARGEST_BYTES = 60_000
 _READERS = ("step_account", "input_pipeline_analyzer", "host_activity")
 _REFRAMED_FRAC = 0.4
 # So many bytes of one are changed at most: with more the rest of it is not found.
@@ -33,7 +33,7 @@ def _folder() -> Path:
 def _seeds(_: Path | None) -> list[bytes]:
     listed = sorted(_COLLECTION.rglob("*.xplane.pb.gz"))
     small = [one for one in listed if one.stat().st_size <= _LARGEST_BYTES]
-    return [gzip.decompress(one.read_bytes()) for one in small[::_EACH]]
+    return [gzip.decompress(one.read_bytes()) for one in small]
 
 
 def _mutate(rng: random.Random, seed: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,9 +11,20 @@ from math import nan
 from pathlib import Path
 from typing import Any, Final, Literal
 
-RECORDINGS: Final = Path(__file__).parent / "recordings"
+HERE: Final = Path(__file__).parent
+# The recordings in the tree: a sample for the quick tests, and new ones until they are published.
+SAMPLE: Final = HERE / "recordings"
 
 Part = Literal["develop", "score"]
+
+
+def collection() -> Path | None:
+    """The folder of the whole collection; None where it is not on this machine."""
+    root = HERE.parents[1]
+    given = os.environ.get("STEPSCOPE_COLLECTION", "")
+    beside = root.parent / "shared" / "data" / "collection" / "recordings"
+    folders = [Path(given)] if given else [beside, root / ".stepscope" / "recordings"]
+    return next((folder for folder in folders if folder.is_dir()), None)
 
 
 @dataclass(frozen=True)
@@ -94,15 +106,37 @@ class Recorded:
 
 
 def recordings(part: str = "all", only: str = "") -> Iterator[Recorded]:
-    """The recordings of a part, by program."""
-    for path in sorted(RECORDINGS.rglob("label.json")):
-        said = json.loads(path.read_text("utf-8"))
-        label = _label(said)
-        if part not in ("all", label.part):
-            continue
-        for name, known in said["recordings"].items():
-            if only in f"{label.program} {name}":
-                yield _recorded(path.parent / name, label, known)
+    """The recordings of a part, by program: the whole collection where it is, and the sample."""
+    whole = collection()
+    for program in sorted(set(_programs(SAMPLE)) | set(_programs(whole) if whole else ())):
+        known: dict[str, Recorded] = {}
+        for folder in (whole, SAMPLE):
+            if folder is not None:
+                known |= {recorded.name: recorded for recorded in _recordings_in(folder / program)}
+        for name in sorted(known):
+            if part in ("all", known[name].label.part) and only in f"{program} {name}":
+                yield known[name]
+
+
+def sample() -> Iterator[Recorded]:
+    """The recordings in the tree, by program."""
+    for program in _programs(SAMPLE):
+        yield from _recordings_in(SAMPLE / program)
+
+
+def _programs(folder: Path) -> list[str]:
+    return sorted(
+        path.parent.relative_to(folder).as_posix() for path in folder.glob("*/*/label.json")
+    )
+
+
+def _recordings_in(folder: Path) -> Iterator[Recorded]:
+    path = folder / "label.json"
+    if path.is_file():
+        content = json.loads(path.read_text("utf-8"))
+        label = _label(content)
+        for name, facts in content["recordings"].items():
+            yield _recorded(folder / name, label, facts)
 
 
 def _label(said: dict[str, Any]) -> Label:

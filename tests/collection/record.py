@@ -27,9 +27,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from tests.collection.labels import SAMPLE, collection
+
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[1]
-RECORDINGS: Final = HERE / "recordings"
 # Runs with and without the fault, the fastest of which counts: other programs only add.
 PAIRS: Final = 2
 _SECONDS: Final = 240.0
@@ -205,13 +206,13 @@ def run(take: Take, python: str, folder: Path, pairs: int = PAIRS) -> dict[str, 
 
 
 def keep(take: Take, measured: dict[str, Any], folder: Path) -> int:
-    """Put the recording and what is known of it into ``recordings``; its size."""
+    """Put the recording and its facts into ``recordings`` of the tree; return its bytes."""
     kineto = take.way.startswith("kineto")
     ending = ".pt.trace.json" if kineto else ".xplane.pb"
     (written,) = (folder / "log").rglob("*" + ending + (".gz" if kineto else ""))
     data = written.read_bytes()
     packed = gzip.compress(gzip.decompress(data) if kineto else data, 9, mtime=0)
-    home = RECORDINGS / take.program
+    home = SAMPLE / take.program
     home.mkdir(parents=True, exist_ok=True)
     file = home / f"{take.stem}{ending}.gz"
     file.write_bytes(packed)
@@ -229,7 +230,7 @@ def keep(take: Take, measured: dict[str, Any], folder: Path) -> int:
         "fixed_ms": fixed,
         "saving_ms": round(faulty - fixed, 4),
     }
-    write_label(take.program, known)
+    write_label(path, known)
     return len(packed)
 
 
@@ -244,22 +245,33 @@ def time_again(take: Take, measured: dict[str, Any]) -> str:
     For what was recorded while other programs ran, which takes nothing from the recording but
     makes its two measured durations a matter of luck.
     """
-    path = RECORDINGS / take.program / "label.json"
-    known = json.loads(path.read_text("utf-8"))["recordings"]
+    for path in label_files():
+        known = json.loads(path.read_text("utf-8"))["recordings"]
+        named = [name for name in known if name.startswith(f"{take.stem}.")]
+        if named and "/".join(path.parent.parts[-2:]) == take.program:
+            break
+    else:
+        raise SystemExit(f"{take.program} {take.stem} has no label")
+    file = named[0]
     fixed, faulty = (min(measured[name]) for name in ("fixed_ms", "faulty_ms"))
     saving = {"faulty_ms": faulty, "fixed_ms": fixed, "saving_ms": round(faulty - fixed, 4)}
-    (file,) = (one for one in known if one.startswith(f"{take.stem}."))
     before = known[file]["saving_ms"] / known[file]["faulty_ms"]
     known[file] |= saving
-    write_label(take.program, known)
+    write_label(path, known)
     return f"{faulty:.2f} → {fixed:.2f} ms, saves {1 - fixed / faulty:.2f} of it, was {before:.2f}"
 
 
-def write_label(program: str, known: dict[str, Any]) -> None:
-    """The label of a program: what it says, and its recordings."""
+def label_files() -> list[Path]:
+    """Return the labels of the collection, where it is here, and of the tree."""
+    folders = [folder for folder in (collection(), SAMPLE) if folder is not None]
+    return [path for folder in folders for path in sorted(folder.glob("*/*/label.json"))]
+
+
+def write_label(path: Path, known: dict[str, Any]) -> None:
+    """Write the label of a program: what it says of itself, and its recordings."""
+    program = "/".join(path.parent.parts[-2:])
     label = label_of(program) | {"recordings": dict(sorted(known.items()))}
-    text = json.dumps(label, indent=1, ensure_ascii=False)
-    (RECORDINGS / program / "label.json").write_text(text + "\n", "utf-8")
+    path.write_text(json.dumps(label, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def go_first() -> None:
@@ -279,8 +291,13 @@ def wanted(given: argparse.Namespace) -> Iterator[Take]:
     has_gpu = shutil.which("nvidia-smi") is not None
     share, shares = (int(part) for part in given.share.split("/"))
     able = [take for take in takes() if needs_gpu(take) == has_gpu]
+    recorded = {
+        ("/".join(path.parent.parts[-2:]), name.split(".xplane")[0].split(".pt.")[0])
+        for path in label_files()
+        for name in json.loads(path.read_text("utf-8"))["recordings"]
+    }
     for take in able[share::shares]:
-        is_there = any((RECORDINGS / take.program).glob(f"{take.stem}.*"))
+        is_there = (take.program, take.stem) in recorded
         is_asked = given.only in f"{take.program} {take.stem}"
         is_asked &= is_there if given.savings else given.again or not is_there
         if is_asked and given.part in ("", part_of(take)):
@@ -301,9 +318,8 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=PAIRS, help="more on a busy machine")
     given = parser.parse_args()
     if given.labels:
-        for path in sorted(RECORDINGS.rglob("label.json")):
-            known = json.loads(path.read_text("utf-8"))["recordings"]
-            write_label(str(path.parent.relative_to(RECORDINGS)), known)
+        for path in label_files():
+            write_label(path, json.loads(path.read_text("utf-8"))["recordings"])
         return
     if given.first:
         go_first()

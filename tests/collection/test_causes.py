@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 import stepscope
-from tests.collection.labels import Recorded, recordings
+from tests.collection.labels import Recorded, collection, recordings
+
+pytestmark = [
+    pytest.mark.collection,
+    pytest.mark.skipif(collection() is None, reason="the collection is not on this machine"),
+]
 
 #: By program: what a finding about it says. Of recordings by other recorders than ours TensorFlow's
 #: graphs are unknown.

@@ -14,7 +14,7 @@ from stepscope.advice import RULES
 from stepscope.advice.wording import in_words_of
 from stepscope.result import Finding
 from stepscope.surfaces.generate.advice_docs import advice_page
-from tests.collection.labels import Recorded, recordings
+from tests.collection.labels import Recorded, sample
 
 FINDING = Finding(
     "some-rule",
@@ -106,7 +106,7 @@ EACH = 24
 def some() -> list[Recorded]:
     """Recordings of every framework, spread over the collection."""
     found: dict[str, list[Recorded]] = {}
-    for one in recordings():
+    for one in sample():
         found.setdefault(one.label.framework, []).append(one)
     return [one for listed in found.values() for one in listed[:: max(len(listed) // EACH, 1)]]
 
