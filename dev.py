@@ -29,6 +29,17 @@ WORK = ROOT / ".stepscope"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 OLDEST_PYTHON = (3, 10)
 
+# What each runs and needs: CONTRIBUTING.md. tests/conftest.py sorts the tests into them.
+# All of a tier's tests lie below its paths; the quick one is spread over the rest.
+TIERS = {
+    "quick": [],
+    "browser": ["tests/e2e/browser"],
+    "frameworks": [],
+    "live": [],
+    "collection": ["tests/collection"],
+    "all": [],
+}
+
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 # Trainers for PyTorch, with what they need to train.
 TRAINERS = {"lightning": ("lightning",), "transformers": ("transformers", "accelerate")}
@@ -51,7 +62,9 @@ def say(text: str) -> None:
     print(f"▸ {text}", file=sys.stderr, flush=True)
 
 
-def quietly(label: str, command: list[str], *, hint: str = "") -> None:
+def quietly(
+    label: str, command: list[str], *, hint: str = "", env: dict[str, str] | None = None
+) -> None:
     """Run a command that only talks when it fails; on a terminal the seconds count up.
 
     Raises:
@@ -64,7 +77,13 @@ def quietly(label: str, command: list[str], *, hint: str = "") -> None:
     if not live:
         say(f"{label} …")
     with log.open("wb") as output:
-        child = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+        child = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **(env or {})},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
         while True:
             try:
                 code = child.wait(timeout=1)
@@ -137,7 +156,7 @@ def make_venv() -> None:
         quietly("lending it this machine's pip", lend, hint=hint)
 
 
-def install(label: str, *requirements: str) -> None:
+def install(label: str, *requirements: str, env: dict[str, str] | None = None) -> None:
     """Install requirements into ``.venv``."""
     if shutil.which("uv"):
         command = ["uv", "pip", "install", "--python", str(PYTHON), *requirements]
@@ -150,26 +169,34 @@ def install(label: str, *requirements: str) -> None:
             "--disable-pip-version-check",
             *requirements,
         ]
-    quietly(label, command, hint=f"Check the network and {WORK / 'dev.log'}, then run this again.")
+    hint = f"Check the network and {WORK / 'dev.log'}, then run this again."
+    quietly(label, command, hint=hint, env=env)
 
 
-def ensure_environment(*, developer: bool = True) -> None:
-    """Make or refresh ``.venv`` and the web files; nothing to do takes milliseconds.
+def ensure_environment(extra: str = "dev") -> None:
+    """Make or refresh ``.venv``; nothing to do takes milliseconds.
 
     Args:
-        developer: Also the packages of the extra ``dev``; a first look needs none of them.
+        extra: The packages beside Stepscope: "" none (a first look), "test" those of the quick
+            tests, "dev" all, and the web files.
     """
     stamp = VENV / "stepscope.sha256"
     made = stamp.read_text("utf-8").split() if stamp.is_file() else []
-    wanted = [fingerprint(), "dev"] if developer else [fingerprint()]
-    if made[: len(wanted)] != wanted:
+    extras = ["", "test", "dev"]
+    has = extras.index(made[1] if len(made) > 1 else "") if made[:1] == [fingerprint()] else -1
+    if has < extras.index(extra):
         if not PYTHON.exists() or not same_python():
             make_venv()
-        developer = developer or "dev" in made
-        label = "Stepscope and its developer packages" if developer else "Stepscope"
-        install(f"installing {label}", "-e", f"{ROOT}[dev]" if developer else str(ROOT))
-        stamp.write_text(f"{wanted[0]} dev" if developer else wanted[0], "utf-8")
-    if not web_files().is_fresh():
+        extra = max(extra, made[1] if len(made) > 1 else "", key=extras.index)
+        label = "Stepscope" + (f" with the packages of its extra {extra}" if extra else "")
+        install(
+            f"installing {label}",
+            "-e",
+            f"{ROOT}[{extra}]" if extra else str(ROOT),
+            env={"STEPSCOPE_SKIP_WEB": "1"},
+        )
+        stamp.write_text(f"{fingerprint()} {extra}".strip(), "utf-8")
+    if extra == "dev" and not web_files().is_fresh():
         build_web()
 
 
@@ -267,20 +294,22 @@ def ensure_framework(framework: str) -> None:
 
 
 def demo(arguments: argparse.Namespace) -> int:
-    """Record a run whose input pipeline is too slow, explain it, and serve the pages."""
-    ensure_environment(developer=False)
-    stepscope = [str(PYTHON), "-m", "stepscope"]
-    if arguments.sample:
-        logdir = ROOT / "src" / "stepscope" / "surfaces" / "sample"
-        say("opening the bundled recording of examples/slow_input_cnn.py")
+    """Explain a recording: a bundled one, one of your own, or a run recorded now."""
+    ensure_environment(extra="")
+    sample = ROOT / "src" / "stepscope" / "surfaces" / "sample"
+    if arguments.record:
+        path = record(arguments.record)
+    elif arguments.path:
+        path = Path(arguments.path).absolute()
     else:
-        logdir = record(arguments.framework)
-    say("the diagnosis (`stepscope show overview_page`)")
-    code = run([*stepscope, "show", "overview_page", str(logdir)])
-    if code or arguments.no_serve:
+        path = sample
+        say("the bundled recording of examples/slow_input_cnn.py (TensorFlow on a CPU)")
+    code = run([str(PYTHON), "-m", "stepscope", "advise", str(path)])
+    if code or not arguments.serve:
         return code
-    port = ["--port", str(arguments.port)] if arguments.port is not None else []
-    return run([*stepscope, "serve", str(logdir), *port])
+    if not web_files().is_fresh():
+        build_web()
+    return run([str(PYTHON), "-m", "stepscope", "serve", str(path)])
 
 
 def record(framework: str) -> Path:
@@ -299,14 +328,37 @@ def record(framework: str) -> Path:
         print(done.stderr.decode("utf-8", "replace")[-4000:], file=sys.stderr)
         raise Trouble(
             f"{name} ended with {done.returncode}.",
-            "Read its output above, or see the pages with `python3 dev.py demo --sample`.",
+            "Read its output above, or explain the bundled recording: `python3 dev.py demo`.",
         )
     return logdir
 
 
 def test(arguments: argparse.Namespace) -> int:
-    """Run every test; what cannot run here is skipped and says why. Nothing leaves ``.venv``."""
-    ensure_environment()
+    """Run a tier of tests (quick, unless --tier names another); the rest goes to pytest."""
+    tier, rest = tier_of(arguments.rest)
+    named = any((ROOT / word.split("::")[0]).exists() for word in rest)
+    ensure_environment(extra="test" if tier in ("quick", "collection") else "dev")
+    if tier in ("frameworks", "all"):
+        ensure_frameworks()
+    if tier in ("browser", "all"):
+        look_for_chromium()
+    # The quick tests share nothing but the processors; the others measure or serve.
+    workers = ["-n", "auto", "--dist", "worksteal"] if tier == "quick" and not named else []
+    paths = [] if named else TIERS[tier]
+    chosen = [] if named and tier == "quick" else ["--tier", tier]
+    return run([str(PYTHON), "-m", "pytest", *workers, *chosen, *rest, *paths])
+
+
+def tier_of(words: list[str]) -> tuple[str, list[str]]:
+    """Split ``--tier NAME`` from the words for pytest."""
+    options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    options.add_argument("--tier", choices=TIERS, default="quick")
+    given, rest = options.parse_known_args(words)
+    return given.tier, rest
+
+
+def ensure_frameworks() -> None:
+    """Install TensorFlow and JAX, and PyTorch if ``STEPSCOPE_TORCH`` asks for it."""
     wanted: dict[str, Callable[[], None]] = {
         name: partial(ensure_framework, name) for name in ("tensorflow", "jax")
     }
@@ -319,8 +371,6 @@ def test(arguments: argparse.Namespace) -> int:
             ensure()
         except Trouble as trouble:
             say(f"tests that record with {name} will be skipped: {trouble}")
-    look_for_chromium()
-    return run([str(PYTHON), "-m", "pytest", *arguments.rest])
 
 
 def look_for_chromium() -> None:
@@ -382,7 +432,7 @@ def web(arguments: argparse.Namespace) -> int:
 def bench(arguments: argparse.Namespace) -> int:
     """Measure Stepscope against the incumbent, in the same run on the same files."""
     in_browser = "--timeline" in arguments.rest
-    ensure_environment(developer=in_browser)
+    ensure_environment(extra="dev" if in_browser else "")
     if in_browser:
         look_for_chromium()
     return run([str(PYTHON), "-m", "bench", *arguments.rest])
@@ -392,6 +442,12 @@ def fuzz(arguments: argparse.Namespace) -> int:
     """Throw broken input at everything that takes strangers' bytes, on a sanitized build."""
     ensure_environment()
     return run([str(PYTHON), "-m", "fuzz.campaign", *arguments.rest])
+
+
+def collection(arguments: argparse.Namespace) -> int:
+    """Fetch, check or pack the recordings that are kept outside the tree."""
+    ensure_environment(extra="test")
+    return run([str(PYTHON), "-m", "tests.collection.store", *arguments.rest])
 
 
 def generate(arguments: argparse.Namespace) -> int:
@@ -404,15 +460,14 @@ def parser() -> argparse.ArgumentParser:
     """The commands and their flags."""
     top = argparse.ArgumentParser(prog="dev.py", description=__doc__.splitlines()[0])
     commands = top.add_subparsers(dest="command", required=True)
-    for function in (demo, test, check, web, bench, fuzz, generate):
+    for function in (demo, test, check, web, bench, fuzz, collection, generate):
         text = (function.__doc__ or "").splitlines()[0]
         made = commands.add_parser(function.__name__, help=text, description=text)
         made.set_defaults(function=function)
         if function is demo:
-            made.add_argument("--framework", choices=["tensorflow", "jax"], default="tensorflow")
-            made.add_argument("--sample", action="store_true", help="open the bundled recording")
-            made.add_argument("--no-serve", action="store_true", help="stop after the diagnosis")
-            made.add_argument("--port", type=int, help="port of the pages (default: chosen)")
+            made.add_argument("path", nargs="?", help="a recording (default: the bundled one)")
+            made.add_argument("--record", choices=["tensorflow", "jax"], help="record a run first")
+            made.add_argument("--serve", action="store_true", help="serve the pages afterwards")
         if function is web:
             made.add_argument("--watch", action="store_true", help="build again at every change")
     return top
@@ -431,7 +486,7 @@ def main() -> int:
         fail(
             Trouble(f"This is Python {sys.version.split()[0]}.", f"Run it with Python >= {wanted}.")
         )
-    passing = ("test", "bench", "fuzz", "generate")
+    passing = ("test", "bench", "fuzz", "collection", "generate")
     if len(sys.argv) > 1 and sys.argv[1] in passing and sys.argv[2:] != ["--help"]:
         arguments = parser().parse_args(sys.argv[1:2])
         arguments.rest = [item for item in sys.argv[2:] if item != "--"]

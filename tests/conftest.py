@@ -1,10 +1,12 @@
-"""What all tests share: where real profiles are, and which tests cannot run on this machine."""
+"""What all tests share: their tiers, where real profiles are, and what cannot run here."""
 
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import settings
@@ -15,6 +17,16 @@ ROOT = Path(__file__).resolve().parents[1]
 
 FRAMEWORKS = {"framework_tf": "tensorflow", "framework_jax": "jax", "framework_torch": "torch"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+# Tier → what it needs beside the packages of the extra "test"; CONTRIBUTING.md gives their times.
+TIERS: Final = {
+    "quick": "nothing",
+    "browser": "Chromium on PATH, and Node to build the pages",
+    "frameworks": "TensorFlow and JAX, and PyTorch with STEPSCOPE_TORCH=1",
+    "live": "the packages of the extra dev; it starts servers, builds and installs wheels",
+    "collection": "the recordings outside the tree (tests/collection/README.md)",
+}
+LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 # Uncompiled kernels take as long as they take; a slow machine is not a failing test.
 settings.register_profile("stepscope", deadline=None)
@@ -28,20 +40,67 @@ def pytest_report_header() -> list[str]:
     return [f"kernels: {kernels}", f"frameworks: {', '.join(found) or 'none'}"]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their folder; skip, saying why, what this machine cannot run."""
-    browser = next((name for name in BROWSERS if shutil.which(name)), None)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--tier``."""
+    parser.addoption(
+        "--tier",
+        choices=[*TIERS, "all"],
+        help="which tests to run; without it all that the paths name, or quick if none are named",
+    )
+
+
+def tier_of(item: pytest.Item) -> str:
+    """Return the tier a test belongs to, by its folder and its markers."""
+    folders = item.path.relative_to(ROOT).parts
+    if item.get_closest_marker("collection"):
+        return "collection"
+    if item.get_closest_marker("browser"):
+        return "browser"
+    if any(item.get_closest_marker(mark) for mark in FRAMEWORKS):
+        return "frameworks"
+    if "live" in folders or "e2e" in folders or item.get_closest_marker("slow"):
+        return "live"
+    return "quick"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the tier; skip, saying why, what this machine cannot run."""
     for item in items:
         folders = item.path.relative_to(ROOT).parts
         if "e2e" in folders:
             item.add_marker("e2e")
         if "browser" in folders:
             item.add_marker("browser")
+    named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+    tier = config.getoption("tier") or ("all" if named else "quick")
+    tiers = [tier_of(item) for item in items]
+    config.stash[LEFT_OUT] = Counter(of for of in tiers if tier not in (of, "all"))
+    dropped = [item for item, of in zip(items, tiers, strict=True) if tier not in (of, "all")]
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = [item for item, of in zip(items, tiers, strict=True) if tier in (of, "all")]
+    browser = next((name for name in BROWSERS if shutil.which(name)), None)
+    for item in items:
         if browser is None and item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.skip(reason="no Chromium on PATH"))
         for mark, module in FRAMEWORKS.items():
             if item.get_closest_marker(mark) and find_spec(module) is None:
                 item.add_marker(pytest.mark.skip(reason=f"{module} is not installed"))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say which tiers were left out, and how to run them."""
+    left_out = config.stash.get(LEFT_OUT, Counter())
+    if hasattr(config, "workerinput"):
+        return
+    for tier, needs in TIERS.items():
+        if left_out[tier]:
+            terminalreporter.write_line(
+                f"left out: {left_out[tier]:,} tests of the tier {tier}. "
+                f"python3 dev.py test --tier {tier} runs them; needs {needs}."
+            )
 
 
 @pytest.fixture(scope="session")

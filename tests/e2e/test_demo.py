@@ -69,7 +69,7 @@ def test_the_sample_needs_no_framework(
 ) -> None:
     monkeypatch.setattr(dev, "ensure_environment", lambda **_: None)
     monkeypatch.setattr(dev, "PYTHON", Path(sys.executable))
-    chosen = argparse.Namespace(sample=True, framework="tensorflow", no_serve=True, port=None)
+    chosen = argparse.Namespace(path=None, record=None, serve=False)
     assert dev.demo(chosen) == 0
     said = capfd.readouterr().out
     assert "input" in said.lower()

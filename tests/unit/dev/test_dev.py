@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import dev
+from tests.conftest import TIERS
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def installed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     requirements: list[str] = []
     monkeypatch.setattr(dev, "VENV", venv)
     monkeypatch.setattr(dev, "PYTHON", Path(sys.executable))
-    monkeypatch.setattr(dev, "install", lambda label, *asked: requirements.append(asked[-1]))
+    monkeypatch.setattr(dev, "install", lambda label, *asked, env: requirements.append(asked[-1]))
     monkeypatch.setattr(dev, "web_files", lambda: SimpleNamespace(is_fresh=lambda: True))
     return requirements
 
@@ -111,12 +112,37 @@ def test_the_environment_is_made_once(tree: Path, installed: list[str]) -> None:
 
 
 def test_a_first_look_needs_no_developer_packages(tree: Path, installed: list[str]) -> None:
-    dev.ensure_environment(developer=False)
+    dev.ensure_environment(extra="")
     assert installed == [str(tree)]
     dev.ensure_environment()
     assert installed == [str(tree), f"{tree}[dev]"]
-    dev.ensure_environment(developer=False)
+    dev.ensure_environment(extra="test")
+    dev.ensure_environment(extra="")
     assert len(installed) == 2
+
+
+def test_the_quick_tests_need_no_developer_packages(tree: Path, installed: list[str]) -> None:
+    dev.ensure_environment(extra="test")
+    dev.ensure_environment(extra="")
+    assert installed == [f"{tree}[test]"]
+
+
+@pytest.mark.parametrize(
+    ("words", "tier", "rest"),
+    [
+        ([], "quick", []),
+        (["-k", "steps"], "quick", ["-k", "steps"]),
+        (["--tier", "live", "-x"], "live", ["-x"]),
+    ],
+)
+def test_a_tier_is_split_from_the_words_for_pytest(
+    words: list[str], tier: str, rest: list[str]
+) -> None:
+    assert dev.tier_of(words) == (tier, rest)
+
+
+def test_tiers_are_those_of_the_tests() -> None:
+    assert {*TIERS, "all"} == set(dev.TIERS)
 
 
 def test_a_changed_kernel_is_installed_again_with_what_was_there(
@@ -124,7 +150,7 @@ def test_a_changed_kernel_is_installed_again_with_what_was_there(
 ) -> None:
     dev.ensure_environment()
     (tree / "src/stepscope/kernels/fast_kernel.py").write_text("x = 2\n")
-    dev.ensure_environment(developer=False)
+    dev.ensure_environment(extra="")
     assert installed == [f"{tree}[dev]", f"{tree}[dev]"]
 
 
