@@ -30,7 +30,7 @@ from stepscope.capture.recorder import Collected, Note, NoteSeverity, Recorded, 
 from stepscope.capture.result import Capture
 from stepscope.capture.runtime import graph_lines, machine
 from stepscope.schema import names
-from stepscope.schema.xspace import Wire, XSpace
+from stepscope.schema.xspace import ProfileOptions, Wire, XSpace
 from stepscope.wire import write as wire
 from stepscope.wire.read import fields
 
@@ -43,9 +43,11 @@ _SEVERITY: Final = {"error": 0, "warning": 1, "info": 2}
 _C = TypeVar("_C")
 _log: Final = logging.getLogger("stepscope")
 
-# Field numbers of tensorflow.ProfileOptions.
-_LEVELS: Final = {"host_tracer_level": 2, "device_tracer_level": 3, "python_tracer_level": 4}
-_VERSION, _ENABLE_HLO = 5, 7
+_LEVELS: Final = {
+    "host_tracer_level": ProfileOptions.HOST_TRACER_LEVEL,
+    "device_tracer_level": ProfileOptions.DEVICE_TRACER_LEVEL,
+    "python_tracer_level": ProfileOptions.PYTHON_TRACER_LEVEL,
+}
 # JAX's session always records devices, and leaves Python to TensorFlow's where that is loaded.
 _UNSUPPORTED: Final = {"jax": {"device_tracer_level", "python_tracer_level"}}
 # The rate of events is known after a chunk; with a budget, the first chunk is this short.
@@ -511,7 +513,11 @@ class Recording:
 def encoded_options(options: ProfilerOptions) -> bytes:
     """The options as a ``ProfileOptions`` message, for recordings without a framework."""
     out = b"".join(wire.number(number, getattr(options, name)) for name, number in _LEVELS.items())
-    return out + wire.number(_VERSION, 1) + wire.number(_ENABLE_HLO, options.include_hlo)
+    return (
+        out
+        + wire.number(ProfileOptions.VERSION, 1)
+        + wire.number(ProfileOptions.ENABLE_HLO_PROTO, options.include_hlo)
+    )
 
 
 def differences(options: ProfilerOptions, used: bytes, framework: str) -> list[str]:

@@ -16,7 +16,7 @@ from stepscope.tables.core.profile import Profile
 from stepscope.tables.in_steps.batch_sizes import batch_sizes
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.recording.environment import environment
-from stepscope.tables.recording.recorder_levels import RecorderLevels, recorder_levels
+from stepscope.tables.recording.recorder_costs import RecorderLevels, recorder_levels
 from stepscope.tables.steps.session import SessionSteps, session_steps
 
 UNKNOWN: Final = ""

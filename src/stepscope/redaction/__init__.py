@@ -6,8 +6,7 @@ inherits it. What stays is what Stepscope's own code knows by name; whatever it 
 
 from __future__ import annotations
 
-from stepscope.redaction.columns import redact
-from stepscope.redaction.key import key_of
+from stepscope.redaction.columns import key_of, redact
 from stepscope.redaction.level import LEVELS, Level, Redaction, level_of
 
 __all__ = ["LEVELS", "Level", "Redaction", "key_of", "level_of", "redact"]

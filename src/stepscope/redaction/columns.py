@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import Final
 
@@ -210,3 +211,27 @@ def _two_digits(
     step = 10.0 ** np.maximum(size - _DIGITS + 1, 0)
     found: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = np.round(numbers / step) * step
     return found
+
+
+def key_of(space: Space) -> bytes:
+    """Return the secret behind pseudonyms, 32 bytes, where nobody gives one.
+
+    It depends on every name and time of the recording. Who has only the redacted one lacks the
+    names, so cannot try out guesses of a single one; and the same recording gives the same
+    pseudonyms.
+    """
+    digest = hashlib.blake2b(digest_size=32, person=b"stepscope-redact")
+    meta = space.event_metadata
+    texts = (
+        *space.hostnames,
+        *(plane.name for plane in space.planes),
+        *(line.name for line in space.lines),
+        *meta.name,
+        *meta.display_name,
+        *space.stat_metadata.name,
+    )
+    for text in texts:
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    for column in (space.events.start_ps, space.events.duration_ps, space.event_stats.value):
+        digest.update(column.tobytes())
+    return digest.digest()

@@ -185,7 +185,7 @@ IMPORTED: Final = "_imported"
 PROGRAM_RANGES: Final = "_program_ranges"
 # Of a host whose ops have names of ops: others are ranges of the program, or calls of a driver.
 NAMED_OPS: Final = "_named_ops"
-# What the recorder was asked for, serialised (schema/profile_options.py).
+# What the recorder was asked for, serialised (schema/xspace.py).
 PROFILE_OPTIONS: Final = "profile_options"
 DROPPED_TRACES: Final = "dropped_traces"
 COUNTER_VALUE: Final = "counter_value"

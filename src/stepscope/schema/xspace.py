@@ -103,3 +103,13 @@ class XStatMetadata(IntEnum):
 def tag(field: int, wire: Wire) -> int:
     """The varint before a field."""
     return int(field) << 3 | int(wire)
+
+
+class ProfileOptions(IntEnum):
+    """``tensorflow.ProfileOptions``, as recorders store it in ``Task Environment``; 0 is off."""
+
+    HOST_TRACER_LEVEL = 2
+    DEVICE_TRACER_LEVEL = 3
+    PYTHON_TRACER_LEVEL = 4
+    VERSION = 5
+    ENABLE_HLO_PROTO = 7

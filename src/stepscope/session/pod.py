@@ -21,7 +21,7 @@ from stepscope.session.decoded_run import DecodedRun
 from stepscope.session.together import decoded_bytes
 from stepscope.store import Run, Source
 from stepscope.store.kept import Kept, KeptWhere, shrink
-from stepscope.store.stamp import stamp
+from stepscope.store.remote import stamp
 from stepscope.summary.build import summarise
 from stepscope.summary.encode import decode, encode
 from stepscope.summary.summary import VERSION, Summary

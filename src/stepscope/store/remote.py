@@ -5,31 +5,77 @@ from __future__ import annotations
 import errno
 import io
 import posixpath
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import isfinite
+from pathlib import Path
+from threading import Lock
 from typing import Any, BinaryIO, Final, cast
 
 from stepscope.errors import StoreError
 from stepscope.store import web
-from stepscope.store.heads import Heads
 from stepscope.store.ranges import RangedFile, fetch
 from stepscope.store.tree import Answer, Entry, EntryKind
 from stepscope.store.web import WebFolder
-from stepscope.urls import file_system
+from stepscope.urls import file_system, is_url
 
 # A folder with this many folders or more is listed with all below it at once.
 _MANY_FOLDERS: Final = 16
 _HEADS_AT_ONCE: Final = 32
-_HEADS: Final = Heads()
+#: The first bytes kept of all files together.
+_MAX_HEAD_BYTES: Final = 64 << 20
 #: What stores call the version of an object's bytes, or the time when they were written.
 VERSIONS: Final = (
     "etag", "ETag", "generation", "md5Hash", "mtime", "LastModified", "last_modified", "updated",
     "created",
 )  # fmt: skip
+
+
+class Heads:
+    """First bytes by file and version; the least recently used go when there is no room.
+
+    Identifying a file takes a request of its first bytes. A server looks into its folder again and
+    again, and files that have not changed since are not requested twice.
+    """
+
+    def __init__(self, most_bytes: int = _MAX_HEAD_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._found: OrderedDict[tuple[str, int, str], tuple[int, bytes]] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def get(self, entry: Entry, size: int) -> bytes | None:
+        """The first ``size`` bytes; None where they are not known of this version."""
+        with self._lock:
+            asked, head = self._found.get(_head_key(entry), (-1, b""))
+            if asked < size and not 0 <= entry.size_bytes <= asked:
+                return None
+            self._found.move_to_end(_head_key(entry))
+            return head[:size]
+
+    def keep(self, entry: Entry, size: int, head: bytes) -> None:
+        """Remember what a file gave when asked for its first ``size`` bytes."""
+        if not entry.version:  # nobody could tell whether it is still the same
+            return
+        with self._lock:
+            _, before = self._found.pop(_head_key(entry), (0, b""))
+            self._bytes -= len(before)
+            self._found[_head_key(entry)] = size, head
+            self._bytes += len(head)
+            while self._bytes > self._most_bytes:
+                _, (_, oldest) = self._found.popitem(last=False)
+                self._bytes -= len(oldest)
+
+
+def _head_key(entry: Entry) -> tuple[str, int, str]:
+    return entry.path, entry.size_bytes, entry.version
+
+
+_HEADS: Final = Heads()
 
 
 @contextmanager
@@ -253,3 +299,28 @@ def part_of(url: str, begin: int, end: int) -> bytes:
     with reading(url):
         system, path = file_system(url, StoreError)
         return _part(system, path, begin, end)[: end - begin]  # a server may not know ranges
+
+
+def stamp(path: str) -> tuple[str, ...]:
+    """Return the version of a file's bytes: it changes when the file is written.
+
+    Raises:
+        StoreError: It is not there, or does not answer.
+    """
+    if is_url(path):
+        with reading(path):
+            system, inside = file_system(path, StoreError)
+            system.invalidate_cache(inside)
+            info = system.info(inside)
+        return tuple(str(info.get(key)) for key in ("size", *VERSIONS))
+    try:
+        found = Path(path).stat()
+    except OSError as error:
+        raise StoreError(
+            "The recording cannot be read.",
+            where=path,
+            why=f"The system says: {error.strerror or error}.",
+            hint="Restore the file, or look again: it may have been moved.",
+            slug="unreadable-path",
+        ) from error
+    return str(found.st_size), str(found.st_mtime_ns), str(found.st_ino)

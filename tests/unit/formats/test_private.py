@@ -27,7 +27,7 @@ from stepscope.surfaces.cli.main import run
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
 from stepscope.surfaces.http.app import STATIC_FOLDER
 from stepscope.surfaces.report import make_report
-from stepscope.tables.recording.recorder_levels import recorder_levels
+from stepscope.tables.recording.recorder_costs import recorder_levels
 from stepscope.timeline import timeline
 from stepscope.wire import write as wire
 from tests.profiles import environment, host, line, parse, plane, ref, space, worked_example

@@ -19,8 +19,8 @@ import pytest
 import stepscope
 from stepscope.errors import StoreError
 from stepscope.store import find, ranges, read, remote
-from stepscope.store.heads import Heads
 from stepscope.store.read import read_pieces
+from stepscope.store.remote import Heads
 from stepscope.store.tree import Entry
 from tests.profiles import worked_example
 from tests.unit.formats.nccl.dumps import dump, entry

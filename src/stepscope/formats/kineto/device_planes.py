@@ -10,14 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import coded_rows
-from stepscope.formats.kineto.launches import (
-    LAUNCH_KEYS,
-    kernel_details,
-    launch_key,
-    memcpy_details,
-)
 from stepscope.formats.kineto.links import LABELS, Links, Origin
-from stepscope.formats.kineto.names import copy_name, has_direction, op_name
+from stepscope.formats.kineto.names import copy_ends, copy_name, has_direction, op_name
 from stepscope.formats.kineto.reading.args import NONE
 from stepscope.formats.kineto.reading.categories import KIND
 from stepscope.formats.kineto.reading.trace import Trace
@@ -47,12 +41,21 @@ _PROPERTIES: Final = (
     ("warp_size", "warpSize"),
 )
 _AMD_KEYS: Final = (
-    "roctracer_version", "rocprofiler-sdk_version", "hip_driver_version", "hip_runtime_version",
-)  # fmt: skip
+    "roctracer_version",
+    "rocprofiler-sdk_version",
+    "hip_driver_version",
+    "hip_runtime_version",
+)
+#: The arguments that ``_kernel_details`` shows.
+_LAUNCH_KEYS: Final = (
+    "registers per thread",
+    "shared memory",
+    "grid",
+    "block",
+    "est. achieved occupancy %",
+)
 #: What a device event's arguments say that its line, its name or another stat says already.
-_SAID_ELSEWHERE: Final = frozenset(
-    {"device", "stream", "kind", *LAUNCH_KEYS}
-)  # fmt: skip
+_SAID_ELSEWHERE: Final = frozenset({"device", "stream", "kind", *_LAUNCH_KEYS})
 _COLLECTIVE: Final = re.compile(r"[hnr]ccl|oneccl|all_?reduce|all_?gather|reduce_?scatter", re.I)
 # AMD's extended launches count the grid in threads, all others in blocks.
 _COUNTS_THREADS: Final = re.compile(r"hipExt(Module)?Launch")
@@ -199,13 +202,13 @@ class _Streams:
         """How a kernel was launched, by its number in ``launch``."""
         in_threads = number >= self._threads
         said = self.slices.args.said(number % self._threads)
-        key = launch_key(said, in_threads=in_threads)
-        return "" if key is None else kernel_details(key)
+        key = _launch_key(said, in_threads=in_threads)
+        return "" if key is None else _kernel_details(key)
 
     def copy_text(self, number: int) -> str:
         """What is copied, by its number in ``copy``."""
         size = self._copies[number][1]
-        return memcpy_details(self._copy_label(number), size if size >= 0 else None, 0)
+        return _memcpy_details(self._copy_label(number), size if size >= 0 else None, 0)
 
     def _copy_label(self, number: int) -> str:
         """What a copy is called; some writers say what it copies in its arguments alone."""
@@ -326,3 +329,55 @@ class _DeviceStats:
         found += self._said.stat(names.ARGUMENTS, work)
         found += self._node.stat(names.GRAPH_NODE, work)
         return found + self._slices.other_numbers(work)
+
+
+def _launch_key(args: Mapping[str, Any], *, in_threads: bool = False) -> tuple[Any, ...] | None:
+    """What tells launches apart; None where the recorder said nothing about the launch.
+
+    Args:
+        args: Of the kernel, or of the call that launched it.
+        in_threads: The grid counts threads, not blocks.
+    """
+    grid, block = args.get("grid"), args.get("block")
+    if in_threads and isinstance(grid, list) and isinstance(block, list):
+        grid = [_blocks(*one) for one in zip(grid, block, strict=False)]
+    registers = args.get("registers per thread")
+    if grid is None and block is None and registers is None:
+        return None
+    return (
+        registers,
+        args.get("shared memory"),
+        tuple(grid) if isinstance(grid, list) else None,
+        tuple(block) if isinstance(block, list) else None,
+        args.get("est. achieved occupancy %"),
+    )
+
+
+def _blocks(threads: Any, size: Any) -> Any:
+    are_whole = isinstance(threads, int) and isinstance(size, int) and size > 0
+    return -(-threads // size) if are_whole else threads
+
+
+def _kernel_details(key: tuple[Any, ...]) -> str:
+    """``regs:32 shm:0 grid:2,1,1 block:128,1,1 occ_pct:50``; what is not known is left out.
+
+    Kineto knows the sum of static and dynamic shared memory only, which is ``shm``.
+    """
+    registers, shared, grid, block, occupancy = key
+    words = []
+    for word, value in (("regs", registers), ("shm", shared)):
+        if value is not None:
+            words.append(f"{word}:{value}")
+    for word, dims in (("grid", grid), ("block", block)):
+        if dims:
+            words.append(f"{word}:{','.join(map(str, dims))}")
+    if occupancy:  # 0 is what is written when it was not asked for
+        words.append(f"occ_pct:{occupancy}")
+    return " ".join(words)
+
+
+def _memcpy_details(name: str, size_bytes: int | None, device: int) -> str:
+    """``kind_src:pageable kind_dst:device size:4096 dest:0 async:1``."""
+    source, target = copy_ends(name)
+    size = "" if size_bytes is None else f"size:{size_bytes} "
+    return f"kind_src:{source} kind_dst:{target} {size}dest:{device} async:1"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.formats.kineto import arrows, memory, steps
+from stepscope.formats.kineto import memory, steps
 from stepscope.formats.kineto.annotations import Annotations, annotations_of
 from stepscope.formats.kineto.names import op_name
 from stepscope.formats.kineto.reading.args import NONE
 from stepscope.formats.kineto.reading.categories import KIND
 from stepscope.formats.kineto.reading.trace import Trace
-from stepscope.formats.kineto.slices import Slices, row_numbers, unsigned
+from stepscope.formats.kineto.slices import RowNumbers, Slices, match, row_numbers, unsigned
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import LineParts, by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -29,6 +29,8 @@ _ALONE: Final = f"{_LOADER}#_SingleProcessDataLoaderIter"
 _SHAPES: Final = "Input Dims"
 #: What ``cid`` and ``cbid`` mean, the name of the call says; ``finished`` is true of all.
 _SAID_ELSEWHERE: Final = frozenset({_SHAPES, "cbid", "cid", "finished"})
+# The type of the context: ours alone, so that no runtime's contexts are confused with it.
+_CONTEXT_TYPE: Final = 1_000_001
 
 
 def host_plane(
@@ -113,7 +115,7 @@ class _HostStats:
         self._slices = slices
         self._annotated = said.stats(plane)
         self._args(plane)
-        self._arrows = arrows.ends(trace, slices)
+        self._arrows = _arrow_ends(trace, slices)
         self._step = np.asarray([_step_number(name) for name in slices.names] or [NONE])
         self._loads = slices.of_name(lambda name: name.startswith(_LOADER))
         self._calls = slices.is_kind("runtime") & (slices.correlation > 0)
@@ -191,3 +193,57 @@ def _at(rows: I64, stat: Stat) -> Stat:
 def _step_number(name: str) -> int:
     found = _STEP.match(name)
     return int(found[1]) if found else NONE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _ArrowEnds:
+    """Ends of arrows by slice.
+
+    Attributes:
+        produces, consumes: Ids of the arrows of those slices that have one.
+    """
+
+    produces: RowNumbers
+    consumes: RowNumbers
+
+    def stats(self, mine: NDArray[np.integer[Any]]) -> list[Stat]:
+        """The stats of some slices."""
+        found: list[Stat] = []
+        for numbers, id_name, type_name in (
+            (self.produces, names.PRODUCER_ID, names.PRODUCER_TYPE),
+            (self.consumes, names.CONSUMER_ID, names.CONSUMER_TYPE),
+        ):
+            for ids in numbers.stat(id_name, mine):
+                kind = np.full(len(ids.values), _CONTEXT_TYPE, np.int32)
+                found += [
+                    replace(ids, name=type_name, values=kind),
+                    replace(ids, values=unsigned(ids.values)),
+                ]
+        return found
+
+
+def _arrow_ends(trace: Trace, slices: Slices) -> _ArrowEnds:
+    """Ends of the arrows from forward ops to their backward ops.
+
+    Kineto gives an arrow's end the very begin of the op it belongs to.
+    """
+    flows = trace.flows
+    ops = slices.rows("op")
+    ids = flows["id"]
+    if not len(ops) or not len(ids):
+        return _ArrowEnds(row_numbers(ids[:0], ids[:0]), row_numbers(ids[:0], ids[:0]))
+    origin = int(slices.start_ns[ops].min())
+    spread = len(slices.places)
+
+    def key(start_ns: I64, place: I64) -> I64:
+        return (start_ns - origin) * spread + place
+
+    # Of ops that begin together the last written is the innermost.
+    at, same = match(
+        key(slices.start_ns[ops], slices.place[ops]), key(flows["start_ns"], flows["place"])
+    )
+    is_end = flows["is_end"] > 0
+    begins, finishes = (same & side & (ids >= 0) for side in (~is_end, is_end))
+    return _ArrowEnds(
+        row_numbers(ops[at[begins]], ids[begins]), row_numbers(ops[at[finishes]], ids[finishes])
+    )

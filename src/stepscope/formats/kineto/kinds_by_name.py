@@ -3,23 +3,22 @@
 Tracers of one's own, viztracer and engines write Chrome traces without Kineto's categories. A
 thread on which nearly all is kernels and copies is a stream of a device; ``f (a.py:1)`` is a call
 of Python; anything else is a range that the program named.
+
+``torch.autograd.profiler`` exported such traces before it was Kineto's. Ops of the host are on
+threads of a process "CPU functions". On "CUDA functions" each op has the time between two events
+around it on the device, and so have those that it calls: the outermost ones are what ran, and
+ranges around them are the program's.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import one_of
-from stepscope.formats.kineto.autograd_timeline import (
-    OF_AUTOGRAD,
-    is_of_autograd,
-    number_devices,
-    tell_autograd,
-)
+from stepscope.columns import nest, one_of
 from stepscope.formats.kineto.names import has_direction
 from stepscope.formats.kineto.reading.categories import KIND, OTHER
 from stepscope.formats.kineto.reading.trace import Trace
@@ -50,6 +49,12 @@ _DEMANGLED: Final = re.compile(r"void [\w:~]|[\w:]+<")
 _ON_DEVICE: Final = tuple(KIND[kind] for kind in ("kernel", "copy", "set"))
 # A stream's events are what devices run, but for a few that somebody added.
 _STREAM_FRAC: Final = 0.9
+OF_AUTOGRAD: Final = (
+    "A trace of torch.autograd.profiler from before PyTorch 1.8.1: of devices it has the time of "
+    "each op, by events around it, and no kernels, launches and copies."
+)
+_AUTOGRAD_HOST: Final = "CPU functions"
+_AUTOGRAD_DEVICE: Final = "CUDA functions"
 
 
 def tell_kinds(trace: Trace, slices: Slices) -> str:
@@ -67,8 +72,8 @@ def tell_kinds(trace: Trace, slices: Slices) -> str:
     if is_session_timeline(trace):
         tell_timeline(trace, slices)
         return OF_ONE_RUN
-    if is_of_autograd(slices):
-        tell_autograd(slices)
+    if _is_of_autograd(slices):
+        _tell_autograd(slices)
         return OF_AUTOGRAD
     kinds = np.asarray([_kind(name) for name in slices.names], np.uint8)
     kind = kinds[slices.name]
@@ -80,7 +85,7 @@ def tell_kinds(trace: Trace, slices: Slices) -> str:
     kind[~on_device & streams[slices.place]] = KIND[OTHER]
     _tell_calls(trace, slices, kind)
     slices.kind[:] = kind
-    number_devices(slices, streams)
+    _number_devices(slices, streams)
     slices.process = slices.main_process()
     return _TOLD_BY_NAME
 
@@ -122,3 +127,43 @@ def _tell_calls(trace: Trace, slices: Slices, kind: NDArray[np.uint8]) -> None:
             built_in[code] = True
     kind[both & built_in[slices.name]] = KIND["python"]
     slices.names = names
+
+
+def _is_of_autograd(slices: Slices) -> bool:
+    """Whether the processes are called as that profiler calls them."""
+    called = {pid for pid, _tid in slices.places}
+    return _AUTOGRAD_HOST in called and called <= {_AUTOGRAD_HOST, _AUTOGRAD_DEVICE}
+
+
+def _tell_autograd(slices: Slices) -> None:
+    """Give the slices their kinds: ops of the host, ranges of the program, ops on devices."""
+    is_op = np.asarray([_is_op(name) for name in slices.names] or [False])
+    slices.kind[:] = np.where(is_op[slices.name], KIND["op"], KIND["annotation"])
+    on_device = np.asarray([pid == _AUTOGRAD_DEVICE for pid, _tid in slices.places] or [False])
+    for place in np.flatnonzero(on_device).tolist():
+        rows = np.flatnonzero(slices.place == place)
+        outer = np.zeros(len(rows), np.bool_)
+        ops = np.flatnonzero(is_op[slices.name[rows]])
+        start = slices.start_ns[rows[ops]].astype(np.int64)
+        length = slices.duration_ns[rows[ops]].astype(np.int64)
+        order = np.lexsort((-length, start))
+        whole = np.asarray([0, len(ops)], np.int64)
+        outer[ops[order]] = nest(start[order], length[order], whole).depth == 0
+        slices.kind[rows] = np.where(outer, KIND["kernel"], KIND[OTHER])
+    _number_devices(slices, on_device)
+    slices.process = slices.main_process()
+
+
+def _is_op(name: str) -> bool:
+    """Ops are called with their library; backward ops, by their class."""
+    return "::" in name or name.endswith(("Backward", "Backward0"))
+
+
+def _number_devices(slices: Slices, streams: NDArray[np.bool_]) -> None:
+    """Count processes with streams as devices: their own numbers are of processes."""
+    number: dict[Any, int] = {}
+    places = list(slices.places)
+    for place in np.flatnonzero(streams).tolist():
+        pid, tid = places[place]
+        places[place] = (number.setdefault(pid, len(number)), tid)
+    slices.places = places

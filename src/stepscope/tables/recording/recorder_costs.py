@@ -8,12 +8,16 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import pivot
 from stepscope.columns.space import Line
+from stepscope.errors import DecodeError
 from stepscope.result import Diagnostic
 from stepscope.schema import names
+from stepscope.schema.xspace import ProfileOptions
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.host.events import host_thread_rows, is_tf_data_thread
 from stepscope.tables.steps.attribution import HostSteps, steps
+from stepscope.wire.read import values
 
 #: Slug of the diagnostic that recording Python cost much.
 TRACED_CALLS = "traced-calls"
@@ -157,3 +161,31 @@ def input_cost_ps(host: Host) -> float:
 def costs_of_recording(host: Host) -> tuple[Diagnostic, ...]:
     """What recording costs the kept steps, as far as that is much."""
     return (*traced_calls(host), *recording_costs(host))
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderLevels:
+    """Levels of the tracers, 0 for off."""
+
+    host: int
+    device: int
+    python: int
+
+
+@derived
+def recorder_levels(host: Host) -> RecorderLevels | None:
+    """The levels the recording notes; None where it notes none."""
+    for row in range(len(host.space.planes)):
+        value = pivot.plane_stats(host.space, row).get(names.PROFILE_OPTIONS)
+        if not isinstance(value, bytes):
+            continue
+        try:
+            said = {number: level for number, level in values(value) if isinstance(level, int)}
+        except DecodeError:
+            return None
+        return RecorderLevels(
+            host=said.get(ProfileOptions.HOST_TRACER_LEVEL, 0),
+            device=said.get(ProfileOptions.DEVICE_TRACER_LEVEL, 0),
+            python=said.get(ProfileOptions.PYTHON_TRACER_LEVEL, 0),
+        )
+    return None
