@@ -258,7 +258,9 @@ class Ref:
         what: What to look at there: a table, a column or field (``memories.peak_bytes``), a
             condition on one (``category=copy-done``), or words.
         rows: Names of the rows that prove it, as the tool's table shows them.
-        from_ms, to_ms: Range of the timeline to open, from the begin of the recording; None: none.
+        from_ms: Start of the range of the timeline to open, from the begin of the recording; None
+            for no range.
+        to_ms: End of that range; None for no range.
         words: ``what`` as a person reads it; filled in by ``advise``.
     """
 
@@ -280,8 +282,8 @@ class Place:
         line: The line it is at, or where it begins.
         caller: Where the program calls that function, as ``file:line function``.
         call: What it calls there that takes the time: a library's function by its public name.
-        op: The op.
-        family: The family of ops it is of.
+        op: Name of the op.
+        family: Family of the op.
     """
 
     function: str = ""
@@ -318,14 +320,14 @@ class Finding:
         place: Where it is; None where the finding is about no one place.
         saving_low_ms: What fixing it saves per step at least, in ms; None if nothing is known.
         saving_high_ms: What fixing it saves per step at most, in ms; None if it cannot be bounded.
-        saving_per: What that is of: a "step", or, where none was found, the whole "recording".
-        assumption: What the range of savings takes for granted.
-        no_saving: Why no saving is known, where none is.
-        saving_text: What it saves, in words: "Saves 3.1 to 3.6 ms per step (15 to 17%)".
+        saving_per: Base of the saving: "step", or "recording" if no step was found.
+        assumption: Assumption behind the range of savings.
+        no_saving: Reason for an unknown saving.
+        saving_text: Saving in words: "Saves 3.1 to 3.6 ms per step (15 to 17%)".
         likelihood: The confidence in a word: "likely" (from 0.8 on), "possible" or "doubtful".
-        measured: The numbers the finding rests on; names end in their unit.
+        measured: Numbers that the finding rests on; names end in their unit.
         threshold: When the rule fires.
-        wrong_when: When not to believe it.
+        wrong_when: When the finding is wrong.
         code: The change as code, by framework: "tensorflow", "jax", "pytorch".
         explained_by: Rules that fired and name the cause of this one.
     """

@@ -11,8 +11,11 @@ import click
 import pytest
 
 from stepscope.analysis import TOOLS
+from stepscope.registry import Tool
+from stepscope.result import Row, columns_of
 from stepscope.store.identify import BY_NAME
 from stepscope.surfaces.cli.group import build
+from stepscope.surfaces.fields import described, own_fields, records_in, row_of
 from tests.architecture.tree import PACKAGE, ROOT, modules
 
 DOCS = ROOT / "docs"
@@ -154,3 +157,25 @@ def test_every_decision_is_listed_and_complete() -> None:
         text = (folder / name).read_text("utf-8")
         assert text.startswith(f"# {title}\n\n{date}\n\n## Choice\n"), name
         assert re.findall("^## (.*)", text, re.MULTILINE)[1:] == ["Why", "What would change it"]
+
+
+def records_of(cls: type) -> Iterator[type]:
+    """A result class and the records and rows in it."""
+    yield cls
+    for hint in own_fields(cls).values():
+        row = row_of(hint)
+        if row is not None:
+            yield row
+        for record in records_in(hint):
+            yield from records_of(record)
+
+
+# The account's fields are being replaced.
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.id != "step_account"])
+def test_no_two_fields_of_a_record_have_one_meaning(tool: Tool) -> None:
+    for record in records_of(tool.result):
+        if issubclass(record, Row):
+            texts = [f"{column.label}: {column.help}" for _, column in columns_of(record).values()]
+        else:
+            texts = list(described(record).values())
+        assert sorted(set(texts)) == sorted(texts), record

@@ -28,18 +28,25 @@ class GroupRow(Row):
     group: Annotated[str, Column("Process group", kind="category")]
     description: Annotated[str, Column("For", kind="category")]
     collective: Annotated[str, Column("Collective", kind="name")]
-    ranks: Annotated[float, Column("Ranks", kind="number", help="Of the group.")]
+    ranks: Annotated[float, Column("Ranks", kind="number", help="Size of the process group.")]
     message_bytes: Annotated[
-        float, Column("Message", unit="B", kind="bytes", help="Of one exchange.")
+        float, Column("Message", unit="B", kind="bytes", help="Size of one exchange.")
     ]
     count: Annotated[
-        float, Column("Count", kind="number", help="Exchanges, a mean over the devices.")
+        float, Column("Count", kind="number", help="Exchanges, mean over the devices.")
     ]
     time_ms: Annotated[
-        float, Column("Time", unit="ms", kind="time", sort="desc", help="A mean over the devices.")
+        float,
+        Column(
+            "Time",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="Time in this collective, mean over the devices.",
+        ),
     ]
     exposed_ms: Annotated[
-        float, Column("Exposed", unit="ms", kind="time", help="With nothing computing meanwhile.")
+        float, Column("Exposed", unit="ms", kind="time", help="Time in which nothing computes.")
     ]
     wait_ms: Annotated[
         float,
@@ -47,11 +54,11 @@ class GroupRow(Row):
             "Waiting",
             unit="ms",
             kind="time",
-            help="Until the last device arrived; unknown where partners are not in the recording.",
+            help="Until the last device arrives; unknown if partners were not recorded.",
         ),
     ]
     transfer_ms: Annotated[
-        float, Column("Transfer", unit="ms", kind="time", help="The rest, once all have arrived.")
+        float, Column("Transfer", unit="ms", kind="time", help="After all devices have arrived.")
     ]
     algorithm_gbps: Annotated[
         float,
@@ -65,8 +72,7 @@ class GroupRow(Row):
             "Bus bandwidth",
             unit="GB/s",
             kind="rate",
-            help="What the links carried: 2(n-1)/n of it for all-reduce, (n-1)/n for gather, "
-            "scatter and all-to-all.",
+            help="Per link: algorithm bandwidth × 2(n-1)/n for all-reduce, (n-1)/n for others.",
         ),
     ]
 
@@ -81,7 +87,11 @@ class WorkerRow(Row):
     wait_ms: Annotated[float, Column("Waiting for others", unit="ms", kind="time")]
     last: Annotated[
         float,
-        Column("Came last", kind="number", help="Unknown where partners are not in the recording."),
+        Column(
+            "Came last",
+            kind="number",
+            help="Exchanges in which it arrived last; unknown if partners were not recorded.",
+        ),
     ]
     caused_wait_ms: Annotated[
         float,
@@ -90,7 +100,7 @@ class WorkerRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="Sum over the other devices of what they waited for this one.",
+            help="Sum of the other devices' waits for this one.",
         ),
     ]
 
@@ -102,10 +112,11 @@ class Collectives(Result):
     Attributes:
         headline: The answer in one sentence.
         time_ms: Time in collectives, a mean over the devices.
-        exposed_ms: Of that, with nothing computing meanwhile; None if only exchanges were recorded.
-        wait_ms: Of the time, until the last device arrived; None if unknown.
-        groups: Each collective of each process group.
-        workers: Each device.
+        exposed_ms: Part of that time in which nothing computes; None if only exchanges were
+            recorded.
+        wait_ms: Part of that time until the last device arrived; None if unknown.
+        groups: One row per collective of each process group.
+        workers: One row per device.
     """
 
     tool = "collectives"

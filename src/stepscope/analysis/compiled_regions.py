@@ -34,23 +34,36 @@ class RegionRow(Row):
     """One compiled region: a frame, or the part of one up to a graph break, in one variant."""
 
     region: Annotated[
-        str, Column("Region", kind="name", help="Frame/variant: 0/1 is frame 0, recompiled.")
+        str,
+        Column(
+            "Region", kind="name", help="Frame/variant: 0/1 is frame 0, compiled a second time."
+        ),
     ]
     host: Annotated[str, Column("Host", kind="name", hidden=True)]
     calls: Annotated[int, Column("Calls", kind="count")]
-    host_ms: Annotated[float, Column("Host", unit="ms", kind="time", help="Time of its calls.")]
+    host_ms: Annotated[
+        float, Column("Host", unit="ms", kind="time", help="Time of its calls on the host.")
+    ]
     self_ms: Annotated[
-        float, Column("Host, self", unit="ms", kind="time", help="Without regions inside of it.")
+        float,
+        Column("Host, self", unit="ms", kind="time", help="Host time without nested regions."),
     ]
     device_ms: Annotated[
-        float, Column("Device", unit="ms", kind="time", sort="desc", help="What it launched.")
+        float,
+        Column(
+            "Device",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="Time of the device work that it launched.",
+        ),
     ]
     device_frac: Annotated[
-        float, Column("Share", unit="%", kind="ratio", help="Of the time of all devices.")
+        float, Column("Share", unit="%", kind="ratio", help="Share of the time of all devices.")
     ]
     kernels: Annotated[int, Column("Kernels", kind="count")]
     compiles: Annotated[
-        int, Column("Compiled", kind="count", help="How often, within the recording.")
+        int, Column("Compiled", kind="count", help="Compilations within the recording.")
     ]
     compile_ms: Annotated[float, Column("Compiling", unit="ms", kind="time")]
 
@@ -61,9 +74,15 @@ class BreakRow(Row):
     function: Annotated[str, Column("Function", kind="name")]
     host: Annotated[str, Column("Host", kind="name", hidden=True)]
     file: Annotated[str, Column("File", kind="name")]
-    line: Annotated[int, Column("Line", kind="number", help="Where the rest of it begins.")]
-    calls: Annotated[int, Column("Calls", kind="count", sort="desc", help="Of the rest.")]
-    host_ms: Annotated[float, Column("Host", unit="ms", kind="time", help="Of the rest.")]
+    line: Annotated[
+        int, Column("Line", kind="number", help="Line at which the code after the break begins.")
+    ]
+    calls: Annotated[
+        int, Column("Calls", kind="count", sort="desc", help="Calls of the code after the break.")
+    ]
+    host_ms: Annotated[
+        float, Column("Host", unit="ms", kind="time", help="Host time of the code after the break.")
+    ]
 
 
 class TritonRow(Row):
@@ -71,55 +90,85 @@ class TritonRow(Row):
 
     kernel: Annotated[str, Column("Kernel", kind="name")]
     kind: Annotated[str, Column("Kind", kind="category")]
-    fused: Annotated[str, Column("Fused", kind="text", help="Ops, as the name lists them.")]
+    fused: Annotated[str, Column("Fused", kind="text", help="Ops that its name lists.")]
     shapes: Annotated[str, Column("Tensors", kind="text")]
     calls: Annotated[int, Column("Calls", kind="count")]
     device_time_us: Annotated[float, Column("Device time", unit="µs", kind="time", sort="desc")]
     avg_time_us: Annotated[float, Column("Per call", unit="µs", kind="time")]
     moved_bytes: Annotated[
         float,
-        Column("Moved", unit="B", kind="bytes", help="Each tensor once: at least this."),
+        Column(
+            "Moved", unit="B", kind="bytes", help="Lower bound: each tensor read or written once."
+        ),
     ]
     memory_gbps: Annotated[float, Column("Memory", unit="GB/s", kind="rate")]
     memory_frac: Annotated[
         float,
-        Column("Of peak memory", unit="%", kind="ratio", help="Of the device's, by its name."),
+        Column(
+            "Of peak memory",
+            unit="%",
+            kind="ratio",
+            help="Share of the peak bandwidth of this device model.",
+        ),
     ]
-    arguments: Annotated[str, Column("Arguments", kind="text", help="Blocks, warps, stages.")]
-    source: Annotated[str, Column("Source", kind="text", help="In Inductor's cache.")]
+    arguments: Annotated[str, Column("Arguments", kind="text", help="Blocks, warps and stages.")]
+    source: Annotated[str, Column("Source", kind="text", help="File in Inductor's cache.")]
 
 
 class GraphRow(Row):
     """One CUDA or HIP graph: all replays that run the same kernels in the same order."""
 
     host: Annotated[str, Column("Host", kind="name", hidden=True)]
-    graph: Annotated[int, Column("Graph", kind="number", help="By first replay, from 1.")]
+    graph: Annotated[int, Column("Graph", kind="number", help="Number, by first replay, from 1.")]
     replays: Annotated[int, Column("Replays", kind="count")]
     kernels_per_replay: Annotated[
-        int, Column("Kernels", kind="count", help="Of one replay, copies included.")
+        int, Column("Kernels", kind="count", help="Kernels of one replay, copies included.")
     ]
     first_kernel: Annotated[str, Column("First kernel", kind="name")]
-    launch_us: Annotated[float, Column("Launch", unit="µs", kind="time", help="Mean, on the host.")]
+    launch_us: Annotated[
+        float, Column("Launch", unit="µs", kind="time", help="Mean time of a launch on the host.")
+    ]
     device_ms: Annotated[
-        float, Column("Device", unit="ms", kind="time", sort="desc", help="Of all replays, busy.")
+        float,
+        Column("Device", unit="ms", kind="time", sort="desc", help="Busy time of all replays."),
     ]
     device_frac: Annotated[
-        float, Column("Share", unit="%", kind="ratio", help="Of the time of all devices.")
+        float, Column("Share", unit="%", kind="ratio", help="Share of the time of all devices.")
     ]
     replay_us: Annotated[
-        float, Column("Replay", unit="µs", kind="time", help="Mean, from first begin to last end.")
+        float,
+        Column(
+            "Replay",
+            unit="µs",
+            kind="time",
+            help="Mean length of a replay, from first begin to last end.",
+        ),
     ]
     inside_gap_us: Annotated[
-        float, Column("Gaps inside", unit="µs", kind="time", help="Mean of a replay: nothing ran.")
+        float,
+        Column(
+            "Gaps inside",
+            unit="µs",
+            kind="time",
+            help="Mean time in a replay in which nothing ran.",
+        ),
     ]
     gap_before_us: Annotated[
-        float, Column("Gap before", unit="µs", kind="time", help="Mean; the device ran nothing.")
+        float,
+        Column(
+            "Gap before",
+            unit="µs",
+            kind="time",
+            help="Mean idle time of the device before a replay.",
+        ),
     ]
     longest_gap_us: Annotated[float, Column("Longest gap before", unit="µs", kind="time")]
     ops_from: Annotated[
         str,
         Column(
-            "Ops from", kind="text", help="What tells the ops of its kernels, or why none does."
+            "Ops from",
+            kind="text",
+            help="Source of the ops of its kernels, or the reason for having none.",
         ),
     ]
 
@@ -130,12 +179,22 @@ class GraphOpRow(Row):
     host: Annotated[str, Column("Host", kind="name", hidden=True)]
     graph: Annotated[int, Column("Graph", kind="number")]
     op: Annotated[str, Column("Op", kind="name")]
-    kernels_per_replay: Annotated[int, Column("Kernels", kind="count", help="Of one replay.")]
+    kernels_per_replay: Annotated[
+        int, Column("Kernels", kind="count", help="Kernels in one replay.")
+    ]
     replay_us: Annotated[
-        float, Column("Per replay", unit="µs", kind="time", sort="desc", help="Of the first.")
+        float,
+        Column(
+            "Per replay",
+            unit="µs",
+            kind="time",
+            sort="desc",
+            help="Kernel time in the first replay.",
+        ),
     ]
     replay_frac: Annotated[
-        float, Column("Share", unit="%", kind="ratio", help="Of the time of its kernels.")
+        float,
+        Column("Share", unit="%", kind="ratio", help="Share of the kernel time of the replay."),
     ]
 
 
@@ -149,15 +208,15 @@ class CompiledRegions(Result):
     """Regions of torch.compile, graph breaks, Triton kernels, and replays of CUDA graphs.
 
     Attributes:
-        compiles: How often a frame was compiled within the recording.
-        compile_ms: Time that took.
-        guard_ms: Time of looking up which variant fits.
-        outside_ms: Device time launched outside of any region, graphs left out.
+        compiles: Number of compilations in the recording.
+        compile_ms: Time spent compiling.
+        guard_ms: Time spent choosing the variant that fits.
+        outside_ms: Device time launched outside of regions and graphs.
         regions: The compiled regions.
-        breaks: Where compiled functions break, if stacks were recorded.
-        triton: Kernels of Triton's.
+        breaks: Graph breaks, if stacks were recorded.
+        triton: Triton kernels.
         graphs: CUDA and HIP graphs.
-        graph_ops: Their ops, as far as a recording of their capture tells.
+        graph_ops: Ops of the graphs, if their capture was recorded.
     """
 
     tool = "compiled_regions"

@@ -52,7 +52,7 @@ class CauseRow(Row):
             "After a wait",
             unit="ms",
             kind="time",
-            help="The part in gaps that opened while the host waited for the device.",
+            help="Part in gaps that opened while the host waited for the device.",
         ),
     ]
 
@@ -82,7 +82,7 @@ class GapRow(Row):
     start_ms: Annotated[float, Column("Start", unit="ms", kind="time")]
     duration_us: Annotated[float, Column("Length", unit="µs", kind="time", sort="desc")]
     after_wait: Annotated[bool, Column("After a wait", kind="flag")]
-    ended_by: Annotated[str, Column("Ended by", kind="name", help="What ran on the device next.")]
+    ended_by: Annotated[str, Column("Ended by", kind="name", help="Next work on the device.")]
 
 
 class WaitRow(Row):
@@ -100,7 +100,7 @@ class WaitRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="Per step, while a device is busy.",
+            help="Waits per step while a device is busy.",
             whole_help="In the recording, while a device is busy.",
         ),
     ]
@@ -115,12 +115,14 @@ class LaunchRow(Row):
         Column(
             "Calls per step",
             kind="number",
-            help="All devices together.",
+            help="Launches per step on all devices.",
             sort="desc",
             whole_label="Calls in the recording",
         ),
     ]
-    mean_us: Annotated[float, Column("Mean", unit="µs", kind="time", help="Of the host's time.")]
+    mean_us: Annotated[
+        float, Column("Mean", unit="µs", kind="time", help="Mean host time of a call.")
+    ]
     median_us: Annotated[float, Column("Median", unit="µs", kind="time")]
     max_us: Annotated[float, Column("Longest", unit="µs", kind="time")]
 
@@ -134,7 +136,7 @@ class AllocationRow(Row):
         Column(
             "Calls per step",
             kind="number",
-            help="All hosts together.",
+            help="Calls per step on all hosts.",
             whole_label="Calls in the recording",
         ),
     ]
@@ -145,7 +147,7 @@ class AllocationRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="Per step, all hosts together.",
+            help="Host time per step, all hosts together.",
             whole_help="In the recording, all hosts together.",
         ),
     ]
@@ -155,7 +157,7 @@ class AllocationRow(Row):
             "Spread",
             unit="%",
             kind="ratio",
-            help="Over how large a share of the counted steps the time is spread evenly.",
+            help="Share of the counted steps over which the time is spread.",
         ),
     ]
 
@@ -171,7 +173,7 @@ class SlowCallRow(Row):
         float,
         Column(
             "Time", unit="ms", kind="time", sort="desc",
-            help="Per step, all hosts together.",
+            help="Host time per step, all hosts together.",
             whole_help="In the recording, all hosts together.",
         ),
     ]  # fmt: skip
@@ -184,7 +186,12 @@ class CopyRow(Row):
 
     direction: Annotated[str, Column("Direction", kind="category")]
     host_memory: Annotated[
-        str, Column("Host memory", kind="category", help="Pageable memory is copied in two stages.")
+        str,
+        Column(
+            "Host memory",
+            kind="category",
+            help="Pageable or pinned; pageable memory is copied in two stages.",
+        ),
     ]
     asynchronous: Annotated[bool, Column("Asynchronous", kind="flag")]
     per_step: Annotated[
@@ -197,7 +204,7 @@ class CopyRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="Per step, all devices.",
+            help="Copy time per step, all devices.",
             whole_help="In the recording, all devices.",
         ),
     ]
@@ -222,20 +229,20 @@ class DeviceIdle(Result):
     """Why devices have nothing to do, cause by cause, and what is copied in a step.
 
     Attributes:
-        headline: How much of the time devices are idle, and mostly why, in one sentence.
-        step_time_ms: Mean counted step, over the hosts that take part.
+        headline: How long devices are idle, and the main reason, in one sentence.
+        step_time_ms: Mean counted step, over the participating hosts.
         step_count: Counted steps.
-        idle_ms: Time in which a device is idle, mean over devices, per step.
-        idle_frac: The same as a share of the step.
-        after_wait_ms: Its part in gaps that opened while the host waited for the device.
-        blocked_ms: Time per step the host waits for busy devices, mean over hosts.
+        idle_ms: Idle time per step, mean over devices.
+        idle_frac: Idle share of the step.
+        after_wait_ms: Idle time in gaps that opened while the host waited for the device.
+        blocked_ms: Time per step in which the host waits for busy devices, mean over hosts.
         causes: The idle time by cause; sums to ``idle_ms``.
         devices: The idle time by device.
         waits: Calls that wait for the device.
         launches: Calls that launch kernels.
         allocations: Calls that allocate memory from the driver or free it.
-        slow_calls: Calls into the driver that take far longer than most do: they start the device.
-        copies: What is copied in a step, to, from and between devices.
+        slow_calls: Driver calls far longer than the usual ones: they start the device.
+        copies: Copies per step, to, from and between devices.
         gaps: The gaps, longest first.
     """
 

@@ -39,14 +39,14 @@ class OpRow(Row):
         Column(
             "Occurrences",
             kind="count",
-            help="Events that carry the op's name, as XProf counts (allocator events too).",
+            help="Events with the op's name, as XProf counts them (allocator events too).",
         ),
     ]
     executions: Annotated[
-        float, Column("Executions", kind="count", help="Times the op ran; averages are over these.")
+        float, Column("Executions", kind="count", help="Number of runs; the base of averages.")
     ]
     total_time_us: Annotated[
-        float, Column("Total time", unit="µs", kind="time", help="Includes child ops.")
+        float, Column("Total time", unit="µs", kind="time", help="Time with child ops.")
     ]
     avg_time_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
     self_time_us: Annotated[float, Column("Self time", unit="µs", kind="time", sort="desc")]
@@ -70,11 +70,11 @@ class LayerRow(Row):
     """One layer of a model, or what else the program gives a name to: its ops and gradients."""
 
     host_or_device: Annotated[str, Column("Where", kind="category")]
-    layer: Annotated[str, Column("Layer", kind="name", help="As the paths of ops have it.")]
-    mostly: Annotated[str, Column("Mostly", kind="category", help="Type of op with most of it.")]
+    layer: Annotated[str, Column("Layer", kind="name", help="Path in the names of its ops.")]
+    mostly: Annotated[str, Column("Mostly", kind="category", help="Op type with the most time.")]
     self_time_us: Annotated[float, Column("Self time", unit="µs", kind="time", sort="desc")]
     self_time_frac: Annotated[
-        float, Column("Share", unit="%", kind="ratio", help="Of the self time of all ops there.")
+        float, Column("Share", unit="%", kind="ratio", help="Share of the self time of all ops.")
     ]
 
 
@@ -93,7 +93,14 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class SideTotals:
-    """Totals of one side (host or device), in µs."""
+    """Totals of one side (host or device), in µs.
+
+    Attributes:
+        op_time_us: Self time of all ops.
+        idle_time_us: Time without any op.
+        op_count: Number of op runs.
+        distinct_ops: Number of different op names.
+    """
 
     op_time_us: float
     idle_time_us: float
@@ -106,11 +113,11 @@ class FrameworkOpStats(Result):
     """Every framework op with its self and total time, on the host and on the device.
 
     Attributes:
-        ops: The rows, host and device, by self time. No cap.
-        layers: What the ops are of, where their paths say so: the names between which the time
-            divides first.
-        host, device: Totals the shares refer to.
-        device_type: What the device rows ran on.
+        ops: Host and device ops, by self time.
+        layers: Layers, from the paths of op names: the first level at which the time divides.
+        host: Totals of the host, the base of its shares.
+        device: Totals of the device, the base of its shares.
+        device_type: Hardware of the device rows.
         task_type: "Training", "Inference" or "Unknown".
     """
 

@@ -61,13 +61,16 @@ class NodeRow(Row):
     opcode: Annotated[str, Column("Opcode", kind="category")]
     category: Annotated[str, Column("Category", kind="category")]
     kind: Annotated[
-        str, Column("Kind", kind="category", hidden=True, help="What its colour stands for.")
+        str,
+        Column(
+            "Kind", kind="category", hidden=True, help="Class of the instruction, shown as colour."
+        ),
     ]
     shape: Annotated[str, Column("Shape", kind="text")]
     result_bytes: Annotated[int, Column("Result", unit="B", kind="bytes")]
     computation: Annotated[str, Column("Computation", kind="category", hidden=True)]
     calls: Annotated[
-        str, Column("Calls", kind="name", help="Computations it calls, separated by commas.")
+        str, Column("Calls", kind="name", help="Called computations, separated by commas.")
     ]
     distance: Annotated[
         int,
@@ -79,7 +82,8 @@ class NodeRow(Row):
     ]
     is_centre: Annotated[bool, Column("Centre", kind="flag", hidden=True)]
     is_root: Annotated[
-        bool, Column("Root", kind="flag", hidden=True, help="The computation's result.")
+        bool,
+        Column("Root", kind="flag", hidden=True, help="Whether it is the computation's result."),
     ]
     hidden_neighbours: Annotated[
         int, Column("More", kind="count", help="Operands and users outside of the picture.")
@@ -121,13 +125,16 @@ class GraphViewer(Result):
 
     Attributes:
         programs: The programs to choose from.
-        program, program_id: The one shown.
-        centre: The instruction in the middle; "" when a whole computation is shown.
-        computation: The computation it belongs to, or that is shown.
-        nodes, edges: The picture.
-        is_cut: Whether ``max_nodes`` left instructions out.
-        operand_names, consumer_names: What the centre reads and who reads it, tuples seen through.
-        instructions: All instructions of the program by time, then name: the list to search.
+        program: Name of the shown program.
+        program_id: Number of the shown program.
+        centre: Instruction in the middle; "" if a whole computation is shown.
+        computation: Computation of the centre, or the one shown.
+        nodes: Instructions in the picture.
+        edges: Connections in the picture.
+        is_cut: Whether ``max_nodes`` omitted instructions.
+        operand_names: Instructions that the centre reads; tuples are resolved.
+        consumer_names: Instructions that read the centre; tuples are resolved.
+        instructions: All instructions of the program, by time, then name.
         computations: All computations of the program.
         hlo_text: HLO text of the computation shown, or of the instructions in the picture.
     """

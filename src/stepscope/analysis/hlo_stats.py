@@ -41,14 +41,19 @@ class HloRow(Row):
         ),
     ]
     total_time_us: Annotated[
-        float, Column("Total time", unit="µs", kind="time", help="Includes nested ops.")
+        float, Column("Total time", unit="µs", kind="time", help="Time with nested ops.")
     ]
     avg_time_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
     self_time_us: Annotated[float, Column("Self time", unit="µs", kind="time", sort="desc")]
     avg_self_time_us: Annotated[float, Column("Average self time", unit="µs", kind="time")]
     self_time_frac: Annotated[
         float,
-        Column("Share of device time", unit="%", kind="ratio", help="Idle time included."),
+        Column(
+            "Share of device time",
+            unit="%",
+            kind="ratio",
+            help="Share of device time; idle time counts.",
+        ),
     ]
     cumulative_frac: Annotated[float, Column("Cumulative", unit="%", kind="ratio")]
     dma_stall_frac: Annotated[float, Column("Stalled by copies", unit="%", kind="ratio")]
@@ -61,7 +66,7 @@ class HloRow(Row):
             "FLOP rate",
             unit="GFLOP/s",
             kind="rate",
-            help="8-bit work counts half and 4-bit a quarter, to compare with the device's peak.",
+            help="8-bit work counts half, 4-bit work a quarter: comparable with the device's peak.",
         ),
     ]
     memory_bw_gbps: Annotated[float, Column("Memory bandwidth", unit="GB/s", kind="rate")]
@@ -78,7 +83,8 @@ class HloRow(Row):
     bound_by: Annotated[str, Column("Bound by", kind="category")]
     flop_utilisation_frac: Annotated[float, Column("FLOP utilisation", unit="%", kind="ratio")]
     rematerialised: Annotated[
-        bool, Column("Rematerialised", kind="flag", help="Recomputes a value to save memory.")
+        bool,
+        Column("Rematerialised", kind="flag", help="Whether it recomputes a value to save memory."),
     ]
     outside_compilation: Annotated[bool, Column("Outside compilation", kind="flag", hidden=True)]
     autotuned: Annotated[bool, Column("Autotuned", kind="flag", hidden=True)]
@@ -86,7 +92,7 @@ class HloRow(Row):
     source_stack: Annotated[str, Column("Source stack", kind="text", hidden=True)]
     core_type: Annotated[str, Column("Core", kind="category", hidden=True)]
     deduplicated_name: Annotated[
-        str, Column("Copy of", kind="name", hidden=True, help="The op this one repeats.")
+        str, Column("Copy of", kind="name", hidden=True, help="Op of which this one is a copy.")
     ]
 
 
@@ -110,13 +116,13 @@ class HloStats(Result):
     """Every HLO op with its time, FLOP rate, bandwidth and what bounds it.
 
     Attributes:
-        ops: The ops, by self time. No cap.
-        categories: The same time by category.
+        ops: HLO ops, by self time.
+        categories: Self time by category.
         rematerialised: Time in ops that recompute values, and in all others.
-        op_time_us: Σ self time of all device ops, HLO ops or not.
-        other_time_us: Of these, the time of kernels that XLA did not compile.
-        idle_time_us: Σ over devices of the time between ops.
-        device_type: What the ops ran on.
+        op_time_us: Self time of all device ops, HLO ops or not.
+        other_time_us: Time of kernels that XLA did not compile.
+        idle_time_us: Time between ops, summed over devices.
+        device_type: Hardware that ran the ops.
     """
 
     tool = "hlo_stats"

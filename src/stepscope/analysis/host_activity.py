@@ -54,7 +54,7 @@ class CallRow(Row):
         Column(
             "Built per step",
             kind="number",
-            help="Calls that traced or compiled it again.",
+            help="Calls that traced or compiled the function again.",
             whole_label="Built in the recording",
         ),
     ]
@@ -68,11 +68,17 @@ class CallRow(Row):
         ),
     ]
     traces: Annotated[
-        int, Column("Traces", kind="count", help="Concrete functions there were; 0: not recorded.")
+        int, Column("Traces", kind="count", help="Number of concrete functions; 0 if not recorded.")
     ]
     time_ms: Annotated[
         float,
-        Column("Time", unit="ms", kind="time", help="Per step.", whole_help="In the recording."),
+        Column(
+            "Time",
+            unit="ms",
+            kind="time",
+            help="Host time per step.",
+            whole_help="In the recording.",
+        ),
     ]
     build_ms: Annotated[
         float,
@@ -81,7 +87,7 @@ class CallRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="Per step: time of calls that built it, in which nothing was computed.",
+            help="Time per step of calls that built it while nothing computed.",
             whole_help="Time of calls that built it, in which nothing was computed.",
         ),
     ]
@@ -90,11 +96,12 @@ class CallRow(Row):
         Column(
             "Versions differ in",
             kind="category",
-            help="Of a program that XLA compiled several times: shapes, values or nothing.",
+            help="Difference between its compiled versions: shapes, values or nothing.",
         ),
     ]
     differs_at: Annotated[
-        str, Column("Of", kind="name", help="Which arguments, or the line that uses the value.")
+        str,
+        Column("Of", kind="name", help="Arguments that differ, or the line that uses the value."),
     ]
     file: Annotated[str, Column("File", kind="name", hidden=True)]
     line: Annotated[int, Column("Line", kind="number", hidden=True)]
@@ -110,7 +117,13 @@ class SideRow(Row):
         float, Column("Calls per step", kind="number", whole_label="Calls in the recording")
     ]
     steps_frac: Annotated[
-        float, Column("Steps with it", unit="%", kind="ratio", help="Where it costs 1 % or more.")
+        float,
+        Column(
+            "Steps with it",
+            unit="%",
+            kind="ratio",
+            help="Share of steps in which it costs 1 % or more.",
+        ),
     ]
     time_ms: Annotated[
         float,
@@ -119,12 +132,15 @@ class SideRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="Per step, while no other op runs.",
+            help="Time per step in which no other op runs.",
             whole_help="In the recording, while no other op runs.",
         ),
     ]
     in_step_ms: Annotated[
-        float, Column("Time where it is", unit="ms", kind="time", help="Mean of the steps with it.")
+        float,
+        Column(
+            "Time where it is", unit="ms", kind="time", help="Mean of the steps that contain it."
+        ),
     ]
     whole_ms: Annotated[
         float,
@@ -132,21 +148,30 @@ class SideRow(Row):
             "Whole time",
             unit="ms",
             kind="time",
-            help="Per step, whatever else runs.",
+            help="Time per step, whether or not other work runs.",
             whole_help="In the recording, whatever else runs.",
         ),
     ]
     most_frac: Annotated[
         float,
-        Column("In one step", unit="%", kind="ratio", hidden=True, help="Share of the longest."),
+        Column(
+            "In one step", unit="%", kind="ratio", hidden=True, help="Share of the longest step."
+        ),
     ]
     function: Annotated[
-        str, Column("While", kind="name", help="The program's function that it interrupts most.")
+        str, Column("While", kind="name", help="Function of the program that it interrupts most.")
     ]
     file: Annotated[str, Column("File", kind="name", hidden=True)]
     line: Annotated[int, Column("Line", kind="number", hidden=True)]
     function_frac: Annotated[
-        float, Column("While it", unit="%", kind="ratio", hidden=True, help="Share of its time.")
+        float,
+        Column(
+            "While it",
+            unit="%",
+            kind="ratio",
+            hidden=True,
+            help="Share of the time in that function.",
+        ),
     ]
 
 
@@ -163,7 +188,7 @@ class OptimizerRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="Per step, on the host.",
+            help="Host time per step.",
             whole_help="In the recording, on the host.",
         ),
     ]
@@ -173,13 +198,14 @@ class OptimizerRow(Row):
             "In short ops",
             unit="ms",
             kind="time",
-            help="Per step, while none of its ops of more than 100 µs runs.",
+            help="Time per step in which only its ops below 100 µs run.",
             whole_help="In the recording, while none of its ops of more than 100 µs runs.",
         ),
     ]
     op_us: Annotated[float, Column("Median op", unit="µs", kind="time")]
     is_together: Annotated[
-        bool, Column("In groups", kind="flag", help="Variables are updated together (foreach).")
+        bool,
+        Column("In groups", kind="flag", help="Whether variables are updated together (foreach)."),
     ]
 
 
@@ -200,7 +226,7 @@ class PythonRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="Per step, while nothing computes; with the libraries it calls.",
+            help="Time per step while nothing computes, libraries included.",
             whole_help="In the recording, while nothing computes; with the libraries it calls.",
         ),
     ]
@@ -211,7 +237,9 @@ class PythonRow(Row):
             "Self share of step", unit="%", kind="ratio", whole_label="Self share of the recording"
         ),
     ]
-    is_wait: Annotated[bool, Column("Waits", kind="flag", help="Its name says that it waits.")]
+    is_wait: Annotated[
+        bool, Column("Waits", kind="flag", help="Whether its name is that of a wait.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,20 +252,20 @@ class HostActivity(Result):
     """What the host does in a step while nothing computes: building functions, printing, Python.
 
     Attributes:
-        headline: How much of the step nothing computes, in one sentence.
+        headline: Share of the step in which nothing computes, in one sentence.
         step_time_ms: Mean counted step, mean over the hosts that have steps.
         step_count: Counted steps.
-        step_source: How steps were found; "window": there are none, and the recording as a
-            whole counts as one.
-        computing_ms: Per step, while an op or a device runs.
-        input_ms: Per step, while the program waits for input and nothing computes.
-        idle_ms: The rest: ``computing_ms + input_ms + idle_ms = step_time_ms``.
+        step_source: How steps were found; "window": there are none, and the recording counts as
+            one.
+        computing_ms: Time per step in which an op or a device runs.
+        input_ms: Time per step in which the program waits for input and nothing computes.
+        idle_ms: Rest of the step: ``computing_ms + input_ms + idle_ms = step_time_ms``.
         eager_ops: Ops dispatched one by one, per step.
-        usual_eager_ops: The same of the median step; empty where that is unknown.
-        calls: Functions the framework compiles.
+        usual_eager_ops: Ops dispatched one by one in the median step; empty if unknown.
+        calls: Functions that the framework compiles.
         side_work: Printing, summaries, checkpoints and callbacks.
-        optimizers: What updates the variables; empty where no optimizer is named.
-        python: Python functions; empty where no Python was recorded.
+        optimizers: Optimizers that update the variables; empty if none is named.
+        python: Python functions; empty if no Python was recorded.
         has_product_shapes: Whether PyTorch noted the shapes of what its products multiply.
         growing_rows: What they compute again from pass to pass; None where nothing grows.
         after_update_frac: Share of marked steps after the last update of PyTorch's optimizer in

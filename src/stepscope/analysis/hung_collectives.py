@@ -32,42 +32,57 @@ class StuckRow(Row):
 
     group: Annotated[str, Column("Process group", kind="category")]
     description: Annotated[str, Column("For", kind="name")]
-    number: Annotated[int, Column("Number", kind="count", help="In its group, as PyTorch counts.")]
-    collective: Annotated[str, Column("Collective", kind="category", help="As most ranks call it.")]
+    number: Annotated[
+        int, Column("Number", kind="count", help="PyTorch's number of it in the group.")
+    ]
+    collective: Annotated[
+        str, Column("Collective", kind="category", help="Name that most ranks called.")
+    ]
     state: Annotated[
         str,
         Column(
             "State",
             kind="category",
-            help="Rank missing, called differently, or running: all ranks called it alike.",
+            help="Rank missing, called differently, or running (all ranks called it alike).",
         ),
     ]
-    ranks: Annotated[int, Column("Ranks", kind="count", help="Of the group; 0 if not recorded.")]
+    ranks: Annotated[
+        int, Column("Ranks", kind="count", help="Size of the group; 0 if not recorded.")
+    ]
     joined: Annotated[int, Column("Called it", kind="count")]
     missing: Annotated[str, Column("Did not call it", kind="name")]
     differing: Annotated[str, Column("Called something else", kind="name")]
     last: Annotated[str, Column("Called it last", kind="name")]
     spread_ms: Annotated[
         float,
-        Column("First to last", unit="ms", kind="time", help="As far as the hosts' clocks agree."),
+        Column(
+            "First to last",
+            unit="ms",
+            kind="time",
+            help="Between the first and the last call; limited by the hosts' clocks.",
+        ),
     ]
     behind: Annotated[
-        int, Column("Behind it", kind="count", help="Later collectives of the group, unfinished.")
+        int, Column("Behind it", kind="count", help="Later unfinished collectives of the group.")
     ]
-    line: Annotated[str, Column("Called at", kind="name", help="By the first rank.")]
+    line: Annotated[str, Column("Called at", kind="name", help="Line of the first rank's call.")]
 
 
 class RankRow(Row):
     """One rank: where it stands, and how often the others waited for its call."""
 
     rank: Annotated[str, Column("Rank", kind="name")]
-    calls: Annotated[int, Column("Calls", kind="count", help="In its dump.")]
+    calls: Annotated[int, Column("Calls", kind="count", help="Calls in the rank's dump.")]
     unfinished: Annotated[int, Column("Unfinished", kind="count")]
     last: Annotated[str, Column("Last call", kind="name")]
     line: Annotated[str, Column("Called at", kind="name")]
     came_last: Annotated[
         int,
-        Column("Came last", kind="count", help="Of the collectives that all of a group called."),
+        Column(
+            "Came last",
+            kind="count",
+            help="Collectives that it entered last, of those that the whole group called.",
+        ),
     ]
     late_ms: Annotated[
         float,
@@ -76,8 +91,7 @@ class RankRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="After the middle rank, when it came last, in total; as far as the hosts' clocks "
-            "agree.",
+            help="Sum of its delays behind the middle rank when it came last.",
         ),
     ]
 
@@ -88,9 +102,10 @@ class HungCollectives(Result):
 
     Attributes:
         headline: The answer in one sentence.
-        is_stuck: Whether a collective lacks a rank, or ranks called it differently.
-        stuck: The first unfinished collective of each process group, and all called differently.
-        ranks: Each rank.
+        is_stuck: Whether a rank is missing from a collective, or ranks called it differently.
+        stuck: First unfinished collective of each process group, and all that ranks called
+            differently.
+        ranks: One row per rank.
     """
 
     tool = "hung_collectives"

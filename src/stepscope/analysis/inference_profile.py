@@ -27,7 +27,13 @@ class ServedModelRow(Row):
     model: Annotated[str, Column("Model", kind="name")]
     requests: Annotated[int, Column("Requests", kind="count", sort="desc")]
     requests_per_s: Annotated[
-        float, Column("Requests per second", unit="1/s", kind="rate", help="While it was served.")
+        float,
+        Column(
+            "Requests per second",
+            unit="1/s",
+            kind="rate",
+            help="Between its first and last request.",
+        ),
     ]
     latency_mean_us: Annotated[float, Column("Mean latency", unit="µs", kind="time")]
     latency_p50_us: Annotated[float, Column("Median latency", unit="µs", kind="time")]
@@ -37,20 +43,29 @@ class ServedModelRow(Row):
     latency_p999_us: Annotated[float, Column("99.9 % below", unit="µs", kind="time")]
     latency_max_us: Annotated[float, Column("Slowest", unit="µs", kind="time")]
     queued_mean_us: Annotated[
-        float, Column("Mean wait for a batch", unit="µs", kind="time", help="In the queue.")
+        float, Column("Mean wait for a batch", unit="µs", kind="time", help="Time in the queue.")
     ]
     device_mean_us: Annotated[
         float,
-        Column("Mean device time", unit="µs", kind="time", help="Devices at work meanwhile."),
+        Column(
+            "Mean device time",
+            unit="µs",
+            kind="time",
+            help="Time in which devices work for the request.",
+        ),
     ]
     host_mean_us: Annotated[
         float,
-        Column("Mean host time", unit="µs", kind="time", help="Latency less device time and wait."),
+        Column(
+            "Mean host time", unit="µs", kind="time", help="Latency without device time and queue."
+        ),
     ]
     batches: Annotated[int, Column("Batches", kind="count")]
     batch_latency_mean_us: Annotated[float, Column("Mean batch time", unit="µs", kind="time")]
     batch_requests_mean: Annotated[float, Column("Requests per batch", kind="number")]
-    batch_size_mean: Annotated[float, Column("Mean batch size", kind="number", help="Examples.")]
+    batch_size_mean: Annotated[
+        float, Column("Mean batch size", kind="number", help="Examples per batch.")
+    ]
     padding_frac: Annotated[
         float, Column("Padding", unit="%", kind="ratio", help="Share of examples that are padding.")
     ]
@@ -64,17 +79,22 @@ class RequestRow(Row):
     start_ms: Annotated[float, Column("Start", unit="ms", kind="time")]
     latency_us: Annotated[float, Column("Latency", unit="µs", kind="time", sort="desc")]
     percentile_frac: Annotated[
-        float, Column("Percentile", unit="%", kind="ratio", help="Requests at most as slow.")
+        float,
+        Column(
+            "Percentile", unit="%", kind="ratio", help="Share of requests that are at most as slow."
+        ),
     ]
-    size: Annotated[int, Column("Size", kind="count", help="Examples.")]
-    batch: Annotated[int, Column("Batch", kind="number", help="Row of the batch that ran it.")]
+    size: Annotated[int, Column("Size", kind="count", help="Examples in the request.")]
+    batch: Annotated[int, Column("Batch", kind="number", help="Row of its batch.")]
     queued_us: Annotated[float, Column("Wait for batch", unit="µs", kind="time")]
     device_compute_us: Annotated[float, Column("Device compute", unit="µs", kind="time")]
     host_to_device_us: Annotated[float, Column("Copy to device", unit="µs", kind="time")]
     device_to_host_us: Annotated[float, Column("Copy to host", unit="µs", kind="time")]
     host_us: Annotated[
         float,
-        Column("Host", unit="µs", kind="time", help="Neither waiting nor with a device at work."),
+        Column(
+            "Host", unit="µs", kind="time", help="Time without waiting and without device work."
+        ),
     ]
 
 
@@ -88,26 +108,36 @@ class BatchRow(Row):
     latency_us: Annotated[float, Column("Time", unit="µs", kind="time", sort="desc")]
     requests: Annotated[int, Column("Requests", kind="count")]
     size: Annotated[int, Column("Size", kind="count", help="Examples without padding.")]
-    padded_size: Annotated[int, Column("Size run", kind="count", help="With padding.")]
+    padded_size: Annotated[int, Column("Size run", kind="count", help="Examples with padding.")]
     waited_us: Annotated[
         float,
-        Column("Oldest wait", unit="µs", kind="time", help="Of its first request in the queue."),
+        Column(
+            "Oldest wait",
+            unit="µs",
+            kind="time",
+            help="Longest time that one of its requests was queued.",
+        ),
     ]
     device_compute_us: Annotated[float, Column("Device compute", unit="µs", kind="time")]
     host_to_device_us: Annotated[float, Column("Copy to device", unit="µs", kind="time")]
     device_to_host_us: Annotated[float, Column("Copy to host", unit="µs", kind="time")]
-    host_us: Annotated[float, Column("Host", unit="µs", kind="time", help="No device at work.")]
+    host_us: Annotated[
+        float, Column("Host", unit="µs", kind="time", help="Time without device work.")
+    ]
 
 
 class BatchSizeRow(Row):
     """All batches of a model that ran the same number of examples."""
 
     model: Annotated[str, Column("Model", kind="name")]
-    padded_size: Annotated[int, Column("Size run", kind="count", help="With padding.")]
+    padded_size: Annotated[int, Column("Size run", kind="count", help="Examples with padding.")]
     batches: Annotated[int, Column("Batches", kind="count", sort="desc")]
     latency_mean_us: Annotated[float, Column("Mean time", unit="µs", kind="time")]
     latency_per_example_us: Annotated[
-        float, Column("Time per example", unit="µs", kind="time", help="Padding not counted.")
+        float,
+        Column(
+            "Time per example", unit="µs", kind="time", help="Latency ÷ examples without padding."
+        ),
     ]
     device_compute_mean_us: Annotated[float, Column("Mean device compute", unit="µs", kind="time")]
     padding_frac: Annotated[float, Column("Padding", unit="%", kind="ratio")]
@@ -128,10 +158,10 @@ class InferenceProfile(Result):
     the host's devices did while a request or batch lasted: those at the same time share it.
 
     Attributes:
-        models: All models together, then each, the most used first.
-        requests: Every request, the slowest first.
-        batches: Every batch, in order of their start.
-        batch_sizes: Batches by size.
+        models: One row for all models, then one per model.
+        requests: Requests, the slowest first.
+        batches: Batches, by start.
+        batch_sizes: Batches grouped by size.
     """
 
     tool = "inference_profile"

@@ -61,7 +61,12 @@ class StepRow(Row):
     step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time")]
     input_frac: Annotated[
         float,
-        Column("Waiting for input", unit="%", kind="ratio", help="Input wait and copies to it."),
+        Column(
+            "Waiting for input",
+            unit="%",
+            kind="ratio",
+            help="Share of the step: input wait and copies of input.",
+        ),
     ]
     input_ms: Annotated[float, Column("Input wait", unit="ms", kind="time")]
     host_to_device_ms: Annotated[float, Column("Copy to device", unit="ms", kind="time")]
@@ -73,18 +78,25 @@ class StepRow(Row):
     output_ms: Annotated[float, Column("Output", unit="ms", kind="time")]
     compilation_ms: Annotated[float, Column("Compilation", unit="ms", kind="time")]
     other_ms: Annotated[float, Column("All others", unit="ms", kind="time")]
-    kept: Annotated[bool, Column("Counted", kind="flag", help="False for steps cut at the edges.")]
+    kept: Annotated[
+        bool, Column("Counted", kind="flag", help="No for steps cut at the recording's edges.")
+    ]
 
 
 class InputOpRow(Row):
     """One input op of the hosts."""
 
     op: Annotated[str, Column("Input op", kind="name")]
-    count: Annotated[int, Column("Count", kind="count", help="Times the op ran.")]
+    count: Annotated[int, Column("Count", kind="count", help="Number of runs.")]
     total_time_ms: Annotated[float, Column("Total time", unit="ms", kind="time")]
     total_time_frac: Annotated[
         float,
-        Column("Total time share", unit="%", kind="ratio", help="Of all input ops' self time."),
+        Column(
+            "Total time share",
+            unit="%",
+            kind="ratio",
+            help="Share of the self time of all input ops.",
+        ),
     ]
     self_time_ms: Annotated[
         float,
@@ -93,7 +105,7 @@ class InputOpRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="Without the input ops it called on its own thread; waits count.",
+            help="Without input ops that it called on its thread; waits count.",
         ),
     ]
     self_time_frac: Annotated[float, Column("Self time share", unit="%", kind="ratio")]
@@ -113,7 +125,14 @@ class HostRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Mean, sample standard deviation and range over the kept steps (NaN without steps)."""
+    """Mean, sample standard deviation and range over the kept steps (NaN without steps).
+
+    Attributes:
+        mean: Arithmetic mean.
+        std: Standard deviation.
+        min: Smallest value.
+        max: Largest value.
+    """
 
     mean: float
     std: float
@@ -127,8 +146,8 @@ class DeviceSide:
 
     Attributes:
         step_time_ms: Step time.
-        input_wait_ms: Time of a step in which input or its copy to the device was waited for.
-        input_wait_frac: The same as a share of each step.
+        input_wait_ms: Time per step spent waiting for input or for its copy to the device.
+        input_wait_frac: Share of the step spent waiting for input.
         mean_ms: Mean time of each category; they sum to ``step_time_ms.mean``.
     """
 
@@ -144,8 +163,8 @@ class PipelineRestarts:
 
     Attributes:
         kind: "DataLoader" or "tf.data".
-        per_step: How many, per kept step.
-        time_ms: What making them takes, per kept step.
+        per_step: New iterators per kept step.
+        time_ms: Time per kept step spent making iterators.
     """
 
     kind: str
@@ -160,7 +179,15 @@ class PipelineRestarts:
 
 @dataclass(frozen=True, slots=True)
 class CategoryTime:
-    """Self time of one category of host input work, its share, and what to do about it."""
+    """Self time of one category of host input work, its share, and what to do about it.
+
+    Attributes:
+        category: Kind of host input work.
+        self_time_ms: Self time of its ops.
+        self_time_frac: Share of all input work.
+        what: Explanation of the category.
+        advice: How to reduce it.
+    """
 
     category: str
     self_time_ms: float
@@ -188,10 +215,11 @@ class InputPipelineAnalyzer(Result):
         headline: The verdict in one sentence.
         input_frac: Share of the kept steps' time spent waiting for input; None without steps.
         step_count: Kept steps.
-        step_source, steps_found: How steps were found, for programs and in words.
+        step_source: How steps were found, as an identifier.
+        steps_found: How steps were found, in words.
         device_side: Statistics of the steps.
         host_breakdown: The five categories of host input work, in a fixed order.
-        next_step: What to look at now.
+        next_step: Recommended next tool.
         restarts: Iterators made in the steps, of the host where that takes longest; None: none.
         worker_place: Where the loader's worker processes are most; None: none was sampled.
         input_ops: Every input op, by self time.

@@ -31,12 +31,14 @@ OTHERS = "all others"
 class KernelRow(Row):
     """A kernel as launched for an op (or what the rows are grouped by)."""
 
-    rank: Annotated[int, Column("Rank", kind="rank", help="By total time.")]
+    rank: Annotated[int, Column("Rank", kind="rank", help="Position by total time.")]
     name: Annotated[str, Column("Kernel", kind="name")]
     kernel_class: Annotated[
         str, Column("Class", kind="category", help="Kind of work, by the kernel's or op's name.")
     ]
-    op_name: Annotated[str, Column("Op", kind="name", help="Framework op that launched it.")]
+    op_name: Annotated[
+        str, Column("Op", kind="name", help="Framework op that launched the kernel.")
+    ]
     op_type: Annotated[str, Column("Op type", kind="category", hidden=True)]
     registers_per_thread: Annotated[int, Column("Registers per thread", kind="count")]
     shmem_bytes: Annotated[
@@ -53,15 +55,29 @@ class KernelRow(Row):
     grid_dim: Annotated[str, Column("Grid", kind="text", help="Blocks, x,y,z.")]
     occupancy_frac: Annotated[
         float,
-        Column("Occupancy", unit="%", kind="ratio", help="Theoretical; empty when not recorded."),
+        Column(
+            "Occupancy",
+            unit="%",
+            kind="ratio",
+            help="Theoretical occupancy; empty if not recorded.",
+        ),
     ]
     is_op_tensor_core_eligible: Annotated[
-        bool, Column("Op could use tensor cores", kind="flag", help="NVIDIA tensor or AMD matrix.")
+        bool,
+        Column(
+            "Op could use tensor cores",
+            kind="flag",
+            help="Whether NVIDIA tensor cores or AMD matrix cores could run the op.",
+        ),
     ]
     is_kernel_using_tensor_core: Annotated[bool, Column("Uses tensor cores", kind="flag")]
     is_16_bit: Annotated[
         bool,
-        Column("16-bit", kind="flag", help="Computes in 16 bits or fewer, by operands or name."),
+        Column(
+            "16-bit",
+            kind="flag",
+            help="Whether it computes in 16 bits or fewer, by operands or name.",
+        ),
     ]
     is_precision_known: Annotated[
         bool,
@@ -69,7 +85,7 @@ class KernelRow(Row):
             "Precision known",
             kind="flag",
             hidden=True,
-            help="No: neither operands, program nor name say in how many bits it computes.",
+            help="No if operands, program and name do not give the number of bits.",
         ),
     ]
     occurrences: Annotated[float, Column("Occurrences", kind="count")]
@@ -82,18 +98,19 @@ class KernelRow(Row):
             "Standard deviation",
             unit="µs",
             kind="time",
-            help="Of the lengths of its runs; empty for a single run.",
+            help="Standard deviation of its durations; empty for a single run.",
         ),
     ]
     min_duration_us: Annotated[float, Column("Shortest", unit="µs", kind="time")]
     max_duration_us: Annotated[float, Column("Longest", unit="µs", kind="time")]
     share_frac: Annotated[
-        float, Column("Share", unit="%", kind="ratio", help="Of the time of all kernels.")
+        float, Column("Share", unit="%", kind="ratio", help="Share of the time of all kernels.")
     ]
     cumulative_frac: Annotated[
-        float, Column("Cumulative", unit="%", kind="ratio", help="Of this row and those above.")
+        float,
+        Column("Cumulative", unit="%", kind="ratio", help="Share of this row and all rows above."),
     ]
-    devices: Annotated[str, Column("Devices", kind="text", help="Where it ran.")]
+    devices: Annotated[str, Column("Devices", kind="text", help="Devices that ran it.")]
 
 
 class KernelSliceRow(Row):
@@ -101,7 +118,10 @@ class KernelSliceRow(Row):
 
     name: Annotated[str, Column("Kernel", kind="name")]
     kernels: Annotated[
-        int, Column("Kernels", kind="count", help="Distinct names: 1, but for all others.")
+        int,
+        Column(
+            "Kernels", kind="count", help="Number of different kernels: 1, except for the rest."
+        ),
     ]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time")]
     share_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
@@ -111,7 +131,7 @@ class KernelClassRow(Row):
     """All kernels of one class."""
 
     kernel_class: Annotated[str, Column("Class", kind="category")]
-    kernels: Annotated[int, Column("Kernels", kind="count", help="Distinct kernel names.")]
+    kernels: Annotated[int, Column("Kernels", kind="count", help="Number of different kernels.")]
     occurrences: Annotated[float, Column("Occurrences", kind="count")]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time", sort="desc")]
     share_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
@@ -126,7 +146,7 @@ class KernelDeviceRow(Row):
 
     host: Annotated[str, Column("Host", kind="name")]
     device: Annotated[str, Column("Device", kind="name")]
-    kernels: Annotated[int, Column("Kernels", kind="count", help="Distinct kernel names.")]
+    kernels: Annotated[int, Column("Kernels", kind="count", help="Number of different kernels.")]
     occurrences: Annotated[float, Column("Occurrences", kind="count")]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time")]
 
@@ -149,10 +169,11 @@ class KernelTotals:
     Attributes:
         distinct_kernels: Distinct kernel names.
         occurrences: Kernel runs.
-        total_duration_us: Their time; kernels at once on several streams or devices all count.
+        total_duration_us: Sum of kernel times; concurrent kernels all count.
         tensor_core_frac: Share of the time in kernels that use tensor or matrix cores.
-        tensor_core_eligible_frac: Share of the time in ops that could use them.
-        tensor_core_missed_us: Time of matrix products and convolutions that do not use them.
+        tensor_core_eligible_frac: Share of the time in ops that could use tensor or matrix cores.
+        tensor_core_missed_us: Time of matrix products and convolutions that do not use tensor or
+            matrix cores.
         bits_16_frac: Share of the time in kernels that compute in 16 bits or fewer.
     """
 
@@ -170,11 +191,11 @@ class KernelStats(Result):
     """Every GPU kernel with its launch, the op that launched it, and its times.
 
     Attributes:
-        kernels: The rows, longest total first. No cap.
-        longest: The pie: the kernels with the most time, and all others as one.
-        by_class: The same time by kind of work.
-        by_device: The same time by device.
-        totals: What the shares refer to.
+        kernels: Kernels, longest total first.
+        longest: The longest kernels, and all others as one row, for a pie chart.
+        by_class: Kernel time by kind of work.
+        by_device: Kernel time by device.
+        totals: Base of the shares.
     """
 
     tool = "kernel_stats"

@@ -32,18 +32,23 @@ class DcnCollectiveRow(Row):
     """One collective, over all its runs on all TPUs; times are means of one run."""
 
     collective: Annotated[
-        str, Column("Collective", kind="name", help="Its rendezvous, as XLA names it.")
+        str, Column("Collective", kind="name", help="XLA's name of its rendezvous.")
     ]
     transfer_type: Annotated[str, Column("Type", kind="category")]
     program: Annotated[str, Column("Program", kind="name", hidden=True)]
     total_stall_ms: Annotated[
         float,
-        Column("Total stall", unit="ms", kind="time", sort="desc", help="Σ over runs and TPUs."),
+        Column("Total stall", unit="ms", kind="time", sort="desc", help="Sum over runs and TPUs."),
     ]
     stall_frac: Annotated[float, Column("Share of stall", unit="%", kind="ratio")]
     stall_ms: Annotated[
         float,
-        Column("Stall", unit="ms", kind="time", help="The TPU waits in one of the four ops."),
+        Column(
+            "Stall",
+            unit="ms",
+            kind="time",
+            help="Time per run in which the TPU waits in one of the four ops.",
+        ),
     ]
     send_ms: Annotated[float, Column("Send", unit="ms", kind="time")]
     send_done_ms: Annotated[float, Column("Send-done", unit="ms", kind="time")]
@@ -55,23 +60,26 @@ class DcnCollectiveRow(Row):
             "Slack",
             unit="ms",
             kind="time",
-            help="What the network has before the TPU waits: send to recv-done, less such ops.",
+            help="Time for the network before the TPU waits: send to recv-done, without these ops.",
         ),
     ]
     observed_ms: Annotated[
         float,
         Column(
-            "Duration", unit="ms", kind="time", help="Start of the send to the recv-done's end."
+            "Duration",
+            unit="ms",
+            kind="time",
+            help="From the start of the send to the end of the recv-done.",
         ),
     ]
-    runs: Annotated[int, Column("Runs", kind="count", help="All TPUs together.")]
+    runs: Annotated[int, Column("Runs", kind="count", help="Runs on all TPUs.")]
     incomplete: Annotated[
         int,
-        Column("Incomplete", kind="count", help="Sends and recv-dones without the other half."),
+        Column("Incomplete", kind="count", help="Sends and recv-dones without their counterpart."),
     ]
     tpus: Annotated[int, Column("TPUs", kind="count")]
     sent_bytes: Annotated[
-        float, Column("Sent", unit="B", kind="bytes", help="By one TPU in one run.")
+        float, Column("Sent", unit="B", kind="bytes", help="Sent by one TPU in one run.")
     ]
     required_gbitps: Annotated[
         float,
@@ -79,7 +87,7 @@ class DcnCollectiveRow(Row):
             "Bandwidth needed",
             unit="Gbit/s",
             kind="rate",
-            help="Of one TPU, to send within the slack; absent without slack.",
+            help="Needed by one TPU to send within the slack; empty without slack.",
         ),
     ]
     reached_gbitps: Annotated[
@@ -88,11 +96,11 @@ class DcnCollectiveRow(Row):
             "Bandwidth reached",
             unit="Gbit/s",
             kind="rate",
-            help="Of one TPU, over the duration of its fastest run.",
+            help="Of one TPU in its fastest run.",
         ),
     ]
     send_op: Annotated[str, Column("Send op", kind="name")]
-    recv_op: Annotated[str, Column("Recv op", kind="name", help="The recv-done.")]
+    recv_op: Annotated[str, Column("Recv op", kind="name", help="Name of the recv-done.")]
 
 
 class DcnDeviceRow(Row):
@@ -101,15 +109,21 @@ class DcnDeviceRow(Row):
     device: Annotated[str, Column("TPU", kind="name")]
     host: Annotated[str, Column("Host", kind="name")]
     total_stall_ms: Annotated[
-        float, Column("Total stall", unit="ms", kind="time", sort="desc", help="Σ over runs.")
+        float, Column("Total stall", unit="ms", kind="time", sort="desc", help="Sum over runs.")
     ]
     recv_done_ms: Annotated[
-        float, Column("Of it recv-done", unit="ms", kind="time", help="Waiting for the network.")
+        float,
+        Column(
+            "Of it recv-done",
+            unit="ms",
+            kind="time",
+            help="Time in recv-done, waiting for the network.",
+        ),
     ]
     runs: Annotated[int, Column("Runs", kind="count")]
     incomplete: Annotated[
         int,
-        Column("Incomplete", kind="count", help="Sends and recv-dones without the other half."),
+        Column("Incomplete", kind="count", help="Sends and recv-dones without their counterpart."),
     ]
 
 
@@ -121,12 +135,18 @@ class DcnPathRow(Row):
     messages: Annotated[int, Column("Messages", kind="count")]
     total_bytes: Annotated[float, Column("Bytes", unit="B", kind="bytes", sort="desc")]
     latency_ms: Annotated[
-        float, Column("Mean latency", unit="ms", kind="time", help="From send to arrival.")
+        float,
+        Column("Mean latency", unit="ms", kind="time", help="Mean time from send to arrival."),
     ]
     latency_max_ms: Annotated[float, Column("Longest", unit="ms", kind="time")]
     busy_ms: Annotated[
         float,
-        Column("Busy", unit="ms", kind="time", help="At least one is under way. Σ over hosts."),
+        Column(
+            "Busy",
+            unit="ms",
+            kind="time",
+            help="Time with at least one message under way, summed over hosts.",
+        ),
     ]
     bandwidth_gbitps: Annotated[
         float, Column("Bandwidth", unit="Gbit/s", kind="rate", help="To one host, while busy.")
@@ -145,17 +165,17 @@ class MegascaleStats(Result):
     """What exchanging data with other TPU slices costs, collective by collective.
 
     Attributes:
-        headline: Which collective stalls the TPUs most, and whether bandwidth explains it.
-        stall_ms: Stall of the mean TPU in the recording, by all collectives.
-        stall_per_step_ms: The same per counted step; None without steps.
+        headline: The collective that stalls the TPUs most, and whether bandwidth explains it.
+        stall_ms: Time that the mean TPU stalls in collectives.
+        stall_per_step_ms: Stall per counted step; None without steps.
         step_time_ms: Mean counted step; None without steps.
-        tpu_count: TPUs that take part.
+        tpu_count: Number of participating TPUs.
         runs: Complete runs of all collectives on all TPUs.
-        incomplete: Sends without a recv-done and recv-dones without a send, which no run counts.
-        reached_gbitps: Bandwidth of the fastest run of any collective, per TPU, in Gbit/s.
+        incomplete: Sends without a recv-done and recv-dones without a send; no run counts them.
+        reached_gbitps: Bandwidth of the fastest run of any collective, per TPU.
         collectives: The collectives, the one that stalls longest first.
         devices: The TPUs, the one that stalls longest first.
-        paths: Messages between slices by where from and where to; empty where not recorded.
+        paths: Messages between slices, by source and target; empty if not recorded.
     """
 
     tool = "megascale_stats"

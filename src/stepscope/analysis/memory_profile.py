@@ -43,19 +43,26 @@ AllocatedIn = Annotated[
 
 
 class MemoryTimeRow(Row):
-    """The state of a memory after one event of its allocator."""
+    """The state of a memory after one event of its allocator.
+
+    Attributes:
+        allocated_in: Enclosing event, if no op is recorded.
+    """
 
     memory: Annotated[str, Column("Memory", kind="category")]
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time")]
     event: Annotated[str, Column("Event", kind="category", help="allocation, deallocation, sample")]
     requested_bytes: Annotated[
-        int, Column("Requested", unit="B", kind="bytes", help="Negative when given back.")
+        int, Column("Requested", unit="B", kind="bytes", help="Negative for deallocations.")
     ]
     allocation_bytes: Annotated[
-        int, Column("Allocated", unit="B", kind="bytes", help="With rounding; negative as above.")
+        int,
+        Column(
+            "Allocated", unit="B", kind="bytes", help="With rounding; negative for deallocations."
+        ),
     ]
     op_name: Annotated[
-        str, Column("Op", kind="name", help="Of a deallocation: the op that had allocated.")
+        str, Column("Op", kind="name", help="For a deallocation, the op that had allocated.")
     ]
     step: Annotated[int, Column("Step", kind="number")]
     region_type: Annotated[
@@ -79,33 +86,43 @@ class MemoryTimeRow(Row):
 
 
 class MemoryHoldingRow(Row):
-    """Blocks that are alike and were held at the peak, or at the moment asked for."""
+    """Blocks that are alike and were held at the peak, or at the moment asked for.
+
+    Attributes:
+        allocated_in: Enclosing event, if no op is recorded.
+    """
 
     memory: Annotated[str, Column("Memory", kind="category")]
     op_name: Annotated[str, Column("Op", kind="name")]
     allocation_bytes: Annotated[int, Column("Allocated", unit="B", kind="bytes", sort="desc")]
     requested_bytes: Annotated[int, Column("Requested", unit="B", kind="bytes")]
-    occurrences: Annotated[int, Column("Occurrences", kind="count", help="Blocks.")]
+    occurrences: Annotated[int, Column("Occurrences", kind="count", help="Number of blocks.")]
     region_type: Annotated[str, Column("Region", kind="category")]
     data_type: Annotated[str, Column("Data type", kind="category")]
     shape: Annotated[str, Column("Shape", kind="text")]
     allocated_in: AllocatedIn
-    share_frac: Annotated[float, Column("Share", unit="%", kind="ratio", help="Of all in use.")]
+    share_frac: Annotated[
+        float, Column("Share", unit="%", kind="ratio", help="Share of the memory in use.")
+    ]
     origin: Annotated[
         str,
         Column(
             "Origin",
             kind="category",
-            help="recorded: its allocation was seen; before recording: only its size is known; "
-            "compiled: laid out by the compiler.",
+            help="recorded, before recording (only its size is known), or compiled.",
         ),
     ]
     kept_bytes: Annotated[
         int,
-        Column("Never freed", unit="B", kind="bytes", help="Until the recording ended."),
+        Column(
+            "Never freed",
+            unit="B",
+            kind="bytes",
+            help="Bytes still held at the end of the recording.",
+        ),
     ]
     first_ms: Annotated[
-        float, Column("Held since", unit="ms", kind="time", help="When the oldest was allocated.")
+        float, Column("Held since", unit="ms", kind="time", help="Time of the oldest allocation.")
     ]
 
 
@@ -115,7 +132,9 @@ class MemoryHolderRow(Row):
     memory: Annotated[str, Column("Memory", kind="category")]
     holder: Annotated[str, Column("Held by", kind="name")]
     held_bytes: Annotated[int, Column("Held", unit="B", kind="bytes", sort="desc")]
-    share_frac: Annotated[float, Column("Share", unit="%", kind="ratio", help="Of all in use.")]
+    share_frac: Annotated[
+        float, Column("Share", unit="%", kind="ratio", help="Share of the memory in use.")
+    ]
     blocks: Annotated[int, Column("Blocks", kind="count")]
 
 
@@ -158,27 +177,34 @@ class MemorySystem:
     """One memory: what the profile says about its use, and about its peak.
 
     Attributes:
-        id: The allocator's name or the device's number; after the host's where there are several.
-        host: Host it belongs to.
-        device: Device the memory is on, "" when it is the host's or not known.
-        source: Where the numbers come from.
-        allocations, deallocations: Events in the recording; None without allocator events.
+        id: Name of the allocator or number of the device; with the host if there are several.
+        host: Host that it belongs to.
+        device: Device that has the memory; "" for host memory, or if unknown.
+        source: Source of the numbers.
+        allocations: Allocations in the recording; None without allocator events.
+        deallocations: Deallocations in the recording; None without allocator events.
         peak_bytes: Highest use (stack and heap) in the recording; what a program needs when
             compiled.
-        peak_time_ms: When that was, from the recording's origin; None when compiled.
-        peak_step: The step it fell into; None outside of steps.
-        stack_bytes, heap_bytes, free_bytes, fragmentation_frac: State at the peak.
-        capacity_bytes: Stack, heap and free at the peak: what the allocator may use at most.
-        batch_room: How many times the batch fits; None where the capacity is not known.
-        lifetime_peak_bytes: Highest use since the program started, also before the recording.
-        begin_bytes, end_bytes: Use after the first and after the last event.
+        peak_time_ms: Time of the peak, from the recording's origin; None for a compiled program.
+        peak_step: Step in which the peak lies; None outside of steps.
+        stack_bytes: Stack at the peak.
+        heap_bytes: Heap at the peak.
+        free_bytes: Free memory of the allocator at the peak.
+        fragmentation_frac: Fragmentation at the peak: 1 - largest free block / free.
+        capacity_bytes: Limit of the allocator: stack, heap and free memory at the peak.
+        batch_room: Factor by which the batch can grow; None if the capacity is unknown.
+        lifetime_peak_bytes: Highest use since the program started, including the time before the
+            recording.
+        begin_bytes: Use after the first event.
+        end_bytes: Use after the last event.
         before_recording_bytes: Bytes at the peak that were allocated before the recording.
-        changes: Where the use changes; None without times.
-        moment_ms, moment_bytes: When ``breakdown`` and ``holders`` are of, and what was in use: the
-            peak, or the last event up to ``at_ms``.
-        kinds: What ``by`` can tell apart here; empty without allocator events.
-        layered: Holders of ``layers``; each moment has one row for each of them, in this order.
-        breakdown: What held the bytes then; sums to ``moment_bytes``.
+        changes: Range in which the use changes; None without times.
+        moment_ms: Time of ``breakdown`` and ``holders``: the peak, or the last event up to
+            ``at_ms``.
+        moment_bytes: Use at that time.
+        kinds: Values of ``by`` with data; empty without allocator events.
+        layered: Holders in ``layers``, in the order of its rows.
+        breakdown: Holders of the bytes at ``moment_ms``; they sum to ``moment_bytes``.
     """
 
     id: str
@@ -214,11 +240,11 @@ class MemoryProfile(Result):
 
     Attributes:
         memories: One per memory, the fullest first.
-        breakdown: The breakdowns of all memories as one table.
-        holders: The same bytes, by what ``by`` tells apart.
-        layers: Use over time by its largest holders; at each moment they sum to what is in use.
-        timeline: Use over time, one row per event shown, by memory and time.
-        timeline_events: Events in the range of the timeline, before thinning.
+        breakdown: Breakdowns of all memories as one table.
+        holders: The bytes at ``moment_ms``, grouped by ``by``.
+        layers: Use over time by the largest holders; at each moment they sum to the use.
+        timeline: Use over time, one row per event, by memory and time.
+        timeline_events: Number of events in the range of the timeline, before thinning.
     """
 
     tool = "memory_profile"

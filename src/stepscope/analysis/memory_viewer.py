@@ -51,7 +51,10 @@ class ProgramRow(Row):
     program_id: Annotated[str, Column("Program id", kind="text", hidden=True)]
     host: Annotated[str, Column("Host", kind="category", hidden=True)]
     allocated_bytes: Annotated[
-        int, Column("Allocated", unit="B", kind="bytes", sort="desc", help="All memory spaces.")
+        int,
+        Column(
+            "Allocated", unit="B", kind="bytes", sort="desc", help="Sum over all memory spaces."
+        ),
     ]
 
 
@@ -120,20 +123,28 @@ class MemoryViewer(Result):
 
     Attributes:
         programs: The programs to choose from.
-        program, memory_space: What is shown.
-        memory_spaces: Memory spaces the program uses.
-        memory_space_names: What each of these is, in words.
-        source: "heap trace" (recorded by the compiler), "lifetimes" (worked out from the
-            program) or "none" (it has no temporary buffers).
-        source_text: How it is known what is held when, in words.
-        peak_bytes, peak_unpadded_bytes: The most in use at once, with and without padding.
-        peak_step, peak_instruction: The row of ``timeline``, and the instruction that led to it.
-        parameter_bytes, constant_bytes, output_bytes, thread_local_bytes: Held for the whole run.
-        temporary_bytes: Blocks that temporary buffers share.
+        program: Name of the shown program.
+        memory_space: Number of the shown memory space.
+        memory_spaces: Numbers of the memory spaces that the program uses.
+        memory_space_names: Names of the memory spaces.
+        source: "heap trace" (recorded by the compiler), "lifetimes" (derived from the program) or
+            "none" (no temporary buffers).
+        source_text: Source of the lifetimes, in words.
+        peak_bytes: Highest use, with padding.
+        peak_unpadded_bytes: Highest use, without padding.
+        peak_step: Row of ``timeline`` with the peak.
+        peak_instruction: Instruction at the peak.
+        parameter_bytes: Parameters, held for the whole run.
+        constant_bytes: Constants, held for the whole run.
+        output_bytes: Results, held for the whole run.
+        thread_local_bytes: Thread-local memory, held for the whole run.
+        temporary_bytes: Blocks shared by temporary buffers.
         allocated_bytes: All blocks of the memory space.
-        timeline: Memory in use, step by step; the memory held for the whole run is in every step.
-        buffers: Every buffer of the memory space, largest first. No cap.
+        timeline: Memory in use, instruction by instruction, including the memory held for the whole
+            run.
+        buffers: Buffers of the memory space, largest first.
         peak_groups: Memory at the peak by kind.
+        program_id: Number of the shown program.
     """
 
     tool = "memory_viewer"

@@ -40,27 +40,35 @@ class ShapedOpRow(Row):
     """One op with inputs of one shape and type."""
 
     op: Annotated[str, Column("Op", kind="name")]
-    shapes: Annotated[str, Column("Shapes", kind="text", help="Of its inputs.")]
+    shapes: Annotated[str, Column("Shapes", kind="text", help="Shapes of the inputs.")]
     data_type: Annotated[
-        str, Column("Type", kind="category", help="Of its inputs; tf32 where the kernel says so.")
+        str, Column("Type", kind="category", help="Type of the inputs; tf32 if the kernel uses it.")
     ]
     calls: Annotated[int, Column("Calls", kind="count")]
     device_time_us: Annotated[
-        float, Column("Device time", unit="µs", kind="time", sort="desc", help="Of its kernels.")
+        float,
+        Column("Device time", unit="µs", kind="time", sort="desc", help="Time of its kernels."),
     ]
     device_time_frac: Annotated[
-        float, Column("Share", unit="%", kind="ratio", help="Of the time of all but exchanges.")
+        float,
+        Column("Share", unit="%", kind="ratio", help="Share of device time without collectives."),
     ]
     avg_time_us: Annotated[float, Column("Per call", unit="µs", kind="time")]
     gflop: Annotated[
-        float, Column("GFLOP", kind="number", help="Of one call: what is done, masks regarded.")
+        float, Column("GFLOP", kind="number", help="FLOPs of one call; masked work does not count.")
     ]
     model_gflop: Annotated[
         float,
-        Column("Model GFLOP", kind="number", hidden=True, help="As PyTorch's own counter has it."),
+        Column(
+            "Model GFLOP",
+            kind="number",
+            hidden=True,
+            help="FLOPs of one call as PyTorch's counter has them.",
+        ),
     ]
     moved_bytes: Annotated[
-        float, Column("Moved", unit="B", kind="bytes", help="Inputs and outputs, each once.")
+        float,
+        Column("Moved", unit="B", kind="bytes", help="Inputs and outputs, each counted once."),
     ]
     tflops_per_s: Annotated[float, Column("TFLOP/s", kind="rate")]
     memory_gbps: Annotated[
@@ -68,12 +76,11 @@ class ShapedOpRow(Row):
     ]
     intensity: Annotated[float, Column("Intensity", unit="FLOP/B", kind="rate")]
     peak_frac: Annotated[
-        float, Column("Of peak FLOPs", unit="%", kind="ratio", help="Of the peak of its type.")
+        float,
+        Column("Of peak FLOPs", unit="%", kind="ratio", help="Share of the peak of its type."),
     ]
     memory_frac: Annotated[float, Column("Of peak memory", unit="%", kind="ratio")]
-    bound_by: Annotated[
-        str, Column("Bound by", kind="category", help="What would limit it on a perfect device.")
-    ]
+    bound_by: Annotated[str, Column("Bound by", kind="category", help="Limit on a perfect device.")]
     possible_us: Annotated[
         float,
         Column(
@@ -87,7 +94,9 @@ class PeakRow(Row):
     """What one device can do at most in a type."""
 
     data_type: Annotated[str, Column("Type", kind="category")]
-    peak_tflops: Annotated[float, Column("Peak", unit="TFLOP/s", kind="rate", help="Dense.")]
+    peak_tflops: Annotated[
+        float, Column("Peak", unit="TFLOP/s", kind="rate", help="Dense FLOP rate.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +104,12 @@ class Utilisation:
     """How much of the devices the model uses; None where it cannot be told.
 
     Attributes:
-        steps: Steps that count; 0 where the whole recording does.
+        steps: Number of counted steps; 0 if the whole recording counts.
         step_ms: Mean time of a step, or of the recording.
-        model_tflop: What the model asks for in a step, over all devices.
-        mfu_frac: Model FLOPs ÷ (time × peak of the types used), without what is recomputed.
-        hfu_frac: The same with what is recomputed.
-        known_frac: Share of the devices' time, exchanges left out, whose FLOPs are known.
+        model_tflop: FLOPs of the model per step, over all devices.
+        mfu_frac: Model FLOPs ÷ (time × peak of the types used), without recomputation.
+        hfu_frac: Hardware FLOPs ÷ (time × peak of the types used), with recomputation.
+        known_frac: Share of device time, collectives excluded, with known FLOPs.
     """
 
     steps: int
@@ -116,10 +125,10 @@ class DeviceLimits:
     """The devices and what one of them can do.
 
     Attributes:
-        device_type: What they are.
-        device_count: How many ran something.
-        memory_gbps: Peak of the memory of one; None where unknown.
-        peak_source: Where the peaks come from.
+        device_type: Model of the devices.
+        device_count: Number of devices that ran something.
+        memory_gbps: Peak memory bandwidth of one device; None if unknown.
+        peak_source: Source of the peaks.
     """
 
     device_type: str
@@ -145,10 +154,10 @@ class ModelFlops(Result):
     """FLOPs and bytes of PyTorch's ops by shape, and the model FLOP utilisation (MFU).
 
     Attributes:
-        limits: The devices.
-        utilisation: How much of them the model uses.
-        ops: The ops, by time. No cap.
-        peaks: What one device can do, by type.
+        limits: Limits of the devices.
+        utilisation: Use of these limits by the model.
+        ops: Ops, by time.
+        peaks: Peak FLOP rate of one device, by type.
     """
 
     tool = "model_flops"

@@ -18,30 +18,41 @@ class ModuleRow(Row):
     """One module where it is called; times include the modules that it calls."""
 
     host: Annotated[str, Column("Host", kind="name", hidden=True)]
-    path: Annotated[str, Column("Path", kind="name", hidden=True, help="From the outermost.")]
-    depth: Annotated[int, Column("Depth", kind="count", hidden=True)]
-    module: Annotated[
-        str, Column("Module", kind="name", help="Class, and its number by first call.")
+    path: Annotated[
+        str,
+        Column("Path", kind="name", hidden=True, help="Modules from the outermost to this one."),
     ]
+    depth: Annotated[int, Column("Depth", kind="count", hidden=True)]
+    module: Annotated[str, Column("Module", kind="name", help="Class and number, by first call.")]
     calls: Annotated[int, Column("Calls", kind="count")]
     host_ms: Annotated[float, Column("Host", unit="ms", kind="time", help="Time of its calls.")]
     device_ms: Annotated[
-        float, Column("Device", unit="ms", kind="time", help="Of its kernels, in all phases.")
+        float, Column("Device", unit="ms", kind="time", help="Time of its kernels, in all phases.")
     ]
     device_frac: Annotated[
-        float, Column("Share", unit="%", kind="ratio", help="Of the time of all kernels.")
+        float, Column("Share", unit="%", kind="ratio", help="Share of the time of all kernels.")
     ]
     forward_ms: Annotated[float, Column("Forward", unit="ms", kind="time")]
     backward_ms: Annotated[
         float,
-        Column("Backward", unit="ms", kind="time", help="Joined by autograd's sequence number."),
+        Column(
+            "Backward",
+            unit="ms",
+            kind="time",
+            help="Kernels of its gradients, matched by autograd's sequence number.",
+        ),
     ]
     recomputed_ms: Annotated[
         float,
-        Column("Recomputed", unit="ms", kind="time", help="Forward once more, inside of backward."),
+        Column(
+            "Recomputed",
+            unit="ms",
+            kind="time",
+            help="Forward work that runs again in the backward pass.",
+        ),
     ]
     self_ms: Annotated[
-        float, Column("Self", unit="ms", kind="time", help="Device, without modules it calls.")
+        float, Column("Self", unit="ms", kind="time", help="Device time without child modules.")
     ]
     kernels: Annotated[int, Column("Kernels", kind="count")]
 
@@ -51,8 +62,8 @@ class ModuleTree(Result):
     """The modules of a PyTorch model as a tree, with their time on host and device.
 
     Attributes:
-        modules: In the order of first calls, each before those it calls.
-        outside_ms: Time of kernels that no module launched: the optimizer, the loss, collectives.
+        modules: Modules in order of their first calls, each before its children.
+        outside_ms: Time of kernels launched outside of modules: optimizer, loss, collectives.
     """
 
     tool = "module_tree"

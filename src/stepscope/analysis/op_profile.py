@@ -40,7 +40,7 @@ class NodeRow(Row):
     kind: Annotated[str, Column("Kind", kind="category", hidden=True)]
     category: Annotated[str, Column("Category", kind="category")]
     time_us: Annotated[
-        float, Column("Time", unit="µs", kind="time", help="Self time of all ops below.")
+        float, Column("Time", unit="µs", kind="time", help="Self time of all ops below this node.")
     ]
     time_frac: Annotated[
         float,
@@ -48,7 +48,7 @@ class NodeRow(Row):
             "Share",
             unit="%",
             kind="ratio",
-            help="Of the root: op time, where ops that overlap count each, plus idle time.",
+            help="Share of the root: idle time plus the time of all ops, overlapping or not.",
         ),
     ]
     occurrences: Annotated[float, Column("Occurrences", kind="count")]
@@ -59,7 +59,7 @@ class NodeRow(Row):
             "FLOP utilisation",
             unit="%",
             kind="ratio",
-            help="FLOP rate ÷ peak, at most 1; empty where either is unknown.",
+            help="FLOP rate ÷ peak, at most 1; empty if either is unknown.",
         ),
     ]
     uncapped_utilisation_frac: Annotated[
@@ -72,7 +72,7 @@ class NodeRow(Row):
             "Utilisation",
             unit="%",
             kind="ratio",
-            help="Of what limits it: a memory, or the FLOP peak of its own type of number.",
+            help="Share of its limit: a memory, or the FLOP peak of its type.",
         ),
     ]
     wasted_us: Annotated[
@@ -81,10 +81,12 @@ class NodeRow(Row):
             "Wasted time",
             unit="µs",
             kind="time",
-            help="Time beyond what its FLOPs would take at the device's peak.",
+            help="Time beyond that needed for its FLOPs at the device's peak.",
         ),
     ]
-    wasted_frac: Annotated[float, Column("Wasted", unit="%", kind="ratio", help="Of the root.")]
+    wasted_frac: Annotated[
+        float, Column("Wasted", unit="%", kind="ratio", help="Wasted time as a share of the root.")
+    ]
     flop_rate_gflops: Annotated[float, Column("FLOP rate", unit="GFLOP/s", kind="rate")]
     flops: Annotated[float, Column("FLOPs", kind="number", hidden=True)]
     model_flops: Annotated[float, Column("Model FLOPs", kind="number", hidden=True)]
@@ -124,15 +126,16 @@ class OpProfile(Result):
     """Where the device's time goes as a tree, and how well each part uses the device.
 
     Attributes:
-        headline: What takes most of the time, in one sentence.
-        nodes: The tree, parents first, children by time. No cap.
+        headline: Largest consumer of time, in one sentence.
+        nodes: The tree: parents first, children by time.
         total_time_us: Time of the root.
-        idle_time_us: Time without any op, summed over devices, counted or not.
-        idle_frac: The same as a share of the devices' time: of the steps or the recording that
-            was asked for, else from a device's first op to its last.
-        idle_of: What that is a share of, in words.
-        device_type: What ran the ops.
-        peak_gflops, peak_hbm_bw_gbps: What utilisation refers to; None where unknown.
+        idle_time_us: Time without any op, summed over devices, whether or not the tree counts it.
+        idle_frac: Idle share of ``idle_of``.
+        idle_of: Base of ``idle_frac``: the steps, the recording, or the time from a device's first
+            op to its last.
+        device_type: Hardware that ran the ops.
+        peak_gflops: Peak FLOP rate, the base of utilisation; None if unknown.
+        peak_hbm_bw_gbps: Peak memory bandwidth, the base of utilisation; None if unknown.
     """
 
     tool = "op_profile"

@@ -79,7 +79,12 @@ class TopOpRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class DeviceShare:
-    """Busy and idle share of the device(s) over the kept steps; None without a device."""
+    """Busy and idle share of the device(s) over the kept steps; None without a device.
+
+    Attributes:
+        busy_frac: Share of the kept steps in which devices work.
+        idle_frac: Share of the kept steps in which devices are idle.
+    """
 
     busy_frac: float | None
     idle_frac: float | None
@@ -90,9 +95,9 @@ class Precision:
     """Device compute time by precision (None without device compute). They sum to 1.
 
     Attributes:
-        bits_16_frac: In 16 bits or fewer.
-        bits_32_frac: In more; the step's parts count the unknown here.
-        unknown_frac: Not known: no operands, no program and no telling name.
+        bits_16_frac: Share of compute in 16 bits or fewer.
+        bits_32_frac: Share of compute in more than 16 bits.
+        unknown_frac: Share without operands, program or a name that gives the precision.
     """
 
     bits_16_frac: float | None
@@ -105,9 +110,9 @@ class Throughput:
     """Examples per step and per second; None where nothing recorded tells them.
 
     Attributes:
-        examples_per_step: Over all hosts.
+        examples_per_step: Examples per step on all hosts.
         source: "tf.data", "shapes of ops", "given" or "".
-        examples_per_s: At the mean step.
+        examples_per_s: Examples per second at the mean step.
     """
 
     examples_per_step: int | None
@@ -117,7 +122,14 @@ class Throughput:
 
 @dataclass(frozen=True, slots=True)
 class OpShares:
-    """Shares by occurrence and by eager self time (None where there is nothing to share)."""
+    """Shares by occurrence and by eager self time (None where there is nothing to share).
+
+    Attributes:
+        host_tf_op_frac: Share of framework ops that ran on the host.
+        device_tf_op_frac: Share of framework ops that ran on the device.
+        host_eager_frac: Eager share of the host's op time.
+        device_eager_frac: Eager share of the device's op time.
+    """
 
     host_tf_op_frac: float | None
     device_tf_op_frac: float | None
@@ -127,7 +139,12 @@ class OpShares:
 
 @dataclass(frozen=True, slots=True)
 class Completeness:
-    """Whether the profile is whole: "complete", "partial" or "damaged", and what is missing."""
+    """Whether the profile is whole: "complete", "partial" or "damaged", and what is missing.
+
+    Attributes:
+        verdict: "complete", "partial" or "damaged".
+        notes: Missing parts, one sentence each.
+    """
 
     verdict: str
     notes: tuple[str, ...]
@@ -138,6 +155,20 @@ class Environment:
     """What ran where.
 
     ``host_cores``: of the host with the fewest, as far as the recording tells; 0 unknown.
+
+    Attributes:
+        host_count: Number of recorded hosts.
+        host_cores: Processor cores of a host.
+        task_count: Number of recorded processes.
+        framework: Framework that wrote the recording.
+        device_type: Model of the devices.
+        device_count: Number of devices.
+        devices: Names of the devices.
+        profile_duration_ms: Length of the recording.
+        profile_start: Start of the recording.
+        task_type: "Training", "Inference" or "Unknown".
+        versions: Versions of the framework and its libraries.
+        settings: Settings that the recorder noted.
     """
 
     host_count: int
@@ -156,7 +187,11 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The whole recording, whether or not it has steps: one entry for each device that ran."""
+    """The whole recording, whether or not it has steps: one entry for each device that ran.
+
+    Attributes:
+        devices: One record per device.
+    """
 
     devices: tuple[DeviceUsage, ...]
 
@@ -168,14 +203,19 @@ class OverviewPage(Result):
     Attributes:
         headline: The verdict in one sentence.
         bound_by: What limits the step.
-        limited_by: The same in words.
-        bound_frac: Its share of the step time.
+        limited_by: The limit in words.
+        bound_frac: Share of that limit in the step time.
         breakdown_ms: Mean of each part per kept step; the values sum to ``steps.time_ms.mean``.
         next_steps: What to look at next.
-        recorded: Kinds of evidence that the profile holds: host, driver, device, ops, input,
-            python, dispatch, garbage. Silence about a kind that is not here proves nothing.
+        recorded: Kinds of evidence in the recording: host, driver, device, ops, input, python,
+            dispatch, garbage. Without a kind, silence about it proves nothing.
         window: The devices over the whole recording.
         findings: What the rules of advice found (filled in by the session).
+        breakdown_std_ms: Standard deviation of each part.
+        steps: Steps that the numbers are over.
+        top_ops: Ops with the most self time.
+        step_table: Steps with the parts of their time.
+        environment: Hosts, devices and framework.
     """
 
     tool = "overview_page"

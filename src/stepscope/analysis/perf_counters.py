@@ -36,22 +36,22 @@ class PerfCounterRow(Row):
     """One counter, over all of its samples."""
 
     counter: Annotated[str, Column("Counter", kind="name")]
-    counter_set: Annotated[str, Column("Set", kind="category", help="As the recorder groups them.")]
+    counter_set: Annotated[
+        str, Column("Set", kind="category", help="Group, as the recorder names it.")
+    ]
     samples: Annotated[int, Column("Samples", kind="count")]
-    chips: Annotated[int, Column("Chips", kind="count", help="On which it was sampled.")]
+    chips: Annotated[int, Column("Chips", kind="count", help="Chips on which it was sampled.")]
     least: Annotated[float, Column("Least", kind="number")]
     mean: Annotated[float, Column("Mean", kind="number")]
     most: Annotated[float, Column("Most", kind="number")]
-    total: Annotated[
-        float, Column("Total", kind="number", help="Sum of all samples, of all chips together.")
-    ]
-    last: Annotated[float, Column("Last", kind="number", help="The latest sample of any chip.")]
+    total: Annotated[float, Column("Total", kind="number", help="Sum of all samples on all chips.")]
+    last: Annotated[float, Column("Last", kind="number", help="Latest sample of any chip.")]
     description: Annotated[
         str,
         Column(
             "Description",
             kind="text",
-            help="The recorder's, else the hardware's own name of the counter.",
+            help="The recorder's text, or the hardware's name of the counter.",
         ),
     ]
 
@@ -65,31 +65,33 @@ class CounterSampleRow(Row):
         Column(
             "Chip",
             kind="category",
-            help="Its number in the session, else the device's; the plane's name without either.",
+            help="Number in the session or of the device; the plane's name without either.",
         ),
     ]
     device: Annotated[str, Column("Device", kind="category", help="Plane it was recorded on.")]
     kernel: Annotated[
         str,
-        Column("Kernel", kind="name", help="What was counted over: the name of the sample's line."),
+        Column(
+            "Kernel",
+            kind="name",
+            help="Kernel or range that was counted: the name of the sample's line.",
+        ),
     ]
-    sample: Annotated[int, Column("Sample", kind="number", help="Number of the sample's line.")]
+    sample: Annotated[int, Column("Sample", kind="number", help="Number on the sample's line.")]
     counter: Annotated[str, Column("Counter", kind="name")]
-    value: Annotated[
-        float, Column("Value", kind="number", help="As recorded, an integer or a fraction.")
-    ]
+    value: Annotated[float, Column("Value", kind="number", help="Recorded integer or fraction.")]
     digits: Annotated[
         str,
         Column(
             "All digits",
             kind="text",
             hidden=True,
-            help="Of integers beyond 2^53, which a page rounds; else empty.",
+            help="All digits of an integer beyond 2^53, which a page rounds; else empty.",
         ),
     ]
     start_ms: Annotated[float, Column("Start", unit="ms", kind="time", sort="asc")]
     duration_us: Annotated[
-        float, Column("Duration", unit="µs", kind="time", help="0: it was read at one moment.")
+        float, Column("Duration", unit="µs", kind="time", help="0 if read at one moment.")
     ]
     counter_set: Annotated[str, Column("Set", kind="category")]
     description: Annotated[str, Column("Description", kind="text", hidden=True)]
@@ -117,9 +119,9 @@ class PerfCounters(Result):
     are on the timeline.
 
     Attributes:
-        headline: How much was counted, in one sentence.
-        counters: Every counter, by set and name. Sums of integers are exact.
-        samples: Every sample, in order of time; as many as ``max_samples`` says.
+        headline: Number of counters and samples, in one sentence.
+        counters: Counters, by set and name. Sums of integers are exact.
+        samples: Samples by time, at most ``max_samples``.
     """
 
     tool = "perf_counters"

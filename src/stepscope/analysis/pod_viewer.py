@@ -75,7 +75,9 @@ class WorkerRow(Row):
     device: Annotated[str, Column("Device", kind="name")]
     device_type: Annotated[str, Column("Type", kind="category", hidden=True)]
     step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time")]
-    bottleneck: Annotated[str, Column("Bottleneck", kind="category", help="Its largest part.")]
+    bottleneck: Annotated[
+        str, Column("Bottleneck", kind="category", help="Largest part of its step.")
+    ]
     bottleneck_frac: Annotated[float, Column("Bottleneck share", unit="%", kind="ratio")]
     device_work_ms: Annotated[
         float, Column("Device work", unit="ms", kind="time", help="Compute and copies.")
@@ -86,8 +88,7 @@ class WorkerRow(Row):
             "Waits in collectives",
             unit="ms",
             kind="time",
-            help="For the last to arrive; unknown where whom it meets was not recorded, and then "
-            "part of its transfers.",
+            help="Until the last worker arrives; part of the transfers if partners are unknown.",
         ),
     ]
     transfer_ms: Annotated[float, Column("Transfers", unit="ms", kind="time")]
@@ -97,11 +98,17 @@ class WorkerRow(Row):
             "Hidden transfers",
             unit="ms",
             kind="time",
-            help="Transfers that run behind compute or other work and cost the step nothing.",
+            help="Transfers that overlap other work and add nothing to the step.",
         ),
     ]
     last_frac: Annotated[
-        float, Column("Arrives last", unit="%", kind="ratio", help="Share of the collectives.")
+        float,
+        Column(
+            "Arrives last",
+            unit="%",
+            kind="ratio",
+            help="Share of the collectives in which it arrives last.",
+        ),
     ]
     caused_wait_ms: Annotated[
         float,
@@ -110,10 +117,8 @@ class WorkerRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="Per step: what the mean of the others would save if it arrived with the last but "
-            "one; what is hidden behind compute costs nothing.",
-            whole_help="What the mean of the others would save if it arrived with the last but "
-            "one; what is hidden behind compute costs nothing.",
+            help="Saving of the others per step if it arrived with the second to last.",
+            whole_help="Saving of the others if it arrived with the second to last.",
         ),
     ]
 
@@ -142,7 +147,9 @@ class PodRow(Row):
     host_compute_ms: Annotated[float, Column("Host compute", unit="ms", kind="time")]
     compilation_ms: Annotated[float, Column("Compilation", unit="ms", kind="time")]
     other_ms: Annotated[float, Column("All others", unit="ms", kind="time")]
-    bottleneck: Annotated[str, Column("Bottleneck", kind="category", help="The largest part.")]
+    bottleneck: Annotated[
+        str, Column("Bottleneck", kind="category", help="Largest part of this step.")
+    ]
     kept: Annotated[bool, Column("Counted", kind="flag")]
 
 
@@ -151,19 +158,28 @@ class CollectiveRow(Row):
 
     name: Annotated[str, Column("Collective", kind="name")]
     occurrences: Annotated[int, Column("Occurrences", kind="count")]
-    workers: Annotated[float, Column("Workers", kind="count", help="Mean number taking part.")]
+    workers: Annotated[float, Column("Workers", kind="count", help="Mean number of participants.")]
     skew_mean_ms: Annotated[
         float,
-        Column("Mean skew", unit="ms", kind="time", sort="desc", help="First to last to arrive."),
+        Column(
+            "Mean skew",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="From the first to the last arrival.",
+        ),
     ]
     skew_max_ms: Annotated[float, Column("Max skew", unit="ms", kind="time")]
     transfer_mean_ms: Annotated[
-        float, Column("Mean transfer", unit="ms", kind="time", help="Last arrival to the end.")
+        float,
+        Column("Mean transfer", unit="ms", kind="time", help="From the last arrival to the end."),
     ]
     waited_ms: Annotated[
-        float, Column("Waited", unit="ms", kind="time", help="Σ over occurrences and workers.")
+        float, Column("Waited", unit="ms", kind="time", help="Sum over occurrences and workers.")
     ]
-    last_worker: Annotated[int, Column("Most often last", kind="number", help="Worker number.")]
+    last_worker: Annotated[
+        int, Column("Most often last", kind="number", help="Number of the worker.")
+    ]
     last_frac: Annotated[float, Column("Last in", unit="%", kind="ratio")]
 
 
@@ -172,13 +188,14 @@ class Straggler:
     """The worker the others wait for.
 
     Attributes:
-        worker, host, device: Which; ``device`` is "" where all devices of the host are late
-            together, and ``worker`` then its first.
-        caused_wait_ms: Per step: what the mean of the others would save without its delay.
-        step_frac: The same as a share of the step.
+        worker: Number of the worker, or of the first one if a whole host is late.
+        host: Host of the worker.
+        device: Device of the worker; "" if all devices of the host are late together.
+        caused_wait_ms: Time per step that the mean of the others would save without its delay.
+        step_frac: That time as a share of the step.
         last_frac: Share of the collectives in which it arrives last; None without collectives.
-        cause: The part of its step that is longest beyond the median of the others.
-        cause_ms: By how much.
+        cause: Part of its step that exceeds the median of the others most.
+        cause_ms: Excess of that part.
         message: The finding in one sentence.
     """
 
@@ -207,12 +224,12 @@ class PodViewer(Result):
     """Where each step goes on every worker, and which worker the others wait for.
 
     Attributes:
-        device_type: What the workers are.
-        parts: The stacked parts in order, with their labels.
-        step_nums: Numbers of the aligned steps, for a slider.
-        step_time_ms: Mean time of the kept steps, of the slowest worker each.
+        device_type: Hardware of the workers.
+        parts: Parts of the step in stacking order, with their labels.
+        step_nums: Numbers of the aligned steps.
+        step_time_ms: Mean kept step; of each step the slowest worker counts.
         bottleneck: The largest part of the mean step over all workers.
-        straggler: The worker the others wait for; None without one.
+        straggler: Worker that the others wait for; None without one.
         mismatched_collectives: Collectives that could not be matched across devices.
         workers: Every worker in the mean kept step.
         pod: Every step of every worker.

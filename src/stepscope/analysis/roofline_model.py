@@ -52,7 +52,12 @@ class RooflineRow(Row):
     self_time_us: Annotated[float, Column("Self time", unit="µs", kind="time", sort="desc")]
     self_time_frac: Annotated[
         float,
-        Column("Share of device time", unit="%", kind="ratio", help="Idle time included."),
+        Column(
+            "Share of device time",
+            unit="%",
+            kind="ratio",
+            help="Share of device time; idle time counts.",
+        ),
     ]
     cumulative_frac: Annotated[float, Column("Cumulative", unit="%", kind="ratio")]
     time_per_device_us: Annotated[
@@ -82,7 +87,7 @@ class RooflineRow(Row):
             "Bottleneck intensity",
             unit="FLOP/B",
             kind="rate",
-            help="FLOPs per byte of the memory that bounds the op: its place on the chart.",
+            help="FLOPs per byte of the memory that bounds the op: its x position on the chart.",
         ),
     ]
     bound_by: Annotated[Bound, Column("Bound by", kind="category")]
@@ -92,7 +97,7 @@ class RooflineRow(Row):
             "Optimal FLOP rate",
             unit="GFLOP/s",
             kind="rate",
-            help="The rate at which the bounding resource would be used fully.",
+            help="FLOP rate with the bounding resource fully used.",
         ),
     ]
     roofline_efficiency_frac: Annotated[
@@ -101,7 +106,7 @@ class RooflineRow(Row):
             "Roofline efficiency",
             unit="%",
             kind="ratio",
-            help="Of what limits it: a memory, or the FLOP peak of its own type of number.",
+            help="Share of its limit: a memory, or the FLOP peak of its type.",
         ),
     ]
     flop_utilisation_frac: Annotated[float, Column("FLOP rate / peak", unit="%", kind="ratio")]
@@ -122,7 +127,7 @@ class FlopPeak(Row):
 
     data_type: Annotated[
         str,
-        Column("Type", kind="category", help='"16-bit" is bf16 or fp16, where nothing says which.'),
+        Column("Type", kind="category", help='"16-bit": bf16 or fp16, not known which.'),
     ]
     flop_rate_gflops: Annotated[float, Column("Peak", unit="GFLOP/s", kind="rate")]
     compute_time_frac: Annotated[
@@ -131,7 +136,7 @@ class FlopPeak(Row):
             "Share of compute",
             unit="%",
             kind="ratio",
-            help="Of the device time whose type is known.",
+            help="Share of the device time with a known type.",
         ),
     ]
 
@@ -141,8 +146,18 @@ class RooflineDevice:
     """The device the roofs belong to; None where a limit is unknown.
 
     Attributes:
-        peak_source: Where the FLOP peak comes from.
-        hbm_ridge_flop_per_byte: Intensity above which compute is the limit.
+        peak_source: Source of the FLOP peak.
+        hbm_ridge_flop_per_byte: Intensity above which compute, not main memory, is the limit.
+        device_type: Model of the devices.
+        device_count: Number of devices.
+        peak_gflops: Peak FLOP rate of one device.
+        peak_hbm_bw_gbps: Peak bandwidth of its main memory.
+        peak_on_chip_read_bw_gbps: Peak read bandwidth of its on-chip memory.
+        peak_on_chip_write_bw_gbps: Peak write bandwidth of its on-chip memory.
+        on_chip_read_ridge_flop_per_byte: Intensity above which compute, not on-chip reads, is the
+            limit.
+        on_chip_write_ridge_flop_per_byte: Intensity above which compute, not on-chip writes, is the
+            limit.
     """
 
     device_type: str
@@ -177,13 +192,12 @@ class RooflineModel(Result):
     """How close each op, and the whole program, comes to the device's roofline.
 
     Attributes:
-        headline: What limits the program, in one sentence.
-        device: The limits.
-        roofs: Corners of the roof of each memory, for a chart.
-        flop_peaks: The peak of each type that the devices compute in, the fastest first; empty
-            where the type or its peak is not known.
-        programs: The whole program: in total, in the average step, in each step.
-        ops: The ops, by self time. No cap.
+        headline: Limit of the program, in one sentence.
+        device: Limits of the devices.
+        roofs: Corners of each memory's roof, for a chart.
+        flop_peaks: Peak of each type that the devices compute in, fastest first; empty if unknown.
+        programs: The whole program: in total, in the average step, and in each step.
+        ops: Ops, by self time.
     """
 
     tool = "roofline_model"

@@ -26,37 +26,57 @@ class EngineBatchRow(Row):
     """All steps of one kind with as many requests."""
 
     kind: Annotated[
-        str, Column("Kind", kind="category", help="Prefill, decode, mixed (both) or other.")
+        str, Column("Kind", kind="category", help="prefill, decode, mixed (both) or other.")
     ]
-    requests: Annotated[int, Column("Requests", kind="count", help="-1: the mark does not say it.")]
-    steps: Annotated[int, Column("Steps", kind="count")]
+    requests: Annotated[
+        int, Column("Requests", kind="count", help="-1 if the mark does not contain it.")
+    ]
+    steps: Annotated[int, Column("Steps", kind="count", help="Number of these steps.")]
     tokens_mean: Annotated[
-        float, Column("Tokens", kind="number", help="Computed in a step, a mean.")
+        float, Column("Tokens", kind="number", help="Mean number of tokens computed in a step.")
     ]
     device_ms: Annotated[
         float,
-        Column("Device", unit="ms", kind="time", sort="desc", help="Busy, of all these steps."),
+        Column("Device", unit="ms", kind="time", sort="desc", help="Busy time of all these steps."),
     ]
     device_mean_ms: Annotated[
-        float, Column("Device per step", unit="ms", kind="time", help="Busy, a mean.")
+        float, Column("Device per step", unit="ms", kind="time", help="Mean busy time of a step.")
     ]
     host_mean_ms: Annotated[
-        float, Column("Host per step", unit="ms", kind="time", help="Length of the mark, a mean.")
+        float, Column("Host per step", unit="ms", kind="time", help="Mean length of the mark.")
     ]
     gap_mean_ms: Annotated[
         float,
         Column(
-            "Gap before", unit="ms", kind="time", help="Device idle since the step before, a mean."
+            "Gap before",
+            unit="ms",
+            kind="time",
+            help="Mean idle time of the device since the previous step.",
         ),
     ]
     idle_mean_ms: Annotated[
-        float, Column("Gaps inside", unit="ms", kind="time", help="Device idle within, a mean.")
+        float,
+        Column(
+            "Gaps inside",
+            unit="ms",
+            kind="time",
+            help="Mean idle time of the device within a step.",
+        ),
     ]
     graph_frac: Annotated[
-        float, Column("From graphs", unit="%", kind="ratio", help="Of the device's time.")
+        float,
+        Column(
+            "From graphs", unit="%", kind="ratio", help="Share of device time in replayed graphs."
+        ),
     ]
     tokens_per_s: Annotated[
-        float, Column("Tokens per second", unit="1/s", kind="rate", help="While gap and step last.")
+        float,
+        Column(
+            "Tokens per second",
+            unit="1/s",
+            kind="rate",
+            help="Tokens ÷ time of the step and the gap before it.",
+        ),
     ]
 
 
@@ -64,15 +84,15 @@ class EngineStepRow(Row):
     """One step."""
 
     host: Annotated[str, Column("Host", kind="name", hidden=True)]
-    step: Annotated[int, Column("Step", kind="number", help="In order of begin, from 1.")]
+    step: Annotated[int, Column("Step", kind="number", help="Position by start, from 1.")]
     start_ms: Annotated[float, Column("Start", unit="ms", kind="time")]
     kind: Annotated[str, Column("Kind", kind="category")]
     requests: Annotated[int, Column("Requests", kind="count")]
     tokens: Annotated[int, Column("Tokens", kind="count")]
-    host_ms: Annotated[float, Column("Host", unit="ms", kind="time")]
-    device_ms: Annotated[float, Column("Device", unit="ms", kind="time", help="Busy.")]
+    host_ms: Annotated[float, Column("Host", unit="ms", kind="time", help="Length of the mark.")]
+    device_ms: Annotated[float, Column("Device", unit="ms", kind="time", help="Busy time.")]
     gap_ms: Annotated[float, Column("Gap before", unit="ms", kind="time")]
-    kernels: Annotated[int, Column("Kernels", kind="count", help="Copies included.")]
+    kernels: Annotated[int, Column("Kernels", kind="count", help="Kernels and copies.")]
     graph_frac: Annotated[float, Column("From graphs", unit="%", kind="ratio")]
 
 
@@ -86,8 +106,8 @@ class ServingSteps(Result):
     """Steps of an engine that serves language models, by kind and batch size.
 
     Attributes:
-        batches: Steps of one kind and size together.
-        steps: Every step.
+        batches: Steps grouped by kind and size.
+        steps: One row per step.
     """
 
     tool = "serving_steps"

@@ -42,9 +42,9 @@ class PipelineRow(Row):
     min_us: Annotated[float, Column("Min", unit="µs", kind="time")]
     mean_us: Annotated[float, Column("Mean", unit="µs", kind="time")]
     max_us: Annotated[float, Column("Max", unit="µs", kind="time")]
-    slow_calls: Annotated[int, Column("Slow calls", kind="count", help="Longer than 50 µs.")]
+    slow_calls: Annotated[int, Column("Slow calls", kind="count", help="Calls longer than 50 µs.")]
     wait_ms: Annotated[
-        float, Column("Waited", unit="ms", kind="time", sort="desc", help="Σ over all calls.")
+        float, Column("Waited", unit="ms", kind="time", sort="desc", help="Sum over all calls.")
     ]
     wait_frac: Annotated[
         float,
@@ -52,15 +52,20 @@ class PipelineRow(Row):
             "Share",
             unit="%",
             kind="ratio",
-            help="Mean wait ÷ time from call to call; of a single call ÷ its step or recording.",
+            help="Mean wait ÷ time between calls; for a single call, ÷ its step or recording.",
         ),
     ]
     wait_of: Annotated[str, Column("Share of", kind="category")]
     incomplete_calls: Annotated[
-        int, Column("Not judged", kind="count", help="Data was in the making as recording began.")
+        int,
+        Column(
+            "Not judged",
+            kind="count",
+            help="Calls whose data was in preparation as recording began.",
+        ),
     ]
     bottleneck: Annotated[
-        str, Column("Longest wait in", kind="name", help="The iterator most waited for.")
+        str, Column("Longest wait in", kind="name", help="Iterator with the longest wait.")
     ]
     bottleneck_us: Annotated[float, Column("Wait in it", unit="µs", kind="time")]
     holds_up: Annotated[bool, Column("Bottleneck", kind="flag")]
@@ -70,14 +75,23 @@ class NodeRow(Row):
     """One iterator of the chosen call (or of the mean call)."""
 
     node: Annotated[int, Column("Node", kind="number", hidden=True)]
-    parent: Annotated[int, Column("Asked by node", kind="number", hidden=True, help="-1: root.")]
+    parent: Annotated[
+        int,
+        Column(
+            "Asked by node",
+            kind="number",
+            hidden=True,
+            help="Number of the node that requests from it; -1 for the root.",
+        ),
+    ]
     iterator: Annotated[str, Column("Iterator", kind="name")]
     long_name: Annotated[str, Column("Long name", kind="name")]
     start_us: Annotated[
-        float, Column("Start", unit="µs", kind="time", help="First start, from the call's start.")
+        float,
+        Column("Start", unit="µs", kind="time", help="First start, from the start of the call."),
     ]
     total_us: Annotated[
-        float, Column("Total duration", unit="µs", kind="time", help="Σ over its calls.")
+        float, Column("Total duration", unit="µs", kind="time", help="Sum over its calls.")
     ]
     self_us: Annotated[
         float,
@@ -90,10 +104,10 @@ class NodeRow(Row):
             unit="µs",
             kind="time",
             sort="desc",
-            help="Time the call waited for it; sums to the call.",
+            help="Time that the call waited for it; these sum to the call.",
         ),
     ]
-    calls: Annotated[float, Column("Calls", kind="count", help="A mean for the mean call.")]
+    calls: Annotated[float, Column("Calls", kind="count", help="Mean number of calls.")]
     is_critical: Annotated[bool, Column("On the critical path", kind="flag")]
     is_bottleneck: Annotated[bool, Column("Bottleneck", kind="flag")]
     settings: Annotated[str, Column("Settings", kind="text")]
@@ -116,11 +130,11 @@ class Knob:
     Attributes:
         knob: prefetch, num_parallel_calls, cache, vectorised_map, interleave, early_shard,
             early_filter, threads, native_function, packed_files or offline.
-        applies: Whether it would change anything here.
-        gain_us: Predicted decrease of the wait per call; None where it cannot be predicted.
-        gain_frac: The same as a share of the time from call to call.
-        change: What to write.
-        note: The assumption, or why it does not apply.
+        applies: Whether the change would help here.
+        gain_us: Predicted decrease of the wait per call; None if it cannot be predicted.
+        gain_frac: Predicted decrease as a share of the time between calls.
+        change: Code to write.
+        note: Assumption of the prediction, or why the change does not apply.
     """
 
     knob: str
@@ -136,31 +150,36 @@ class Bottleneck:
     """The iterator that is the bottleneck.
 
     Attributes:
-        host, pipeline: Where.
-        iterator: Its type, the leaf of the long name.
+        host: Host of the pipeline.
+        pipeline: Name of the pipeline.
+        iterator: Type of the iterator: the last part of the long name.
         long_name: ``Iterator::<downstream …>::<iterator>``, without instance numbers.
-        kind: What it does: source, map, sequential …
-        self_time_us: Mean time per call that the program waited for it alone.
-        self_time_frac: Its share of the wait.
-        max_latency_us: Longest judged call of the pipeline.
-        wait_frac: Share of the program's time spent waiting for the pipeline.
-        wait_of: What that is a share of.
-        suggestion: What to change, in words.
-        wait_us: Mean wait of a call.
-        parallelism: Calls of it that may run at once.
-        cores, threads: Cores and threads tf.data may use; None where not recorded.
-        elements: Calls of it per batch.
-        element_us: Mean time of one of its calls.
+        kind: Work of the iterator: source, map, sequential …
+        self_time_us: Mean time per call in which the program waited only for it.
+        self_time_frac: Share of the wait.
+        max_latency_us: Longest counted call of the pipeline.
+        wait_frac: Share of ``wait_of`` that the program waits for the pipeline.
+        wait_of: Base of ``wait_frac``.
+        suggestion: Recommended change, in words.
+        wait_us: Mean wait per call.
+        parallelism: Maximum number of parallel calls of it.
+        cores: Cores that tf.data may use; None if not recorded.
+        threads: Threads that tf.data may use; None if not recorded.
+        elements: Elements per batch.
+        element_us: Mean time per element.
         overhead_frac: Share of its time outside the ops of its functions; None if unknown.
-        python_frac, read_frac: Shares of its functions' op time in Python, and in reading files.
+        python_frac: Share of its functions' op time in Python.
+        read_frac: Share of its functions' op time in reading files.
         is_random: Whether its functions draw random numbers.
-        is_repeated: Whether its elements are made again in every pass over the data.
+        is_repeated: Whether its elements are made again in every epoch.
         has_cache: Whether its elements are cached downstream.
-        datasets: Datasets made per batch, by it or by a flat_map or interleave beside it.
-        maker: The flat_map or interleave that makes them.
-        shape, size_bytes: What one of its elements mostly is, and the size of all of it.
-        from_bytes, into_bytes: What one is made of, and the least that later stages make of it.
-        kept_frac: Share of what maps make that a filter at it, or downstream of it, keeps.
+        datasets: Datasets made per batch, by it or by a neighbouring flat_map or interleave.
+        maker: The flat_map or interleave that makes the datasets.
+        shape: Shape of the largest component of an element.
+        size_bytes: Size of an element.
+        from_bytes: Size of the input of an element.
+        into_bytes: Smallest size that later stages reduce an element to.
+        kept_frac: Share of the maps' output that a filter keeps, at it or downstream of it.
     """
 
     host: str
@@ -200,13 +219,14 @@ class Graph:
     """The calls of one pipeline as a graph.
 
     Attributes:
-        host, pipeline: Which.
-        rank: Which call, 0 the slowest; -1 the mean of all judged calls.
-        ranks: How many calls there are to choose from.
-        start_ms: When the call began, from the host's origin (None for the mean).
-        duration_us: How long it took.
-        is_judged: False when its data was in the making before the recording began.
-        nodes: Its iterators, downstream first; ``parent`` gives the edges.
+        host: Host of the call.
+        pipeline: Pipeline of the call.
+        rank: Rank of the call, 0 the slowest; -1 for the mean of all counted calls.
+        ranks: Number of calls to choose from.
+        start_ms: Start of the call, from the host's origin; None for the mean.
+        duration_us: Length of the call.
+        is_judged: No if its data was in preparation before the recording began.
+        nodes: Iterators of the call, downstream first; ``parent`` gives the edges.
     """
 
     host: str
@@ -233,13 +253,13 @@ class TfDataBottleneckAnalysis(Result):
     """Which tf.data stage is the bottleneck, and what changing it gains.
 
     Attributes:
-        verdict: Whether a pipeline is the bottleneck; "no_activity" where no tf.data ran.
+        verdict: Whether a pipeline is the bottleneck; "no_activity" if no tf.data ran.
         summary: The verdict in words.
-        bottleneck: The iterator to change; None when there is none.
-        knobs: What can be changed about it, largest predicted gain first.
-        pipelines: Every pipeline of every host.
-        graph: The iterators of one call, or of the mean call; None without pipelines.
-        function_ops: What the functions of the pipelines spend their time on.
+        bottleneck: Iterator to change; None without one.
+        knobs: Possible changes, largest predicted gain first.
+        pipelines: One row per pipeline and host.
+        graph: Iterators of one call, or of the mean call; None without pipelines.
+        function_ops: Ops in the functions of the pipelines.
     """
 
     tool = "tf_data_bottleneck_analysis"

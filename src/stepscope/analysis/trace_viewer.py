@@ -46,7 +46,7 @@ class NameRow(Row):
             unit="µs",
             kind="time",
             sort="desc",
-            help="Without the events nested in them on their track.",
+            help="Without events nested in them on their track.",
         ),
     ]
     avg_time_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
@@ -62,8 +62,16 @@ class TrackRow(Row):
     section: Annotated[str, Column("Section", kind="category")]
     name: Annotated[str, Column("Track", kind="name")]
     kind: Annotated[str, Column("Kind", kind="category")]
-    derived: Annotated[bool, Column("Derived", kind="flag", help="Not in the file.", hidden=True)]
-    depth: Annotated[int, Column("Depth", kind="count", help="Lanes: how deep its events nest.")]
+    derived: Annotated[
+        bool,
+        Column(
+            "Derived", kind="flag", help="Whether the track is computed, not recorded.", hidden=True
+        ),
+    ]
+    depth: Annotated[
+        int,
+        Column("Depth", kind="count", help="Number of lanes: the maximum nesting of its events."),
+    ]
     events: Annotated[int, Column("Events", kind="count", help="Events that touch the range.")]
     busy_ms: Annotated[float, Column("Busy", unit="ms", kind="time")]
     busy_frac: Annotated[float, Column("Busy share", unit="%", kind="ratio")]
@@ -113,7 +121,15 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The stretch of time that the numbers are about, on the session's axis."""
+    """The stretch of time that the numbers are about, on the session's axis.
+
+    Attributes:
+        from_ms: Begin of the range.
+        to_ms: End of the range.
+        duration_ms: Length of the range.
+        events: Number of events that touch the range.
+        distinct_names: Number of different names.
+    """
 
     from_ms: float
     to_ms: float
@@ -127,11 +143,13 @@ class Launches:
     """Host calls that launched device work in the range.
 
     Attributes:
-        count: How many have their kernel or copy.
-        delay_mean_us, delay_median_us, delay_p95_us, delay_max_us: From the begin of the call to
-            the begin of the work.
-        gap_median_us: From the end of the call to the begin of the work; negative when the work
-            began first.
+        count: Number of launches with a known kernel or copy.
+        delay_mean_us: Mean delay from the begin of the call to the begin of the work.
+        delay_median_us: Median of that delay.
+        delay_p95_us: 95th percentile of that delay.
+        delay_max_us: Longest such delay.
+        gap_median_us: Median from the end of the call to the begin of the work; negative if the
+            work began first.
     """
 
     count: int
@@ -147,15 +165,15 @@ class TraceViewer(Result):
     """What ran when, on every thread and device: tracks, top events, matches, launch delays.
 
     Attributes:
-        names: What ran in the range, by self time. Without ``track`` it leaves out tracks that
-            repeat the same time (steps, scopes, framework ops …).
-        tracks: Every track and how busy it was in the range.
-        events: The matches of ``find``; without it the events of the range where one is given.
-            Tracks are left out as for ``names``.
-        counters: What counters and allocators reported.
-        range: The range.
-        launches: How long device work waited after its launch.
-        aligned_by: "clock", or "first event" when the hosts' clocks do not fit together.
+        names: Events in the range, by name and self time. Without ``track``, tracks that repeat the
+            same time (steps, scopes, framework ops) are omitted.
+        tracks: Tracks with their busy time in the range.
+        events: Matches of ``find``; without it, the events of the range if one is given. The same
+            tracks are omitted.
+        counters: Values of counters and allocators.
+        range: The range that the numbers cover.
+        launches: Delays of device work after its launch.
+        aligned_by: "clock", or "first event" if the hosts' clocks disagree.
     """
 
     tool = "trace_viewer"

@@ -37,11 +37,13 @@ class UtilizedChipRow(Row):
     busiest: Annotated[str, Column("Busiest unit", kind="name")]
     utilization_frac: Annotated[
         float,
-        Column("Of its peak", unit="%", kind="ratio", sort="desc", help="The busiest unit's."),
+        Column("Of its peak", unit="%", kind="ratio", sort="desc", help="Use of the busiest unit."),
     ]
-    mxu_frac: Annotated[float, Column("MXU", unit="%", kind="ratio", help="Busy, of the cycles.")]
+    mxu_frac: Annotated[
+        float, Column("MXU", unit="%", kind="ratio", help="Busy share of the cycles.")
+    ]
     hbm_frac: Annotated[
-        float, Column("HBM", unit="%", kind="ratio", help="Bytes, of what its bandwidth allows.")
+        float, Column("HBM", unit="%", kind="ratio", help="Bytes moved ÷ bytes at full bandwidth.")
     ]
 
 
@@ -57,17 +59,21 @@ class UnitRow(Row):
             unit="%",
             kind="ratio",
             sort="desc",
-            help="Σ achieved ÷ Σ possible: long samples weigh more.",
+            help="Sum of achieved ÷ sum of possible; long samples weigh more.",
         ),
     ]
     achieved: Annotated[float, Column("Achieved", kind="number", help="Mean of the readings.")]
-    peak: Annotated[float, Column("Peak", kind="number", help="Mean of the readings.")]
+    peak: Annotated[
+        float, Column("Peak", kind="number", help="Mean possible value of the readings.")
+    ]
     counted_in: Annotated[str, Column("Counted in", kind="category")]
-    least_frac: Annotated[float, Column("Least", unit="%", kind="ratio", help="Of one reading.")]
-    most_frac: Annotated[float, Column("Most", unit="%", kind="ratio", help="Of one reading.")]
-    most_at: Annotated[str, Column("Most at", kind="text", help="Chip, core and sample.")]
+    least_frac: Annotated[float, Column("Least", unit="%", kind="ratio", help="Lowest reading.")]
+    most_frac: Annotated[float, Column("Most", unit="%", kind="ratio", help="Highest reading.")]
+    most_at: Annotated[
+        str, Column("Most at", kind="text", help="Chip, core and sample of the highest reading.")
+    ]
     readings: Annotated[
-        int, Column("Readings", kind="count", help="Cores × samples of which both are known.")
+        int, Column("Readings", kind="count", help="Cores × samples with both values known.")
     ]
 
 
@@ -80,7 +86,7 @@ class DetailRow(UnitRow):
             "Share",
             unit="%",
             kind="ratio",
-            help="Σ achieved ÷ Σ possible: long samples weigh more.",
+            help="Sum of achieved ÷ sum of possible; long samples weigh more.",
         ),
     ]
 
@@ -92,7 +98,9 @@ class UtilizationRow(Row):
     chip: Annotated[str, Column("Chip", kind="name")]
     sample: Annotated[int, Column("Sample", kind="rank")]
     part: Annotated[str, Column("Part", kind="category")]
-    core: Annotated[int, Column("Core", kind="rank", help="Which of its kind in the chip.")]
+    core: Annotated[
+        int, Column("Core", kind="rank", help="Number among the chip's cores of its kind.")
+    ]
     unit: Annotated[str, Column("Unit", kind="name")]
     role: Annotated[
         str,
@@ -100,19 +108,19 @@ class UtilizationRow(Row):
             "Role",
             kind="category",
             hidden=True,
-            help='"unit", "detail" (a part of one) or "state" (cycles spent in a state).',
+            help='"unit", "detail" (a part of a unit) or "state" (cycles spent in a state).',
         ),
     ]
     achieved: Annotated[
-        float, Column("Achieved", kind="number", help="Empty where a counter was not recorded.")
+        float, Column("Achieved", kind="number", help="Empty if a counter was not recorded.")
     ]
     peak: Annotated[
-        float, Column("Peak", kind="number", help="The most that the counted cycles allowed.")
+        float, Column("Peak", kind="number", help="Highest possible value in the counted cycles.")
     ]
     counted_in: Annotated[str, Column("Counted in", kind="category")]
     utilization_frac: Annotated[float, Column("Utilization", unit="%", kind="ratio")]
     absent_counters: Annotated[
-        int, Column("Counters absent", kind="count", help="That this number needs.")
+        int, Column("Counters absent", kind="count", help="Counters that this number lacks.")
     ]
 
 
@@ -122,10 +130,12 @@ class AbsentRow(Row):
     part: Annotated[str, Column("Part", kind="category")]
     core: Annotated[int, Column("Core", kind="rank")]
     unit: Annotated[str, Column("Unit", kind="name")]
-    absent: Annotated[int, Column("Absent", kind="count", help="Counters, in any sample.")]
-    needed: Annotated[int, Column("Needed", kind="count", help="Counters, the cycles' included.")]
-    samples: Annotated[int, Column("Samples", kind="count", help="In how many one is absent.")]
-    counters: Annotated[str, Column("Counters", kind="text", help="The first by name.")]
+    absent: Annotated[int, Column("Absent", kind="count", help="Counters missing in any sample.")]
+    needed: Annotated[int, Column("Needed", kind="count", help="Counters needed, cycles included.")]
+    samples: Annotated[
+        int, Column("Samples", kind="count", help="Samples in which a counter is missing.")
+    ]
+    counters: Annotated[str, Column("Counters", kind="text", help="First counters by name.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +152,12 @@ class UtilizationViewer(Result):
     """What each unit of a TPU chip achieved against its peak, by the chip's own counters.
 
     Attributes:
-        headline: The busiest unit, in one sentence.
+        headline: Busiest unit, in one sentence.
         chips: Each chip with its busiest unit.
         units: The units, over all chips and samples, busiest first.
-        details: Their parts and states, in the order of the hardware.
+        details: Parts and states of the units, in the order of the hardware.
         readings: Units, parts and states of each core in each sample.
-        absent: Units that lack counters, and which.
+        absent: Units that lack counters.
     """
 
     tool = "utilization_viewer"

@@ -13,7 +13,16 @@ from stepscope.tables.steps.session import SessionSteps, why_no_step
 
 @dataclass(frozen=True, slots=True)
 class TimeStats:
-    """Mean, sample standard deviation, range and median of the kept steps' times, in ms."""
+    """Mean, sample standard deviation, range and median of the kept steps' times, in ms.
+
+    Attributes:
+        mean: Arithmetic mean.
+        std: Standard deviation.
+        min: Shortest step.
+        max: Longest step.
+        median: Median step.
+        p95: 95th percentile.
+    """
 
     mean: float
     std: float
@@ -42,16 +51,16 @@ class Steps:
         count: Steps kept.
         source: How steps were found: "markers", "framework", "device_steps", "inferred"; "window"
             where there are none and the recording as a whole counts as one; "none".
-        found: The same in words, as they follow a number of steps.
-        confidence: 0–1, how sure the source is.
+        found: How steps were found, in words that follow a number of steps.
+        confidence: Confidence in the steps, from 0 to 1.
         dropped: Steps found but not kept (cut at an edge, incomplete).
         time_ms: Statistics of the kept steps' times.
-        explanation: One sentence: what the steps are and how they were found.
+        explanation: The steps and how they were found, in one sentence.
         certainty: The confidence in a word: "certain", "likely" or "uncertain".
-        reason: Why it is that sure, as a clause.
-        left_out: Which steps and times are left out of the numbers, and why; sentences.
-        recorder_ms: Mean time per counted step of the recorder's own work on the program's
-            thread, which is not work of the step.
+        reason: Reason for the confidence, as a clause.
+        left_out: Steps and times that the numbers exclude, and why; one sentence each.
+        recorder_ms: Mean time per counted step of the recorder's own work on the program's thread;
+            no part of the step.
     """
 
     count: int

@@ -781,13 +781,13 @@ export interface OverviewPageStepRow {
 export interface InputOpRow {
   /** Input op. */
   readonly op: readonly (string | null)[];
-  /** Count. Times the op ran. */
+  /** Count. Number of runs. */
   readonly count: readonly (number | null)[];
   /** Total time (ms). */
   readonly total_time_ms: readonly (number | null)[];
-  /** Total time share (%). Of all input ops' self time. */
+  /** Total time share (%). Share of the self time of all input ops. */
   readonly total_time_frac: readonly (number | null)[];
-  /** Self time (ms). Without the input ops it called on its own thread; waits count. */
+  /** Self time (ms). Without input ops that it called on its thread; waits count. */
   readonly self_time_ms: readonly (number | null)[];
   /** Self time share (%). */
   readonly self_time_frac: readonly (number | null)[];
@@ -801,7 +801,7 @@ export interface InputPipelineAnalyzerStepRow {
   readonly step_num: readonly (number | null)[];
   /** Step time (ms). */
   readonly step_time_ms: readonly (number | null)[];
-  /** Waiting for input (%). Input wait and copies to it. */
+  /** Waiting for input (%). Share of the step: input wait and copies of input. */
   readonly input_frac: readonly (number | null)[];
   /** Input wait (ms). */
   readonly input_ms: readonly (number | null)[];
@@ -823,7 +823,7 @@ export interface InputPipelineAnalyzerStepRow {
   readonly compilation_ms: readonly (number | null)[];
   /** All others (ms). */
   readonly other_ms: readonly (number | null)[];
-  /** Counted. False for steps cut at the edges. */
+  /** Counted. No for steps cut at the recording's edges. */
   readonly kept: readonly (boolean | null)[];
 }
 
@@ -857,17 +857,17 @@ export interface PipelineRow {
   readonly mean_us: readonly (number | null)[];
   /** Max (µs). */
   readonly max_us: readonly (number | null)[];
-  /** Slow calls. Longer than 50 µs. */
+  /** Slow calls. Calls longer than 50 µs. */
   readonly slow_calls: readonly (number | null)[];
-  /** Waited (ms). Σ over all calls. */
+  /** Waited (ms). Sum over all calls. */
   readonly wait_ms: readonly (number | null)[];
-  /** Share (%). Mean wait ÷ time from call to call; of a single call ÷ its step or recording. */
+  /** Share (%). Mean wait ÷ time between calls; for a single call, ÷ its step or recording. */
   readonly wait_frac: readonly (number | null)[];
   /** Share of. */
   readonly wait_of: readonly (string | null)[];
-  /** Not judged. Data was in the making as recording began. */
+  /** Not judged. Calls whose data was in preparation as recording began. */
   readonly incomplete_calls: readonly (number | null)[];
-  /** Longest wait in. The iterator most waited for. */
+  /** Longest wait in. Iterator with the longest wait. */
   readonly bottleneck: readonly (string | null)[];
   /** Wait in it (µs). */
   readonly bottleneck_us: readonly (number | null)[];
@@ -879,21 +879,21 @@ export interface PipelineRow {
 export interface TfDataBottleneckAnalysisNodeRow {
   /** Node. */
   readonly node: readonly (number | null)[];
-  /** Asked by node. -1: root. */
+  /** Asked by node. Number of the node that requests from it; -1 for the root. */
   readonly parent: readonly (number | null)[];
   /** Iterator. */
   readonly iterator: readonly (string | null)[];
   /** Long name. */
   readonly long_name: readonly (string | null)[];
-  /** Start (µs). First start, from the call's start. */
+  /** Start (µs). First start, from the start of the call. */
   readonly start_us: readonly (number | null)[];
-  /** Total duration (µs). Σ over its calls. */
+  /** Total duration (µs). Sum over its calls. */
   readonly total_us: readonly (number | null)[];
   /** Self time (µs). Total without overlap with children. */
   readonly self_us: readonly (number | null)[];
-  /** Waited for (µs). Time the call waited for it; sums to the call. */
+  /** Waited for (µs). Time that the call waited for it; these sum to the call. */
   readonly critical_us: readonly (number | null)[];
-  /** Calls. A mean for the mean call. */
+  /** Calls. Mean number of calls. */
   readonly calls: readonly (number | null)[];
   /** On the critical path. */
   readonly is_critical: readonly (boolean | null)[];
@@ -927,11 +927,11 @@ export interface FrameworkOpStatsOpRow {
   readonly type: readonly (string | null)[];
   /** Operation. */
   readonly operation: readonly (string | null)[];
-  /** Occurrences. Events that carry the op's name, as XProf counts (allocator events too). */
+  /** Occurrences. Events with the op's name, as XProf counts them (allocator events too). */
   readonly occurrences: readonly (number | null)[];
-  /** Executions. Times the op ran; averages are over these. */
+  /** Executions. Number of runs; the base of averages. */
   readonly executions: readonly (number | null)[];
-  /** Total time (µs). Includes child ops. */
+  /** Total time (µs). Time with child ops. */
   readonly total_time_us: readonly (number | null)[];
   /** Average time (µs). */
   readonly avg_time_us: readonly (number | null)[];
@@ -963,13 +963,13 @@ export interface FrameworkOpStatsOpRow {
 export interface LayerRow {
   /** Where. */
   readonly host_or_device: readonly (string | null)[];
-  /** Layer. As the paths of ops have it. */
+  /** Layer. Path in the names of its ops. */
   readonly layer: readonly (string | null)[];
-  /** Mostly. Type of op with most of it. */
+  /** Mostly. Op type with the most time. */
   readonly mostly: readonly (string | null)[];
   /** Self time (µs). */
   readonly self_time_us: readonly (number | null)[];
-  /** Share (%). Of the self time of all ops there. */
+  /** Share (%). Share of the self time of all ops. */
   readonly self_time_frac: readonly (number | null)[];
 }
 
@@ -983,7 +983,7 @@ export interface NameRow {
   readonly count: readonly (number | null)[];
   /** Total time (µs). Clipped to the range. */
   readonly total_time_us: readonly (number | null)[];
-  /** Self time (µs). Without the events nested in them on their track. */
+  /** Self time (µs). Without events nested in them on their track. */
   readonly self_time_us: readonly (number | null)[];
   /** Average time (µs). */
   readonly avg_time_us: readonly (number | null)[];
@@ -1005,9 +1005,9 @@ export interface TrackRow {
   readonly name: readonly (string | null)[];
   /** Kind. */
   readonly kind: readonly (string | null)[];
-  /** Derived. Not in the file. */
+  /** Derived. Whether the track is computed, not recorded. */
   readonly derived: readonly (boolean | null)[];
-  /** Depth. Lanes: how deep its events nest. */
+  /** Depth. Number of lanes: the maximum nesting of its events. */
   readonly depth: readonly (number | null)[];
   /** Events. Events that touch the range. */
   readonly events: readonly (number | null)[];
@@ -1059,13 +1059,13 @@ export interface CounterRow {
 
 /** Columns: A kernel as launched for an op (or what the rows are grouped by). */
 export interface KernelRow {
-  /** Rank. By total time. */
+  /** Rank. Position by total time. */
   readonly rank: readonly (number | null)[];
   /** Kernel. */
   readonly name: readonly (string | null)[];
   /** Class. Kind of work, by the kernel's or op's name. */
   readonly kernel_class: readonly (string | null)[];
-  /** Op. Framework op that launched it. */
+  /** Op. Framework op that launched the kernel. */
   readonly op_name: readonly (string | null)[];
   /** Op type. */
   readonly op_type: readonly (string | null)[];
@@ -1081,15 +1081,15 @@ export interface KernelRow {
   readonly block_dim: readonly (string | null)[];
   /** Grid. Blocks, x,y,z. */
   readonly grid_dim: readonly (string | null)[];
-  /** Occupancy (%). Theoretical; empty when not recorded. */
+  /** Occupancy (%). Theoretical occupancy; empty if not recorded. */
   readonly occupancy_frac: readonly (number | null)[];
-  /** Op could use tensor cores. NVIDIA tensor or AMD matrix. */
+  /** Op could use tensor cores. Whether NVIDIA tensor cores or AMD matrix cores could run the op. */
   readonly is_op_tensor_core_eligible: readonly (boolean | null)[];
   /** Uses tensor cores. */
   readonly is_kernel_using_tensor_core: readonly (boolean | null)[];
-  /** 16-bit. Computes in 16 bits or fewer, by operands or name. */
+  /** 16-bit. Whether it computes in 16 bits or fewer, by operands or name. */
   readonly is_16_bit: readonly (boolean | null)[];
-  /** Precision known. No: neither operands, program nor name say in how many bits it computes. */
+  /** Precision known. No if operands, program and name do not give the number of bits. */
   readonly is_precision_known: readonly (boolean | null)[];
   /** Occurrences. */
   readonly occurrences: readonly (number | null)[];
@@ -1099,17 +1099,17 @@ export interface KernelRow {
   readonly avg_duration_us: readonly (number | null)[];
   /** Median (µs). */
   readonly median_duration_us: readonly (number | null)[];
-  /** Standard deviation (µs). Of the lengths of its runs; empty for a single run. */
+  /** Standard deviation (µs). Standard deviation of its durations; empty for a single run. */
   readonly std_duration_us: readonly (number | null)[];
   /** Shortest (µs). */
   readonly min_duration_us: readonly (number | null)[];
   /** Longest (µs). */
   readonly max_duration_us: readonly (number | null)[];
-  /** Share (%). Of the time of all kernels. */
+  /** Share (%). Share of the time of all kernels. */
   readonly share_frac: readonly (number | null)[];
-  /** Cumulative (%). Of this row and those above. */
+  /** Cumulative (%). Share of this row and all rows above. */
   readonly cumulative_frac: readonly (number | null)[];
-  /** Devices. Where it ran. */
+  /** Devices. Devices that ran it. */
   readonly devices: readonly (string | null)[];
 }
 
@@ -1117,7 +1117,7 @@ export interface KernelRow {
 export interface KernelSliceRow {
   /** Kernel. */
   readonly name: readonly (string | null)[];
-  /** Kernels. Distinct names: 1, but for all others. */
+  /** Kernels. Number of different kernels: 1, except for the rest. */
   readonly kernels: readonly (number | null)[];
   /** Total time (µs). */
   readonly total_duration_us: readonly (number | null)[];
@@ -1129,7 +1129,7 @@ export interface KernelSliceRow {
 export interface KernelClassRow {
   /** Class. */
   readonly kernel_class: readonly (string | null)[];
-  /** Kernels. Distinct kernel names. */
+  /** Kernels. Number of different kernels. */
   readonly kernels: readonly (number | null)[];
   /** Occurrences. */
   readonly occurrences: readonly (number | null)[];
@@ -1147,7 +1147,7 @@ export interface KernelDeviceRow {
   readonly host: readonly (string | null)[];
   /** Device. */
   readonly device: readonly (string | null)[];
-  /** Kernels. Distinct kernel names. */
+  /** Kernels. Number of different kernels. */
   readonly kernels: readonly (number | null)[];
   /** Occurrences. */
   readonly occurrences: readonly (number | null)[];
@@ -1167,7 +1167,7 @@ export interface CauseRow {
   readonly step_frac: readonly (number | null)[];
   /** Share of idle time (%). */
   readonly idle_frac: readonly (number | null)[];
-  /** After a wait (ms). The part in gaps that opened while the host waited for the device. */
+  /** After a wait (ms). Part in gaps that opened while the host waited for the device. */
   readonly after_wait_ms: readonly (number | null)[];
 }
 
@@ -1199,7 +1199,7 @@ export interface WaitRow {
   readonly call: readonly (string | null)[];
   /** Calls per step. */
   readonly per_step: readonly (number | null)[];
-  /** Waits (ms). Per step, while a device is busy. */
+  /** Waits (ms). Waits per step while a device is busy. */
   readonly blocked_ms: readonly (number | null)[];
 }
 
@@ -1207,9 +1207,9 @@ export interface WaitRow {
 export interface LaunchRow {
   /** Call. */
   readonly call: readonly (string | null)[];
-  /** Calls per step. All devices together. */
+  /** Calls per step. Launches per step on all devices. */
   readonly per_step: readonly (number | null)[];
-  /** Mean (µs). Of the host's time. */
+  /** Mean (µs). Mean host time of a call. */
   readonly mean_us: readonly (number | null)[];
   /** Median (µs). */
   readonly median_us: readonly (number | null)[];
@@ -1221,11 +1221,11 @@ export interface LaunchRow {
 export interface AllocationRow {
   /** Call. */
   readonly call: readonly (string | null)[];
-  /** Calls per step. All hosts together. */
+  /** Calls per step. Calls per step on all hosts. */
   readonly per_step: readonly (number | null)[];
-  /** Time (ms). Per step, all hosts together. */
+  /** Time (ms). Host time per step, all hosts together. */
   readonly total_ms: readonly (number | null)[];
-  /** Spread (%). Over how large a share of the counted steps the time is spread evenly. */
+  /** Spread (%). Share of the counted steps over which the time is spread. */
   readonly spread_frac: readonly (number | null)[];
 }
 
@@ -1235,7 +1235,7 @@ export interface SlowCallRow {
   readonly call: readonly (string | null)[];
   /** Calls per step. */
   readonly per_step: readonly (number | null)[];
-  /** Time (ms). Per step, all hosts together. */
+  /** Time (ms). Host time per step, all hosts together. */
   readonly total_ms: readonly (number | null)[];
   /** Longest (ms). */
   readonly longest_ms: readonly (number | null)[];
@@ -1247,13 +1247,13 @@ export interface SlowCallRow {
 export interface CopyRow {
   /** Direction. */
   readonly direction: readonly (string | null)[];
-  /** Host memory. Pageable memory is copied in two stages. */
+  /** Host memory. Pageable or pinned; pageable memory is copied in two stages. */
   readonly host_memory: readonly (string | null)[];
   /** Asynchronous. */
   readonly asynchronous: readonly (boolean | null)[];
   /** Copies per step. */
   readonly per_step: readonly (number | null)[];
-  /** Time (ms). Per step, all devices. */
+  /** Time (ms). Copy time per step, all devices. */
   readonly time_ms: readonly (number | null)[];
   /** Bytes per step (B). */
   readonly bytes_per_step: readonly (number | null)[];
@@ -1273,7 +1273,7 @@ export interface GapRow {
   readonly duration_us: readonly (number | null)[];
   /** After a wait. */
   readonly after_wait: readonly (boolean | null)[];
-  /** Ended by. What ran on the device next. */
+  /** Ended by. Next work on the device. */
   readonly ended_by: readonly (string | null)[];
 }
 
@@ -1491,19 +1491,19 @@ export interface HostActivityCallRow {
   readonly function: readonly (string | null)[];
   /** Calls per step. */
   readonly calls: readonly (number | null)[];
-  /** Built per step. Calls that traced or compiled it again. */
+  /** Built per step. Calls that traced or compiled the function again. */
   readonly built: readonly (number | null)[];
   /** Eager per step. Calls run op by op. */
   readonly eager: readonly (number | null)[];
-  /** Traces. Concrete functions there were; 0: not recorded. */
+  /** Traces. Number of concrete functions; 0 if not recorded. */
   readonly traces: readonly (number | null)[];
-  /** Time (ms). Per step. */
+  /** Time (ms). Host time per step. */
   readonly time_ms: readonly (number | null)[];
-  /** Building (ms). Per step: time of calls that built it, in which nothing was computed. */
+  /** Building (ms). Time per step of calls that built it while nothing computed. */
   readonly build_ms: readonly (number | null)[];
-  /** Versions differ in. Of a program that XLA compiled several times: shapes, values or nothing. */
+  /** Versions differ in. Difference between its compiled versions: shapes, values or nothing. */
   readonly differs: readonly (string | null)[];
-  /** Of. Which arguments, or the line that uses the value. */
+  /** Of. Arguments that differ, or the line that uses the value. */
   readonly differs_at: readonly (string | null)[];
   /** File. */
   readonly file: readonly (string | null)[];
@@ -1521,23 +1521,23 @@ export interface SideRow {
   readonly calls: readonly (string | null)[];
   /** Calls per step. */
   readonly per_step: readonly (number | null)[];
-  /** Steps with it (%). Where it costs 1 % or more. */
+  /** Steps with it (%). Share of steps in which it costs 1 % or more. */
   readonly steps_frac: readonly (number | null)[];
-  /** Time (ms). Per step, while no other op runs. */
+  /** Time (ms). Time per step in which no other op runs. */
   readonly time_ms: readonly (number | null)[];
-  /** Time where it is (ms). Mean of the steps with it. */
+  /** Time where it is (ms). Mean of the steps that contain it. */
   readonly in_step_ms: readonly (number | null)[];
-  /** Whole time (ms). Per step, whatever else runs. */
+  /** Whole time (ms). Time per step, whether or not other work runs. */
   readonly whole_ms: readonly (number | null)[];
-  /** In one step (%). Share of the longest. */
+  /** In one step (%). Share of the longest step. */
   readonly most_frac: readonly (number | null)[];
-  /** While. The program's function that it interrupts most. */
+  /** While. Function of the program that it interrupts most. */
   readonly function: readonly (string | null)[];
   /** File. */
   readonly file: readonly (string | null)[];
   /** Line. */
   readonly line: readonly (number | null)[];
-  /** While it (%). Share of its time. */
+  /** While it (%). Share of the time in that function. */
   readonly function_frac: readonly (number | null)[];
 }
 
@@ -1549,13 +1549,13 @@ export interface OptimizerRow {
   readonly optimizer: readonly (string | null)[];
   /** Ops per step. */
   readonly ops: readonly (number | null)[];
-  /** Time (ms). Per step, on the host. */
+  /** Time (ms). Host time per step. */
   readonly time_ms: readonly (number | null)[];
-  /** In short ops (ms). Per step, while none of its ops of more than 100 µs runs. */
+  /** In short ops (ms). Time per step in which only its ops below 100 µs run. */
   readonly short_ms: readonly (number | null)[];
   /** Median op (µs). */
   readonly op_us: readonly (number | null)[];
-  /** In groups. Variables are updated together (foreach). */
+  /** In groups. Whether variables are updated together (foreach). */
   readonly is_together: readonly (boolean | null)[];
 }
 
@@ -1571,13 +1571,13 @@ export interface PythonRow {
   readonly line: readonly (number | null)[];
   /** Calls per step. */
   readonly calls: readonly (number | null)[];
-  /** Self time (ms). Per step, while nothing computes; with the libraries it calls. */
+  /** Self time (ms). Time per step while nothing computes, libraries included. */
   readonly self_ms: readonly (number | null)[];
   /** Total time (ms). */
   readonly total_ms: readonly (number | null)[];
   /** Self share of step (%). */
   readonly step_frac: readonly (number | null)[];
-  /** Waits. Its name says that it waits. */
+  /** Waits. Whether its name is that of a wait. */
   readonly is_wait: readonly (boolean | null)[];
 }
 
@@ -1585,27 +1585,27 @@ export interface PythonRow {
 export interface ModuleRow {
   /** Host. */
   readonly host: readonly (string | null)[];
-  /** Path. From the outermost. */
+  /** Path. Modules from the outermost to this one. */
   readonly path: readonly (string | null)[];
   /** Depth. */
   readonly depth: readonly (number | null)[];
-  /** Module. Class, and its number by first call. */
+  /** Module. Class and number, by first call. */
   readonly module: readonly (string | null)[];
   /** Calls. */
   readonly calls: readonly (number | null)[];
   /** Host (ms). Time of its calls. */
   readonly host_ms: readonly (number | null)[];
-  /** Device (ms). Of its kernels, in all phases. */
+  /** Device (ms). Time of its kernels, in all phases. */
   readonly device_ms: readonly (number | null)[];
-  /** Share (%). Of the time of all kernels. */
+  /** Share (%). Share of the time of all kernels. */
   readonly device_frac: readonly (number | null)[];
   /** Forward (ms). */
   readonly forward_ms: readonly (number | null)[];
-  /** Backward (ms). Joined by autograd's sequence number. */
+  /** Backward (ms). Kernels of its gradients, matched by autograd's sequence number. */
   readonly backward_ms: readonly (number | null)[];
-  /** Recomputed (ms). Forward once more, inside of backward. */
+  /** Recomputed (ms). Forward work that runs again in the backward pass. */
   readonly recomputed_ms: readonly (number | null)[];
-  /** Self (ms). Device, without modules it calls. */
+  /** Self (ms). Device time without child modules. */
   readonly self_ms: readonly (number | null)[];
   /** Kernels. */
   readonly kernels: readonly (number | null)[];
@@ -1613,23 +1613,23 @@ export interface ModuleRow {
 
 /** Columns: One compiled region: a frame, or the part of one up to a graph break, in one variant. */
 export interface RegionRow {
-  /** Region. Frame/variant: 0/1 is frame 0, recompiled. */
+  /** Region. Frame/variant: 0/1 is frame 0, compiled a second time. */
   readonly region: readonly (string | null)[];
   /** Host. */
   readonly host: readonly (string | null)[];
   /** Calls. */
   readonly calls: readonly (number | null)[];
-  /** Host (ms). Time of its calls. */
+  /** Host (ms). Time of its calls on the host. */
   readonly host_ms: readonly (number | null)[];
-  /** Host, self (ms). Without regions inside of it. */
+  /** Host, self (ms). Host time without nested regions. */
   readonly self_ms: readonly (number | null)[];
-  /** Device (ms). What it launched. */
+  /** Device (ms). Time of the device work that it launched. */
   readonly device_ms: readonly (number | null)[];
-  /** Share (%). Of the time of all devices. */
+  /** Share (%). Share of the time of all devices. */
   readonly device_frac: readonly (number | null)[];
   /** Kernels. */
   readonly kernels: readonly (number | null)[];
-  /** Compiled. How often, within the recording. */
+  /** Compiled. Compilations within the recording. */
   readonly compiles: readonly (number | null)[];
   /** Compiling (ms). */
   readonly compile_ms: readonly (number | null)[];
@@ -1643,11 +1643,11 @@ export interface BreakRow {
   readonly host: readonly (string | null)[];
   /** File. */
   readonly file: readonly (string | null)[];
-  /** Line. Where the rest of it begins. */
+  /** Line. Line at which the code after the break begins. */
   readonly line: readonly (number | null)[];
-  /** Calls. Of the rest. */
+  /** Calls. Calls of the code after the break. */
   readonly calls: readonly (number | null)[];
-  /** Host (ms). Of the rest. */
+  /** Host (ms). Host time of the code after the break. */
   readonly host_ms: readonly (number | null)[];
 }
 
@@ -1657,7 +1657,7 @@ export interface TritonRow {
   readonly kernel: readonly (string | null)[];
   /** Kind. */
   readonly kind: readonly (string | null)[];
-  /** Fused. Ops, as the name lists them. */
+  /** Fused. Ops that its name lists. */
   readonly fused: readonly (string | null)[];
   /** Tensors. */
   readonly shapes: readonly (string | null)[];
@@ -1667,15 +1667,15 @@ export interface TritonRow {
   readonly device_time_us: readonly (number | null)[];
   /** Per call (µs). */
   readonly avg_time_us: readonly (number | null)[];
-  /** Moved (B). Each tensor once: at least this. */
+  /** Moved (B). Lower bound: each tensor read or written once. */
   readonly moved_bytes: readonly (number | null)[];
   /** Memory (GB/s). */
   readonly memory_gbps: readonly (number | null)[];
-  /** Of peak memory (%). Of the device's, by its name. */
+  /** Of peak memory (%). Share of the peak bandwidth of this device model. */
   readonly memory_frac: readonly (number | null)[];
-  /** Arguments. Blocks, warps, stages. */
+  /** Arguments. Blocks, warps and stages. */
   readonly arguments: readonly (string | null)[];
-  /** Source. In Inductor's cache. */
+  /** Source. File in Inductor's cache. */
   readonly source: readonly (string | null)[];
 }
 
@@ -1683,29 +1683,29 @@ export interface TritonRow {
 export interface GraphRow {
   /** Host. */
   readonly host: readonly (string | null)[];
-  /** Graph. By first replay, from 1. */
+  /** Graph. Number, by first replay, from 1. */
   readonly graph: readonly (number | null)[];
   /** Replays. */
   readonly replays: readonly (number | null)[];
-  /** Kernels. Of one replay, copies included. */
+  /** Kernels. Kernels of one replay, copies included. */
   readonly kernels_per_replay: readonly (number | null)[];
   /** First kernel. */
   readonly first_kernel: readonly (string | null)[];
-  /** Launch (µs). Mean, on the host. */
+  /** Launch (µs). Mean time of a launch on the host. */
   readonly launch_us: readonly (number | null)[];
-  /** Device (ms). Of all replays, busy. */
+  /** Device (ms). Busy time of all replays. */
   readonly device_ms: readonly (number | null)[];
-  /** Share (%). Of the time of all devices. */
+  /** Share (%). Share of the time of all devices. */
   readonly device_frac: readonly (number | null)[];
-  /** Replay (µs). Mean, from first begin to last end. */
+  /** Replay (µs). Mean length of a replay, from first begin to last end. */
   readonly replay_us: readonly (number | null)[];
-  /** Gaps inside (µs). Mean of a replay: nothing ran. */
+  /** Gaps inside (µs). Mean time in a replay in which nothing ran. */
   readonly inside_gap_us: readonly (number | null)[];
-  /** Gap before (µs). Mean; the device ran nothing. */
+  /** Gap before (µs). Mean idle time of the device before a replay. */
   readonly gap_before_us: readonly (number | null)[];
   /** Longest gap before (µs). */
   readonly longest_gap_us: readonly (number | null)[];
-  /** Ops from. What tells the ops of its kernels, or why none does. */
+  /** Ops from. Source of the ops of its kernels, or the reason for having none. */
   readonly ops_from: readonly (string | null)[];
 }
 
@@ -1717,11 +1717,11 @@ export interface GraphOpRow {
   readonly graph: readonly (number | null)[];
   /** Op. */
   readonly op: readonly (string | null)[];
-  /** Kernels. Of one replay. */
+  /** Kernels. Kernels in one replay. */
   readonly kernels_per_replay: readonly (number | null)[];
-  /** Per replay (µs). Of the first. */
+  /** Per replay (µs). Kernel time in the first replay. */
   readonly replay_us: readonly (number | null)[];
-  /** Share (%). Of the time of its kernels. */
+  /** Share (%). Share of the kernel time of the replay. */
   readonly replay_frac: readonly (number | null)[];
 }
 
@@ -1739,25 +1739,25 @@ export interface OpProfileNodeRow {
   readonly kind: readonly (string | null)[];
   /** Category. */
   readonly category: readonly (string | null)[];
-  /** Time (µs). Self time of all ops below. */
+  /** Time (µs). Self time of all ops below this node. */
   readonly time_us: readonly (number | null)[];
-  /** Share (%). Of the root: op time, where ops that overlap count each, plus idle time. */
+  /** Share (%). Share of the root: idle time plus the time of all ops, overlapping or not. */
   readonly time_frac: readonly (number | null)[];
   /** Occurrences. */
   readonly occurrences: readonly (number | null)[];
   /** Average time (µs). */
   readonly avg_time_us: readonly (number | null)[];
-  /** FLOP utilisation (%). FLOP rate ÷ peak, at most 1; empty where either is unknown. */
+  /** FLOP utilisation (%). FLOP rate ÷ peak, at most 1; empty if either is unknown. */
   readonly utilisation_frac: readonly (number | null)[];
   /** FLOP rate / peak (%). */
   readonly uncapped_utilisation_frac: readonly (number | null)[];
   /** Limited by. */
   readonly bound_by: readonly ("Compute" | "HBM" | "On-chip read" | "On-chip write" | "Unknown" | null)[];
-  /** Utilisation (%). Of what limits it: a memory, or the FLOP peak of its own type of number. */
+  /** Utilisation (%). Share of its limit: a memory, or the FLOP peak of its type. */
   readonly roofline_efficiency_frac: readonly (number | null)[];
-  /** Wasted time (µs). Time beyond what its FLOPs would take at the device's peak. */
+  /** Wasted time (µs). Time beyond that needed for its FLOPs at the device's peak. */
   readonly wasted_us: readonly (number | null)[];
-  /** Wasted (%). Of the root. */
+  /** Wasted (%). Wasted time as a share of the root. */
   readonly wasted_frac: readonly (number | null)[];
   /** FLOP rate (GFLOP/s). */
   readonly flop_rate_gflops: readonly (number | null)[];
@@ -1807,7 +1807,7 @@ export interface HloRow {
   readonly framework_op: readonly (string | null)[];
   /** Occurrences. Runs over all devices; an op of several kernels runs as often as the most frequent of them. */
   readonly occurrences: readonly (number | null)[];
-  /** Total time (µs). Includes nested ops. */
+  /** Total time (µs). Time with nested ops. */
   readonly total_time_us: readonly (number | null)[];
   /** Average time (µs). */
   readonly avg_time_us: readonly (number | null)[];
@@ -1815,7 +1815,7 @@ export interface HloRow {
   readonly self_time_us: readonly (number | null)[];
   /** Average self time (µs). */
   readonly avg_self_time_us: readonly (number | null)[];
-  /** Share of device time (%). Idle time included. */
+  /** Share of device time (%). Share of device time; idle time counts. */
   readonly self_time_frac: readonly (number | null)[];
   /** Cumulative (%). */
   readonly cumulative_frac: readonly (number | null)[];
@@ -1823,7 +1823,7 @@ export interface HloRow {
   readonly dma_stall_frac: readonly (number | null)[];
   /** Model FLOP rate (GFLOP/s). */
   readonly model_flop_rate_gflops: readonly (number | null)[];
-  /** FLOP rate (GFLOP/s). 8-bit work counts half and 4-bit a quarter, to compare with the device's peak. */
+  /** FLOP rate (GFLOP/s). 8-bit work counts half, 4-bit work a quarter: comparable with the device's peak. */
   readonly flop_rate_gflops: readonly (number | null)[];
   /** Memory bandwidth (GB/s). */
   readonly memory_bw_gbps: readonly (number | null)[];
@@ -1839,7 +1839,7 @@ export interface HloRow {
   readonly bound_by: readonly (string | null)[];
   /** FLOP utilisation (%). */
   readonly flop_utilisation_frac: readonly (number | null)[];
-  /** Rematerialised. Recomputes a value to save memory. */
+  /** Rematerialised. Whether it recomputes a value to save memory. */
   readonly rematerialised: readonly (boolean | null)[];
   /** Outside compilation. */
   readonly outside_compilation: readonly (boolean | null)[];
@@ -1851,7 +1851,7 @@ export interface HloRow {
   readonly source_stack: readonly (string | null)[];
   /** Core. */
   readonly core_type: readonly (string | null)[];
-  /** Copy of. The op this one repeats. */
+  /** Copy of. Op of which this one is a copy. */
   readonly deduplicated_name: readonly (string | null)[];
 }
 
@@ -1881,11 +1881,11 @@ export interface RoofPoint {
 
 /** Columns: The most that one device computes in a type of number. */
 export interface FlopPeak {
-  /** Type. "16-bit" is bf16 or fp16, where nothing says which. */
+  /** Type. "16-bit": bf16 or fp16, not known which. */
   readonly data_type: readonly (string | null)[];
   /** Peak (GFLOP/s). */
   readonly flop_rate_gflops: readonly (number | null)[];
-  /** Share of compute (%). Of the device time whose type is known. */
+  /** Share of compute (%). Share of the device time with a known type. */
   readonly compute_time_frac: readonly (number | null)[];
 }
 
@@ -1909,7 +1909,7 @@ export interface RooflineRow {
   readonly avg_time_us: readonly (number | null)[];
   /** Self time (µs). */
   readonly self_time_us: readonly (number | null)[];
-  /** Share of device time (%). Idle time included. */
+  /** Share of device time (%). Share of device time; idle time counts. */
   readonly self_time_frac: readonly (number | null)[];
   /** Cumulative (%). */
   readonly cumulative_frac: readonly (number | null)[];
@@ -1931,13 +1931,13 @@ export interface RooflineRow {
   readonly operational_intensity: readonly (number | null)[];
   /** HBM intensity (FLOP/B). */
   readonly hbm_operational_intensity: readonly (number | null)[];
-  /** Bottleneck intensity (FLOP/B). FLOPs per byte of the memory that bounds the op: its place on the chart. */
+  /** Bottleneck intensity (FLOP/B). FLOPs per byte of the memory that bounds the op: its x position on the chart. */
   readonly bottleneck_operational_intensity: readonly (number | null)[];
   /** Bound by. */
   readonly bound_by: readonly ("Compute" | "HBM" | "On-chip read" | "On-chip write" | "Unknown" | null)[];
-  /** Optimal FLOP rate (GFLOP/s). The rate at which the bounding resource would be used fully. */
+  /** Optimal FLOP rate (GFLOP/s). FLOP rate with the bounding resource fully used. */
   readonly optimal_flop_rate_gflops: readonly (number | null)[];
-  /** Roofline efficiency (%). Of what limits it: a memory, or the FLOP peak of its own type of number. */
+  /** Roofline efficiency (%). Share of its limit: a memory, or the FLOP peak of its type. */
   readonly roofline_efficiency_frac: readonly (number | null)[];
   /** FLOP rate / peak (%). */
   readonly flop_utilisation_frac: readonly (number | null)[];
@@ -1951,23 +1951,23 @@ export interface RooflineRow {
 export interface ShapedOpRow {
   /** Op. */
   readonly op: readonly (string | null)[];
-  /** Shapes. Of its inputs. */
+  /** Shapes. Shapes of the inputs. */
   readonly shapes: readonly (string | null)[];
-  /** Type. Of its inputs; tf32 where the kernel says so. */
+  /** Type. Type of the inputs; tf32 if the kernel uses it. */
   readonly data_type: readonly (string | null)[];
   /** Calls. */
   readonly calls: readonly (number | null)[];
-  /** Device time (µs). Of its kernels. */
+  /** Device time (µs). Time of its kernels. */
   readonly device_time_us: readonly (number | null)[];
-  /** Share (%). Of the time of all but exchanges. */
+  /** Share (%). Share of device time without collectives. */
   readonly device_time_frac: readonly (number | null)[];
   /** Per call (µs). */
   readonly avg_time_us: readonly (number | null)[];
-  /** GFLOP. Of one call: what is done, masks regarded. */
+  /** GFLOP. FLOPs of one call; masked work does not count. */
   readonly gflop: readonly (number | null)[];
-  /** Model GFLOP. As PyTorch's own counter has it. */
+  /** Model GFLOP. FLOPs of one call as PyTorch's counter has them. */
   readonly model_gflop: readonly (number | null)[];
-  /** Moved (B). Inputs and outputs, each once. */
+  /** Moved (B). Inputs and outputs, each counted once. */
   readonly moved_bytes: readonly (number | null)[];
   /** TFLOP/s. */
   readonly tflops_per_s: readonly (number | null)[];
@@ -1975,11 +1975,11 @@ export interface ShapedOpRow {
   readonly memory_gbps: readonly (number | null)[];
   /** Intensity (FLOP/B). */
   readonly intensity: readonly (number | null)[];
-  /** Of peak FLOPs (%). Of the peak of its type. */
+  /** Of peak FLOPs (%). Share of the peak of its type. */
   readonly peak_frac: readonly (number | null)[];
   /** Of peak memory (%). */
   readonly memory_frac: readonly (number | null)[];
-  /** Bound by. What would limit it on a perfect device. */
+  /** Bound by. Limit on a perfect device. */
   readonly bound_by: readonly (string | null)[];
   /** At the roof (µs). Time of all calls at the bounding limit. */
   readonly possible_us: readonly (number | null)[];
@@ -1991,7 +1991,7 @@ export interface ShapedOpRow {
 export interface PeakRow {
   /** Type. */
   readonly data_type: readonly (string | null)[];
-  /** Peak (TFLOP/s). Dense. */
+  /** Peak (TFLOP/s). Dense FLOP rate. */
   readonly peak_tflops: readonly (number | null)[];
 }
 
@@ -1999,11 +1999,11 @@ export interface PeakRow {
 export interface PerfCounterRow {
   /** Counter. */
   readonly counter: readonly (string | null)[];
-  /** Set. As the recorder groups them. */
+  /** Set. Group, as the recorder names it. */
   readonly counter_set: readonly (string | null)[];
   /** Samples. */
   readonly samples: readonly (number | null)[];
-  /** Chips. On which it was sampled. */
+  /** Chips. Chips on which it was sampled. */
   readonly chips: readonly (number | null)[];
   /** Least. */
   readonly least: readonly (number | null)[];
@@ -2011,11 +2011,11 @@ export interface PerfCounterRow {
   readonly mean: readonly (number | null)[];
   /** Most. */
   readonly most: readonly (number | null)[];
-  /** Total. Sum of all samples, of all chips together. */
+  /** Total. Sum of all samples on all chips. */
   readonly total: readonly (number | null)[];
-  /** Last. The latest sample of any chip. */
+  /** Last. Latest sample of any chip. */
   readonly last: readonly (number | null)[];
-  /** Description. The recorder's, else the hardware's own name of the counter. */
+  /** Description. The recorder's text, or the hardware's name of the counter. */
   readonly description: readonly (string | null)[];
 }
 
@@ -2023,23 +2023,23 @@ export interface PerfCounterRow {
 export interface CounterSampleRow {
   /** Host. */
   readonly host: readonly (string | null)[];
-  /** Chip. Its number in the session, else the device's; the plane's name without either. */
+  /** Chip. Number in the session or of the device; the plane's name without either. */
   readonly chip: readonly (string | null)[];
   /** Device. Plane it was recorded on. */
   readonly device: readonly (string | null)[];
-  /** Kernel. What was counted over: the name of the sample's line. */
+  /** Kernel. Kernel or range that was counted: the name of the sample's line. */
   readonly kernel: readonly (string | null)[];
-  /** Sample. Number of the sample's line. */
+  /** Sample. Number on the sample's line. */
   readonly sample: readonly (number | null)[];
   /** Counter. */
   readonly counter: readonly (string | null)[];
-  /** Value. As recorded, an integer or a fraction. */
+  /** Value. Recorded integer or fraction. */
   readonly value: readonly (number | null)[];
-  /** All digits. Of integers beyond 2^53, which a page rounds; else empty. */
+  /** All digits. All digits of an integer beyond 2^53, which a page rounds; else empty. */
   readonly digits: readonly (string | null)[];
   /** Start (ms). */
   readonly start_ms: readonly (number | null)[];
-  /** Duration (µs). 0: it was read at one moment. */
+  /** Duration (µs). 0 if read at one moment. */
   readonly duration_us: readonly (number | null)[];
   /** Set. */
   readonly counter_set: readonly (string | null)[];
@@ -2059,11 +2059,11 @@ export interface UtilizedChipRow {
   readonly samples: readonly (number | null)[];
   /** Busiest unit. */
   readonly busiest: readonly (string | null)[];
-  /** Of its peak (%). The busiest unit's. */
+  /** Of its peak (%). Use of the busiest unit. */
   readonly utilization_frac: readonly (number | null)[];
-  /** MXU (%). Busy, of the cycles. */
+  /** MXU (%). Busy share of the cycles. */
   readonly mxu_frac: readonly (number | null)[];
-  /** HBM (%). Bytes, of what its bandwidth allows. */
+  /** HBM (%). Bytes moved ÷ bytes at full bandwidth. */
   readonly hbm_frac: readonly (number | null)[];
 }
 
@@ -2073,21 +2073,21 @@ export interface UnitRow {
   readonly part: readonly (string | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Utilization (%). Σ achieved ÷ Σ possible: long samples weigh more. */
+  /** Utilization (%). Sum of achieved ÷ sum of possible; long samples weigh more. */
   readonly utilization_frac: readonly (number | null)[];
   /** Achieved. Mean of the readings. */
   readonly achieved: readonly (number | null)[];
-  /** Peak. Mean of the readings. */
+  /** Peak. Mean possible value of the readings. */
   readonly peak: readonly (number | null)[];
   /** Counted in. */
   readonly counted_in: readonly (string | null)[];
-  /** Least (%). Of one reading. */
+  /** Least (%). Lowest reading. */
   readonly least_frac: readonly (number | null)[];
-  /** Most (%). Of one reading. */
+  /** Most (%). Highest reading. */
   readonly most_frac: readonly (number | null)[];
-  /** Most at. Chip, core and sample. */
+  /** Most at. Chip, core and sample of the highest reading. */
   readonly most_at: readonly (string | null)[];
-  /** Readings. Cores × samples of which both are known. */
+  /** Readings. Cores × samples with both values known. */
   readonly readings: readonly (number | null)[];
 }
 
@@ -2097,21 +2097,21 @@ export interface DetailRow {
   readonly part: readonly (string | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Share (%). Σ achieved ÷ Σ possible: long samples weigh more. */
+  /** Share (%). Sum of achieved ÷ sum of possible; long samples weigh more. */
   readonly utilization_frac: readonly (number | null)[];
   /** Achieved. Mean of the readings. */
   readonly achieved: readonly (number | null)[];
-  /** Peak. Mean of the readings. */
+  /** Peak. Mean possible value of the readings. */
   readonly peak: readonly (number | null)[];
   /** Counted in. */
   readonly counted_in: readonly (string | null)[];
-  /** Least (%). Of one reading. */
+  /** Least (%). Lowest reading. */
   readonly least_frac: readonly (number | null)[];
-  /** Most (%). Of one reading. */
+  /** Most (%). Highest reading. */
   readonly most_frac: readonly (number | null)[];
-  /** Most at. Chip, core and sample. */
+  /** Most at. Chip, core and sample of the highest reading. */
   readonly most_at: readonly (string | null)[];
-  /** Readings. Cores × samples of which both are known. */
+  /** Readings. Cores × samples with both values known. */
   readonly readings: readonly (number | null)[];
 }
 
@@ -2125,21 +2125,21 @@ export interface UtilizationRow {
   readonly sample: readonly (number | null)[];
   /** Part. */
   readonly part: readonly (string | null)[];
-  /** Core. Which of its kind in the chip. */
+  /** Core. Number among the chip's cores of its kind. */
   readonly core: readonly (number | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Role. "unit", "detail" (a part of one) or "state" (cycles spent in a state). */
+  /** Role. "unit", "detail" (a part of a unit) or "state" (cycles spent in a state). */
   readonly role: readonly (string | null)[];
-  /** Achieved. Empty where a counter was not recorded. */
+  /** Achieved. Empty if a counter was not recorded. */
   readonly achieved: readonly (number | null)[];
-  /** Peak. The most that the counted cycles allowed. */
+  /** Peak. Highest possible value in the counted cycles. */
   readonly peak: readonly (number | null)[];
   /** Counted in. */
   readonly counted_in: readonly (string | null)[];
   /** Utilization (%). */
   readonly utilization_frac: readonly (number | null)[];
-  /** Counters absent. That this number needs. */
+  /** Counters absent. Counters that this number lacks. */
   readonly absent_counters: readonly (number | null)[];
 }
 
@@ -2151,13 +2151,13 @@ export interface AbsentRow {
   readonly core: readonly (number | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Absent. Counters, in any sample. */
+  /** Absent. Counters missing in any sample. */
   readonly absent: readonly (number | null)[];
-  /** Needed. Counters, the cycles' included. */
+  /** Needed. Counters needed, cycles included. */
   readonly needed: readonly (number | null)[];
-  /** Samples. In how many one is absent. */
+  /** Samples. Samples in which a counter is missing. */
   readonly samples: readonly (number | null)[];
-  /** Counters. The first by name. */
+  /** Counters. First counters by name. */
   readonly counters: readonly (string | null)[];
 }
 
@@ -2171,7 +2171,7 @@ export interface MemoryHoldingRow {
   readonly allocation_bytes: readonly (number | null)[];
   /** Requested (B). */
   readonly requested_bytes: readonly (number | null)[];
-  /** Occurrences. Blocks. */
+  /** Occurrences. Number of blocks. */
   readonly occurrences: readonly (number | null)[];
   /** Region. */
   readonly region_type: readonly (string | null)[];
@@ -2181,13 +2181,13 @@ export interface MemoryHoldingRow {
   readonly shape: readonly (string | null)[];
   /** Allocated in. What enclosed it, where no op is recorded. */
   readonly allocated_in: readonly (string | null)[];
-  /** Share (%). Of all in use. */
+  /** Share (%). Share of the memory in use. */
   readonly share_frac: readonly (number | null)[];
-  /** Origin. recorded: its allocation was seen; before recording: only its size is known; compiled: laid out by the compiler. */
+  /** Origin. recorded, before recording (only its size is known), or compiled. */
   readonly origin: readonly (string | null)[];
-  /** Never freed (B). Until the recording ended. */
+  /** Never freed (B). Bytes still held at the end of the recording. */
   readonly kept_bytes: readonly (number | null)[];
-  /** Held since (ms). When the oldest was allocated. */
+  /** Held since (ms). Time of the oldest allocation. */
   readonly first_ms: readonly (number | null)[];
 }
 
@@ -2199,7 +2199,7 @@ export interface MemoryHolderRow {
   readonly holder: readonly (string | null)[];
   /** Held (B). */
   readonly held_bytes: readonly (number | null)[];
-  /** Share (%). Of all in use. */
+  /** Share (%). Share of the memory in use. */
   readonly share_frac: readonly (number | null)[];
   /** Blocks. */
   readonly blocks: readonly (number | null)[];
@@ -2225,11 +2225,11 @@ export interface MemoryTimeRow {
   readonly time_ms: readonly (number | null)[];
   /** Event. allocation, deallocation, sample */
   readonly event: readonly (string | null)[];
-  /** Requested (B). Negative when given back. */
+  /** Requested (B). Negative for deallocations. */
   readonly requested_bytes: readonly (number | null)[];
-  /** Allocated (B). With rounding; negative as above. */
+  /** Allocated (B). With rounding; negative for deallocations. */
   readonly allocation_bytes: readonly (number | null)[];
-  /** Op. Of a deallocation: the op that had allocated. */
+  /** Op. For a deallocation, the op that had allocated. */
   readonly op_name: readonly (string | null)[];
   /** Step. */
   readonly step: readonly (number | null)[];
@@ -2263,7 +2263,7 @@ export interface MemoryViewerProgramRow {
   readonly program_id: readonly (string | null)[];
   /** Host. */
   readonly host: readonly (string | null)[];
-  /** Allocated (B). All memory spaces. */
+  /** Allocated (B). Sum over all memory spaces. */
   readonly allocated_bytes: readonly (number | null)[];
 }
 
@@ -2339,21 +2339,21 @@ export interface PodViewerWorkerRow {
   readonly device_type: readonly (string | null)[];
   /** Step time (ms). */
   readonly step_time_ms: readonly (number | null)[];
-  /** Bottleneck. Its largest part. */
+  /** Bottleneck. Largest part of its step. */
   readonly bottleneck: readonly (string | null)[];
   /** Bottleneck share (%). */
   readonly bottleneck_frac: readonly (number | null)[];
   /** Device work (ms). Compute and copies. */
   readonly device_work_ms: readonly (number | null)[];
-  /** Waits in collectives (ms). For the last to arrive; unknown where whom it meets was not recorded, and then part of its transfers. */
+  /** Waits in collectives (ms). Until the last worker arrives; part of the transfers if partners are unknown. */
   readonly waited_ms: readonly (number | null)[];
   /** Transfers (ms). */
   readonly transfer_ms: readonly (number | null)[];
-  /** Hidden transfers (ms). Transfers that run behind compute or other work and cost the step nothing. */
+  /** Hidden transfers (ms). Transfers that overlap other work and add nothing to the step. */
   readonly hidden_transfer_ms: readonly (number | null)[];
-  /** Arrives last (%). Share of the collectives. */
+  /** Arrives last (%). Share of the collectives in which it arrives last. */
   readonly last_frac: readonly (number | null)[];
-  /** Makes others wait (ms). Per step: what the mean of the others would save if it arrived with the last but one; what is hidden behind compute costs nothing. */
+  /** Makes others wait (ms). Saving of the others per step if it arrived with the second to last. */
   readonly caused_wait_ms: readonly (number | null)[];
 }
 
@@ -2393,7 +2393,7 @@ export interface PodRow {
   readonly compilation_ms: readonly (number | null)[];
   /** All others (ms). */
   readonly other_ms: readonly (number | null)[];
-  /** Bottleneck. The largest part. */
+  /** Bottleneck. Largest part of this step. */
   readonly bottleneck: readonly (string | null)[];
   /** Counted. */
   readonly kept: readonly (boolean | null)[];
@@ -2405,17 +2405,17 @@ export interface CollectiveRow {
   readonly name: readonly (string | null)[];
   /** Occurrences. */
   readonly occurrences: readonly (number | null)[];
-  /** Workers. Mean number taking part. */
+  /** Workers. Mean number of participants. */
   readonly workers: readonly (number | null)[];
-  /** Mean skew (ms). First to last to arrive. */
+  /** Mean skew (ms). From the first to the last arrival. */
   readonly skew_mean_ms: readonly (number | null)[];
   /** Max skew (ms). */
   readonly skew_max_ms: readonly (number | null)[];
-  /** Mean transfer (ms). Last arrival to the end. */
+  /** Mean transfer (ms). From the last arrival to the end. */
   readonly transfer_mean_ms: readonly (number | null)[];
-  /** Waited (ms). Σ over occurrences and workers. */
+  /** Waited (ms). Sum over occurrences and workers. */
   readonly waited_ms: readonly (number | null)[];
-  /** Most often last. Worker number. */
+  /** Most often last. Number of the worker. */
   readonly last_worker: readonly (number | null)[];
   /** Last in (%). */
   readonly last_frac: readonly (number | null)[];
@@ -2429,23 +2429,23 @@ export interface CollectivesGroupRow {
   readonly description: readonly (string | null)[];
   /** Collective. */
   readonly collective: readonly (string | null)[];
-  /** Ranks. Of the group. */
+  /** Ranks. Size of the process group. */
   readonly ranks: readonly (number | null)[];
-  /** Message (B). Of one exchange. */
+  /** Message (B). Size of one exchange. */
   readonly message_bytes: readonly (number | null)[];
-  /** Count. Exchanges, a mean over the devices. */
+  /** Count. Exchanges, mean over the devices. */
   readonly count: readonly (number | null)[];
-  /** Time (ms). A mean over the devices. */
+  /** Time (ms). Time in this collective, mean over the devices. */
   readonly time_ms: readonly (number | null)[];
-  /** Exposed (ms). With nothing computing meanwhile. */
+  /** Exposed (ms). Time in which nothing computes. */
   readonly exposed_ms: readonly (number | null)[];
-  /** Waiting (ms). Until the last device arrived; unknown where partners are not in the recording. */
+  /** Waiting (ms). Until the last device arrives; unknown if partners were not recorded. */
   readonly wait_ms: readonly (number | null)[];
-  /** Transfer (ms). The rest, once all have arrived. */
+  /** Transfer (ms). After all devices have arrived. */
   readonly transfer_ms: readonly (number | null)[];
   /** Algorithm bandwidth (GB/s). Message size ÷ transfer time. */
   readonly algorithm_gbps: readonly (number | null)[];
-  /** Bus bandwidth (GB/s). What the links carried: 2(n-1)/n of it for all-reduce, (n-1)/n for gather, scatter and all-to-all. */
+  /** Bus bandwidth (GB/s). Per link: algorithm bandwidth × 2(n-1)/n for all-reduce, (n-1)/n for others. */
   readonly bus_gbps: readonly (number | null)[];
 }
 
@@ -2461,9 +2461,9 @@ export interface CollectivesWorkerRow {
   readonly exposed_ms: readonly (number | null)[];
   /** Waiting for others (ms). */
   readonly wait_ms: readonly (number | null)[];
-  /** Came last. Unknown where partners are not in the recording. */
+  /** Came last. Exchanges in which it arrived last; unknown if partners were not recorded. */
   readonly last: readonly (number | null)[];
-  /** Others waited (ms). Sum over the other devices of what they waited for this one. */
+  /** Others waited (ms). Sum of the other devices' waits for this one. */
   readonly caused_wait_ms: readonly (number | null)[];
 }
 
@@ -2473,13 +2473,13 @@ export interface StuckRow {
   readonly group: readonly (string | null)[];
   /** For. */
   readonly description: readonly (string | null)[];
-  /** Number. In its group, as PyTorch counts. */
+  /** Number. PyTorch's number of it in the group. */
   readonly number: readonly (number | null)[];
-  /** Collective. As most ranks call it. */
+  /** Collective. Name that most ranks called. */
   readonly collective: readonly (string | null)[];
-  /** State. Rank missing, called differently, or running: all ranks called it alike. */
+  /** State. Rank missing, called differently, or running (all ranks called it alike). */
   readonly state: readonly (string | null)[];
-  /** Ranks. Of the group; 0 if not recorded. */
+  /** Ranks. Size of the group; 0 if not recorded. */
   readonly ranks: readonly (number | null)[];
   /** Called it. */
   readonly joined: readonly (number | null)[];
@@ -2489,11 +2489,11 @@ export interface StuckRow {
   readonly differing: readonly (string | null)[];
   /** Called it last. */
   readonly last: readonly (string | null)[];
-  /** First to last (ms). As far as the hosts' clocks agree. */
+  /** First to last (ms). Between the first and the last call; limited by the hosts' clocks. */
   readonly spread_ms: readonly (number | null)[];
-  /** Behind it. Later collectives of the group, unfinished. */
+  /** Behind it. Later unfinished collectives of the group. */
   readonly behind: readonly (number | null)[];
-  /** Called at. By the first rank. */
+  /** Called at. Line of the first rank's call. */
   readonly line: readonly (string | null)[];
 }
 
@@ -2501,7 +2501,7 @@ export interface StuckRow {
 export interface RankRow {
   /** Rank. */
   readonly rank: readonly (string | null)[];
-  /** Calls. In its dump. */
+  /** Calls. Calls in the rank's dump. */
   readonly calls: readonly (number | null)[];
   /** Unfinished. */
   readonly unfinished: readonly (number | null)[];
@@ -2509,25 +2509,25 @@ export interface RankRow {
   readonly last: readonly (string | null)[];
   /** Called at. */
   readonly line: readonly (string | null)[];
-  /** Came last. Of the collectives that all of a group called. */
+  /** Came last. Collectives that it entered last, of those that the whole group called. */
   readonly came_last: readonly (number | null)[];
-  /** Late (ms). After the middle rank, when it came last, in total; as far as the hosts' clocks agree. */
+  /** Late (ms). Sum of its delays behind the middle rank when it came last. */
   readonly late_ms: readonly (number | null)[];
 }
 
 /** Columns: One collective, over all its runs on all TPUs; times are means of one run. */
 export interface DcnCollectiveRow {
-  /** Collective. Its rendezvous, as XLA names it. */
+  /** Collective. XLA's name of its rendezvous. */
   readonly collective: readonly (string | null)[];
   /** Type. */
   readonly transfer_type: readonly (string | null)[];
   /** Program. */
   readonly program: readonly (string | null)[];
-  /** Total stall (ms). Σ over runs and TPUs. */
+  /** Total stall (ms). Sum over runs and TPUs. */
   readonly total_stall_ms: readonly (number | null)[];
   /** Share of stall (%). */
   readonly stall_frac: readonly (number | null)[];
-  /** Stall (ms). The TPU waits in one of the four ops. */
+  /** Stall (ms). Time per run in which the TPU waits in one of the four ops. */
   readonly stall_ms: readonly (number | null)[];
   /** Send (ms). */
   readonly send_ms: readonly (number | null)[];
@@ -2537,25 +2537,25 @@ export interface DcnCollectiveRow {
   readonly recv_ms: readonly (number | null)[];
   /** Recv-done (ms). */
   readonly recv_done_ms: readonly (number | null)[];
-  /** Slack (ms). What the network has before the TPU waits: send to recv-done, less such ops. */
+  /** Slack (ms). Time for the network before the TPU waits: send to recv-done, without these ops. */
   readonly slack_ms: readonly (number | null)[];
-  /** Duration (ms). Start of the send to the recv-done's end. */
+  /** Duration (ms). From the start of the send to the end of the recv-done. */
   readonly observed_ms: readonly (number | null)[];
-  /** Runs. All TPUs together. */
+  /** Runs. Runs on all TPUs. */
   readonly runs: readonly (number | null)[];
-  /** Incomplete. Sends and recv-dones without the other half. */
+  /** Incomplete. Sends and recv-dones without their counterpart. */
   readonly incomplete: readonly (number | null)[];
   /** TPUs. */
   readonly tpus: readonly (number | null)[];
-  /** Sent (B). By one TPU in one run. */
+  /** Sent (B). Sent by one TPU in one run. */
   readonly sent_bytes: readonly (number | null)[];
-  /** Bandwidth needed (Gbit/s). Of one TPU, to send within the slack; absent without slack. */
+  /** Bandwidth needed (Gbit/s). Needed by one TPU to send within the slack; empty without slack. */
   readonly required_gbitps: readonly (number | null)[];
-  /** Bandwidth reached (Gbit/s). Of one TPU, over the duration of its fastest run. */
+  /** Bandwidth reached (Gbit/s). Of one TPU in its fastest run. */
   readonly reached_gbitps: readonly (number | null)[];
   /** Send op. */
   readonly send_op: readonly (string | null)[];
-  /** Recv op. The recv-done. */
+  /** Recv op. Name of the recv-done. */
   readonly recv_op: readonly (string | null)[];
 }
 
@@ -2565,13 +2565,13 @@ export interface DcnDeviceRow {
   readonly device: readonly (string | null)[];
   /** Host. */
   readonly host: readonly (string | null)[];
-  /** Total stall (ms). Σ over runs. */
+  /** Total stall (ms). Sum over runs. */
   readonly total_stall_ms: readonly (number | null)[];
-  /** Of it recv-done (ms). Waiting for the network. */
+  /** Of it recv-done (ms). Time in recv-done, waiting for the network. */
   readonly recv_done_ms: readonly (number | null)[];
   /** Runs. */
   readonly runs: readonly (number | null)[];
-  /** Incomplete. Sends and recv-dones without the other half. */
+  /** Incomplete. Sends and recv-dones without their counterpart. */
   readonly incomplete: readonly (number | null)[];
 }
 
@@ -2585,11 +2585,11 @@ export interface DcnPathRow {
   readonly messages: readonly (number | null)[];
   /** Bytes (B). */
   readonly total_bytes: readonly (number | null)[];
-  /** Mean latency (ms). From send to arrival. */
+  /** Mean latency (ms). Mean time from send to arrival. */
   readonly latency_ms: readonly (number | null)[];
   /** Longest (ms). */
   readonly latency_max_ms: readonly (number | null)[];
-  /** Busy (ms). At least one is under way. Σ over hosts. */
+  /** Busy (ms). Time with at least one message under way, summed over hosts. */
   readonly busy_ms: readonly (number | null)[];
   /** Bandwidth (Gbit/s). To one host, while busy. */
   readonly bandwidth_gbitps: readonly (number | null)[];
@@ -2601,7 +2601,7 @@ export interface ServedModelRow {
   readonly model: readonly (string | null)[];
   /** Requests. */
   readonly requests: readonly (number | null)[];
-  /** Requests per second (1/s). While it was served. */
+  /** Requests per second (1/s). Between its first and last request. */
   readonly requests_per_s: readonly (number | null)[];
   /** Mean latency (µs). */
   readonly latency_mean_us: readonly (number | null)[];
@@ -2617,11 +2617,11 @@ export interface ServedModelRow {
   readonly latency_p999_us: readonly (number | null)[];
   /** Slowest (µs). */
   readonly latency_max_us: readonly (number | null)[];
-  /** Mean wait for a batch (µs). In the queue. */
+  /** Mean wait for a batch (µs). Time in the queue. */
   readonly queued_mean_us: readonly (number | null)[];
-  /** Mean device time (µs). Devices at work meanwhile. */
+  /** Mean device time (µs). Time in which devices work for the request. */
   readonly device_mean_us: readonly (number | null)[];
-  /** Mean host time (µs). Latency less device time and wait. */
+  /** Mean host time (µs). Latency without device time and queue. */
   readonly host_mean_us: readonly (number | null)[];
   /** Batches. */
   readonly batches: readonly (number | null)[];
@@ -2629,7 +2629,7 @@ export interface ServedModelRow {
   readonly batch_latency_mean_us: readonly (number | null)[];
   /** Requests per batch. */
   readonly batch_requests_mean: readonly (number | null)[];
-  /** Mean batch size. Examples. */
+  /** Mean batch size. Examples per batch. */
   readonly batch_size_mean: readonly (number | null)[];
   /** Padding (%). Share of examples that are padding. */
   readonly padding_frac: readonly (number | null)[];
@@ -2645,11 +2645,11 @@ export interface RequestRow {
   readonly start_ms: readonly (number | null)[];
   /** Latency (µs). */
   readonly latency_us: readonly (number | null)[];
-  /** Percentile (%). Requests at most as slow. */
+  /** Percentile (%). Share of requests that are at most as slow. */
   readonly percentile_frac: readonly (number | null)[];
-  /** Size. Examples. */
+  /** Size. Examples in the request. */
   readonly size: readonly (number | null)[];
-  /** Batch. Row of the batch that ran it. */
+  /** Batch. Row of its batch. */
   readonly batch: readonly (number | null)[];
   /** Wait for batch (µs). */
   readonly queued_us: readonly (number | null)[];
@@ -2659,7 +2659,7 @@ export interface RequestRow {
   readonly host_to_device_us: readonly (number | null)[];
   /** Copy to host (µs). */
   readonly device_to_host_us: readonly (number | null)[];
-  /** Host (µs). Neither waiting nor with a device at work. */
+  /** Host (µs). Time without waiting and without device work. */
   readonly host_us: readonly (number | null)[];
 }
 
@@ -2679,9 +2679,9 @@ export interface BatchRow {
   readonly requests: readonly (number | null)[];
   /** Size. Examples without padding. */
   readonly size: readonly (number | null)[];
-  /** Size run. With padding. */
+  /** Size run. Examples with padding. */
   readonly padded_size: readonly (number | null)[];
-  /** Oldest wait (µs). Of its first request in the queue. */
+  /** Oldest wait (µs). Longest time that one of its requests was queued. */
   readonly waited_us: readonly (number | null)[];
   /** Device compute (µs). */
   readonly device_compute_us: readonly (number | null)[];
@@ -2689,7 +2689,7 @@ export interface BatchRow {
   readonly host_to_device_us: readonly (number | null)[];
   /** Copy to host (µs). */
   readonly device_to_host_us: readonly (number | null)[];
-  /** Host (µs). No device at work. */
+  /** Host (µs). Time without device work. */
   readonly host_us: readonly (number | null)[];
 }
 
@@ -2697,13 +2697,13 @@ export interface BatchRow {
 export interface BatchSizeRow {
   /** Model. */
   readonly model: readonly (string | null)[];
-  /** Size run. With padding. */
+  /** Size run. Examples with padding. */
   readonly padded_size: readonly (number | null)[];
   /** Batches. */
   readonly batches: readonly (number | null)[];
   /** Mean time (µs). */
   readonly latency_mean_us: readonly (number | null)[];
-  /** Time per example (µs). Padding not counted. */
+  /** Time per example (µs). Latency ÷ examples without padding. */
   readonly latency_per_example_us: readonly (number | null)[];
   /** Mean device compute (µs). */
   readonly device_compute_mean_us: readonly (number | null)[];
@@ -2713,27 +2713,27 @@ export interface BatchSizeRow {
 
 /** Columns: All steps of one kind with as many requests. */
 export interface EngineBatchRow {
-  /** Kind. Prefill, decode, mixed (both) or other. */
+  /** Kind. prefill, decode, mixed (both) or other. */
   readonly kind: readonly (string | null)[];
-  /** Requests. -1: the mark does not say it. */
+  /** Requests. -1 if the mark does not contain it. */
   readonly requests: readonly (number | null)[];
-  /** Steps. */
+  /** Steps. Number of these steps. */
   readonly steps: readonly (number | null)[];
-  /** Tokens. Computed in a step, a mean. */
+  /** Tokens. Mean number of tokens computed in a step. */
   readonly tokens_mean: readonly (number | null)[];
-  /** Device (ms). Busy, of all these steps. */
+  /** Device (ms). Busy time of all these steps. */
   readonly device_ms: readonly (number | null)[];
-  /** Device per step (ms). Busy, a mean. */
+  /** Device per step (ms). Mean busy time of a step. */
   readonly device_mean_ms: readonly (number | null)[];
-  /** Host per step (ms). Length of the mark, a mean. */
+  /** Host per step (ms). Mean length of the mark. */
   readonly host_mean_ms: readonly (number | null)[];
-  /** Gap before (ms). Device idle since the step before, a mean. */
+  /** Gap before (ms). Mean idle time of the device since the previous step. */
   readonly gap_mean_ms: readonly (number | null)[];
-  /** Gaps inside (ms). Device idle within, a mean. */
+  /** Gaps inside (ms). Mean idle time of the device within a step. */
   readonly idle_mean_ms: readonly (number | null)[];
-  /** From graphs (%). Of the device's time. */
+  /** From graphs (%). Share of device time in replayed graphs. */
   readonly graph_frac: readonly (number | null)[];
-  /** Tokens per second (1/s). While gap and step last. */
+  /** Tokens per second (1/s). Tokens ÷ time of the step and the gap before it. */
   readonly tokens_per_s: readonly (number | null)[];
 }
 
@@ -2741,7 +2741,7 @@ export interface EngineBatchRow {
 export interface EngineStepRow {
   /** Host. */
   readonly host: readonly (string | null)[];
-  /** Step. In order of begin, from 1. */
+  /** Step. Position by start, from 1. */
   readonly step: readonly (number | null)[];
   /** Start (ms). */
   readonly start_ms: readonly (number | null)[];
@@ -2751,13 +2751,13 @@ export interface EngineStepRow {
   readonly requests: readonly (number | null)[];
   /** Tokens. */
   readonly tokens: readonly (number | null)[];
-  /** Host (ms). */
+  /** Host (ms). Length of the mark. */
   readonly host_ms: readonly (number | null)[];
-  /** Device (ms). Busy. */
+  /** Device (ms). Busy time. */
   readonly device_ms: readonly (number | null)[];
   /** Gap before (ms). */
   readonly gap_ms: readonly (number | null)[];
-  /** Kernels. Copies included. */
+  /** Kernels. Kernels and copies. */
   readonly kernels: readonly (number | null)[];
   /** From graphs (%). */
   readonly graph_frac: readonly (number | null)[];
@@ -2785,7 +2785,7 @@ export interface GraphViewerNodeRow {
   readonly opcode: readonly (string | null)[];
   /** Category. */
   readonly category: readonly (string | null)[];
-  /** Kind. What its colour stands for. */
+  /** Kind. Class of the instruction, shown as colour. */
   readonly kind: readonly (string | null)[];
   /** Shape. */
   readonly shape: readonly (string | null)[];
@@ -2793,13 +2793,13 @@ export interface GraphViewerNodeRow {
   readonly result_bytes: readonly (number | null)[];
   /** Computation. */
   readonly computation: readonly (string | null)[];
-  /** Calls. Computations it calls, separated by commas. */
+  /** Calls. Called computations, separated by commas. */
   readonly calls: readonly (string | null)[];
   /** Distance. Edges from the centre; negative towards its operands. */
   readonly distance: readonly (number | null)[];
   /** Centre. */
   readonly is_centre: readonly (boolean | null)[];
-  /** Root. The computation's result. */
+  /** Root. Whether it is the computation's result. */
   readonly is_root: readonly (boolean | null)[];
   /** More. Operands and users outside of the picture. */
   readonly hidden_neighbours: readonly (number | null)[];

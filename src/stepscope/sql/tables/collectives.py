@@ -56,11 +56,17 @@ TABLE = QueryTable(
         HOST,
         QueryColumn("device", "text", "Device, e.g. GPU:0."),
         QueryColumn("name", "text", "Name of the kernel or op."),
-        QueryColumn("operation", "integer", "Same number: one operation; empty: seen once only."),
+        QueryColumn(
+            "operation",
+            "integer",
+            "Number of the exchange, equal on all its devices; empty without partners.",
+        ),
         QueryColumn("start_us", "number", "Start on the timeline's axis."),
         QueryColumn("duration_us", "number", "Length on this device."),
-        QueryColumn("wait_us", "number", "Until the last device arrived; empty: seen once only."),
-        QueryColumn("transfer_us", "number", "The rest; empty: seen once only."),
+        QueryColumn("wait_us", "number", "Until the last device arrived; empty without partners."),
+        QueryColumn(
+            "transfer_us", "number", "After the last device arrived; empty without partners."
+        ),
         EVENT,
     ),
     _rows,

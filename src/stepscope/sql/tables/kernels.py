@@ -57,7 +57,7 @@ def _rows(profile: Profile, number: int) -> dict[str, Any]:
 
 TABLE = QueryTable(
     "kernels",
-    "Every run of a kernel on a GPU, or of an op on a TPU; copies are not among them.",
+    "Every run of a kernel on a GPU, or of an op on a TPU; without copies.",
     (
         HOST,
         QueryColumn("device", "text", "Device, e.g. GPU:0."),
@@ -68,8 +68,8 @@ TABLE = QueryTable(
         QueryColumn("op_type", "text", "Type of that op."),
         QueryColumn("step_num", "integer", "Step in which it begins; empty outside of steps."),
         QueryColumn("start_us", "number", "Start on the timeline's axis."),
-        QueryColumn("duration_us", "number", "Length, by the device's clock where it is recorded."),
-        QueryColumn("self_us", "number", "The same without ops nested in it."),
+        QueryColumn("duration_us", "number", "Length, by the device's clock if recorded."),
+        QueryColumn("self_us", "number", "Length without nested ops."),
         QueryColumn("tensor_core", "flag", "Whether it uses tensor or matrix cores."),
         EVENT,
     ),

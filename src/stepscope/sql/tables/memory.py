@@ -43,14 +43,16 @@ def _rows(profile: Profile, number: int) -> dict[str, Any] | None:
 
 TABLE = QueryTable(
     "memory",
-    "Every event of an allocator; without such, every sample of a memory counter.",
+    "Every event of an allocator, or else every sample of a memory counter.",
     (
         HOST,
         QueryColumn("memory", "text", "Allocator, device or counter."),
-        QueryColumn("time_us", "number", "When, on the timeline's axis."),
-        QueryColumn("in_use_bytes", "integer", "In use from then on."),
-        QueryColumn("change_bytes", "integer", "Taken, or given back (negative); empty: a sample."),
-        QueryColumn("op", "text", "Framework op that took them, where it is known."),
+        QueryColumn("time_us", "number", "Time on the timeline's axis."),
+        QueryColumn("in_use_bytes", "integer", "Memory in use after the event."),
+        QueryColumn(
+            "change_bytes", "integer", "Allocated bytes; negative if freed, empty for a sample."
+        ),
+        QueryColumn("op", "text", "Framework op that allocated, if known."),
     ),
     _rows,
 )

@@ -28,16 +28,18 @@ def _rows(profile: Profile, number: int) -> dict[str, Any]:
 
 TABLE = QueryTable(
     "ops",
-    "Every framework op of a host, on each side.",
+    "Every framework op of a host, on the host and on its devices.",
     (
         HOST,
         QueryColumn("side", "text", "Host or Device."),
         QueryColumn("type", "text", "Type of the op, e.g. MatMul."),
-        QueryColumn("operation", "text", "Its name in the program."),
-        QueryColumn("occurrences", "integer", "As XProf counts: kernels count on devices."),
-        QueryColumn("executions", "integer", "Runs of the op."),
+        QueryColumn("operation", "text", "Name in the program."),
+        QueryColumn(
+            "occurrences", "integer", "Number of events, as XProf counts; kernels on devices."
+        ),
+        QueryColumn("executions", "integer", "Number of runs."),
         QueryColumn("total_us", "number", "Time of all runs."),
-        QueryColumn("self_us", "number", "The same without ops nested in it."),
+        QueryColumn("self_us", "number", "Time without nested ops."),
     ),
     _rows,
 )

@@ -28,18 +28,18 @@ def _rows(profile: Profile, number: int) -> dict[str, Any] | None:
 
 TABLE = QueryTable(
     "steps",
-    "Every step, with the parts of its time, which sum to it.",
+    "Every step and its parts, which sum to its length.",
     (
         HOST,
         QueryColumn("step_num", "integer", "Number of the step."),
-        QueryColumn("name", "text", "Name of its mark."),
+        QueryColumn("name", "text", "Name of the step's mark."),
         QueryColumn("start_ms", "number", "Start on the timeline's axis."),
-        QueryColumn("step_time_ms", "number", "Its length."),
+        QueryColumn("step_time_ms", "number", "Length of the step."),
         *(
-            QueryColumn(f"{part}_ms", "number", f"Its part of {part.replace('_', ' ')}.")
+            QueryColumn(f"{part}_ms", "number", f"Time in {part.replace('_', ' ')}.")
             for part in PARTS
         ),
-        QueryColumn("kept", "flag", "Whether means count it: not cut, not warming up."),
+        QueryColumn("kept", "flag", "Whether means include it: neither cut nor warm-up."),
     ),
     _rows,
 )

@@ -117,8 +117,9 @@ def _choices(hint: Any) -> str:
 
 
 def _columns(row: type) -> list[str]:
-    lines = ["| column | heading | unit | meaning |", "| --- | --- | --- | --- |"]
+    lines = ["| column | unit | heading and meaning |", "| --- | --- | --- |"]
     for name, (_, column) in columns_of(row).items():
         unit = "fraction 0–1" if column.kind == "ratio" else column.unit
-        lines.append(f"| `{name}` | {column.label} | {unit} | {column.help} |")
+        meaning = f"{column.label}: {column.help}" if column.help else f"{column.label}."
+        lines.append(f"| `{name}` | {unit} | {meaning} |")
     return lines

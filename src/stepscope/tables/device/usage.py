@@ -40,15 +40,16 @@ class DeviceUsage:
     Attributes:
         host: Name of its host.
         device: Name of its plane without the prefix, such as "GPU:0".
-        events: What ran on it.
-        with_op: Of these, with the op that they ran for.
-        without_launch: Of these, without a recorded launch.
+        events: Number of events on the device.
+        with_op: Number of these with a known op.
+        without_launch: Number of these without a recorded launch.
         span_ns: From the first begin to the last end.
-        busy_ns: Something ran.
-        compute_ns: Something computed.
-        communication_ns, exposed_communication_ns: Something was exchanged with other devices;
-            with nothing computing meanwhile.
-        copy_ns, exposed_copy_ns: Something was copied; with nothing computing or exchanged.
+        busy_ns: Time in which anything ran.
+        compute_ns: Time in which it computed.
+        communication_ns: Time in which it exchanged data with other devices.
+        exposed_communication_ns: Time in which it exchanged data and did not compute.
+        copy_ns: Time in which it copied.
+        exposed_copy_ns: Time in which it copied and neither computed nor exchanged.
     """
 
     host: str

@@ -36,11 +36,11 @@ class WorkerPlace:
     """The line at which workers are most.
 
     Attributes:
-        function, file, line: The program's.
-        processes: How many workers that are in the function at times were there at once, at most:
-            a loader starts others for each epoch.
-        busy_frac: Share of the kept steps in which a worker is in the function, in the mean of all
-            workers that were seen at work, while they were there.
+        function: Function of the program in which the workers are.
+        file: File of that function.
+        line: Line of that function.
+        processes: Maximum number of concurrent workers seen in the function.
+        busy_frac: Mean share of the kept steps in which a working process is in the function.
     """
 
     function: str

@@ -57,7 +57,12 @@ def changing(time_ps: I64, use_bytes: I64) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Begin and end of ``changing``, as results have them."""
+    """Begin and end of ``changing``, as results have them.
+
+    Attributes:
+        from_ms: First change.
+        to_ms: Last change.
+    """
 
     from_ms: float
     to_ms: float

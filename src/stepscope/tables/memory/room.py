@@ -14,9 +14,9 @@ class BatchRoom:
     """How many times the recorded batch fits, with a tenth of the memory left free.
 
     Attributes:
-        at_least: If all that is in use at the peak grew with the batch.
-        at_most: If only what comes and goes did: (0.9 · capacity - least) / (peak - least), where
-            ``least`` is what was in use at the emptiest moment; None where nothing comes and goes.
+        at_least: Factor if all memory in use at the peak grows with the batch.
+        at_most: Factor if only temporary memory grows: (0.9 · capacity - least) / (peak - least),
+            with ``least`` the lowest use; None without temporary memory.
     """
 
     at_least: float

@@ -83,8 +83,10 @@ class Turns:
         op_count: How many ops a turn has, views aside.
         times: How many turns come in a row; a mean, where they come at several places.
         places: At how many places of the step they do.
-        after, before: The op that runs before the first of them, and after the last, at the first
-            of these places; "" where the step begins or ends with them.
+        after: Op that runs before the first iteration, at the first place; "" at the begin of the
+            step.
+        before: Op that runs after the last iteration, at the first place; "" at the end of the
+            step.
         within: The range of the program's around all of it; "" where it marks none.
         is_same_size: Whether each turn works on the same sizes.
         is_layers: Whether they may be the layers of a model, or passes of one.
@@ -92,8 +94,9 @@ class Turns:
         step_frac: Share of the step that they take, with what lies between them: on the host or, if
             longer, on devices.
         ops_frac: Share of the time from the first to the last on the host that ops take.
-        function, file, line: Where the program calls most of the first turn from; "" and None where
-            that was not recorded.
+        function: Function that calls most of the first iteration; "" if not recorded.
+        file: File of that call; "" if not recorded.
+        line: Line of that call; None if not recorded.
     """
 
     ops: str

@@ -40,11 +40,12 @@ class GrowingProducts:
     """Products with the same weights, whose rows grow from pass to pass.
 
     Attributes:
-        op: Their name.
-        first_rows, last_rows: Of the longest run of passes.
-        by_rows: How many more each pass has.
-        passes: How many passes such a run has; a mean.
-        needless_frac: Share of all rows that a pass before had computed already.
+        op: Name of the products.
+        first_rows: Rows of the first pass of the longest run.
+        last_rows: Rows of the last pass of the longest run.
+        by_rows: Additional rows of each pass.
+        passes: Mean number of passes of a run.
+        needless_frac: Share of all rows that an earlier pass had already computed.
         same_rows: How many rows most of the products have that run alike in the pass before.
         same_frac: Share that such products have of the time of all.
     """
