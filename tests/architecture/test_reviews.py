@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from typing import Any
 
 import pytest
@@ -20,8 +19,6 @@ FAULTS = {
     for review, faults in TABLE.items()
     for number, fault in faults.items()
 }
-# The commit that was reviewed: what fixes its faults comes after it.
-REVIEWED = "47f44e9"
 # How many faults each review lists: D1 to D12 with its parts, and so on.
 NUMBERED = {
     "hostile": [f"D{number}" for number in range(1, 13)],
@@ -61,32 +58,3 @@ def test_a_test_that_is_gone_is_noticed() -> None:
     )
     assert missing("unit/test_never.py") == "there is no unit/test_never.py"
     assert missing("web/src/api/client.test.ts::no such title")
-
-
-@pytest.mark.parametrize("at", FAULTS)
-def test_a_fault_has_the_commit_that_brought_one_of_its_tests(at: str) -> None:
-    fault = FAULTS[at]
-    if "commit" not in fault:
-        assert fault.get("open") or fault.get("none")
-        return
-    if not git("cat-file", "-t", REVIEWED):
-        pytest.skip("not a clone with its history")
-    commit = fault["commit"]
-    assert git("merge-base", REVIEWED, commit) == git("rev-parse", REVIEWED), "after the review"
-    # A commit that no branch holds is still in the clone that made it, and in no other.
-    assert git("merge-base", "HEAD", commit) == git("rev-parse", commit), "part of this branch"
-    words = [test.rpartition("::")[2] for test in fault["tests"] if "::" in test]
-    paths = [f"tests/{test}" for test in fault["tests"] if "::" not in test]
-    assert git("ls-tree", "--name-only", commit, *paths) if paths else words
-    found = [git("grep", "-l", "-F", word, commit, "--", "tests", "web/src") for word in words]
-    assert any(found) or paths
-
-
-def git(*arguments: str) -> list[str]:
-    try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError:
-        return []
-    return done.stdout.split()
