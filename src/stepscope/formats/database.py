@@ -24,6 +24,7 @@ from stepscope.errors import FormatError
 from stepscope.formats.packed import NULL, CodedTexts, PackedIntegers
 from stepscope.formats.table_pages import PlainTable, TablePages
 from stepscope.formats.trace_tables import LONGEST_TEXT, Rows
+from stepscope.limits import Budget, LimitError, current
 
 I64 = NDArray[np.int64]
 
@@ -34,9 +35,14 @@ _ERRORS: Final = (sqlite3.Error, UnicodeDecodeError, MemoryError)
 # Rows that are Python objects at a time: few enough to stay in the processor's caches.
 _ROWS: Final = 1_000
 _KEYS: Final = 500
-_TIME_LIMIT_S: Final = 300.0
 _STEPS_BETWEEN_LOOKS: Final = 200_000
-_FUNCTIONS: Final = frozenset({"ifnull", "substr", "count"})
+# A row has at least its length, its rowid, a header and a place in its page.
+_MIN_ROW_BYTES: Final = 4
+_MAX_CELL_BYTES: Final = 4 << 20
+# A backstop: an instruction may follow a long chain of pages.
+_MIN_CPU_S: Final = 20.0
+_CPU_S_PER_BYTE: Final = 1e-6
+_FUNCTIONS: Final = frozenset({"ifnull", "substr", "count", "sum"})
 _PLAIN_READS: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ})
 # PRAGMA table_xinfo says this of ordinary columns; generated and hidden ones have other numbers.
 _ORDINARY: Final = 0
@@ -60,6 +66,8 @@ class TraceDatabase:
     _connection: sqlite3.Connection
     _plain: Mapping[str, PlainTable]
     _pages: TablePages | None
+    _meter: _Meter
+    _size_bytes: int
     damage: str = ""
     odd_cells: int = 0
     _has_ended: bool = False
@@ -78,8 +86,9 @@ class TraceDatabase:
         """How many rows a table has; 0 where there is no such table."""
         if table not in self.tables:
             return 0
-        query = f"SELECT count(*) FROM {_quoted(table)}"
-        return sum(int(number) for chunk in self._chunks(query, ()) for (number,) in chunk)
+        # count(*) is one instruction, which neither counts nor ends where pages are no tree.
+        query = f"SELECT sum(1) FROM {_quoted(table)}"
+        return sum(int(number or 0) for chunk in self._chunks(query, ()) for (number,) in chunk)
 
     def rows(
         self,
@@ -167,6 +176,12 @@ class TraceDatabase:
             return {}
         keys = np.unique(wanted[wanted != NULL]).tolist()
         found: dict[int, str] = {}
+        if table not in self._plain or self._plain[table].rowid != key:
+            # Each look-up would read the whole table.
+            rows = self.rows(table, (key,), (text,))
+            pairs = zip(rows[key].tolist(), rows.texts[text], strict=True)
+            asked = set(keys)
+            return {one: said for one, said in pairs if said is not None and one in asked}
         for begin in range(0, len(keys), _KEYS):
             some = keys[begin : begin + _KEYS]
             query = (
@@ -201,15 +216,19 @@ class TraceDatabase:
             return
         try:
             cursor = self._connection.execute(query, tuple(values))
+            count = 0
             while chunk := cursor.fetchmany(_ROWS):
+                count += len(chunk)
+                if count * _MIN_ROW_BYTES > self._size_bytes:
+                    raise sqlite3.DatabaseError("a table has more rows than the file has room for")
                 yield chunk
         except _ERRORS as error:
             self._end(error)
 
     def _end(self, error: Exception) -> None:
-        is_late = isinstance(error, sqlite3.OperationalError) and "interrupt" in str(error)
-        reason = f"reading took longer than {_TIME_LIMIT_S:.0f} s" if is_late else _said(error)
-        self.damage = self.damage or reason
+        if self._meter.refusal is not None:
+            raise self._meter.refusal from error
+        self.damage = self.damage or _said(error)
         self._has_ended = True
 
 
@@ -263,6 +282,7 @@ class _Texts:
             odd += not (cell is None or isinstance(cell, bytes))
             self._code[cell] = len(self._distinct)
             text = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else None
+            current().spend("text", len(text or ""))
             self._distinct.append(text)
         codes = map(self._code.__getitem__, cells)
         self._codes.append(np.fromiter(codes, np.int32, len(cells)))
@@ -294,15 +314,20 @@ def opened(path: Path, *, title: str, file: str) -> Iterator[TraceDatabase]:
     if is_whole:
         uri += "&immutable=1"
     connection: sqlite3.Connection | None = None
+    meter: _Meter | None = None
     try:
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-        _restrict(connection)
+        size = path.stat().st_size
+        meter = _Meter(current(), time.thread_time() + _MIN_CPU_S + size * _CPU_S_PER_BYTE)
+        _restrict(connection, meter)
         tables, plain = _tables(connection)
         with path.open("rb") as pages:
             read = TablePages(pages) if is_whole else None
             damage = _CUT if read is not None and read.is_cut else ""
-            yield TraceDatabase(tables, connection, plain, read, damage)
+            yield TraceDatabase(tables, connection, plain, read, meter, size, damage)
     except _ERRORS as error:
+        if meter is not None and meter.refusal is not None:
+            raise meter.refusal from error
         raise FormatError(
             title, f"SQLite says: {_said(error)}", file=file, hint=_hint(path)
         ) from error
@@ -315,17 +340,37 @@ def _said(error: Exception) -> str:
     return str(error) or "out of memory"
 
 
-def _restrict(connection: sqlite3.Connection) -> None:
-    """Leave nothing possible but plain reads within the time limit."""
+class _Meter:
+    """Spends the instructions that SQLite runs.
+
+    Attributes:
+        refusal: Which limit they exceeded, once they did: SQLite then ends the query.
+    """
+
+    def __init__(self, budget: Budget, until_cpu_s: float) -> None:
+        self.refusal: LimitError | None = None
+        self._budget, self._until_cpu_s = budget, until_cpu_s
+
+    def __call__(self) -> bool:
+        try:
+            self._budget.spend("work", _STEPS_BETWEEN_LOOKS)
+        except LimitError as error:
+            self.refusal = error
+        # A single instruction may follow a long chain of pages.
+        return self.refusal is not None or time.thread_time() > self._until_cpu_s
+
+
+def _restrict(connection: sqlite3.Connection, meter: _Meter) -> None:
+    """Leave nothing possible but plain reads within the limits."""
     for pragma in ("query_only = 1", "trusted_schema = 0", "cell_size_check = 1"):
         connection.execute(f"PRAGMA {pragma}")
     if hasattr(connection, "setlimit"):  # Python 3.11
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_CELL_BYTES)
     connection.text_factory = bytes  # decoded once for each distinct text
     connection.set_authorizer(_allowed)
-    deadline = time.monotonic() + _TIME_LIMIT_S
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_LOOKS)
+    connection.set_progress_handler(meter, _STEPS_BETWEEN_LOOKS)
 
 
 def _allowed(action: int, first: str | None, second: str | None, *_: str | None) -> int:

@@ -3,14 +3,14 @@
 A pickle is a program. This interpreter knows the instructions that make dicts, lists, tuples,
 texts and numbers, and no other: what would import, call or build an object ends the reading with
 the name of the instruction and its place. Values are made as ``pickle`` would make them, cycles
-through the memo included.
+and shared parts included: who walks them goes to a fixed depth, and to each object once. Keys are
+texts and numbers, since the hash of a tuple walks all that is in it.
 """
 
 from __future__ import annotations
 
 import pickletools
 import struct
-import time
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
@@ -20,14 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.errors import FormatError
+from stepscope.limits import current
 
 _LOOKAHEAD_BYTES: Final = 1 << 16
 _LONGEST_TEXT_BYTES: Final = 1 << 20
 _LONGEST_INTEGER_BYTES: Final = 16
-_MOST_TEXT_BYTES: Final = 1 << 30
-_MOST_VALUES: Final = 100_000_000
-_TIME_LIMIT_S: Final = 600.0
 _BETWEEN_LOOKS: Final = 1 << 16
+_MAX_KEY: Final = 1 << 63
 _NAMES: Final = {ord(one.code): one.name for one in pickletools.opcodes}
 # Lists that others may be equal to.
 _MOST_SHARED: Final = 1 << 17
@@ -96,7 +95,7 @@ class _Machine:
         # Places of dicts that numbers stand for, in the order of these places, and the numbers.
         self._replaced, self._numbers = array("q"), array("q")
         self._shared: dict[bytes, list[Any]] = {}
-        self._text_bytes = 0
+        self._budget = current()
 
     def run(self) -> Any:
         """Every instruction up to STOP."""
@@ -117,7 +116,7 @@ class _Machine:
         )
 
     def _run(self) -> Any:
-        handlers, deadline = _HANDLERS, time.monotonic() + _TIME_LIMIT_S
+        handlers = _HANDLERS
         done = 0
         while True:
             if self._at + _LOOKAHEAD_BYTES > len(self._data) and not self._is_ended:
@@ -133,14 +132,7 @@ class _Machine:
             handler(self)
             done += 1
             if done % _BETWEEN_LOOKS == 0:
-                self._look(done, deadline)
-
-    def _look(self, done: int, deadline: float) -> None:
-        if time.monotonic() > deadline:
-            raise _Refused(f"reading it takes longer than {_TIME_LIMIT_S:.0f} s")
-        values = len(self._stack) + len(self._memo) + len(self._far) + len(self._below)
-        if values > _MOST_VALUES or done > 50 * _MOST_VALUES:
-            raise _Refused("it has more values than fit into memory")
+                self._budget.spend("objects", _BETWEEN_LOOKS)
 
     def _refill(self, size: int) -> None:
         """Have so many bytes at hand, if there are."""
@@ -197,6 +189,7 @@ class _Machine:
     def mark(self) -> None:
         self._below.append(self._stack)
         self._stack = []
+        self._budget.nest(len(self._below))
 
     def memoize(self) -> None:
         self._keep(len(self._memo) + len(self._far))
@@ -284,8 +277,7 @@ class _Machine:
         self._text(self._number(8))
 
     def _text(self, size: int) -> None:
-        self._text_bytes += size
-        if size > _LONGEST_TEXT_BYTES or self._text_bytes > _MOST_TEXT_BYTES:
+        if size > _LONGEST_TEXT_BYTES:
             raise _Refused(f"a text has {size:,} bytes")
         self._stack.append(self._take(size).decode("utf-8", "replace"))
 
@@ -308,7 +300,7 @@ class _Machine:
 
     def marked_dict(self) -> None:
         values = self._marked()
-        self._stack.append(dict(zip(values[::2], values[1::2], strict=True)))
+        self._stack.append(dict(zip(map(_key, values[::2]), values[1::2], strict=True)))
 
     def tuple1(self) -> None:
         self._tuple(1)
@@ -349,14 +341,15 @@ class _Machine:
         return found
 
     def setitem(self) -> None:
-        value, key = self._stack.pop(), self._stack.pop()
+        value, key = self._stack.pop(), _key(self._stack.pop())
         self._dict()[key] = value
-        self._offer()
+        self._offer((key,))
 
     def setitems(self) -> None:
         values = self._marked()
-        self._dict().update(zip(values[::2], values[1::2], strict=True))
-        self._offer()
+        keys = [_key(one) for one in values[::2]]
+        self._dict().update(zip(keys, values[1::2], strict=True))
+        self._offer(keys)
 
     def _dict(self) -> dict[Any, Any]:
         found = self._stack[-1]
@@ -364,11 +357,12 @@ class _Machine:
             raise _Refused("entries are added to what is not a dict")
         return found
 
-    def _offer(self) -> None:
+    def _offer(self, new_keys: Iterable[Any]) -> None:
         if self._replace is None:
             return
         whole = self._stack[-1]
-        for key, value in whole.items():
+        for key in new_keys:
+            value = whole[key]
             if type(value) is list and (place := self._place_of.pop(id(value), -1)) >= 0:
                 whole[key] = self._one_of(value, place)
         place = self._place_of.pop(id(whole), -1)
@@ -398,6 +392,13 @@ class _Machine:
             first = self._shared.get(key, values)
         self._memo[place] = first
         return first
+
+
+def _key(value: Any) -> Any:
+    """The key of a dict, whose hash costs no more than its bytes do."""
+    if type(value) is str or value is None or (type(value) is int and abs(value) < _MAX_KEY):
+        return value
+    raise _Refused(f"a key is a {type(value).__name__}, not a text or a number")
 
 
 def _run_of(values: list[Any]) -> range | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from stepscope.limits import MAX_NAME_CHARS
 from stepscope.schema import names
 
 _INSTALLED: Final = (
@@ -31,14 +32,14 @@ def shown_frames(frames: list[Any]) -> Iterator[tuple[str, bool]]:
         if not isinstance(one, dict):
             continue
         path, line, name = one.get("filename"), one.get("line"), one.get("name")
-        path = path if isinstance(path, str) else ""
-        path = path.replace("\\", "/")
+        path = path[:MAX_NAME_CHARS].replace("\\", "/") if isinstance(path, str) else ""
         file = short_path(path)
         place = f"{file}:{line}" if isinstance(line, int) and line > 0 else file
         is_installed = any(one.match(path) for one in _INSTALLED) or bool(_TORCH.match(file))
         is_installed |= bool(_GENERATED.search(path))
         is_own = bool(_PYTHON.search(path)) and not is_installed
-        yield f"{place} {name if isinstance(name, str) else ''}".strip(), is_own
+        shown_name = name[:MAX_NAME_CHARS] if isinstance(name, str) else ""
+        yield f"{place} {shown_name}".strip(), is_own
 
 
 class FrameTexts:
@@ -63,7 +64,7 @@ class FrameTexts:
             yield known
 
 
-def place_of(frames: list[Any]) -> str:
+def place_of(frames: list[Any], texts: FrameTexts) -> str:
     """What a stack is for that has none of the program's own Python; "" where nothing says it.
 
     A library's innermost Python; else, for gradients are computed on threads without Python, the
@@ -71,13 +72,14 @@ def place_of(frames: list[Any]) -> str:
 
     Args:
         frames: As for ``shown_frames``.
+        texts: What they are called.
     """
     kept = [one for one in frames[:_MOST_FRAMES] if isinstance(one, dict)]
-    for one, (text, _) in zip(kept, shown_frames(kept), strict=True):
+    for one, (text, _) in zip(kept, texts.of(kept), strict=True):
         path = one.get("filename")
-        if isinstance(path, str) and _PYTHON.search(path):
+        if isinstance(path, str) and _PYTHON.search(path[-MAX_NAME_CHARS:]):
             return text
-    called = [name for one in kept if isinstance(name := one.get("name"), str)]
+    called = [name[:MAX_NAME_CHARS] for one in kept if isinstance(name := one.get("name"), str)]
     for name in called:
         if found := _AUTOGRAD.search(name):
             return f"{found[1]} (backward)"

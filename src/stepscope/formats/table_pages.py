@@ -145,16 +145,18 @@ class TablePages:
     def _leaves(self, root: int) -> NDArray[np.int64] | None:
         """The leaf pages of a table in order; None where its pages make no tree."""
         level = np.asarray([root], np.int64)
-        seen = 0
+        seen = 1
         while True:
-            seen += len(level)
             if seen > self._count or level.min() < 2 or level.max() > self._count:
                 return None
             if self._page(int(level[0]))[:1] != bytes([_INTERIOR]):
                 return level
-            below = [self._children(int(page)) for page in level]
-            if not all(len(one) for one in below):
-                return None
+            below: list[NDArray[np.int64]] = []
+            for page in level.tolist():
+                below.append(self._children(page))
+                seen += len(below[-1])
+                if not len(below[-1]) or seen > self._count:
+                    return None
             level = np.concatenate(below)
 
     def _children(self, page: int) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from stepscope.errors import StepscopeError, StoreError
 from stepscope.formats import FORMATS
 from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.decode import BytesGone
+from stepscope.limits import Budget, spending
 from stepscope.result import Diagnostic
 from stepscope.store import Contents, Miss, Run, Source
 from stepscope.store.companions import OPENED
@@ -225,6 +226,11 @@ def _failed(report: FileReport, error: StepscopeError) -> FileReport:
 
 def _decoded(file: _File, progress: StageProgress | None) -> Space:
     """The columns of a file; notes what is wrong with it."""
+    with spending(Budget()):
+        return _read_within_limits(file, progress)
+
+
+def _read_within_limits(file: _File, progress: StageProgress | None) -> Space:
     source = file.source
 
     def report(stage: str) -> _Progress | None:

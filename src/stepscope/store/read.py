@@ -14,16 +14,12 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from stepscope.errors import StoreError
+from stepscope.limits import Budget, current
 from stepscope.store.identify import GZIP_MAGIC
 from stepscope.store.local import unlistable
 from stepscope.urls import is_url
 
 CHUNK_BYTES = 1 << 20
-#: Overrides how far a gzip file may expand, in bytes.
-LIMIT_VARIABLE: Final = "STEPSCOPE_MAX_INFLATED_BYTES"
-# Recordings compress 8 to 15 times. What expands further than this is made to fill memory.
-_USUAL_RATIO: Final = 100
-_ALWAYS_ALLOWED_BYTES: Final = 256 << 20
 # What a size in a trailer or a listing is believed before the bytes arrive.
 _BELIEVED_BYTES: Final = 64 << 20
 _READ_BYTES: Final = 16 << 20
@@ -97,7 +93,8 @@ def read(path: str, progress: ReadProgress | None = None) -> Contents:
         progress: Called with (bytes read, bytes in the file) meanwhile.
 
     Raises:
-        StoreError: It cannot be read, is empty, or inflates beyond what a recording does.
+        LimitError: It inflates beyond what a recording does.
+        StoreError: It cannot be read, or is empty.
     """
     if is_url(path):
         from stepscope.store.remote import open_binary, reading
@@ -115,6 +112,7 @@ def read(path: str, progress: ReadProgress | None = None) -> Contents:
                 file.seek(0)
                 return _from_stream(file, size, progress, path)
             file.seek(0)
+            current().open(path, size)
             return _snapshot(file, size, progress)
     except OSError as error:
         raise _unreadable(path, error) from error
@@ -138,13 +136,12 @@ class Pieces:
             first = next(chunks, b"")
             if not first:
                 raise _empty(self.path)
-            rest = _after(first, chunks)
-            if not first.startswith(GZIP_MAGIC):
-                yield from rest
-                return
+            budget = current()
+            budget.open(self.path, max(size, len(first)))
             damage: list[str] = []
-            limit = _limit(max(size, len(first)))
-            yield from _limited(inflate(rest, damage), limit, self.path)
+            rest = _after(first, chunks)
+            is_packed = first.startswith(GZIP_MAGIC)
+            yield from _counted(inflate(rest, damage) if is_packed else rest, budget)
             self.damage = damage[0] if damage else ""
 
     @contextlib.contextmanager
@@ -155,6 +152,8 @@ class Pieces:
         """
         if not is_url(self.path):
             if Path(self.path).is_dir():
+                files = (one for one in Path(self.path).iterdir() if one.is_file())
+                current().open(self.path, sum(one.stat().st_size for one in files))
                 yield Path(self.path)
                 return
             try:
@@ -163,6 +162,7 @@ class Pieces:
             except OSError as error:
                 raise _unreadable(self.path, error) from error
             if is_plain:
+                current().open(self.path, Path(self.path).stat().st_size)
                 yield Path(self.path)
                 return
         import tempfile
@@ -278,33 +278,17 @@ def _from_stream(stream: BinaryIO, size: int, progress: ReadProgress | None, pat
     chunks = _chunks(stream, size, progress)
     first = next(chunks, b"")
     rest = _after(first, chunks)
+    budget = current()
+    budget.open(path, max(size, len(first)))
     if not first.startswith(GZIP_MAGIC):
-        return _gather(rest, size, [])
+        return _gather(_counted(rest, budget), size, [])
     damage: list[str] = []
-    limit = _limit(max(size, len(first)))
-    return _gather(_limited(inflate(rest, damage), limit, path), 0, damage)
+    return _gather(_counted(inflate(rest, damage), budget), 0, damage)
 
 
-def _limit(stored_bytes: int) -> int:
-    """How many bytes a gzip file of this size may hold."""
-    given = os.environ.get(LIMIT_VARIABLE, "")
-    if given.isascii() and given.isdigit():
-        return int(given)
-    return max(_USUAL_RATIO * stored_bytes, _ALWAYS_ALLOWED_BYTES)
-
-
-def _limited(chunks: Iterable[bytes], limit: int, path: str) -> Iterator[bytes]:
-    total = 0
+def _counted(chunks: Iterable[bytes], budget: Budget) -> Iterator[bytes]:
     for chunk in chunks:
-        total += len(chunk)
-        if total > limit:
-            raise StoreError(
-                "The compressed file is larger than a recording.",
-                where=path,
-                why=f"It inflates to more than {limit:,} bytes.",
-                hint=f"If you trust it, unpack it with gunzip, or set {LIMIT_VARIABLE}.",
-                slug="inflates-too-far",
-            )
+        budget.read(len(chunk))
         yield chunk
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from stepscope.errors import FormatError
 from stepscope.formats.pickled import loaded
+from stepscope.limits import LimitError
 
 VALUES: list[Any] = [
     None, True, False, 0, 255, 256, 65_535, 65_536, -1, 2**31 - 1, -(2**31), 2**63, -(2**100),
@@ -75,7 +76,9 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "a memo that is empty": (b"\x80\x02h\x05.", "value"),
     "a group without begin": (b"\x80\x02]e.", "not there"),
     "a list that is none": (b"\x80\x02}K\x01a.", "not a list"),
-    "a key that is none": (b"\x80\x02}]K\x01s.", "unhashable"),
+    "a key that is none": (b"\x80\x02}]K\x01s.", "a key is a list"),
+    "a key that is a tuple": (b"\x80\x02})K\x01s.", "a key is a tuple"),
+    "a key that is huge": (b"\x80\x02}\x8a\x0c" + b"\x7f" * 12 + b"K\x01s.", "a key is a int"),
     "half a group": (b"\x80\x02}(K\x01u.", "value"),
     "nothing": (b"", "cut"),
     "no end": (b"\x80\x02]", "cut"),
@@ -109,7 +112,16 @@ def test_nesting_of_any_depth_is_no_recursion() -> None:
     depth = 200_000
     found = read(b"\x80\x02" + b"]" * depth + b"a" * (depth - 1) + b".")
     assert isinstance(found, list)
-    read(b"\x80\x02" + b"(" * depth + b"l" * depth + b".")
+    read(b"\x80\x02" + b"(" * 512 + b"l" * 512 + b".")
+    with pytest.raises(LimitError, match="'depth': 512 levels"):
+        read(b"\x80\x02" + b"(" * depth + b"l" * depth + b".")
+
+
+def test_entries_set_one_by_one_are_each_looked_at_once() -> None:
+    """Each new entry once had all of its dict's entries looked at again."""
+    entries = b"".join(b"J" + number.to_bytes(4, "little") + b"Ns" for number in range(100_000))
+    found = loaded([b"\x80\x02}" + entries + b"."], title="a", file="a", replace=lambda _: None)
+    assert len(found) == 100_000
 
 
 def test_every_cut_and_every_flipped_byte_gives_a_value_or_an_error() -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from stepscope.errors import StoreError
+from stepscope.limits import VARIABLE, LimitError
 from stepscope.store import read
-from stepscope.store.read import CHUNK_BYTES, LIMIT_VARIABLE, _snapshot, inflate, read_pieces
+from stepscope.store.read import CHUNK_BYTES, _snapshot, inflate, read_pieces
 from tests.profiles import worked_example
 
 
@@ -84,12 +85,12 @@ def test_a_gzip_file_that_inflates_too_far_is_refused(
     """A megabyte of it once took a gigabyte of memory before anything was looked at."""
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"\0" * (300 << 20), 1))
-    with pytest.raises(StoreError, match="larger than a recording") as caught:
+    with pytest.raises(LimitError, match="'inflated'") as caught:
         read(str(path))
-    assert caught.value.anchor == "inflates-too-far" and LIMIT_VARIABLE in caught.value.hint
-    with pytest.raises(StoreError, match="larger than a recording"):
+    assert caught.value.anchor == "beyond-limit" and VARIABLE in caught.value.hint
+    with pytest.raises(LimitError, match="'inflated'"):
         list(read_pieces(str(path)))
-    monkeypatch.setenv(LIMIT_VARIABLE, str(300 << 20))
+    monkeypatch.setenv(VARIABLE, "2")
     with read(str(path)) as contents:
         assert len(contents.buffer) == 300 << 20
 

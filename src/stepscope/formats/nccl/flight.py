@@ -28,6 +28,7 @@ from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
+from stepscope.limits import current
 from stepscope.schema import names
 
 TITLE: Final = "a dump of NCCL's flight recorder"
@@ -38,6 +39,7 @@ _LACKS: Final = (
 _VERSION: Final = re.compile(rb'version"?[^\d"]{1,16}?"?([12]\.\d{1,3})')
 _DIGITS: Final = re.compile(r"\d{1,9}")
 _MOST_RANKS: Final = 1 << 20
+_MAX_DIMENSIONS: Final = 64
 _REACH_NS: Final = 1 << 51  # 26 days
 _NONE: Final = -1
 
@@ -104,7 +106,9 @@ def _groups(config: Any) -> dict[str, tuple[str, str]]:
     for key, one in config.items() if isinstance(config, dict) else ():
         if isinstance(one, dict):
             name = text_of(one.get("name")) or text_of(key)
-            found[name] = text_of(one.get("desc")), ranks_text(one.get("ranks"))
+            ranks = one.get("ranks")
+            current().spend("work", len(ranks) if isinstance(ranks, (str, list)) else 0)
+            found[name] = text_of(one.get("desc")), ranks_text(ranks)
     return found
 
 
@@ -141,7 +145,7 @@ class _Calls:
         if created <= 0 or "entries" in one:
             return None
         named = one.get("process_group")
-        named = list(named) if isinstance(named, (list, tuple)) else []
+        named = list(named[:2]) if isinstance(named, (list, tuple)) else []
         is_p2p = one.get("is_p2p") is True
         number = one.get("p2p_seq_id" if is_p2p else "collective_seq_id", one.get("seq_id"))
         said_ms = one.get("duration_ms")
@@ -152,6 +156,7 @@ class _Calls:
         shown = list(self._frames.of(frames)) if isinstance(frames, list) else []
         line = next((text for text, is_own in shown if is_own), shown[0][0] if shown else "")
         length_us = round(length_ms * 1000) if 0 <= length_ms < 1e12 else _NONE
+        current().spend("text", sum(len(text) for text, _ in shown))
         numbers = (created, whole(number), elements, int(is_p2p), length_us)
         texts = (
             text_of(one.get("profiling_name")) or "collective",
@@ -160,7 +165,7 @@ class _Calls:
             "",
             text_of(one.get("state")),
             sizes,
-            " ".join(map(text_of, dtypes)) if isinstance(dtypes, (list, tuple)) else "",
+            " ".join(map(text_of, dtypes[:64])) if isinstance(dtypes, (list, tuple)) else "",
             line,
             "\n".join(text for text, _ in shown),
         )
@@ -271,7 +276,7 @@ def _sizes(value: Any) -> tuple[int, str]:
         return _NONE, ""
     total, shapes = 0, []
     for one in value[:64]:
-        if not isinstance(one, (list, tuple)):
+        if not isinstance(one, (list, tuple)) or len(one) > _MAX_DIMENSIONS:
             return _NONE, ""
         size = 1
         for dim in one:

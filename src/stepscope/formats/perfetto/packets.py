@@ -21,11 +21,11 @@ from stepscope.formats.messages import Texts, numbers, repeated, submessages, to
 from stepscope.formats.xspace.cold_fields import DamageLog, Fields
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import by_place
+from stepscope.limits import current
 from stepscope.schema.xspace import Wire
 
 TITLE: Final = "a Perfetto trace"
 PACKETS_AT_ONCE: Final = 1 << 14
-_MOST_INFLATED_BYTES: Final = 1 << 30
 _CLEARED, _NEEDS_STATE = 1, 2
 #: The clock that packets are on where they name none, and that of the wall.
 BOOT, REAL = 6, 1
@@ -368,7 +368,8 @@ def inflated(data: bytearray, states: States, *, file: str) -> bytes:
     """
     view = memoryview(data)
     parts: list[bytes] = []
-    at = size = 0
+    at = 0
+    budget = current()
     for _, begin, end in _packets(view, DamageLog()):
         found = listed(view, begin, end, DamageLog())
         for row, low, high in zip(
@@ -379,13 +380,11 @@ def inflated(data: bytearray, states: States, *, file: str) -> bytes:
             at = stop
             try:
                 machine = zlib.decompressobj()
-                parts.append(machine.decompress(view[low:high], _MOST_INFLATED_BYTES - size))
+                left = max(budget.allowed("inflated") - budget.read_bytes, 0)
+                parts.append(machine.decompress(view[low:high], left + 1))
             except zlib.error as error:
                 reason = f"packets that are compressed break: {error}"
                 raise FormatError(TITLE, reason, file=file) from error
-            size += len(parts[-1])
-            if size >= _MOST_INFLATED_BYTES:
-                reason = "its compressed packets hold more than a trace does"
-                raise FormatError(TITLE, reason, file=file)
+            budget.read(len(parts[-1]))
             states.lose("are compressed, and end too early", int(not machine.eof))
     return b"".join([*parts, bytes(view[at:])])

@@ -44,11 +44,11 @@ def open_file(pieces: Input, *, file: str) -> Space:
     if not isinstance(value, dict):
         raise FormatError(TITLE, parts.damage or "it is not an object", file=file)
     stacks = Stacks(TITLE, _LACKS)
-    _add(stacks, value)
+    _add(stacks, _Tables(stacks), value)
     return to_space(stacks, file=file)
 
 
-def _add(stacks: Stacks, profile: dict[str, Any]) -> None:
+def _add(stacks: Stacks, tables: _Tables, profile: dict[str, Any]) -> None:
     meta = profile.get("meta")
     meta = meta if isinstance(meta, dict) else {}
     begin, period = (
@@ -57,12 +57,12 @@ def _add(stacks: Stacks, profile: dict[str, Any]) -> None:
     shared = profile.get("shared")
     shared = shared if isinstance(shared, dict) else {}
     for thread in _objects(profile.get("threads")):
-        found = _thread(stacks, {**shared, **thread}, begin, period)
+        found = _thread(stacks, tables, {**shared, **thread}, begin, period)
         if found is not None:
             stacks.threads.append(found)
     # What Firefox's own tools of 2018 save has the profile inside.
     for process in (*_objects(profile.get("processes")), *_objects([profile.get("profile")])):
-        _add(stacks, process)
+        _add(stacks, tables, process)
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -70,7 +70,7 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 
 def _thread(
-    stacks: Stacks, thread: dict[str, Any], begin_ns: int, period_ns: int
+    stacks: Stacks, tables: _Tables, thread: dict[str, Any], begin_ns: int, period_ns: int
 ) -> SampledThread | None:
     samples = _columns(thread.get("samples"))
     stack = samples.get("stack", [])
@@ -86,7 +86,7 @@ def _thread(
         stacks.warnings.append(f"{lost:,} samples have no time and are left out.")
     if not samples_at:
         return None
-    nodes = _nodes(stacks, thread)
+    nodes = tables.nodes(thread)
     at = [one if type(one) is int and 0 <= one < len(nodes) else -1 for one, _ in samples_at]
     times = whole_ns([time for _, time in samples_at], _NS_PER_MS)
     order = np.argsort(times, kind="stable")
@@ -124,40 +124,61 @@ def _columns(table: Any) -> _Columns:
     return {name: column for name, column in table.items() if isinstance(column, list)}
 
 
-def _nodes(stacks: Stacks, thread: dict[str, Any]) -> I64:
-    """The node of each row of a thread's table of stacks."""
-    table = _columns(thread.get("stackTable"))
-    frames = _frames(stacks, thread)
-    found: list[int] = []
-    prefixes, own = table.get("prefix", []), table.get("frame", [])
-    for row in range(min(len(prefixes), len(own))):
-        prefix, frame = prefixes[row], own[row]
-        # A stack comes after the one it continues; what does not begins again.
-        above = found[prefix] if type(prefix) is int and 0 <= prefix < row else ROOT
-        is_known = type(frame) is int and 0 <= frame < len(frames)
-        found.append(stacks.tree.below(above, frames[frame]) if is_known else above)
-    return np.asarray(found, np.int64)
+class _Tables:
+    """Tables of threads, each read once: threads may share them."""
 
+    def __init__(self, stacks: Stacks) -> None:
+        self._stacks = stacks
+        # By the identities of the file's own objects, which stay as long as the file is read.
+        self._words: dict[int, list[str]] = {}
+        self._frames: dict[tuple[int, ...], list[int]] = {}
+        self._nodes: dict[tuple[int, ...], I64] = {}
 
-def _frames(stacks: Stacks, thread: dict[str, Any]) -> list[int]:
-    """The code of each row of a thread's table of frames."""
-    listed = thread.get("stringArray", thread.get("stringTable"))
-    words = list(texts(listed))[:_MOST_TEXTS]
-    table, functions = _columns(thread.get("frameTable")), _columns(thread.get("funcTable"))
-    lines = table.get("line", [])
+    def nodes(self, thread: dict[str, Any]) -> I64:
+        """The node of each row of a thread's table of stacks."""
+        frames, key = self._frames_of(thread)
+        key = (id(thread.get("stackTable")), *key)
+        if key in self._nodes:
+            return self._nodes[key]
+        table = _columns(thread.get("stackTable"))
+        found: list[int] = []
+        prefixes, own = table.get("prefix", []), table.get("frame", [])
+        for row in range(min(len(prefixes), len(own))):
+            prefix, frame = prefixes[row], own[row]
+            # A stack comes after the one it continues; what does not begins again.
+            above = found[prefix] if type(prefix) is int and 0 <= prefix < row else ROOT
+            is_known = type(frame) is int and 0 <= frame < len(frames)
+            found.append(self._stacks.tree.below(above, frames[frame]) if is_known else above)
+        self._nodes[key] = np.asarray(found, np.int64)
+        return self._nodes[key]
 
-    def text(column: list[Any], row: Any) -> str:
-        at = column[row] if type(row) is int and 0 <= row < len(column) else None
-        return words[at] if type(at) is int and 0 <= at < len(words) else ""
+    def _frames_of(self, thread: dict[str, Any]) -> tuple[list[int], tuple[int, ...]]:
+        """The code of each row of a thread's table of frames, and whose tables they are of."""
+        listed = thread.get("stringArray", thread.get("stringTable"))
+        key = (id(listed), id(thread.get("frameTable")), id(thread.get("funcTable")))
+        if id(listed) not in self._words:
+            self._words[id(listed)] = list(texts(listed))[:_MOST_TEXTS]
+        if key not in self._frames:
+            self._frames[key] = self._coded(thread, self._words[id(listed)])
+        return self._frames[key], key
 
-    if "location" in table:  # Gecko's own: "step (train.py:12)"
-        column = table["location"]
-        return [stacks.code(frame_of(text(column, row))) for row in range(len(column))]
-    found = []
-    names, files = functions.get("name", []), functions.get("fileName", [])
-    for row, function in enumerate(table.get("func", [])):
-        line = lines[row] if row < len(lines) else 0
-        line = line if type(line) is int and 0 <= line < 1 << 31 else 0
-        name, path = text(names, function), text(files, function)
-        found.append(stacks.code(StackFrame(name, path, line)))
-    return found
+    def _coded(self, thread: dict[str, Any], words: list[str]) -> list[int]:
+        table, functions = _columns(thread.get("frameTable")), _columns(thread.get("funcTable"))
+        lines = table.get("line", [])
+
+        def text(column: list[Any], row: Any) -> str:
+            at = column[row] if type(row) is int and 0 <= row < len(column) else None
+            return words[at] if type(at) is int and 0 <= at < len(words) else ""
+
+        code = self._stacks.code
+        if "location" in table:  # Gecko's own: "step (train.py:12)"
+            column = table["location"]
+            return [code(frame_of(text(column, row))) for row in range(len(column))]
+        found = []
+        names, files = functions.get("name", []), functions.get("fileName", [])
+        for row, function in enumerate(table.get("func", [])):
+            line = lines[row] if row < len(lines) else 0
+            line = line if type(line) is int and 0 <= line < 1 << 31 else 0
+            name, path = text(names, function), text(files, function)
+            found.append(code(StackFrame(name, path, line)))
+        return found

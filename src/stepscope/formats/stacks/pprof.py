@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns.space import I64, Space
-from stepscope.errors import FormatError
 from stepscope.formats.format import Input
 from stepscope.formats.messages import listed, repeated, submessages, top_fields
 from stepscope.formats.stacks.pprof_fields import (
@@ -26,6 +25,7 @@ from stepscope.formats.stacks.pprof_fields import (
 )
 from stepscope.formats.stacks.samples import DEEPEST, Stacks, sample_length, to_space
 from stepscope.formats.xspace.cold_fields import DamageLog
+from stepscope.limits import current
 
 TITLE: Final = "a pprof profile"
 _NS: Final = {
@@ -33,18 +33,13 @@ _NS: Final = {
     "second": 10**9, "s": 10**9,
 }  # fmt: skip
 _BYTES: Final = ("byte", "b")
-_MOST_BYTES: Final = 1 << 30
 _LONGEST_NS: Final = 1 << 51  # 26 days
 _LARGEST: Final = 1 << 50
 
 
 def open_file(pieces: Input, *, file: str) -> Space:
     """The stacks of a profile; raises ``FormatError`` where there are none."""
-    data = bytearray()
-    for piece in pieces:
-        data += piece
-        if len(data) > _MOST_BYTES:
-            raise FormatError(TITLE, f"it is larger than {_MOST_BYTES:,} bytes", file=file)
+    data = bytearray().join(pieces)
     buffer, damage = memoryview(data), DamageLog()
     profile = profile_of(buffer, damage)
     shown = _shown(profile)
@@ -110,6 +105,7 @@ def _codes(frames: LocationFrames, row: I64, many: I64) -> tuple[I64, I64]:
     before -= np.append(before, 0)[first][sample]
     count = np.clip(DEEPEST - before, 0, count)
     total = int(count.sum())
+    current().spend("objects", total)
     place = np.repeat(frames.begin[row] - (np.cumsum(count) - count), count) + np.arange(total)
     length = np.zeros(len(many), np.int64)
     np.add.at(length, sample, count)

@@ -23,6 +23,7 @@ from stepscope.formats.python_frames import short_path
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.plane_writer import PlaneWriter
 from stepscope.formats.xspace.written import space_of
+from stepscope.limits import current
 from stepscope.schema import names
 
 #: The tree's root, above all first callers.
@@ -204,6 +205,7 @@ class Stacks:
     threads: list[SampledThread] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     _codes: dict[StackFrame, int] = field(default_factory=dict)
+    _places: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def code(self, frame: StackFrame) -> int:
         """The code of a frame."""
@@ -225,7 +227,10 @@ class Stacks:
         used, inverse = np.unique(stacks, return_inverse=True)
         total = np.zeros(len(used), np.int64)
         np.add.at(total, inverse, np.minimum(length_ns, _REACH_NS))
-        order = np.argsort(self.tree.places()[used])
+        current().spend("work", len(used))
+        if len(self._places) != len(self.tree):
+            self._places = self.tree.places()
+        order = np.argsort(self._places[used])
         total = total[order]
         start = np.cumsum(total) - total
         self.threads.append(SampledThread(number, name, start, total, used[order]))
@@ -292,8 +297,12 @@ def slices(tree: CallTree, thread: SampledThread) -> tuple[I64, I64, I64]:
     broken = np.ones(len(start), bool)
     broken[1:] = start[1:] > until[:-1]
     used, inverse = np.unique(thread.stack[order], return_inverse=True)
-    levels = tree.levels(used)
-    found = [_runs(level[inverse], broken, start, until) for level in levels][::-1]
+    budget, found = current(), []
+    for level in tree.levels(used):
+        runs = _runs(level[inverse], broken, start, until)
+        budget.spend("work", len(start) + 8 * len(runs[0]))
+        found.append(runs)
+    found.reverse()
     none = np.zeros(0, np.int64)
     node, begin, long = (np.concatenate([none, *(one[at] for one in found)]) for at in range(3))
     return node, begin, long

@@ -12,6 +12,7 @@ from stepscope.formats.format import Input
 from stepscope.formats.json_parts import Parts
 from stepscope.formats.stacks.samples import (
     ROOT,
+    CallTree,
     SampledThread,
     StackFrame,
     Stacks,
@@ -66,8 +67,11 @@ def open_file(pieces: Input, *, file: str) -> Space:
     # Stacks count frames as the file does: its frames are the first codes there are.
     stacks.frames[:] = frames
     lost = 0
+    for one in profiles:
+        one.open_stacks()
+    known = _known(stacks.tree, len(frames))
     for number, one in enumerate(profiles, 1):
-        thread = one.thread(number, len(frames))
+        thread = one.thread(number, known)
         lost += one.lost
         stacks.threads.append(thread)
     if parts.damage:
@@ -109,6 +113,7 @@ class _Profile:
         self._samples: list[int] = []
         self._weights: list[Any] = []
         self._opened: list[tuple[str, object, int]] = []
+        self._nodes: list[int] = []
         self.lost = 0
 
     def has_ended(self, path: tuple[str, ...]) -> bool:
@@ -151,8 +156,8 @@ class _Profile:
             return sample_length(float(times.max()) - float(times.min()))[0]
         return sample_length(float(whole_ns(self._weights, 1.0).sum(dtype=np.float64)))[0]
 
-    def thread(self, number: int, frames: int) -> SampledThread:
-        """The profile as a thread."""
+    def thread(self, number: int, known: I64) -> SampledThread:
+        """The profile as a thread; of each node the nearest one above it that is known counts."""
         scale, begin = self._scale(), self._values.get("startValue")
         name = self._values.get("name")
         name = name if isinstance(name, str) else ""
@@ -168,24 +173,12 @@ class _Profile:
             after = np.cumsum(length)
             start = after - length + int(whole_ns([begin], scale)[0])
             stack = np.asarray(self._samples[:count], np.int64)
-        stack = self._known(frames)[stack]
+        stack = known[stack]
         return SampledThread(number, name, within_reach(start), length, stack)
 
-    def _known(self, frames: int) -> I64:
-        """Each node, or the nearest above it whose frames are in the file."""
-        found: list[int] = []
-        for node, (parent, frame) in enumerate(
-            zip(self._tree.parent, self._tree.frame, strict=True)
-        ):
-            above = found[parent] if parent >= 0 else ROOT
-            is_known = above == parent and 0 <= frame < frames
-            found.append(node if node == ROOT or is_known else above)
-        return np.asarray(found, np.int64)
-
-    def _open_stacks(self, scale: float) -> tuple[I64, I64, I64]:
-        """What is open between one event and the next."""
-        times = whole_ns([at for _, at, _ in self._opened], scale)
-        node, nodes = ROOT, []
+    def open_stacks(self) -> None:
+        """Add the stacks of opened and closed frames to the tree."""
+        node = ROOT
         parent, frame_of = self._tree.parent, self._tree.frame
         for kind, _, frame in self._opened:
             if kind == "O":
@@ -194,8 +187,22 @@ class _Profile:
                 node = parent[node]
             else:
                 self.lost += 1
-            nodes.append(node)
-        stack = np.asarray(nodes, np.int64)
+            self._nodes.append(node)
+
+    def _open_stacks(self, scale: float) -> tuple[I64, I64, I64]:
+        """What is open between one event and the next."""
+        times = whole_ns([at for _, at, _ in self._opened], scale)
+        stack = np.asarray(self._nodes, np.int64)
         length = np.append(np.maximum(np.diff(times), 0), 0)
         kept = stack > ROOT
         return times[kept], length[kept], stack[kept]
+
+
+def _known(tree: CallTree, frames: int) -> I64:
+    """Each node, or the nearest above it whose frames are in the file."""
+    found: list[int] = []
+    for node, (parent, frame) in enumerate(zip(tree.parent, tree.frame, strict=True)):
+        above = found[parent] if parent >= 0 else ROOT
+        is_known = above == parent and 0 <= frame < frames
+        found.append(node if node == ROOT or is_known else above)
+    return np.asarray(found, np.int64)

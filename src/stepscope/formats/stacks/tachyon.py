@@ -28,6 +28,7 @@ from stepscope.formats.stacks.samples import (
     to_space,
     within_reach,
 )
+from stepscope.limits import current
 
 T = TypeVar("T")
 
@@ -43,19 +44,12 @@ HEADER_BYTES, FOOTER_BYTES = 64, 32
 _VERSION: Final = 2
 _REPEAT, _FULL, _SUFFIX, _POP_PUSH = range(4)
 _ZSTD: Final = 1
-_MOST_BYTES: Final = 1 << 31
 _REPLAY: Final = "Convert it: python -m profiling.sampling replay --gecko -o a.json FILE."
 
 
 def open_file(pieces: Input, *, file: str) -> Space:
     """The samples of all threads; raises ``FormatError`` where there are none."""
-    whole = bytearray()
-    for piece in pieces:
-        whole += piece
-        if len(whole) > _MOST_BYTES:
-            raise FormatError(TITLE, f"it is larger than {_MOST_BYTES:,} bytes", file=file)
-    data = bytes(whole)
-    del whole
+    data = b"".join(pieces)
     header = Header.of(data[:HEADER_BYTES])
     if header is None:
         raise FormatError(TITLE, "its header is cut", file=file)
@@ -285,7 +279,10 @@ def _inflated(data: bytes, file: str) -> bytes:
         )
     zstd = import_module("compression.zstd")
     try:
-        found: bytes = zstd.ZstdDecompressor().decompress(data, _MOST_BYTES)
+        budget = current()
+        most = budget.allowed("inflated") - budget.read_bytes
+        found: bytes = zstd.ZstdDecompressor().decompress(data, most + 1)
+        budget.read(len(found))
     except zstd.ZstdError as error:
         raise FormatError(TITLE, f"its samples do not inflate: {error}", file=file) from error
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -46,18 +47,24 @@ class State:
 def states(segments: Any, trace: MemoryTrace) -> dict[int, State]:
     """The state of each device that has segments."""
     found: dict[int, State] = {}
-    for segment in segments if isinstance(segments, list) else ():
-        if not isinstance(segment, dict):
-            continue
+    blocks: set[int] = set()
+    for segment in _distinct_dicts(segments, set()):
         state = found.setdefault(max(whole(segment.get("device", 0)), 0), State())
         state.segments += 1
         state.reserved_bytes = _sum(state.reserved_bytes, _size(segment.get("total_size")))
         at = whole(segment.get("address"))
-        blocks = segment.get("blocks")
-        for block in blocks if isinstance(blocks, list) else ():
-            if isinstance(block, dict):
-                at = _add_block(state, block, at, trace)
+        for block in _distinct_dicts(segment.get("blocks"), blocks):
+            at = _add_block(state, block, at, trace)
     return found
+
+
+def _distinct_dicts(values: Any, seen: set[int]) -> Iterator[dict[Any, Any]]:
+    """The dicts of a list, each object once in all lists: no allocator has one block twice."""
+    for value in values if isinstance(values, list) and id(values) not in seen else ():
+        if isinstance(value, dict) and id(value) not in seen:
+            seen.add(id(value))
+            yield value
+    seen.add(id(values))
 
 
 def _add_block(state: State, block: dict[Any, Any], at: int, trace: MemoryTrace) -> int:

@@ -8,7 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.formats.python_frames import place_of, shown_frames
+from stepscope.formats.python_frames import FrameTexts, place_of
+from stepscope.limits import current
 
 I64 = NDArray[np.int64]
 
@@ -39,6 +40,7 @@ class MemoryTrace:
         self._codes: dict[str, int] = {"": 0}
         self.device_free: dict[int, int] = {}
         self._columns = {name: array(kept) for name, kept in _KEPT.items()}
+        self._frames = FrameTexts()
         self._stacks: dict[int, tuple[object, int, int]] = {}
 
     def take(self, one: dict[Any, Any]) -> int | None:
@@ -79,9 +81,10 @@ class MemoryTrace:
             return 0, 0
         known = self._stacks.get(id(frames))
         if known is None:
-            shown = list(shown_frames(frames))
-            line = next((text for text, is_own in shown if is_own), "") or place_of(frames)
-            line = line or (shown[0][0] if shown else "")
+            shown = list(self._frames.of(frames))
+            current().spend("text", sum(len(text) for text, _ in shown))
+            line = next((text for text, is_own in shown if is_own), "")
+            line = line or place_of(frames, self._frames) or (shown[0][0] if shown else "")
             known = (frames, self.code("\n".join(text for text, _ in shown)), self.code(line))
             # The list is kept, so that no other gets its identity.
             self._stacks[id(frames)] = known

@@ -49,6 +49,7 @@ from stepscope.formats.xspace.metadata import (
 )
 from stepscope.formats.xspace.texts import TextReader
 from stepscope.kernels.cores import cores
+from stepscope.limits import current
 from stepscope.schema.xspace import Wire, XEventMetadata, XPlane, XSpace
 
 _SPACE_FIELDS: Final = tuple((number, Wire.LEN) for number in XSpace)
@@ -56,9 +57,6 @@ _PLANE_FIELDS: Final = (
     (XPlane.ID, Wire.VARINT),
     *((number, Wire.LEN) for number in XPlane if number is not XPlane.ID),
 )
-
-# No recording has as many planes, or threads and streams; each takes up to 1 kB, from two bytes.
-_MOST: Final = 1 << 20
 
 
 class BytesGone(Exception):
@@ -87,8 +85,8 @@ def decode(
 
     Raises:
         BytesGone: Damage was found when bytes were already given back by ``forget``.
-        DecodeError: Nothing in the bytes is readable as an XSpace, it has more planes or lines
-            than any recording, or ``strict`` and damage.
+        DecodeError: Nothing in the bytes is readable as an XSpace, or ``strict`` and damage.
+        LimitError: It has more planes and lines than any recording.
     """
     view = memoryview(buffer).cast("B")
     damage = DamageLog()
@@ -98,9 +96,11 @@ def decode(
     _check_kind(view, damage, recognised > 0, file)
     damage.missing_bytes = _missing_bytes(view, top)
     planes = top.of(XSpace.PLANES, Wire.LEN)
-    _check_number(planes, "planes", file)
+    # Each takes about 1 kB, from two bytes.
+    budget = current()
+    budget.spend("tracks", len(planes))
     reader = _Reader(view, damage, planes, threads or cores(), forget)
-    _check_number(reader.fields.of(XPlane.LINES, Wire.LEN), "lines", file)
+    budget.spend("tracks", len(reader.fields.of(XPlane.LINES, Wire.LEN)))
     space = reader.read(top, progress, file)
     _check_kind(view, damage, recognised > 0, file)
     if strict and space.damage is not None:
@@ -119,17 +119,6 @@ def _check_kind(view: memoryview, damage: DamageLog, recognised: bool, file: str
             path=error.path if error else "XSpace",
             file=file,
             hint=wrong.hint,
-        )
-
-
-def _check_number(fields: Fields, what: str, file: str) -> None:
-    """Raise if a file repeats a field so often that it must be made up."""
-    if len(fields) > _MOST:
-        raise DecodeError(
-            f"it has {len(fields):,} {what}; no recording has more than {_MOST:,}",
-            offset_bytes=int(fields.begin[_MOST]),
-            path="XSpace",
-            file=file,
         )
 
 

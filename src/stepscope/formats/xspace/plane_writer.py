@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.formats.xspace.event_bytes import I64, StatValues, encode_events
+from stepscope.limits import current
 from stepscope.schema.xspace import (
     MapEntry,
     XEventMetadata,
@@ -199,6 +200,7 @@ class PlaneWriter:
         known = self._texts.get(text)
         if known is None:
             known = self._texts[text] = len(self._texts) + 1
+            current().spend("text", len(text))
         return known
 
     def texts(self, texts: Iterable[str]) -> I64:
@@ -266,6 +268,8 @@ class PlaneWriter:
 
     def add(self, line: LineInPieces) -> None:
         """A line whose events are in order."""
+        current().spend("tracks", 1)
+        current().spend("objects", line.event_count)
         self.lines.append(line)
         self.events += line.event_count
 

@@ -12,7 +12,7 @@ from stepscope.analysis.overview_page import OverviewPage
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError, NothingToShow
 from stepscope.formats import FORMATS
-from stepscope.formats.python_frames import place_of, shown_frames
+from stepscope.formats.python_frames import FrameTexts, place_of, shown_frames
 from stepscope.store import find, read_pieces
 from tests.unit.formats.layout import Event, lines
 from tests.unit.formats.torch_memory.snapshot import MB, START_US, event, training, written
@@ -183,18 +183,19 @@ def test_a_gradient_is_held_by_the_node_of_autograd_that_made_it() -> None:
         "torch::autograd::generated::SliceBackward0::apply(std::vector<at::Tensor>&&)",
         *engine,
     )
-    assert place_of(frames) == "SliceBackward0 (backward)"
+    assert place_of(frames, FrameTexts()) == "SliceBackward0 (backward)"
 
 
 def test_without_python_and_autograd_the_op_that_was_called_holds_memory() -> None:
     frames = stack(*_UNWINDER, "at::_ops::empty::redispatch(int)", "at::_ops::zeros::call(int)")
-    assert place_of(frames) == "aten/zeros"
-    assert place_of(stack(*_UNWINDER)) == ""
+    assert place_of(frames, FrameTexts()) == "aten/zeros"
+    assert place_of(stack(*_UNWINDER), FrameTexts()) == ""
 
 
 def test_a_librarys_python_comes_before_its_ops() -> None:
     python = {"filename": "/x/site-packages/peft/lora.py", "line": 7, "name": "forward"}
-    assert place_of([*stack("at::_ops::mm::call(int)"), python]) == "peft/lora.py:7 forward"
+    frames = [*stack("at::_ops::mm::call(int)"), python]
+    assert place_of(frames, FrameTexts()) == "peft/lora.py:7 forward"
 
 
 def test_what_a_compiler_wrote_is_not_the_programs_own() -> None:
