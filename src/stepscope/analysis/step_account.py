@@ -22,14 +22,12 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.parts import programs
 from stepscope.tables.parts.below_input import below_input, input_frac
 from stepscope.tables.parts.call_sites import leading, sites_of
-from stepscope.tables.parts.climbs import climb_of
-from stepscope.tables.parts.gradients.frozen import frozen_gradients
 from stepscope.tables.parts.gradients.repeated import repeated_gradients
 from stepscope.tables.parts.gradients.unclaimed import unclaimed_gradients
 from stepscope.tables.parts.gradients.unused_graph import unused_graph
 from stepscope.tables.parts.library_calls import library_call
 from stepscope.tables.parts.made_of import launched_from, made_of, shapes, through, type_of_model
-from stepscope.tables.parts.part_traits import CHEAPER_ORDER, traits_of
+from stepscope.tables.parts.part_traits import traits_of
 from stepscope.tables.parts.parts import Part
 from stepscope.tables.parts.places import between_of, located, place_of
 from stepscope.tables.parts.received import received_frac
@@ -41,7 +39,6 @@ from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
 from stepscope.tables.traits.instructions import compiled_from
-from stepscope.tables.traits.only_chosen import chosen_at
 from stepscope.tables.traits.op_families import family_of
 from stepscope.verdicts.needless_gradients import NeedlessGradients, needless
 from stepscope.verdicts.other_threads import LockHolderRow, OutsideWaitRow, RivalRow, thread_tables
@@ -64,12 +61,6 @@ class PartRow(Row):
     made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
     traits: Annotated[
         str, Column("Traits", kind="text", hidden=True, help="What is special about it, by name.")
-    ]
-    rows_computed: Annotated[
-        int, Column("Rows computed", kind="count", hidden=True, help="Of which few differ.")
-    ]
-    rows_at: Annotated[
-        str, Column("Rows at", kind="name", hidden=True, help="The line that takes or reads them.")
     ]
     estimated: Annotated[
         str, Column("Estimated", kind="text", hidden=True, help="Of a program: which lines work.")
@@ -133,17 +124,6 @@ class PartRow(Row):
         float,
         Column("Growth", kind="number", help="Its last third of the steps against the first."),
     ]
-    climb: Annotated[
-        float,
-        Column(
-            "Climb", kind="number", hidden=True,
-            help="Of a time that climbs and falls back: its end against its begin.",
-        ),
-    ]  # fmt: skip
-    climb_steps: Annotated[
-        int,
-        Column("Steps of a climb", kind="number", hidden=True, help="0: it is within each step."),
-    ]
     every: Annotated[
         float, Column("Every n-th step", kind="number", help="Where only some steps have it.")
     ]
@@ -172,13 +152,6 @@ class PartRow(Row):
     is_apart: Annotated[
         bool, Column("Without gradients", kind="flag", hidden=True, help="Others have some.")
     ]
-    chosen_at: Annotated[
-        str,
-        Column(
-            "Chosen at", kind="text", hidden=True,
-            help="Where all that comes of it is taken or left, as file:line.",
-        ),
-    ]  # fmt: skip
 
     def has(self, trait: str) -> bool:
         """Whether it has a trait of ``tables.parts.part_traits``."""
@@ -256,7 +229,6 @@ class StepAccount(Result):
         unused_gradients: Forward ops whose gradients nothing computed; None where there are none.
         repeated_gradients: Gradients that a step computes again; None where there are none.
         unclaimed_gradients: Those of parameters that nothing updates; None where none are known.
-        frozen_gradients: Those of compiled programs that only a norm reads; None where none are.
         parts: What a person would change; their times sum to the step.
         owners: What the parts are made of; their times sum to the step, too.
         calls: The program's calls from the loop inwards, each with all that is below it.
@@ -285,7 +257,6 @@ class StepAccount(Result):
     unused_gradients: NeedlessGradients | None
     repeated_gradients: NeedlessGradients | None
     unclaimed_gradients: NeedlessGradients | None
-    frozen_gradients: NeedlessGradients | None
     parts: Table[PartRow]
     owners: Table[OwnerRow]
     calls: Table[CallRow]
@@ -327,7 +298,6 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         unused_gradients=needless(unused_graph(host, longest), len(start)),
         repeated_gradients=needless(repeated_gradients(host, longest), len(start)),
         unclaimed_gradients=needless(unclaimed_gradients(host, longest), len(start)),
-        frozen_gradients=needless(frozen_gradients(host, longest), len(start)),
         parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
         owners=_owner_table(listed, len(start), step_ps),
         calls=call_table(longest, listed, step_ps),
@@ -343,7 +313,7 @@ def _nothing() -> StepAccount:
         step_time_ms=nan, step_count=0, is_window=True, busy_ms=0.0, recorder_ms=0.0,
         has_device=False, has_python=False, has_events=False, has_ops=False,
         growth=None, unused_gradients=None, repeated_gradients=None, unclaimed_gradients=None,
-        frozen_gradients=None, parts=Table.empty(PartRow), owners=Table.empty(OwnerRow),
+        parts=Table.empty(PartRow), owners=Table.empty(OwnerRow),
         calls=Table.empty(CallRow), rivals=Table.empty(RivalRow),
         lock_holders=Table.empty(LockHolderRow), outside_waits=Table.empty(OutsideWaitRow),
     )  # fmt: skip
@@ -378,7 +348,7 @@ def _part_table(
         _part_row(host, found, one, event, step_ps, series(one.time_ps, whole_ps))
         | {"input_frac": input_frac(one, of_owner)}
         | _played(found, one, without)
-        | _looked_into(host, found, one, event, is_large=without is not _NOT_PLAYED)
+        | {"through": through(one) or _library(host, found, one, event, without)}
         for one, event, without in zip(
             made, events, chain(played, repeat(_NOT_PLAYED)), strict=False
         )
@@ -387,26 +357,16 @@ def _part_table(
 
 
 def _played(found: Account, one: Part, without: WhatIf) -> dict[str, object]:
-    """What is too small to be played again is too small to look for climbs in."""
-    climb = None if without is _NOT_PLAYED else climb_of(found, one)
     return {
-        "climb": nan if climb is None else climb.growth,
-        "climb_steps": None if climb is None else climb.steps,
         "alone_ms": ms(without.alone_ps),
         "typical_ms": ms(without.typical_ps),
         "most_ms": ms(without.most_ps),
     }
 
 
-def _looked_into(
-    host: Host, found: Account, one: Part, event: int, *, is_large: bool
-) -> dict[str, object]:
-    """What runs a part's ops, and what becomes of them; of a small part that is not looked for."""
-    library = library_call(host, found, one, event) if is_large else ""
-    return {
-        "through": through(one) or library,
-        "chosen_at": chosen_at(host, event) if is_large else "",
-    }
+def _library(host: Host, found: Account, one: Part, event: int, without: WhatIf) -> str:
+    """Return the library's call that runs a part's ops; "" for a part too small to be replayed."""
+    return "" if without is _NOT_PLAYED else library_call(host, found, one, event)
 
 
 def _part_row(
@@ -418,9 +378,8 @@ def _part_row(
     owner = located(one, is_launched=bool(launched := launched_from(one)))
     place, caller = place_of(one, owner, known, lines := programs.lines_of(host, one))
     sites, most, again = sites_of(host, found, one)
-    traits = list(traits_of(one, host, found))
+    traits = list(traits_of(one, host))
     composed = made_of(one, host) + "".join(trait.words for trait in traits)
-    ordered = "".join(trait.words for trait in traits if lines and trait.name == CHEAPER_ORDER)
     return {
         "kind": one.kind,
         "name": one.name,
@@ -431,8 +390,6 @@ def _part_row(
         "between": between_of(one),
         "made_of": composed + known.said_inside(first.name) + sites,
         "traits": " ".join(trait.name for trait in traits if trait.name),
-        "rows_computed": max((trait.rows for trait in traits), default=0),
-        "rows_at": next((trait.at for trait in traits if trait.at), ""),
         "again": again,
         "shapes": shapes(host, one),
         "launched": launched,
@@ -453,7 +410,7 @@ def _part_row(
         "is_source": one.kind not in ("python", "library")
         and (bool(known.line or lines) or (first.is_inline and bool(first.line))),
         "is_program": programs.is_program(one),
-        "estimated": programs.said_lines(lines) + ordered,
+        "estimated": programs.said_lines(lines),
         "mostly": programs.said_most(lines) or most,
         "is_apart": one.is_apart,
     }

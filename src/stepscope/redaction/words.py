@@ -26,113 +26,113 @@ bpad bprop bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting 
 bsend buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call
 callable callback callbacks called calls cancellation candidate cannot cap capture captured case
 cast cat catarray categorical categories category cauchy cause cbid cbrt ccl ccp cdf ceil cell
-celu certain chain change changed changes changing channel char charged cheaper check checker
-checkify checkpoint checkpointing checkpoints child chip chisquare cho choice cholesky choose
-chrome chunk cid cijk claims clamp class client clip clk clock clocks clone cloned close closed
-cloud cluster clustering cmath cmem cmn coalesce coalesced code codegen col coll collapsed collect
-collected collection collective collectives column combinations comm command common communication
+celu certain chain change changed changes changing channel char charged check checker checkify
+checkpoint checkpointing checkpoints child chip chisquare cho choice cholesky choose chrome chunk
+cid cijk claims clamp class client clip clk clock clocks clone cloned close closed cloud cluster
+clustering cmath cmem cmn coalesce coalesced code codegen col coll collapsed collect collected
+collection collective collectives column combinations comm command common communication
 communicator comp compare comparison compat compatible compil compilation compile compiled
 compiler complete completed completeness completion complex composite compressed compression
-computation computations compute computeinternalgradients computes concat concatenate concrete
-concurrent cond condition conditional config configuration confusion conj connect const constant
-constants constructors consume context contextlib contiguous contracting contractions contrib
-control controls conv conversion convert convolution convolutions coo coordinate coordinates
-copies copy copydeviceto copying core corr correlation cos cosh cosine cost costs count counted
-counter counters cpp cpu cpy create created creation criterion critical crop cross csf cshuffle
-csr csv ct ctc ctx ctypes cu cub cublas cublaslt cuda cudnn cum cumlogsumexp cumprod cumsum
-cumulative cupti curand cusolver custom cut cutlass cv cversions cwise cycle cycles da damage
-damaged data database dataloader dataset datasets datasource db dcn dcudnn dd ddp deallocation
-debug decode decoder decomposition decorate decorator deduplicated deep deeper def default
-defchararray deferring defined delta deltas demanded demangled dense dependency deprecated
-deprecation deprecations deps depthwise dequeue derivatives derived desc descend description dest
-destination destroy destruction detach detail details dev device devices devicescan df dfma dgrad
-diag diagnostic diagonal dict die differs diffusers digits dilate dilated dim dimension dimensions
-dims direct directed direction dirichlet dispatch display dist distinct distribute distributed
-distribution div divide dk dlpack dma dnn document does domain done dot double dq drawing driver
-droop drooped dropout dropped dst dto dtoh dtype dtypes dump duplicate duration durations dv
-dynamic dynamo dz each eager earray ed edge ee effects efficient eigen eigenmetakernel eigenvalue
-eigh einsum einsumfunc element elements elementwise else elu emb embedding embeddings embs empty
-emset encode encoder encoding end ended ends engine enqueue enter entire entries entropy enum
-enumerate environment ep episodic epoch epoll eq equal er erf erfc erfinv error errors escapes est
-etw ev eval evaluat evaluate evaluator even event events every everything evidence ex example
-examples exceeded exception exceptions exclusive exec executable execute executed execution
-executions executor exist exp expand experimental expert expm exponential export exported ext
-extdata extend extension external extract eye fabric fadd false family fast faster fastparquet
-fault fb fbar fcompute fd fdw feature fecs fermi fetch fetches few fewer ff ffi ffma fft field
-fifo file filename files filesystem fill fillbuffer fillfunctor filter filtered finding finished
-finite firefox first fit fixed flags flash flat flatten flax flexible flight flip float floor
-flops flow flush fmac fmha fmod fmul fn fnu fnuz folded for foreach form format formats formatted
-formatting forward forwardprop found fourier fp fprop fr frac fragmentation frame frames framework
-free freq fresh from fromnumeric front frozen fsdp ftrl full fullest fully fun func function
-functional functions functools functor funm fused fusion futex futures fw fwd fwdbwd fx gamma
-gammabeta garbage gather gathered gathers gb gbit gbs gc ge gecko geev gelu gemm gemv gen general
-generalized generat generate generated generation generator generic genexpr geometric geomspace
-geqrf gesdd gesvd get getitem getlimits getrf gfx gh gi gigabytes git given global gloo glow glu
-gmma gone gpu grad gradient gradientdescent gradients grain graph graphlaunch graphs grd greater
-green grew grid group grouped groupnorm groups gru gt gtcx gumbel gv gz gzip had half hand handle
-handler hardsigmoid hardswish hardtanh hardware harm has hash hashable have hbm hbmc head header
-heap heev heevd held helper helpers hetrf hgemm hi hidden high hijax hip histogram histograms
-history hl hlo hmma hn hnr hold holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss
-hto htod hub hz ias ib ici icr id ident identity idle ids idx ie ient if ifnull igemm ignore ii il
-im imag image imageio images immutable imperative impl implicit impls import imported importer
-imread in included index indexed indexing indices inductor inf infeed inference inferred infinity
-info ing init initializers inner inplace input inputs insertion inside inspect inspector instance
-instant instinct instruction instructions instrumentation int integer integrate intel interface
-interleave intermediate internal interpolation interpreter interrupt intersect interval into
-introspect inv invalid inverse inversion inverting io iota iotools ipl ipython ir is isa isinf
-isnan issue it item iter iteration iterator itertools its itself jacobi jacobian jax jaxlib jaxpr
-jit job join joined journal jpeg json jsonl jv jvp kb kbit kd kepler kept keras kern kernel
-kernels key keys keyword kfd ki kind kineto known knuth kv kwargs label labels lacks lamb lambda
-lambdifygenerated lane lapack laplace larf large larger late launch launched launches launching
-lax layer layers layout layouts lazy ldidt lds ldsb le leading leaky leaves left legacy length
-lerp less level levels lfs lgamma lhs lib library librosa lies lifetimes lift lightning like
-likely limit linalg line linear linearize linen lines links linspace lion list listener lists lite
-literal literals little lj ll lmr load loader loading loads loat local locals location lock locked
-log loggamma logger loggers logging logical logistic logit logm lognormal logspace logsumexp long
-longer longest looks lookup loop loss losses lossy lost lovelace low lower lowering lru lstm lt lu
-made main major make makes malloc managed manager mangled manip many map mark marked marker
-markers marks mask masked mat matched math matmul matpush matrix max maximum maxwell mb mbit mean
-means meanwhile measured median mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh
-memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh message meta metadata
-method methods metric metrics mfma mha mi microsecond microseconds migration millisecond
-milliseconds min minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla
-mlir mm mma mode model module modules moe momentum more most mostly moveaxis movedim mpi mps ms
-msccl mse msg mt mtia much mul multi multiarray multiblock multihead multinomial multiplications
-multiply multiprocessing multiprocessor multiprocessors multivariate must mutex mv mxfp mxu na
-nadam name named names namespace naming nan nanargmax nanargmin nanfunctions nanosecond
-nanoseconds narrow native nccl nchw nchwto nd ndimage ndjson ne nearest need neg negate negative
-neither nelems neon nest nested net network never new newdocs next nhwc nhwcto nibabel nic nll nn
-nnx no node noise non none nonzero nor norm normal normalisation normalization not note nothing np
-npyio ns nsight nsys null num numa number numbers numeric numerical numerics numerictypes numpy
-nvfp nvidia nvjet nvl nvshmem nvtx obj object objects occ occupancy occurrences oci odeint of off
-offset offsets ogs on once one oneccl onednn ones onesweep only oom op opaque open oper operation
-operations operator ops opt optax optimizer option optional options or orbax orch order ordinal
-orgqr origin ormqr orthogonal osrt other others out outfeed output outside over overhead override
-overrideable overrides own owner pack package packages packed packet packets pad padded padding
-page pageable paged pandas panic parallel param parameter parameters parent pareto parquet parse
-parser parsing part partial partition partitioned partitioning parts pascal pass path pattern
-pause pauses payload pb pc pcie pct peak peer peers peft pending per percent perf perfetto
-performance period permutation permute persist persistent pfor pftrace pg ph phase philox pickle
-pid piecewise pil pinned pinv pipeline pitch pj pjit pkl pl place places plain plane planes plus
-pmap pmc png po pocketfft pod poi pointwise poisson polar policy poll polymorphic polynomial pool
-pooling popcnt post potrf pow power pp pprof pragma pre precise precision pred predict prefetch
-prefill prefix prelu preprocessing pretty primary primitive prims print printer printing
-printoptions priority private privateuse prng process processes processing prod produce produced
-product products prof profile profiled profiler profiles profiling progbar program programs
-projections promotion prop properties property proto protocol provenance ps pt ptds pthread pto
-ptp ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow pybind pydicom python pytorch pyw pyx
-qib qint qr qrf quant quantization query queue queued queues quint rademacher radix ragged ran
-rand randint random randomuniform randperm range ranges rank ranks rasterio rate ratio ravel raw
-rayleigh rb rbg rccl rd read reader readers reading readinto ready real rearranging reason rebatch
-rebuild receive recfunctions reciprocal record recorded recorder recording recordings records
-recur recurrent recurs recv red redispatch reduce reduction reductions ref reference regex region
-registers registry regs rejection relative release relu rem remainder remat rematted remote
-removed rendezvous repeat replace replayed replica replicated repr req requested reraise reserved
-reshape resize resolve resource resources resp rest restore result resume return reverse rewriter
-rfft rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc rocclr rocdecode rocjpeg rocpd rocprof
-rocprofiler rocprofv rocrand roctracer roctx roll root roots rope rotary rotate round routing row
-rows rowwisemoments rr rsf rsqrt rss rsub rt rule run runs runtime rwlock same sample sampler
-samples sampling save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan
+computation computations compute computeinternalgradients concat concatenate concrete concurrent
+cond condition conditional config configuration confusion conj connect const constant constants
+constructors consume context contextlib contiguous contracting contractions contrib control
+controls conv conversion convert convolution convolutions coo coordinate coordinates copies copy
+copydeviceto copying core corr correlation cos cosh cosine cost costs count counted counter
+counters cpp cpu cpy create created creation criterion critical crop cross csf cshuffle csr csv ct
+ctc ctx ctypes cu cub cublas cublaslt cuda cudnn cum cumlogsumexp cumprod cumsum cumulative cupti
+curand cusolver custom cut cutlass cv cversions cwise cycle cycles da damage damaged data database
+dataloader dataset datasets datasource db dcn dcudnn dd ddp deallocation debug decode decoder
+decomposition decorate decorator deduplicated deep deeper def default defchararray deferring
+defined delta deltas demanded demangled dense dependency deprecated deprecation deprecations deps
+depthwise dequeue derivatives derived desc descend description dest destination destroy
+destruction detach detail details dev device devices devicescan df dfma dgrad diag diagnostic
+diagonal dict die differs diffusers digits dilate dilated dim dimension dimensions dims direct
+directed direction dirichlet dispatch display dist distinct distribute distributed distribution
+div divide dk dlpack dma dnn document does domain done dot double dq drawing driver droop drooped
+dropout dropped dst dto dtoh dtype dtypes dump duplicate duration durations dv dynamic dynamo dz
+each eager earray ed edge ee effects efficient eigen eigenmetakernel eigenvalue eigh einsum
+einsumfunc element elements elementwise else elu emb embedding embeddings embs empty emset encode
+encoder encoding end ended ends engine enqueue enter entire entries entropy enum enumerate
+environment ep episodic epoch epoll eq equal er erf erfc erfinv error errors escapes est etw ev
+eval evaluat evaluate evaluator even event events every everything evidence ex example examples
+exceeded exception exceptions exclusive exec executable execute executed execution executions
+executor exist exp expand experimental expert expm exponential export exported ext extdata extend
+extension external extract eye fabric fadd false family fast faster fastparquet fault fb fbar
+fcompute fd fdw feature fecs fermi fetch fetches fewer ff ffi ffma fft field fifo file filename
+files filesystem fill fillbuffer fillfunctor filter filtered finding finished finite firefox first
+fit fixed flags flash flat flatten flax flexible flight flip float floor flops flow flush fmac
+fmha fmod fmul fn fnu fnuz folded for foreach form format formats formatted formatting forward
+forwardprop found fourier fp fprop fr frac fragmentation frame frames framework free freq fresh
+from fromnumeric front frozen fsdp ftrl full fullest fully fun func function functional functions
+functools functor funm fused fusion futex futures fw fwd fwdbwd fx gamma gammabeta garbage gather
+gathers gb gbit gbs gc ge gecko geev gelu gemm gemv gen general generalized generat generate
+generated generation generator generic genexpr geometric geomspace geqrf gesdd gesvd get getitem
+getlimits getrf gfx gh gi gigabytes git given global gloo glow glu gmma gone gpu grad gradient
+gradientdescent gradients grain graph graphlaunch graphs grd greater green grew grid group grouped
+groupnorm groups gru gt gtcx gumbel gv gz gzip had half hand handle handler hardsigmoid hardswish
+hardtanh hardware harm has hash hashable have hbm hbmc head header heap heev heevd held helper
+helpers hetrf hgemm hi hidden high hijax hip histogram histograms history hl hlo hmma hn hnr hold
+holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss hto htod hub hz ias ib ici icr
+id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image imageio images
+immutable imperative impl implicit impls import imported importer imread in included index indexed
+indexing indices inductor inf infeed inference inferred infinity info ing init initializers inner
+inplace input inputs insertion inside inspect inspector instance instant instinct instruction
+instructions instrumentation int integer integrate intel interface interleave intermediate
+internal interpolation interpreter interrupt intersect interval into introspect inv invalid
+inverse inversion inverting io iota iotools ipl ipython ir is isa isinf isnan issue it item iter
+iteration iterator itertools its itself jacobi jax jaxlib jaxpr jit job join journal jpeg json
+jsonl jv jvp kb kbit kd kepler kept keras kern kernel kernels key keys keyword kfd ki kind kineto
+known knuth kv kwargs label labels lacks lamb lambda lambdifygenerated lane lapack laplace larf
+large larger late launch launched launches launching lax layer layers layout layouts lazy ldidt
+lds ldsb le leading leaky leaves left legacy length lerp less level levels lfs lgamma lhs lib
+library librosa lies lifetimes lift lightning like likely limit linalg line linear linearize linen
+lines links linspace lion list listener lists lite literal literals little lj ll lmr load loader
+loading loads loat local locals location lock locked log loggamma logger loggers logging logical
+logistic logit logm lognormal logspace logsumexp long longer longest looks lookup loop loss losses
+lossy lost lovelace low lower lowering lru lstm lt lu made main major make makes malloc managed
+manager mangled manip many map mark marked marker markers marks mask masked mat matched math
+matmul matpush matrix max maximum maxwell mb mbit mean means meanwhile measured median mega
+megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory
+memset merge merged mergesort mesh message meta metadata method methods metric metrics mfma mha mi
+microsecond microseconds migration millisecond milliseconds min minimum minor minus miopen misc
+mish missing mixed mixins mkl mklcpu mkldnn mla mlir mm mma mode model module modules moe momentum
+more most mostly moveaxis movedim mpi mps ms msccl mse msg mt mtia much mul multi multiarray
+multiblock multihead multinomial multiply multiprocessing multiprocessor multiprocessors
+multivariate must mutex mv mxfp mxu na nadam name named names namespace naming nan nanargmax
+nanargmin nanfunctions nanosecond nanoseconds narrow native nccl nchw nchwto nd ndimage ndjson ne
+nearest need neg negate negative neither nelems neon nest nested net network never new newdocs
+next nhwc nhwcto nibabel nic nll nn nnx no node noise non none nonzero nor norm normal
+normalisation normalization not note nothing np npyio ns nsight nsys null num numa number numbers
+numeric numerical numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx obj object
+objects occ occupancy occurrences oci odeint of off offset offsets ogs on once one oneccl onednn
+ones onesweep only oom op opaque open oper operation operations operator ops opt optax optimizer
+option optional options or orbax orch order ordinal orgqr origin ormqr orthogonal osrt other
+others out outfeed output outside over overhead override overrideable overrides own owner pack
+package packages packed packet packets pad padded padding page pageable paged pandas panic
+parallel param parameter parameters parent pareto parquet parse parser parsing part partial
+partition partitioned partitioning parts pascal pass path pattern pause pauses payload pb pc pcie
+pct peak peer peers peft pending per percent perf perfetto performance period permutation permute
+persist persistent pfor pftrace pg ph phase philox pickle pid piecewise pil pinned pinv pipeline
+pitch pj pjit pkl pl place places plain plane planes plus pmap pmc png po pocketfft pod poi
+pointwise poisson polar policy poll polymorphic polynomial pool pooling popcnt post potrf pow
+power pp pprof pragma pre precise precision pred predict prefetch prefill prefix prelu
+preprocessing pretty primary primitive prims print printer printing printoptions priority private
+privateuse prng process processes processing prod produce produced product products prof profile
+profiled profiler profiles profiling progbar program programs projections promotion prop
+properties property proto protocol provenance ps pt ptds pthread pto ptp ptr ptsz pull pure
+pushing put pwrmgr px pxla py pyarrow pybind pydicom python pytorch pyw pyx qib qint qr qrf quant
+quantization query queue queued queues quint rademacher radix ragged ran rand randint random
+randomuniform randperm range ranges rank ranks rasterio rate ratio ravel raw rayleigh rb rbg rccl
+rd read reader readers reading readinto ready real rearranging reason rebatch rebuild receive
+recfunctions reciprocal record recorded recorder recording recordings records recur recurrent
+recurs recv red redispatch reduce reduction reductions ref reference regex region registers
+registry regs rejection relative release relu rem remainder remat rematted remote removed
+rendezvous repeat replace replayed replica replicated repr req requested reraise reserved reshape
+resize resolve resource resources resp rest restore result resume return reverse rewriter rfft rhs
+right ring rm rms rmsprop rn rng rnn rnnv ro roc rocclr rocdecode rocjpeg rocpd rocprof
+rocprofiler rocprofv rocrand roctracer roctx roll root roots rope rotary rotate round routing rows
+rowwisemoments rr rsf rsqrt rss rsub rt rule run runs runtime rwlock same sample sampler samples
+sampling save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan
 scankernel scanner scatter sched schedules schema schur scimath scipy scope scr scratch script scs
 sct sctc sctd scudnn sdca sdcz sdk sdpa searchsorted second seconds section seed segment segmented
 segments select selector self selu sem send sentence seq sequence sequencer serialization serve
@@ -150,20 +150,20 @@ string strings structure structured sub subscribe substr substring subtensoropwi
 sum summaries summary summed sunk surrogatepass suspects sv svd svdvals swap swapaxes
 swapdimension swish switch sxm sy syevd sym symbol symbols sync synchronization synchronize
 syscall system systems sz table tables tachyon tag take taken takes tall tan tanh tape target task
-tb tc tcgen tcs tec telemetry tell tem temp template temporary tensor tensorboard tensordot
-tensorflow tensorop tensors teraflops test text tf tfe tfprof tfrt than that the their them then
-they this thnn thq thread threading threadpool threads threefry threshold throttle throughput
-thunk thunks ti tid tifffile tile tiles time timed timeline times timeseries timestamp timing timm
-to together toggle toggles token tokens toks told tolist too took tool top topk torch
-torchinductor torchvision total tpu trace traceable traceback traced tracer traces tracing track
-trackable tracking tracks train trainer training transfer transform transformers transforms
-transport transpose tree trees trf triangular tricks tril trip triton triu trs trsm trtri true
-truediv trunc truncated trusted try ts tt tuple turing turns two twodim tx txt type typed types
-ucc ucp ufunc ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind
-uncertain unconnected unequal uneven unflatten ungqr unified uniform unique unit units unknown
-unmap unpickler unprivileged unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze
-unstack until unweighted up update updates upsample us usage use user utc utf util utilities utils
-val validate validation valu value values var variable variables variant varlen vdot vec vector
+tb tc tcgen tcs tec telemetry tell tem temp template temporary tensor tensorboard tensorflow
+tensorop tensors teraflops test text tf tfe tfprof tfrt than that the their them then they this
+thnn thq thread threading threadpool threads threefry threshold throttle throughput thunk thunks
+ti tid tifffile tile tiles time timed timeline times timeseries timestamp timing timm to together
+toggle toggles token tokens toks told tolist too took tool top topk torch torchinductor
+torchvision total tpu trace traceable traceback traced tracer traces tracing track trackable
+tracking tracks train trainer training transfer transform transformers transforms transport
+transpose tree trees trf triangular tricks tril trip triton triu trs trsm trtri true truediv trunc
+truncated trusted try ts tt tuple turing turns two twodim tx txt type typed types ucc ucp ufunc
+ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind uncertain
+unconnected unequal uneven unflatten ungqr unified uniform unique unit units unknown unmap
+unpickler unprivileged unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze unstack
+until unweighted up update updates upsample us usage use user utc utf util utilities utils val
+validate validation valu value values var variable variables variant varlen vdot vec vector
 vectorize vectorized vega vendor version versions vex vf vgpr view viewer virtual visualization
 viztracer vjp vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited
 waiting waits wal wald wall warm warning warp warps was wave weak weibull weight weights were

@@ -164,8 +164,6 @@ SETTING: Final = "setting_"
 PARAMETERS: Final = "parameters"
 # Of the same plane: which lines of the program made the ops of TensorFlow's graphs.
 GRAPH_LINES: Final = "graph_lines"
-# And which products of these graphs products alone read, with their extents.
-GRAPH_PRODUCTS: Final = "graph_products"
 PROFILE_START: Final = "profile_start_time"
 PROFILE_STOP: Final = "profile_stop_time"
 # Of a call of a collective in a dump of the flight recorder, beside COLLECTIVE_NUMBER: its process

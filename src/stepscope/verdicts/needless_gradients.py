@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from stepscope.result import Place, ms
 from stepscope.tables.account.owners import CallSite
-from stepscope.tables.parts.gradients.frozen import FrozenGradients
 from stepscope.tables.parts.gradients.repeated import RepeatedGradients
 from stepscope.tables.parts.gradients.unclaimed import UnclaimedGradients
 from stepscope.tables.parts.gradients.unused_graph import UnusedGraph
@@ -22,8 +21,6 @@ class NeedlessGradients:
         ops: How many of them, per step; or in how many parameters a backward pass ends.
         times: How often each is computed; 0 where none is.
         updated, is_all: Of parameters, how many are updated; whether nothing computes a gradient.
-        is_higher: Of those computed again, whether gradients of gradients need some of them.
-        kept: Of a compiled program, how many weights it gives back as they came, and one of them.
         longest, function, file, line, caller: The op that most of their time is of, and where most
             is called from; "" and None where no line was recorded.
     """
@@ -38,8 +35,6 @@ class NeedlessGradients:
     caller: str
     updated: float = 0.0
     is_all: bool = False
-    kept: str = ""
-    is_higher: bool = False
 
     @property
     def place(self) -> Place | None:
@@ -56,8 +51,7 @@ class NeedlessGradients:
 
 
 def needless(
-    found: UnusedGraph | RepeatedGradients | UnclaimedGradients | FrozenGradients | None,
-    count: int,
+    found: UnusedGraph | RepeatedGradients | UnclaimedGradients | None, count: int
 ) -> NeedlessGradients | None:
     """What was found of them, per step of so many; None of nothing."""
     if found is None:
@@ -65,13 +59,9 @@ def needless(
     place = found.place or CallSite("", "", 0, "")
     at = place.function, place.file, place.line if place.file else None, place.caller
     time = ms(found.time_ps) / count
-    if isinstance(found, FrozenGradients):
-        weights = f"{len(found.kept)} weight{'s' * (len(found.kept) > 1)}"
-        kept = f"{weights}, such as {found.kept[0]}" if found.kept else ""
-        return NeedlessGradients(time, found.ops, 1.0, found.op, *at, kept=kept)
     if isinstance(found, UnclaimedGradients):
         return NeedlessGradients(time, found.parameters, 0.0, found.op, *at, found.updated)
     ops = found.ops / count
     if isinstance(found, UnusedGraph):
         return NeedlessGradients(time, ops, 0.0, found.op, *at, is_all=found.is_all)
-    return NeedlessGradients(time, ops, found.times, found.op, *at, is_higher=found.is_higher)
+    return NeedlessGradients(time, ops, found.times, found.op, *at)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stepscope.result import Finding
-from stepscope.tables.parts.part_traits import LONG_WINDOW, ON_EACH_DEVICE
+from stepscope.tables.parts.part_traits import ON_EACH_DEVICE
 from tests.unit.advice.test_largest_part import account, first, op, part
 
 FILE = "/home/me/project/model.py"
@@ -99,12 +99,6 @@ def test_short_steps_are_told_in_microseconds() -> None:
 )
 def test_a_title_has_the_name_that_programs_call_an_op_by(family: str, says: str) -> None:
     assert said(family).title.startswith(says)
-
-
-def test_a_long_window_is_to_be_a_product_of_transforms() -> None:
-    found = said("convolution", traits=LONG_WINDOW)
-    assert "Fourier transforms" in found.actions[0]
-    assert "half the size" not in " ".join(found.actions)
 
 
 def test_what_each_device_does_whole_is_to_be_divided() -> None:

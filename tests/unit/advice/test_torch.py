@@ -339,17 +339,6 @@ def _of_ops(folder: Path, op: str, takes_us: float, apart_us: float = 0.0) -> As
     return Asked(traced(folder, events, deviceProperties=[A100]))
 
 
-def test_an_op_that_keeps_the_host_is_planned_and_not_launched(tmp_path: Path) -> None:
-    """An H200's cuDNN planned attention for each new length: 3 ms on the host, "tiny kernels"."""
-    asked = _of_ops(tmp_path, "aten::_cudnn_attention_forward", 3000.0)
-    found = asked.finding("largest-part")
-    assert found.title == "aten/_cudnn_attention_forward takes 100% of the step on the host"
-    assert "each new shape" in found.message and found.severity == "high"
-    assert any("enable_cudnn_sdp(False)" in one for one in found.actions)
-    # 40 kernels of 40 µs at most: 1.6 of 120 ms.
-    assert "waits for launches 1.4%" in asked.reason("tiny-kernels", Silence)
-
-
 def test_a_larger_batch_saves_what_is_between_small_ops_too(tmp_path: Path) -> None:
     """Rays in 32 chunks took 8.8 ms, together 0.8: more than their launches alone."""
     found = _of_ops(tmp_path, "aten::add", 20.0, apart_us=30.0).finding("tiny-kernels")

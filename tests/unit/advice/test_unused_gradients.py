@@ -25,13 +25,11 @@ TEACHER = replace(
 def told(
     found: NeedlessGradients | None,
     unclaimed: NeedlessGradients | None = None,
-    frozen: NeedlessGradients | None = None,
 ) -> Advice:
     asked = replace(
         account(op("conv", 8.0)),
         unused_gradients=found,
         unclaimed_gradients=unclaimed,
-        frozen_gradients=frozen,
     )
     rules = [rule for rule in RULES if rule.id == "unused-gradients"]
     return advise({"step_account": asked}, rules)
@@ -90,19 +88,3 @@ def test_without_a_line_it_names_the_gradient_and_that_the_place_is_unknown() ->
 
 def test_few_gradients_that_no_optimizer_takes_are_no_finding() -> None:
     assert not told(None, replace(TEACHER, time_ms=0.9)).findings
-
-
-@pytest.mark.parametrize(
-    ("kept", "said"),
-    [
-        ("9 weights, such as params['trunk']", "as it came (9 weights, such as params['trunk'])"),
-        ("", "computes gradients that it multiplies by zero. They take 5 of its 10 ms."),
-    ],
-)
-def test_gradients_that_change_nothing_are_told_with_the_weights(kept: str, said: str) -> None:
-    (found,) = told(None, frozen=replace(EVALUATE, time_ms=5.0, times=1.0, kept=kept)).findings
-    assert said in found.message
-    assert found.place is not None and found.place.function == "evaluate"
-    assert found.saving_low_ms == pytest.approx(4.0)
-    assert found.saving_high_ms == pytest.approx(7.5)
-    assert not told(None, frozen=replace(EVALUATE, time_ms=0.9)).findings

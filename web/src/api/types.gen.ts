@@ -539,8 +539,6 @@ export interface NeedlessGradients {
   readonly caller: string;
   readonly updated: number | null;
   readonly is_all: boolean;
-  readonly kept: string;
-  readonly is_higher: boolean;
 }
 
 /** Products with the same weights, whose rows grow from pass to pass. */
@@ -1297,10 +1295,6 @@ export interface StepAccountPartRow {
   readonly made_of: readonly (string | null)[];
   /** Traits. What is special about it, by name. */
   readonly traits: readonly (string | null)[];
-  /** Rows computed. Of which few differ. */
-  readonly rows_computed: readonly (number | null)[];
-  /** Rows at. The line that takes or reads them. */
-  readonly rows_at: readonly (string | null)[];
   /** Estimated. Of a program: which lines work. */
   readonly estimated: readonly (string | null)[];
   /** Mostly. Most of that. */
@@ -1337,10 +1331,6 @@ export interface StepAccountPartRow {
   readonly steps_frac: readonly (number | null)[];
   /** Growth. Its last third of the steps against the first. */
   readonly growth: readonly (number | null)[];
-  /** Climb. Of a time that climbs and falls back: its end against its begin. */
-  readonly climb: readonly (number | null)[];
-  /** Steps of a climb. 0: it is within each step. */
-  readonly climb_steps: readonly (number | null)[];
   /** Every n-th step. Where only some steps have it. */
   readonly every: readonly (number | null)[];
   /** Time where it is (ms). Mean of the steps with it. */
@@ -1359,8 +1349,6 @@ export interface StepAccountPartRow {
   readonly is_program: readonly (boolean | null)[];
   /** Without gradients. Others have some. */
   readonly is_apart: readonly (boolean | null)[];
-  /** Chosen at. Where all that comes of it is taken or left, as file:line. */
-  readonly chosen_at: readonly (string | null)[];
 }
 
 /** Columns: One owner of time: what runs, and the line of the program it is called from. */
@@ -3291,7 +3279,6 @@ export interface StepAccount extends ResultBody {
   readonly unused_gradients: NeedlessGradients | null;
   readonly repeated_gradients: NeedlessGradients | null;
   readonly unclaimed_gradients: NeedlessGradients | null;
-  readonly frozen_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly owners: TableOf<OwnerRow>;
   readonly calls: TableOf<OuterCallsCallRow>;

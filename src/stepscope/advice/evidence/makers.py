@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.parts.hints.calls import of_code
-from stepscope.advice.parts.hints.names import of_name
+from stepscope.advice.parts.hints.calls import of_call
 from stepscope.result import Finding, Place
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ def said(one: RivalRow | None, whole: str = "the steps") -> str:
 
 
 def asked(one: RivalRow | None) -> tuple[str, ...]:
-    """What to ask of it by its call or its name; () of none, and of names that do not tell."""
-    return () if one is None else of_code(one.function, one.call)
+    """Return what to do about its call; () if none is known."""
+    return () if one is None else of_call(one.call, is_most=True)
 
 
 def place(one: RivalRow | None) -> Place | None:
@@ -54,8 +53,8 @@ def place(one: RivalRow | None) -> Place | None:
 
 
 def less_work(function: str) -> tuple[str, ...]:
-    """What to do about the function that makes batches: by its name, and in any."""
-    return (*of_name(function), _DO_LESS.format(function))
+    """Return what to do about the function that makes batches."""
+    return (_DO_LESS.format(function),)
 
 
 def with_maker(one: Finding, place: Place) -> Finding:

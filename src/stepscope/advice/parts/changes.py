@@ -75,15 +75,6 @@ RECOMPUTED: Final = ChangeClass(
 REUSED: Final = ChangeClass(
     0.6, "what past passes have computed is kept, at the cost of looking it up"
 )
-GATHERED: Final = ChangeClass(
-    0.5, "each row is computed once, and gathering the results takes little", 0.4
-)
-CHOSEN: Final = ChangeClass(
-    0.5, "what is taken can be chosen before it is computed, and choosing takes little", 0.5
-)
-REORDERED: Final = ChangeClass(
-    0.5, "the products that are named have most of its time, and are narrow in the other order", 0.4
-)
 FREED: Final = ChangeClass(0.5, "the step's ops get the cores that make batches now")
 UNSEEN: Final = ChangeClass(
     0.95, "most of what runs there is not needed; at best most of what surrounds it goes too", 0.7

@@ -13,19 +13,12 @@ from stepscope.advice.parts.hand_over import hands_over
 from stepscope.advice.parts.hints.transforms import awkward_length
 from stepscope.advice.parts.lock_words import turns
 from stepscope.advice.parts.op_words import instead_for
-from stepscope.advice.parts.planned_ops import is_planned
 from stepscope.advice.parts.replacements import is_loop
 from stepscope.advice.parts.waits_for_others import waits_for_others
 from stepscope.registry import ChangeClass
 from stepscope.tables.parts.part_traits import (
-    CHEAPER_ORDER,
     COPIES_ARGUMENT,
-    FEW_TAKEN,
-    FOR_COPIES,
-    GATHERED_ROWS,
-    LONG_WINDOW,
     ON_EACH_DEVICE,
-    ONE_ROW_READ,
 )
 from stepscope.tables.traits.op_families import DOUBLE, PRODUCTS
 from stepscope.tables.traits.updates import is_update
@@ -101,20 +94,10 @@ _FOR_ROWS = ExpectedEffect(changes.REPLACED, 0.85, 0.6, 0.6, False)
 _ON_EACH = ExpectedEffect(changes.SHRUNK, 0.7, 0.6, 0.7, True)
 # What no gradient goes through is often known; what surrounds it goes as with any layer.
 _CONSTANT = ExpectedEffect(changes.TRIMMED, 0.85, 0.45, 0.6, False)
-# All rows but one are needed for the last one's sake alone, and were computed before.
-_OF_ONE_ROW = ExpectedEffect(changes.REUSED, 0.85, 0.7, 0.7, True)
-# That it takes half the work or less was seen; other products have a part of its time.
-_IN_ORDER = ExpectedEffect(changes.REORDERED, 0.7, 0.6, 0.7, True)
-# Rows of a table are taken three times or more, or copies made, and what makes them stays.
-_OF_GATHERED = ExpectedEffect(changes.GATHERED, 0.7, 0.6, 0.65, True)
-# Of a third of it or more few values are taken; what surrounds it works on as many.
-_OF_FEW = ExpectedEffect(changes.CHOSEN, 0.8, 0.5, 0.7, True)
 # What another thread or process makes is ready where that is quicker.
 _FOR_OTHERS = ExpectedEffect(changes.SOONER, 0.8, 0.8, 0.7, True)
 # That they take turns was seen: all of them but one wait.
 _TURNS = ExpectedEffect(changes.UNLOCKED, 0.8, 0.8, 0.85, True)
-# What is planned for one shape serves all calls with it.
-_PLANNED = ExpectedEffect(changes.REPLACED, 0.9, 0.85, 0.7, True)
 _DOUBLE = ExpectedEffect(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
@@ -144,14 +127,10 @@ def effect_of_kind(part: PartRow, account: StepAccount) -> ExpectedEffect:
         return _WITH_PASS
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
-    if is_planned(part, account):
-        return _PLANNED
     if waits_for_others(part):
         return _FOR_OTHERS if turns(account) is None else _TURNS
     if part.kind == "op" and awkward_length(part) is not None:
         return _SHORTER
-    if part.has(FOR_COPIES):
-        return _OF_GATHERED
     if part.kind == "op" and is_loop(part.name):
         return _LOOP
     if part.kind == "op" and part_words.is_unusual(part):
@@ -160,16 +139,8 @@ def effect_of_kind(part: PartRow, account: StepAccount) -> ExpectedEffect:
         return _UPDATE
     if part.kind == "op" and part.has(ON_EACH_DEVICE):
         return _ON_EACH
-    if part.kind == "op" and (part.has(LONG_WINDOW) or part.has(COPIES_ARGUMENT)):
+    if part.kind == "op" and part.has(COPIES_ARGUMENT):
         return _UNUSUAL
-    if part.has(ONE_ROW_READ):
-        return _OF_ONE_ROW
-    if part.has(CHEAPER_ORDER):
-        return _IN_ORDER
-    if part.kind == "op" and part.has(FEW_TAKEN):
-        return _OF_FEW
-    if part.has(GATHERED_ROWS):
-        return _OF_GATHERED
     if part.kind == "op" and part.name in PRODUCTS:
         return _APART if part.is_apart else _PRODUCT
     if part.kind == "op" and instead_for(part, account):

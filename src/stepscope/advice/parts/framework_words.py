@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from stepscope.advice.parts import planned_ops
 from stepscope.advice.parts.kind_words import SYSTEM_CALLS
 from stepscope.advice.parts.part_facts import (
     PartWords,
@@ -122,13 +121,6 @@ def framework_words(
                 "Hand over NumPy arrays of the type that the model computes in: lists and other "
                 "types are converted number by number.",
             ),
-            part.first,
-        )
-    if planned_ops.is_planned(part, account):
-        return PartWords(
-            f"{part.first} takes {part.step_frac:.0%} of the step on the host",
-            message + planned_ops.why(part),
-            planned_ops.actions_for(part),
             part.first,
         )
     if reads := instead_of_reads(part.made_of):

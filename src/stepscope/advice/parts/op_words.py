@@ -27,7 +27,6 @@ from stepscope.advice.parts.part_facts import (
     unusual,
 )
 from stepscope.advice.parts.replacements import (
-    BY_TRANSFORM,
     CHECK_TYPE,
     DIVIDED,
     DONATED,
@@ -48,13 +47,9 @@ from stepscope.advice.parts.replacements import (
     is_loop,
 )
 from stepscope.tables.parts.part_traits import (
-    CHEAPER_ORDER,
     COPIES_ARGUMENT,
-    FEW_TAKEN,
-    LONG_WINDOW,
     NOT_ONEDNN,
     ON_EACH_DEVICE,
-    ONE_ROW_READ,
 )
 from stepscope.tables.traits.op_families import (
     DOUBLE,
@@ -95,8 +90,6 @@ def instead_for(part: PartRow, account: StepAccount) -> str:
     """What to run instead of a part's ops; "" where nothing is known to do the same."""
     if part.has(ON_EACH_DEVICE):
         return DIVIDED
-    if part.has(LONG_WINDOW):
-        return BY_TRANSFORM
     if part.has(COPIES_ARGUMENT):
         return DONATED
     if permuted := instead_of_permutation(part.made_of):
@@ -200,19 +193,7 @@ def _not_float32(part: PartRow) -> str:
 
 def _beyond(part: PartRow) -> str:
     """The end of a title: what its time is for, in what, or which line has most of it."""
-    if said := _of_rows(part):
-        return said
-    if part.has(FEW_TAKEN):
-        return most_of_it(part) + "; few of its values are taken"
     return ", in float64 or without oneDNN" if _not_float32(part) else most_of_it(part)
-
-
-def _of_rows(part: PartRow) -> str:
-    """For how many rows it is, where one of them is read."""
-    if not part.has(ONE_ROW_READ):
-        return ""
-    at = f" ({part.rows_at})" if part.rows_at else ""
-    return f", for {part.rows_computed:,} rows; one is read{at}"
 
 
 # Of what ran on a host no peak is known, and the tool has nothing of it.
@@ -224,7 +205,7 @@ _RUNS_WELL = (
 
 def _is_untrained(part: PartRow) -> bool:
     """Whether that no gradient goes through it is what is to be asked about it."""
-    return part.is_apart and not part.has(CHEAPER_ORDER)
+    return part.is_apart
 
 
 def _source(part: PartRow) -> str:

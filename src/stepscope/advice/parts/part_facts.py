@@ -122,8 +122,6 @@ def grows(part: PartRow) -> bool:
 
 def unusual(part: PartRow) -> Iterator[str]:
     """What about a part, above all its time over the steps, is not as one would expect."""
-    if part.chosen_at:
-        yield f"What comes of it is used only where a condition holds, at {part.chosen_at}."
     if part.every == part.every:
         each = time_words(part.burst_ms)
         yield (
@@ -133,12 +131,5 @@ def unusual(part: PartRow) -> Iterator[str]:
         )
     if grows(part):
         yield f"It grows: {part.growth:.1f} times as long in the last third of the steps."
-    elif part.climb > 0 and part.climb_steps:
-        yield (
-            f"Over {part.climb_steps} steps it gets {part.climb:.1f} times as long and falls back, "
-            "again and again."
-        )
-    elif part.climb > 0:
-        yield f"Within each step it gets {part.climb:.1f} times as long."
     elif part.growth <= _SHRINKS:
         yield "It gets shorter from step to step: the first steps may be warming up."

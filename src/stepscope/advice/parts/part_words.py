@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stepscope.advice.parts.compiled_words import (
@@ -15,8 +14,7 @@ from stepscope.advice.parts.compiled_words import (
     most_of_it,
 )
 from stepscope.advice.parts.framework_words import framework_words
-from stepscope.advice.parts.hints.calls import of_code
-from stepscope.advice.parts.hints.names import of_name
+from stepscope.advice.parts.hints.calls import of_call
 from stepscope.advice.parts.hints.products import product_hints
 from stepscope.advice.parts.kind_words import (
     ACTIONS,
@@ -46,7 +44,6 @@ from stepscope.advice.parts.part_facts import (
 from stepscope.advice.parts.replacements import (
     BOUNDED,
     KEEP_NEEDED,
-    KEEP_RESULTS,
     LARGER,
     SUMMARIES,
     percent,
@@ -62,8 +59,6 @@ if TYPE_CHECKING:
 _ALL_FRAC = 0.9
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
-# Parts whose place is the function that runs their ops.
-_AT_A_FUNCTION = ("op", "eager", "function", "line")
 
 
 def is_unusual(part: PartRow) -> bool:
@@ -85,10 +80,7 @@ def words(
     if part.kind == "framework" and is_compiled:
         return framework_words(part, account, LARGER)
     tell = _TELLS.get(part.kind)
-    told = _of_kind(part, account, about) if tell is None else tell(part, account)
-    if part.kind in _AT_A_FUNCTION:
-        told = replace(told, actions=(*of_name(part.function, is_ops=True), *told.actions))
-    return replace(told, actions=(KEEP_RESULTS, *told.actions)) if part.climb > 0 else told
+    return _of_kind(part, account, about) if tell is None else tell(part, account)
 
 
 def _code(part: PartRow, account: StepAccount) -> PartWords:
@@ -121,7 +113,7 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
         message,
         (
             *((BOUNDED,) if grows(part) else ()),
-            *of_code(name, call, is_most=part.first_frac >= _NAMED_FRAC),
+            *of_call(call, is_most=part.first_frac >= _NAMED_FRAC),
             settle,
             "If it is needed: do it every n-th step, on another thread or process, or once before "
             "the loop; look up in a dict, made once, what a loop searches for; vectorise what is a "

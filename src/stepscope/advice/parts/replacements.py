@@ -122,35 +122,12 @@ UNTRAINED: Final = (
     "it over; what another pass has computed in this step, take from there; a metric or a check "
     "every n-th step will do."
 )
-#: Of programs that compute all rows, of which one is read.
-LAST_ROW: Final = (
-    "Of all positions that it computes, the result of one is read. Where each call has one more "
-    "than the last, as in decoding, keep the keys and values of the others (a cache), and compute "
-    "the new position alone; else read the row first, and compute what follows for it alone."
-)
-#: Of a product whose rows are gathered of a smaller table, which is to be named.
-BEFORE_GATHER: Final = (
-    "Compute it before the rows are gathered{}: the same row gives the same result each time, and "
-    "gathering the results takes less than computing them again and again."
-)
-#: The same of a product of rows that were put together first.
-EACH_APART: Final = (
-    "A linear layer on rows that were put together, such as both ends of an edge, is the sum of a "
-    "layer on each: compute those before the rows are gathered{}, once for each row, and add them "
-    "after."
-)
 #: For ops that compare, and add up what is true.
 COUNTS: Final = (
     "Ops that compare (Greater, Equal) beside sums and casts often count: a metric, maybe over "
     "many thresholds or classes. Compute it every n-th step or once an epoch; over thresholds sort "
     "values into buckets once, and add the buckets up (cumsum), in place of comparing all with "
     "each."
-)
-#: Of derivatives of each output by itself.
-JACOBIAN: Final = (
-    "A whole Jacobian or Hessian (jax.jacrev, jax.hessian, a mapped vjp) costs a backward pass for "
-    "each output. Where its product with a vector, or its trace, is all that is used, one jax.jvp "
-    "or jax.vjp gives that, the trace with random vectors; of few inputs jax.jacfwd is cheaper."
 )
 #: Of cells of recurrent layers that PyTorch's programs call for each position.
 CELLS: Final = (
@@ -225,19 +202,6 @@ DONATED: Final = (
     "Donate the argument, if the caller goes on with the result alone: "
     "jax.jit(function, donate_argnums=...). It is then updated in place, not copied first."
 )
-#: For what a program computes and one line then takes or leaves, with that line.
-CHOSEN: Final = (
-    "See how often the condition at {} holds: where that is seldom, it is computed for nothing. "
-    "Under jax.vmap, lax.cond runs both branches for every example, as jnp.where does anywhere: "
-    "ask once for the whole batch, outside of vmap (lax.cond(done.any(), …)), or prepare it for "
-    "the few that need it."
-)
-#: For a convolution with a window of hundreds of samples or more.
-BY_TRANSFORM: Final = (
-    "So long a window costs less as a product of Fourier transforms ([tensorflow: tf.signal.rfft | "
-    "jax: jax.scipy.signal.fftconvolve | pytorch: torch.fft.rfft], both padded to the sum of their "
-    "lengths): that grows with the logarithm of the window, and this with its length."
-)
 #: For what is freed when a pass over the data ends.
 FREE_SELDOM: Final = (
     "If epochs are long in the whole run, leave it: it is paid once for each. If they are short: "
@@ -281,13 +245,6 @@ ROWS_ALONE: Final = (
     "Update all variables at once (fused or foreach), and only what a batch touched: of a large "
     "table the rows that it read, with sparse gradients and an optimizer that keeps them sparse. "
     "Regularising the whole table makes its gradient dense."
-)
-#: For what climbs from step to step and falls back.
-KEEP_RESULTS: Final = (
-    "If each step goes over all that came before it (a text that grows by a token, a history), "
-    "keep what was computed of that and compute what is new alone: in a decoder the keys and "
-    "values of attention ([tensorflow: a cache in the layer's state | jax: a cache among the "
-    "carried values | pytorch: use_cache=True])."
 )
 
 #: Of TensorFlow's products that oneDNN does not run.

@@ -6,7 +6,7 @@ import re
 from math import isnan
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.parts.hints.calls import of_code
+from stepscope.advice.parts.hints.calls import of_call
 from stepscope.advice.parts.lock_words import LockTurns, turns
 from stepscope.advice.parts.part_facts import PartWords, at, called_from, share, unusual
 
@@ -174,7 +174,7 @@ def _for_makers(part: PartRow, account: StepAccount) -> _Told:
         asked = (_WINDOW,)
     if other is not None:
         what = f"for {_at_work(other)} on another thread"
-        asked = of_code(other.function, other.call)
+        asked = of_call(other.call, is_most=True)
         first = f"Leave out what {other.function} does, or a part of it, and time the loop."
     idle = () if other is not None else (_IDLE_SERVER,)
     return what, beside, (*asked, *filter(None, (first, _MORE_OF_IT)), *idle)

@@ -19,7 +19,6 @@ from types import ModuleType
 from typing import Any, Final
 
 from stepscope.capture.runtime.frame_names import FrameNames
-from stepscope.capture.runtime.graph_products import NotedProducts
 from stepscope.schema import names
 
 # What runs a program to record it has frames around all of its own.
@@ -36,19 +35,16 @@ _MOST_FRAMES: Final = 16
 
 
 def facts(modules: Mapping[str, ModuleType] | None = None) -> dict[str, bytes]:
-    """The lines and the products of products, a message each; {} where no graph was made."""
+    """Return the lines of all ops as one message; {} if no graph was made."""
     module: Any = (sys.modules if modules is None else modules).get(_GRAPHS)
     graph = getattr(module, "FuncGraph", None)
     if not isinstance(graph, type):
         return {}
-    lines, products = NotedLines(), NotedProducts()
+    lines = NotedLines()
     for one in _graphs(graph):
         with contextlib.suppress(Exception):  # of another version, or half made
             lines.add(one)
-        with contextlib.suppress(Exception):
-            products.add(one)
-    found = {names.GRAPH_LINES: lines.message()} if lines.ops else {}
-    return found | ({names.GRAPH_PRODUCTS: products.message()} if products.listed else {})
+    return {names.GRAPH_LINES: lines.message()} if lines.ops else {}
 
 
 def _graphs(kind: type) -> Iterator[Any]:

@@ -90,7 +90,7 @@ def parts(
         listed: Its owners, where they are already known, or placed more exactly.
         lines: Function, file and line that stand for ops, by the owners' ids (``compiled_lines``).
         apart: Ids of products that no gradient goes through (``without_gradients``).
-        joined: Keys of ops that go with those of another family (``one_hot_products``).
+        joined: Keys of ops that go with those of another family.
     """
     listed = owners(found) if listed is None else listed
     groups: dict[tuple[str, ...], list[Owner]] = {}

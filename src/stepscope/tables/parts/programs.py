@@ -16,7 +16,6 @@ from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.parts.compiled_lines import compiled_lines
 from stepscope.tables.parts.gradients.without import passes_apart, without_gradients
 from stepscope.tables.parts.graph_functions import graph_functions
-from stepscope.tables.parts.one_hot_products import one_hot_products
 from stepscope.tables.parts.outer_functions import below_calls
 from stepscope.tables.parts.parts import Part, parts
 from stepscope.tables.parts.unnamed_ops import unnamed_ops
@@ -34,8 +33,7 @@ def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part
     """The parts of an account, with what the recording knows of compiled programs."""
     unnamed, apart = unnamed_ops(host, listed), without_gradients(host, listed)
     lines = compiled_lines(host, listed, {at: key[-1] for at, key in unnamed.items()})
-    joined = unnamed | passes_apart(listed) | one_hot_products(host, listed)
-    joined |= graph_functions(host, listed, lines)
+    joined = unnamed | passes_apart(listed) | graph_functions(host, listed, lines)
     made = below_calls(found, parts(found, listed, lines, apart, joined), listed)
     return with_programs(host, made)
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
+from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.parts import Part, parts
-from tests.unit.tables.parts.test_one_hot_eager import Op, made
+from tests.profiles import space
+from tests.profiles.model import Event, host, line
+
+#: An op, its begin and its length in µs, within a step of 1,000 µs.
+Op = tuple[str, float, float]
 
 ATTENTION: list[Op] = [
     ("scaled_dot_product_attention", 0, 400), ("bmm", 10, 150), ("mul", 165, 90),
@@ -21,9 +27,20 @@ REST: list[Op] = [
 ]
 
 
+def made(*ops: Op, frames: tuple[Op, ...] = ()) -> Host:
+    """Three steps that run these ops of PyTorch."""
+    events: list[Event] = []
+    for step in range(3):
+        begin = step * 1000.0
+        events.append(Event("train", begin, 1000.0, {"step_num": step, "_r": 1}))
+        events += [Event(name, begin + at, length) for name, at, length in frames]
+        events += [Event(f"aten/{op}:{op}", begin + at, length) for op, at, length in ops]
+    return Host("h", decode(space(host(line("python", *events)))))
+
+
 def found(*ops: Op, frames: tuple[Op, ...] = ()) -> list[Part]:
-    host = made(*ops, frames=frames)
-    one = account(host)
+    profile = made(*ops, frames=frames)
+    one = account(profile)
     assert one is not None
     return parts(one, owners(one))
 

@@ -42,7 +42,7 @@ def test_where_one_run_of_several_has_most_it_is_said(lengths: tuple[int, ...], 
     found = account(one)
     assert found is not None
     (part,) = (part for part in parts(found) if part.kind == "op")
-    assert "".join(trait.words for trait in traits_of(part, one, found)) == told
+    assert "".join(trait.words for trait in traits_of(part, one)) == told
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_products_that_no_kernel_of_onednn_runs_are_said_to_be(
     found = account(one)
     assert found is not None
     (part,) = (part for part in parts(found) if part.kind == "op")
-    assert (NOT_ONEDNN in {trait.name for trait in traits_of(part, one, found)}) is is_said
+    assert (NOT_ONEDNN in {trait.name for trait in traits_of(part, one)}) is is_said
 
 
 @pytest.mark.parametrize(

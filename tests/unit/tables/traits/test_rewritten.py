@@ -1,14 +1,11 @@
-"""Products that the compiler rewrote: whose place they have, and how long their window is."""
+"""Products that the compiler rewrote keep the place of what rearranges them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from stepscope.tables.core.profile import Host
 from stepscope.tables.traits.instructions import compiled_from
-from stepscope.tables.traits.long_windows import long_window
 from tests.profiles.hlo import Instruction, f32, instruction, metadata_plane, program
 from tests.profiles.model import host, line, u
 from tests.unit.analysis.compiled import profile
@@ -58,14 +55,3 @@ def test_within_a_fusion_as_well_by_the_operand_that_it_is() -> None:
 def test_what_computes_with_its_result_has_a_place_of_its_own() -> None:
     used = instruction("used", "multiply", f32(4, 16384, 1), "convolution", stack=ELSEWHERE)
     assert place(convolved(used)) == ("", 0)
-
-
-@pytest.mark.parametrize(
-    ("taps", "channels", "length"),
-    [(2048, 1, 2048), (64, 1, 0), (2048, 64, 0)],
-    ids=["a filter of many taps", "a short one", "many channels"],
-)
-def test_a_window_is_long_that_a_transform_replaces(taps: int, channels: int, length: int) -> None:
-    found = convolved(taps=taps, channels=channels)
-    assert long_window(found, int(found.space.lines[-1].begin)) == length
-    assert long_window(found, -1) == 0

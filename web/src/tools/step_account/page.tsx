@@ -144,8 +144,8 @@ function figures(result: Account): Fact[] {
 /** What the account noticed beside the parts, in sentences. */
 function Asides({ result }: AccountProps) {
   const { growth, unused_gradients: unused, repeated_gradients: repeated } = result;
-  const { unclaimed_gradients: unclaimed, frozen_gradients: frozen } = result;
-  if (!growth && !unused && !repeated && !unclaimed && !frozen) return null;
+  const { unclaimed_gradients: unclaimed } = result;
+  if (!growth && !unused && !repeated && !unclaimed) return null;
   return (
     <div>
       {growth && (
@@ -174,13 +174,6 @@ function Asides({ result }: AccountProps) {
           takes: of {count(unclaimed.ops ?? 0)} parameters {count(unclaimed.updated ?? 0)} are
           updated
           {unclaimed.file && `; most at ${unclaimed.file}:${unclaimed.line} ${unclaimed.function}`}.
-        </p>
-      )}
-      {frozen && (
-        <p>
-          {duration(frozen.time_ms ?? 0, "ms")} of each step go to gradients that change nothing
-          {frozen.kept && ` (of ${frozen.kept})`}
-          {frozen.file && `, at ${frozen.file}:${frozen.line} ${frozen.function}`}.
         </p>
       )}
     </div>

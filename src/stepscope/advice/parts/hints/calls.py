@@ -6,7 +6,6 @@ import re
 from typing import Final
 
 from stepscope.advice.parts.hints.libraries import of_library
-from stepscope.advice.parts.hints.names import of_name
 
 _SEARCHES: Final = ("index", "count", "remove")
 _LOOK_UP: Final = (
@@ -61,11 +60,6 @@ _SELDOM: Final = (
 def metric(call: str) -> str:
     """What to do about a metric that each step computes, by the call that does; "" of others."""
     return _SELDOM if _METRICS.match(call) else ""
-
-
-def of_code(function: str, call: str, *, is_most: bool = True) -> tuple[str, ...]:
-    """What to do first about Python of the program's: by what it calls, else by its own name."""
-    return of_call(call, is_most=is_most) or of_name(function)
 
 
 def of_call(call: str, *, is_most: bool) -> tuple[str, ...]:

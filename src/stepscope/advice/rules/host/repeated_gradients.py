@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 _SOME_FRAC = 0.05
 # What goes with the passes that are left out: the last of them may train something of its own.
 _LOW_FRAC, _EXPECTED_FRAC = 0.6, 0.9
-_HIGHER = Unknown(
-    "Gradients of gradients are asked for, which go through the same forward ops again: how much "
-    "of that is needed, their numbers do not tell."
-)
 _SUM = "sum(weight * loss for weight, loss in zip(weights, losses))"
 _SUM_OF_CALLS = "sum(weight * loss(params, batch) for weight, loss in zip(weights, losses))"
 _CODE = {
@@ -53,9 +49,6 @@ def repeated_gradients(results: Results) -> Iterator[Answer]:
             "No op says which forward op it is the gradient of, as those of PyTorch and of "
             "TensorFlow's functions do."
         )
-        return
-    if found is not None and found.is_higher:
-        yield _HIGHER
         return
     if found is None or found.time_ms < _SOME_FRAC * step:
         spent = 0.0 if found is None else found.time_ms

@@ -2,8 +2,7 @@
 
 What it checks: forward ops of PyTorch's that were recorded for a gradient, and whose gradient never
 ran: each takes a number, which its gradient would carry. And parameters that a backward pass ends
-in, against those that the optimizers of the step update. Of JAX's programs, gradients that nothing
-but their norm, or a product with zero, reads.
+in, against those that the optimizers of the step update.
 Why it matters: every op makes a node of the graph and keeps its inputs, which costs memory, and
 microseconds for each op, little of one that is large; what is kept in a list keeps the whole graph.
 The gradient of a parameter costs as much as its layer's forward pass, and that of the layer's input
@@ -36,8 +35,6 @@ _NOTE_MS, _KEEP_FRAC = (0.001, 0.006, 0.02), (0.0, 0.02, 0.06)
 # Of a frozen model's backward pass what remains is the way to its input, where something before it
 # is trained; without a graph its forward pass is shorter, too.
 _LOW_UNCLAIMED, _EXPECTED_UNCLAIMED, _HIGH_UNCLAIMED = 0.4, 0.75, 1.1
-# Of a compiled program the ops are known one by one; its forward pass, too, keeps less.
-_LOW_FROZEN, _EXPECTED_FROZEN, _HIGH_FROZEN = 0.8, 1.15, 1.5
 # What autograd calls the evaluation of a node.
 _EVALUATES = "evaluate_function: "
 _NO_PLACE = " Most of it is {op}; which line runs it was not recorded."
@@ -49,10 +46,6 @@ def unused_gradients(results: Results) -> Iterator[Answer]:
     step, found = account.step_time_ms, account.unused_gradients
     if not account.step_count or not step > 0:
         yield Unknown("No step with ops was recorded.")
-        return
-    frozen = account.frozen_gradients
-    if frozen is not None and frozen.time_ms >= _SOME_FRAC * step:
-        yield _of_frozen(frozen, step)
         return
     unclaimed = account.unclaimed_gradients
     is_unclaimed = unclaimed is not None and unclaimed.time_ms >= _SOME_FRAC * step
@@ -112,45 +105,6 @@ def _savings_ms(found: NeedlessGradients) -> tuple[float, float, float]:
         for note, keep in zip(_NOTE_MS, _KEEP_FRAC, strict=True)
     ]
     return min(low, most[0]), min(expected, most[1]), min(high, most[2])
-
-
-def _of_frozen(found: NeedlessGradients, step: float) -> Finding:
-    """Gradients of a compiled program that change nothing."""
-    saving = _EXPECTED_FROZEN * found.time_ms
-    where = f" Most are those of {found.where}."
-    why = (
-        f"for what it gives back as it came ({found.kept}): only a sum over them, as for their "
-        "norm, is used"
-        if found.kept
-        else "that it multiplies by zero"
-    )
-    return Finding(
-        rule=RULE.id,
-        title="Gradients of frozen weights are computed" if found.kept else "",
-        severity=severity_of(saving, step),
-        saving_ms=saving,
-        saving_low_ms=_LOW_FROZEN * found.time_ms,
-        saving_high_ms=min(_HIGH_FROZEN * found.time_ms, step),
-        assumption="what is not trained computes no gradients, and keeps nothing for them",
-        confidence=0.85,
-        message=f"The compiled step computes gradients {why}. They take {found.time_ms:.3g} of its "
-        f"{step:.3g} ms.{where if found.place else ''}",
-        place=found.place,
-        measured={
-            "unused_ms": found.time_ms,
-            "ops": found.ops,
-            "step_time_ms": step,
-            "step_after_ms": step - saving,
-        },
-        evidence=(Ref("step_account", "frozen_gradients"),),
-        actions=(
-            "Differentiate with respect to what is trained alone: hand the frozen weights over as "
-            "an argument of their own, or put jax.lax.stop_gradient around them.",
-            "An optimizer that leaves weights as they are (optax.set_to_zero, masks of zeros) "
-            "comes after their gradients: it saves none of them.",
-        ),
-        code={"jax": "grads = jax.grad(loss)(trained, frozen, batch)"},
-    )
 
 
 def _computed(found: NeedlessGradients, step: float) -> Finding:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final
 from stepscope.advice.evidence.pinning import comes_from
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.parts.changes import SUPPLIED
-from stepscope.advice.parts.hints.names import of_name
 from stepscope.advice.results import Results
 from stepscope.advice.wording import brief_place
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
@@ -119,7 +118,6 @@ def _actions(
     if made:
         yield _SAMPLER
     if maker is not None:
-        yield from of_name(maker.function)
         yield _KEPT.format(maker.function)
 
 

@@ -30,7 +30,6 @@ from stepscope.advice.parts.expected_effects import (
     effect_of_kind,
     is_mostly_runtime,
 )
-from stepscope.advice.parts.higher_gradients import higher_gradients
 from stepscope.advice.parts.hints.traits import trait_hints
 from stepscope.advice.parts.lock_words import lock_place, turns, waits_for_lock
 from stepscope.advice.parts.part_facts import MANY_STRETCHES, PartWords, wrong_when
@@ -39,7 +38,6 @@ from stepscope.advice.parts.replacements import (
     ARGUMENTS,
     CALLS,
     CELLS,
-    CHOSEN,
     of_cells,
 )
 from stepscope.advice.parts.runtime_around import around, title_with_runtime, with_runtime
@@ -77,8 +75,6 @@ _BESIDE = 0.1
 _CODE = ("python", "library")
 # What a line of the program runs, where lines were recorded.
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
-# Parts of ops that are gradients, or have some.
-_RUNS_OPS = ("op", "function", "layer", "framework")
 # A graph that TensorFlow has made of a function: each trace has a number of its own.
 _GRAPH = re.compile(r"__inference_(\w+)_(\d+)\b")
 # What needs the interpreter's lock.
@@ -114,7 +110,6 @@ def largest_part(results: Results) -> Iterator[Answer]:
     # Those that are most likely worth a change, and whichever is the largest.
     is_compiled, by_layer = _is_compiled(results), _by_layer(shown, results)
     later = after_update(results.optional.host_activity)
-    passes, ask_once = higher_gradients(account)
     loop = loop_within(results.optional.host_activity)
     if by_itself := of_loop(results.optional.host_activity, account, RULE.id):
         loop = replace(loop, kinds=BETWEEN_OPS)
@@ -133,9 +128,6 @@ def largest_part(results: Results) -> Iterator[Answer]:
                 stage, by_layer = stage + by_layer + later.sentence, ""
                 words = replace(words, actions=(*later.actions, *words.actions))
                 beside, later = later, NOT_LATER
-            if passes and part.kind in _RUNS_OPS:
-                stage, words = stage + passes, replace(words, actions=(*ask_once, *words.actions))
-                passes = ""
             if loop.tells(part):
                 stage += loop.sentence
                 words, loop = replace(words, actions=loop.before(words.actions)), NO_LOOP
@@ -172,8 +164,6 @@ def _before(part: PartRow, results: Results) -> Iterator[str]:
     """What to look at before all else, where the recording tells how a part comes to its time."""
     if part.kind in _HANDS_OVER and _sends(results):
         yield ARGUMENTS
-    if part.chosen_at:
-        yield CHOSEN.format(part.chosen_at)
     yield from trait_hints(part)
     if part.again:
         yield CALLS.format(part.again)

@@ -49,7 +49,6 @@ class RepeatedGradients:
         times: How often those with most of the time are computed, on average.
         op: Of which name most of the time is.
         place: The line of the program that most of it is called from; None unknown.
-        is_higher: Whether gradients of gradients are asked for, which need some of it again.
     """
 
     time_ps: int
@@ -57,12 +56,12 @@ class RepeatedGradients:
     times: float
     op: str
     place: CallSite | None
-    is_higher: bool = False
 
 
 def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
-    """None where each is computed once."""
-    is_higher = differentiates_gradients(host)
+    """Return None if each is computed once, or gradients are differentiated: they are needed."""
+    if differentiates_gradients(host):
+        return None
     rows, group = _of_torch(host)
     if len(rows) == 0:
         rows, group = _of_tensorflow(host)
@@ -88,7 +87,7 @@ def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
     times = float(np.average(runs, weights=spent)) if spent.any() else float(runs.max())
     name = longest_name(host, rows[which], length)
     place = _asked_at(host, name) or place_of(found.frames, *spans)
-    return RepeatedGradients(time, len(which), times, name, place, is_higher)
+    return RepeatedGradients(time, len(which), times, name, place)
 
 
 def _asked_at(host: Host, op: str) -> CallSite | None:

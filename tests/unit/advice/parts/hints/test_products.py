@@ -11,10 +11,6 @@ from stepscope.analysis.step_account import OwnerRow, StepAccount
 from stepscope.result import Table
 from stepscope.tables.parts.part_traits import (
     BROADCAST,
-    CHEAPER_ORDER,
-    FOR_COPIES,
-    GATHERED_ROWS,
-    JOINED_ROWS,
 )
 from tests.unit.advice.test_growing_steps import OWNER
 from tests.unit.advice.test_largest_part import account, first, op
@@ -44,21 +40,6 @@ def test_a_product_that_is_sparse_already_depends_on_its_order() -> None:
     assert "(A X) W is A (X W)" in look
     by_edge = first(running(op("dot_general", 8.0) | {"function": "gcn"}, "jit(f)/scatter-add"))
     assert "graph" not in " ".join(by_edge.actions)
-
-
-@pytest.mark.parametrize(
-    ("trait", "said"),
-    [
-        (GATHERED_ROWS, "Compute it before the rows are gathered (train.py:70)"),
-        (JOINED_ROWS, "compute those before the rows are gathered (train.py:70)"),
-    ],
-)
-def test_rows_that_were_gathered_are_computed_again_and_again(trait: str, said: str) -> None:
-    rows = op("dot_general", 8.0, traits=trait, rows_computed=200, rows_at="train.py:70")
-    found = first(account(rows))
-    assert said in found.actions[0]
-    # Rows beside others may be what a layer is for: only the work of rows alone is needless.
-    assert (found.severity == "high") is (trait == GATHERED_ROWS)
 
 
 @pytest.mark.parametrize(
@@ -169,27 +150,11 @@ def test_products_of_a_step_that_attends_are_of_padding_too(name: str, is_said: 
     assert any("Pad each batch to its own longest" in one for one in found.actions) is is_said
 
 
-def test_a_product_in_the_dearer_order_is_reason_enough_to_change_it() -> None:
-    squares = op("dot_general", 8.0, traits=CHEAPER_ORDER, rows_at="train.py:70")
-    found = first(account(squares))
-    assert found.actions[0].startswith("Multiply in the other order (train.py:70): (A B) C")
-    assert found.severity == "high"
-
-
 def test_what_inputs_share_is_run_once_where_nothing_is_trained() -> None:
     scores = "jit(score)/bqhd,bkhd->bhqk/dot_general"
     assert "begin alike" in " ".join(first(running(op("dot_general", 8.0), scores)).actions)
     trained = running(op("dot_general", 8.0), scores, "jit(step)/transpose(jvp())/dot_general")
     assert "begin alike" not in " ".join(first(trained).actions)
-
-
-def test_what_works_on_copies_is_computed_for_one() -> None:
-    for name in ("dot_general", "conv_general_dilated", "triangular_solve"):
-        found = first(account(op(name, 8.0, traits=FOR_COPIES, rows_at="plan.py:114")))
-        assert found.actions[0].startswith(
-            "Compute it once, before the copies are made (plan.py:114)"
-        )
-        assert found.severity == "high"
 
 
 def test_a_mask_of_all_pairs_may_be_a_sort_and_running_sums() -> None:

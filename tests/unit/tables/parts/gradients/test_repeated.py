@@ -52,25 +52,14 @@ _HEADS = {letter: node(10 + at) for at, letter in enumerate("abcdef")}
 def test_the_gradient_of_a_gradient_needs_the_first_pass_again() -> None:
     """A penalty on gradients is not a mistake."""
     twice = {"s": node(1), "h": node(2, "MmBackwardBackward0")}
-    again = found("s.h.s.....s.h.s.....", **twice)
-    assert again is not None
-    assert again.is_higher
-    assert (again.time_ps, again.times) == (200_000_000, 2.0)
+    assert found("s.h.s.....s.h.s.....", **twice) is None
 
 
 def test_what_runs_within_a_backward_pass_and_has_a_gradient_is_a_gradient_too() -> None:
     """A force is the gradient of an energy; of most ops' gradients no name says it."""
     inner = event("aten/mm:mm", **{names.SEQUENCE_NUMBER: 5})
     twice = {"s": node(1), "h": node(5), "i": inner}
-    again = found('s.h.s.....s.h.s.....\n  "  i.........i.........', **twice)
-    assert again is not None
-    assert again.is_higher
-
-
-def test_without_one_no_pass_is_needed_again() -> None:
-    again = found("sa.sb.sc..sd.se.sf..", s=node(1), **_HEADS)
-    assert again is not None
-    assert not again.is_higher
+    assert found('s.h.s.....s.h.s.....\n  "  i.........i.........', **twice) is None
 
 
 def of_tape(path: str, kind: str) -> Drawn:
