@@ -50,6 +50,7 @@ _STACK: dict[str, tuple[str, ...]] = {
     "kernel_launch": ("kernel_launch",),
     "output": ("output",),
     "compilation": ("compilation",),
+    "host_wait": ("host_wait",),
     "other": ("other",),
 }
 
@@ -77,6 +78,15 @@ class StepRow(Row):
     kernel_launch_ms: Annotated[float, Column("Kernel launch", unit="ms", kind="time")]
     output_ms: Annotated[float, Column("Output", unit="ms", kind="time")]
     compilation_ms: Annotated[float, Column("Compilation", unit="ms", kind="time")]
+    host_wait_ms: Annotated[
+        float,
+        Column(
+            "Waiting on the host",
+            unit="ms",
+            kind="time",
+            help="A thread waits, and nothing that it may wait for was recorded.",
+        ),
+    ]
     other_ms: Annotated[float, Column("All others", unit="ms", kind="time")]
     kept: Annotated[
         bool, Column("Counted", kind="flag", help="No for steps cut at the recording's edges.")

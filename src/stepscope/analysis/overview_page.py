@@ -57,6 +57,15 @@ class StepRow(Row):
     device_compute_32_ms: Annotated[
         float, Column("Device compute, 32-bit or unknown", unit="ms", kind="time")
     ]
+    host_wait_ms: Annotated[
+        float,
+        Column(
+            "Waiting on the host",
+            unit="ms",
+            kind="time",
+            help="A thread waits, and nothing that it may wait for was recorded.",
+        ),
+    ]
     other_ms: Annotated[float, Column("All others", unit="ms", kind="time")]
     kept: Annotated[bool, Column("Counted", kind="flag", help="False for steps cut at the edges.")]
 

@@ -52,6 +52,7 @@ LABELS: dict[str, str] = {
     "kernel_launch": "Kernel launch",
     "host_compute": "Host compute",
     "compilation": "Compilation",
+    "host_wait": "Waiting on the host",
     "other": "All others",
 }
 # Parts that are one when it comes to naming the largest.
@@ -146,6 +147,15 @@ class PodRow(Row):
     kernel_launch_ms: Annotated[float, Column("Kernel launch", unit="ms", kind="time")]
     host_compute_ms: Annotated[float, Column("Host compute", unit="ms", kind="time")]
     compilation_ms: Annotated[float, Column("Compilation", unit="ms", kind="time")]
+    host_wait_ms: Annotated[
+        float,
+        Column(
+            "Waiting on the host",
+            unit="ms",
+            kind="time",
+            help="A thread waits, and nothing that it may wait for was recorded.",
+        ),
+    ]
     other_ms: Annotated[float, Column("All others", unit="ms", kind="time")]
     bottleneck: Annotated[
         str, Column("Bottleneck", kind="category", help="Largest part of this step.")

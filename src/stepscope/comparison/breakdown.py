@@ -39,6 +39,7 @@ LUMPS: Final[dict[int, tuple[str, str]]] = {
     int(Work.DEVICE_TO_HOST): ("output", "copies to the host"),
     int(Work.LAUNCH): ("launch", "launching kernels"),
     int(Work.COMPILE): ("compilation", "compilation"),
+    int(Work.WAIT): ("wait", "waiting on the host"),
 }
 COMMUNICATION: Final = "communication"
 IDLE: Final = "idle"

@@ -26,6 +26,7 @@ PART_NAMES: Final[dict[str, str]] = {
     "kernel_launch": "Launching kernels",
     "host_compute": "Host compute",
     "compilation": "Compilation",
+    "host_wait": "Waiting on the host",
     "other": "Nothing recorded",
 }
 

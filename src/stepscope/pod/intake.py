@@ -28,7 +28,7 @@ PARTS_OF_CAUSE: Final = {
     "copies": ("device_to_device", "host_to_device", "output"),
     "input": ("input",),
     "launch": ("kernel_launch",),
-    "host": ("host_compute", "compilation", "other"),
+    "host": ("host_compute", "compilation", "host_wait", "other"),
 }
 # An op that takes less of a device's time explains nothing there.
 _LEAST_OF_OPS: Final = 0.001

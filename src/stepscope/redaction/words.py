@@ -15,7 +15,7 @@ allocated allocation allocator alltoall alone alu always amax amd amin amount am
 analysis analyzer and ann annotated annotation annotations anonymous another any aot api apply
 approx arange arch archive are arg argmax argmin args argument arguments arithmetic array arraypad
 arrayprint arrays arraysetops arrayterator arrow as asarray ascii asin asinh asked assert assign
-async asynchronous at atan atanh aten atomic att attention attn attributes attrs audio auto
+async asynchronous at atan atanh aten ato atomic att attention attn attributes attrs audio auto
 autograd autograph autotun available average avg avx await awaiting axis backend backprop backward
 baddbmm bag balanced ball bandwidth banks barrier base basearray baseline bat batch batchdecode
 batches batching batchmatmul batchmatmulv batchprefill bb bbs bcall bcopy bdot be before began
@@ -49,8 +49,8 @@ destruction detach detail details dev device devices devicescan df dfma dgrad di
 diagonal dict die differs diffusers digits dilate dilated dim dimension dimensions dims direct
 directed direction dirichlet dispatch display dist distinct distribute distributed distribution
 div divide dk dlpack dma dnn document does domain done dot double dq drawing driver droop drooped
-dropout dropped dst dto dtoh dtype dtypes dump duplicate duration durations dv dynamic dynamo dz
-each eager earray ed edge ee effects efficient eigen eigenmetakernel eigenvalue eigh einsum
+dropout dropped ds dst dto dtoh dtype dtypes dump duplicate duration durations dv dynamic dynamo
+dz each eager earray ed edge ee effects efficient eigen eigenmetakernel eigenvalue eigh einsum
 einsumfunc element elements elementwise else elu emb embedding embeddings embs empty emset encode
 encoder encoding end ended ends engine enqueue enter entire entries entropy enum enumerate
 environment ep episodic epoch epoll eq equal er erf erfc erfinv error errors escapes est etw ev
@@ -75,10 +75,10 @@ helpers hetrf hgemm hi hidden high hijax hip histogram histograms history hl hlo
 holder holds hopper host hostname hosts hot hpu hroni hsa hsh hss hto htod hub hz ias ib ici icr
 id ident identity idle ids idx ie ient if ifnull igemm ignore ii il im imag image imageio images
 immutable imperative impl implicit impls import imported importer imread in included index indexed
-indexing indices inductor inf infeed inference inferred infinity info ing init initializers inner
-inplace input inputs insertion inside inspect inspector instance instant instinct instruction
-instructions instrumentation int integer integrate intel interface interleave intermediate
-internal interpolation interpreter interrupt intersect interval into introspect inv invalid
+indexing indices inductor inf infeed inference inferred infinity inflated info ing init
+initializers inner inplace input inputs insertion inside inspect inspector instance instant
+instinct instruction instructions instrumentation int integer integrate intel interface interleave
+intermediate internal interpolation interpreter intersect interval into introspect inv invalid
 inverse inversion inverting io iota iotools ipl ipython ir is isa isinf isnan issue it item iter
 iteration iterator itertools its itself jacobi jax jaxlib jaxpr jit job join journal jpeg json
 jsonl jv jvp kb kbit kd kepler kept keras kern kernel kernels key keys keyword kfd ki kind kineto
@@ -130,46 +130,45 @@ registry regs rejection relative release relu rem remainder remat rematted remot
 rendezvous repeat replace replayed replica replicated repr req requested reraise reserved reshape
 resize resolve resource resources resp rest restore result resume return reverse rewriter rfft rhs
 right ring rm rms rmsprop rn rng rnn rnnv ro roc rocclr rocdecode rocjpeg rocpd rocprof
-rocprofiler rocprofv rocrand roctracer roctx roll root roots rope rotary rotate round routing rows
-rowwisemoments rr rsf rsqrt rss rsub rt rule run runs runtime rwlock same sample sampler samples
-sampling save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan
+rocprofiler rocprofv rocrand roctracer roctx roll room root roots rope rotary rotate round routing
+rows rowwisemoments rr rsf rsqrt rss rsub rt rule run runs runtime rwlock same sample sampler
+samples sampling save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan
 scankernel scanner scatter sched schedules schema schur scimath scipy scope scr scratch script scs
 sct sctc sctd scudnn sdca sdcz sdk sdpa searchsorted second seconds section seed segment segmented
 segments select selector self selu sem send sentence seq sequence sequencer serialization serve
 service serving session set setlimit setops sets setting setxor sgd sgemm sgpr shallow shape
 shapes shard sharded sharding shardings share shared sheet shift shm shmem short shot should shown
 shuffle side sided sig sigmoid sign signed significant silu simd simds simt sin since sine single
-singular sinh sink site size sizes skew skip skipped sleep sli slice slices slicing slinky slow
-slower slowest sm small smart smisc sms sn snapshot so socket soft softmax softplus solve solver
-solving some something sort sorted sorting soundfile source sourcemap space sparse spatial spec
-special speedscope sph splash split splitk sprop sq sqlite sqrt sqrtm square squaring squeeze sram
-src ss sse stable stack stacks stage stages stall standard standardize start starts stat state
-stateful stateless states static stats status std stdin step stepped steps stepscope stf
-stochastic stop stopped storage stores str strategy stream streamk strict stride strided strides
-string strings structure structured sub subscribe substr substring subtensoropwith subtract such
-sum summaries summary summed sunk surrogatepass suspects sv svd svdvals swap swapaxes
-swapdimension swish switch sxm sy syevd sym symbol symbols sync synchronization synchronize
-syscall system systems sz table tables tachyon tag take taken takes tall tan tanh tape target task
-tb tc tcgen tcs tec telemetry tell tem temp template temporary tensor tensorboard tensorflow
-tensorop tensors teraflops test text tf tfe tfprof tfrt than that the their them then they this
-thnn thq thread threading threadpool threads threefry threshold throttle throughput thunk thunks
-ti tid tifffile tile tiles time timed timeline times timeseries timestamp timing timm to together
-toggle toggles token tokens toks told tolist too took tool top topk torch torchinductor
-torchvision total tpu trace traceable traceback traced tracer traces tracing track trackable
-tracking tracks train trainer training transfer transform transformers transforms transport
-transpose tree trees trf triangular tricks tril trip triton triu trs trsm trtri true truediv trunc
-truncated trusted try ts tt tuple turing turns two twodim tx txt type typed types ucc ucp ufunc
-ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind uncertain
-unconnected unequal uneven unflatten ungqr unified uniform unique unit units unknown unmap
-unpickler unprivileged unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze unstack
-until unweighted up update updates upsample us usage use user utc utf util utilities utils val
-validate validation valu value values var variable variables variant varlen vdot vec vector
-vectorize vectorized vega vendor version versions vex vf vgpr view viewer virtual visualization
-viztracer vjp vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited
-waiting waits wal wald wall warm warning warp warps was wave weak weibull weight weights were
-wgmma wgr wgrad what when where while who whole why width window windowed winogra winograd wire
-with within without wmma work worker workers workgroup worth would wr wrap wrapp wrapped wrapper
-write writer writers writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu
-xyz xz yes za zarr zero zeros zip zstandard zstd
+singular sinh sink site size sizes skew skip skipped sleep sli slice slices slicing slow slower
+slowest sm small smart smisc sms sn snapshot so socket soft softmax softplus solve solver solving
+some something sort sorted sorting soundfile source sourcemap space sparse spatial spec special
+speedscope sph splash split splitk sprop sq sqlite sqrt sqrtm square squaring squeeze sram src ss
+sse stable stack stacks stage stages stall standard standardize start starts stat state stateful
+stateless states static stats status std stdin step stepped steps stepscope stf stochastic stop
+stopped storage stores str strategy stream streamk strict stride strided strides string strings
+structure structured sub subscribe substr substring subtensoropwith subtract such sum summaries
+summary summed sunk surrogatepass suspects sv svd svdvals swap swapaxes swapdimension swish switch
+sxm sy syevd sym symbol symbols sync synchronization synchronize syscall system systems sz table
+tables tachyon tag take taken takes tall tan tanh tape target task tb tc tcgen tcs tec telemetry
+tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors teraflops test
+text tf tfe tfprof tfrt than that the their them then they this thnn thq thread threading
+threadpool threads threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles
+time timed timeline times timeseries timestamp timing timm to together toggle toggles token tokens
+toks told tolist too tool top topk torch torchinductor torchvision total tpu trace traceable
+traceback traced tracer traces tracing track trackable tracking tracks train trainer training
+transfer transform transformers transforms transport transpose tree trees trf triangular tricks
+tril trip triton triu trs trsm trtri true truediv trunc truncated trusted try ts tt tuple turing
+turns two twodim tx txt type typed types ucc ucp ufunc ufunclike ufuncs uint um umath umma un
+unary unaryop unattributed unbatch unbind uncertain unconnected unequal uneven unflatten ungqr
+unified uniform unique unit units unknown unmap unpickler unprivileged unrecorded unrolled unsafe
+unscale unsigned unsorted unsqueeze unstack until unweighted up update updates upsample us usage
+use user utc utf util utilities utils val validate validation valu value values var variable
+variables variant varlen vdot vec vector vectorize vectorized vega vendor version versions vex vf
+vgpr view viewer virtual visualization viztracer vjp vld vllm vmap vmem void volta voltage vpu
+vram vreg vres vst vulkan wait waited waiting waits wal wald wall warm warning warp warps was wave
+weak weibull weight weights were wgmma wgr wgrad what when where while who whole why width window
+windowed winogra winograd wire with within without wmma work worker workers workgroup worth would
+wr wrap wrapp wrapped wrapper write writer writers writing written xdl xdlops xent xf xinfo xla
+xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard zstd
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())

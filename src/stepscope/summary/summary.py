@@ -14,7 +14,7 @@ from stepscope.summary import histogram
 from stepscope.tables.steps.attribution import PARTS
 
 #: A summary of another version is made again, never converted.
-VERSION: Final = 5
+VERSION: Final = 6
 
 STEPS: Final[dict[str, Any]] = {
     "device": pl.UInt16,

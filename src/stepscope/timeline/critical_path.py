@@ -8,7 +8,8 @@ activity waits for**:
   began if that was earlier;
 - *flow*: what a producer scheduled on another thread waits for the producer, in the same way;
 - *sync*: a call that waits for a device goes on when the device's work that ended last within the
-  call had ended, one that waits for TensorFlow's executor when the last op of its threads had.
+  call had ended, one that waits for TensorFlow's executor when the last op of its threads had, and
+  one that waits for a thread when the last piece of another thread's that waits for nothing had.
   Until then it is not an activity: nobody works in it.
 
 Of all an activity waits for, the one that ended last held it up: the path goes there. Time between
@@ -30,7 +31,7 @@ import numpy as np
 from stepscope.columns import innermost
 from stepscope.columns.chains import chains
 from stepscope.columns.space import I64, Bool
-from stepscope.tables.device.driver_calls import is_wait_for_device
+from stepscope.tables.core.waits import Wait, wait_of
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.flows import KINDS, flows
@@ -95,6 +96,7 @@ class _Pieces:
     is_executor: Bool
     waits_for_device: Bool
     waits_for_executor: Bool
+    waits_for_thread: Bool
 
     def __len__(self) -> int:
         return len(self.event)
@@ -158,7 +160,9 @@ def _pieces(
     empty = np.empty(0, np.int64)
     columns: list[tuple[I64 | Bool, ...]] = []
     names = timeline.names or ("",)
-    for_device = np.asarray([is_wait_for_device(name) for name in names])
+    waits_for = [wait_of(name) for name in names]
+    for_device = np.asarray([wait is Wait.DEVICE for wait in waits_for])
+    for_thread = np.asarray([wait not in (None, Wait.DEVICE) for wait in waits_for])
     for_executor = np.asarray([name == _RUNS_A_FUNCTION for name in names])
     for track in tracks:
         check()
@@ -180,11 +184,12 @@ def _pieces(
                 np.full(len(owner), not device and track.name.startswith(_EXECUTOR)),
                 for_device[name] & (not device),
                 for_executor[name] & (not device),
+                for_thread[name] & (not device),
             )
         )
     if not columns:
         none = np.empty(0, bool)
-        return _Pieces(empty, empty, empty, empty, none, none, none, none)
+        return _Pieces(empty, empty, empty, empty, none, none, none, none, none)
     return _Pieces(*(np.concatenate(column) for column in zip(*columns, strict=True)))
 
 
@@ -209,8 +214,10 @@ def _synced(pieces: _Pieces) -> tuple[I64, I64]:
 
     The calls begin, from here on, where that work ended.
     """
+    is_wait = pieces.waits_for_device | pieces.waits_for_executor | pieces.waits_for_thread
     kinds = (
         (pieces.on_device, pieces.waits_for_device),
+        (~pieces.on_device & ~is_wait, pieces.waits_for_thread),
         (pieces.is_executor, pieces.waits_for_executor & ~pieces.is_executor),
     )
     found = [_met(pieces, np.flatnonzero(works), np.flatnonzero(call)) for works, call in kinds]

@@ -50,24 +50,34 @@ class StepVerdict:
     @property
     def limit(self) -> str:
         """The limit in a word or two, as parts of a step are called."""
+        if self.bound_by == "host":
+            return _HOST_LIMITS[self.host_part]
         return "Copy to device" if self.is_copies else _LIMITS[self.bound_by]
+
+    @property
+    def host_part(self) -> str:
+        """Which of the parts that leave the devices idle is the largest."""
+        return max(LIMITS["host"], key=lambda part: self.breakdown_ms.get(part, 0.0))
 
 
 _LIMITS: dict[BoundBy, str] = {
     "input": "Input wait",
     "output": "Output",
     "kernel_launch": "Kernel launch",
-    "host": "Host",
     "device": "Device",
     "collectives": "Collectives",
     "compilation": "Compilation",
     "balanced": "No single part",
     "unknown": "Unknown",
 }
+_HOST_LIMITS = {
+    "host_compute": "Host",
+    "host_wait": "Waiting on the host",
+    "other": "Nothing recorded",
+}
 _WORDS: dict[str, str] = {
     "output": "Copying results back to the host takes",
     "kernel_launch": "Launching kernels takes",
-    "host": "Host compute and Python take",
     "device": "Device compute takes",
     "collectives": "Communication between devices takes",
     "compilation": "Compilation takes",
@@ -117,7 +127,8 @@ def _headline(verdict: StepVerdict) -> str:
             f"{next_most:.0%}."
         )
     if bound_by == "host" and not verdict.has_device:
-        compute, rest = breakdown["host_compute"] / step, breakdown["other"] / step
+        compute = breakdown["host_compute"] / step
+        rest = (breakdown["host_wait"] + breakdown["other"]) / step
         if rest > compute:
             return (
                 f"No op ran in {rest:.0%} {each}: Python, waiting, or work no recorder saw. "
@@ -131,6 +142,8 @@ def _headline(verdict: StepVerdict) -> str:
             f"The device runs nothing for {share:.0%} {each}; the host was not recorded, so the "
             "reason is unknown."
         ) + _second(verdict)
+    if bound_by == "host":
+        return _on_host(verdict, each)
     copies = breakdown["device_to_device"]
     if (
         bound_by == "device"
@@ -144,11 +157,39 @@ _PARTS: dict[str, str] = {
     "input": "input",
     "output": "copying results back",
     "kernel_launch": "launching kernels",
-    "host": "host compute and Python",
+    "host": "time without work on a device",
     "device": "device compute",
     "collectives": "communication between devices",
     "compilation": "compilation",
 }
+
+
+_ON_HOST = {
+    "host_compute": "Host compute takes {share} {each}",
+    "host_wait": "The host waits in {share} {each}, and nothing that was recorded runs meanwhile",
+    "other": "Nothing that was recorded runs in {share} {each}: Python, waiting, or work that no "
+    "recorder saw",
+}
+_MORE_ON_HOST = {
+    "host_compute": "host compute {share}",
+    "host_wait": "waiting {share}",
+    "other": "nothing recorded {share}",
+}
+
+
+def _on_host(verdict: StepVerdict, each: str) -> str:
+    """What leaves the devices idle, by the largest of what the host does meanwhile."""
+    shares = {
+        part: verdict.breakdown_ms.get(part, 0.0) / verdict.step_ms for part in LIMITS["host"]
+    }
+    first = verdict.host_part
+    more = [
+        words.format(share=f"{shares[part]:.0%}")
+        for part, words in _MORE_ON_HOST.items()
+        if part != first and shares[part] >= INPUT_SOME_FRAC
+    ]
+    rest = f"; {' and '.join(more)}." if more else "."
+    return _ON_HOST[first].format(share=f"{shares[first]:.0%}", each=each) + rest + _second(verdict)
 
 
 def _limits(verdict: StepVerdict) -> list[tuple[str, float]]:
@@ -253,7 +294,7 @@ def next_steps(verdict: StepVerdict, framework: str = "") -> tuple[str, ...]:
         advice = ["Record the host, too: what launches work shows why the device waits."]
     elif verdict.bound_by == "host" and not verdict.has_device:
         parts = verdict.breakdown_ms
-        if parts["other"] > parts["host_compute"]:
+        if parts["host_wait"] + parts["other"] > parts["host_compute"]:
             advice[0] = (
                 "Open step_account: what ran, or was waited for, while no op did, as far as it "
                 "was recorded."

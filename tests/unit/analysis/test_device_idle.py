@@ -6,7 +6,8 @@ from stepscope.analysis.device_idle import TOOL, Options, device_idle
 from stepscope.analysis.overview_page import overview_page
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.device.driver_calls import is_device_allocation, is_wait_for_device
+from stepscope.tables.core.waits import is_wait_for_device
+from stepscope.tables.device.driver_calls import is_device_allocation
 from tests.profiles import (
     Kind,
     async_gpu,

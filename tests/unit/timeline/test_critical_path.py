@@ -156,3 +156,27 @@ def test_work_and_gaps_sum_to_the_stretch_up_to_its_end(data: st.DataObject) -> 
     assert path.stop_ps[-1] <= end * US
     assert (path.pieces_slack_ps >= 0).all()
     assert all(path.slack_of(event) == 0 for event in np.unique(path.event).tolist())
+
+
+def test_a_wait_for_a_thread_goes_to_what_that_thread_did() -> None:
+    found = opened(
+        space(
+            host(
+                line(
+                    "main",
+                    ("step", 0, 100),
+                    ("$queue.py:154 get", 10, 70),
+                    ("cudaLaunchKernel", 85, 5),
+                ),
+                line("loader", ("read", 0, 40), ("decode", 40, 35), ("$time sleep", 75, 10)),
+            )
+        )
+    )
+    assert told(found, critical_path(found, 0, 100 * US)) == [
+        ("read", 0, 40, "begin", 0),
+        ("decode", 40, 75, "order", 0),
+        ("$queue.py:154 get", 75, 80, "sync", 0),
+        ("step", 80, 85, "order", 0),
+        ("cudaLaunchKernel", 85, 90, "order", 0),
+        ("step", 90, 100, "order", 0),
+    ]

@@ -769,6 +769,8 @@ export interface OverviewPageStepRow {
   readonly device_compute_16_ms: readonly (number | null)[];
   /** Device compute, 32-bit or unknown (ms). */
   readonly device_compute_32_ms: readonly (number | null)[];
+  /** Waiting on the host (ms). A thread waits, and nothing that it may wait for was recorded. */
+  readonly host_wait_ms: readonly (number | null)[];
   /** All others (ms). */
   readonly other_ms: readonly (number | null)[];
   /** Counted. False for steps cut at the edges. */
@@ -819,6 +821,8 @@ export interface InputPipelineAnalyzerStepRow {
   readonly output_ms: readonly (number | null)[];
   /** Compilation (ms). */
   readonly compilation_ms: readonly (number | null)[];
+  /** Waiting on the host (ms). A thread waits, and nothing that it may wait for was recorded. */
+  readonly host_wait_ms: readonly (number | null)[];
   /** All others (ms). */
   readonly other_ms: readonly (number | null)[];
   /** Counted. No for steps cut at the recording's edges. */
@@ -2379,6 +2383,8 @@ export interface PodRow {
   readonly host_compute_ms: readonly (number | null)[];
   /** Compilation (ms). */
   readonly compilation_ms: readonly (number | null)[];
+  /** Waiting on the host (ms). A thread waits, and nothing that it may wait for was recorded. */
+  readonly host_wait_ms: readonly (number | null)[];
   /** All others (ms). */
   readonly other_ms: readonly (number | null)[];
   /** Bottleneck. Largest part of this step. */

@@ -30,6 +30,7 @@ const LOOKS: readonly Look[] = [
   { id: "kernel_launch", colour: "launch", pattern: "solid" },
   { id: "host_compute", colour: "host", pattern: "solid" },
   { id: "compilation", colour: "compile", pattern: "solid" },
+  { id: "host_wait", colour: "host", pattern: "hatch" },
   { id: "other", colour: "other", pattern: "hatch" },
 ];
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from stepscope.analysis.pod_viewer import PodViewer
 
 # Parts of a step in which one worker may take longer than the others.
-_PARTS = ("host_compute_ms", "input_ms", "output_ms", "compilation_ms", "other_ms")
+_PARTS = (
+    "host_compute_ms", "input_ms", "output_ms", "compilation_ms", "host_wait_ms", "other_ms",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from stepscope.advice.parts.replacements import (
     instead_of_reads,
     percent,
 )
-from stepscope.tables.core.system_calls import is_system_call
+from stepscope.tables.core.waits import is_system_call
 from stepscope.tables.python.library_files import COMPILED_CALL
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ from stepscope.advice.parts.replacements import (
     percent,
 )
 from stepscope.advice.parts.waits_for_others import waits_for_others, words_for_others
-from stepscope.tables.core.system_calls import is_system_wait
+from stepscope.tables.core.waits import is_system_wait
 from stepscope.tables.traits.op_families import DOUBLE, UNUSUAL
 
 if TYPE_CHECKING:

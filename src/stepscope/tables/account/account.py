@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.columns import distinct, sum_by_key
+from stepscope.columns import innermost as innermost_of
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.kernels.memory import give_back
 from stepscope.tables.account import native as of_native
@@ -255,6 +256,7 @@ def _moments(
     waits |= passive & (until - begin >= _LONG_WAIT_PS)
     if said is not None:
         _hand_over(kind, item, begin, until, event, said, len(start))
+        _wait_elsewhere(kind, item, begin, said)
     gap, gaps = gap_names(kind == GAP, kind, event, said)
     gap, gaps = between_marks(markers, begin, gap, gaps)
     np.copyto(item, gap, casting="same_kind", where=kind == GAP)
@@ -344,6 +346,15 @@ def _is_vague(said: Native | None, calls: Frames, event: I32, call: I32, kind: U
 def _begun(one: Native | Frames, at: I32) -> I64:
     found: I64 = np.where(at >= 0, one.start_ps[np.maximum(at, 0)], np.iinfo(np.int64).min)
     return found
+
+
+def _wait_elsewhere(kind: U8, item: I32, begin: I64, said: Native) -> None:
+    """Gaps in which another thread of the step waits are that wait."""
+    start, end, label = said.waits
+    gaps = np.flatnonzero(kind == GAP)
+    at = innermost_of(start, end, begin[gaps])
+    waiting = gaps[at >= 0]
+    kind[waiting], item[waiting] = of_native.WAIT, label[at[at >= 0]]
 
 
 _DISPATCHES = (of_native.OP, of_native.DISPATCH, of_native.FRAME)

@@ -9,7 +9,7 @@ import numpy as np
 
 from stepscope.columns import among, distinct_keys, look_up, union_spans
 from stepscope.columns.nesting import Nesting
-from stepscope.columns.space import I32, I64, U8, Bool
+from stepscope.columns.space import I32, I64, U8, Bool, Line
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory, is_collective_call
@@ -18,8 +18,8 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import region_name
 from stepscope.tables.core.stats import event_stats
-from stepscope.tables.core.system_calls import is_system_call, is_system_wait
-from stepscope.tables.device.driver_calls import is_device_allocation, is_wait_for_device
+from stepscope.tables.core.waits import is_system_call, is_system_wait, wait_of
+from stepscope.tables.device.driver_calls import is_device_allocation
 from stepscope.tables.host.events import Work, host_names, timed_events
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.python.moments import one_line
@@ -59,12 +59,6 @@ _COMPILE = re.compile(
 _DRIVER = re.compile(r"(?:cu|cuda|hip)[A-Z]")
 # The driver's calls that copy. Where a device was recorded, they are launches of what it copies.
 _COPY = re.compile(r"^(?:cu|cuda|hip)Memcpy")
-_WAIT = re.compile(
-    r"wait for completion|::Await|^Wait for |Synchroniz|\bAwait\b|BlockUntil|BlockHost|"
-    # Calls of the operating system, as Nsight Systems records them.
-    r"^(?:p?poll|select|epoll_wait|futex|sem_\w*wait|pthread_(?:cond_\w*wait|join)|wait(?:pid|4)|"
-    r"\w*sleep|accept4?)$"
-)
 # PyTorch's ops that compute nothing: what they copy, if they do, an op within them copies.
 _VIEW = re.compile(
     r"aten/(?:t|T|mT|numpy_T|transpose|permute|movedim|swapaxes|view|_unsafe_view|view_as|reshape|"
@@ -109,6 +103,7 @@ class Native:
         within: Label of the outermost op around it, which is what the program called; -1 where
             that is the event itself, or none.
         named: The labels.
+        waits: Waits of other threads that work for the step: begin, end and label of each.
     """
 
     start_ps: I64
@@ -117,6 +112,7 @@ class Native:
     label: I32
     within: I32
     named: NativeLabels
+    waits: tuple[I64, I64, I64]
 
 
 def op_spans(said: Native | None) -> tuple[I64, I64]:
@@ -185,9 +181,22 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     if not has_ops and PlaneKind.GPU not in planes(host).plane_kind:
         # Of a program of which nothing else was recorded it is not known what it waits for.
         kind[kind == WAIT] = NOTHING
+    waits = _waits_elsewhere(host, one, labels)
+    longest = np.append(longest, np.full(len(labels) - len(longest), -1, dtype=np.int64))
     named = NativeLabels(tuple(labels), longest, are_ranges, has_ops)
     codes = label.astype(np.int32)
-    return Native(start, length, kind, codes, within, named)
+    return Native(start, length, kind, codes, within, named, waits)
+
+
+def _waits_elsewhere(host: Host, own: Line, labels: list[tuple[str, str]]) -> tuple[I64, I64, I64]:
+    """Begin, end and label of the waits on other threads of the step; adds the labels."""
+    told = host_work(host)
+    elsewhere = (told.work == Work.WAIT) & ((told.rows < own.begin) | (told.rows >= own.end))
+    meta = host.space.events.metadata[told.rows[elsewhere]].astype(np.int64)
+    first, place = distinct_keys(meta)
+    label = len(labels) + place
+    labels += [(host.space.event_metadata.name[at], "") for at in meta[first].tolist()]
+    return told.start_ps[elsewhere], told.end_ps[elsewhere], label
 
 
 def _is_of_system(name: str) -> bool:
@@ -346,8 +355,8 @@ def is_view(op: str) -> bool:
 def _by_stats(host: Host, rows: I64, kind: U8, markers: Markers) -> None:
     """Kinds that stats tell: marks are not work, launches and stages of input are."""
     stats = event_stats(host)
-    work_rows, work = host_work(host)
-    found = look_up(work_rows, work.astype(np.int64), rows, Work.NOTHING)
+    told = host_work(host)
+    found = look_up(told.rows, told.work.astype(np.int64), rows, Work.NOTHING)
     kind[(found == Work.LAUNCH) & ~np.isin(kind, (OP, WAIT, ALLOCATE))] = LAUNCH
     kind[found == Work.INPUT_WAIT] = INPUT
     marks = among(stats.rows(names.ROOT_LEVEL), rows) | among(stats.rows(names.STEP_NUM), rows)
@@ -373,7 +382,7 @@ def _of_name(name: str, work: Work) -> tuple[int, str]:
     if function is not None:
         is_frame = function.group(1) is None
         return FRAME if is_frame else DISPATCH, function.group(1) or function.group(2)
-    if is_wait_for_device(name) or _WAIT.search(name):
+    if wait_of(name) is not None:
         return WAIT, name
     if is_device_allocation(name):
         return ALLOCATE, name

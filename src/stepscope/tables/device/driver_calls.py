@@ -12,22 +12,7 @@ import numpy as np
 
 from stepscope.columns.space import Bool
 from stepscope.tables.core.profile import Host, derived
-
-# Calls in which a thread waits until a device has finished: CUDA and HIP, TensorFlow, PjRt, torch.
-_WAITS: Final = re.compile(
-    r"^(cu|cuda|hip)(Stream|Device|Event|Ctx|Context)?Synchronize|BlockHostUntilDone|"
-    r"block_?until_?ready|BlockUntilReady|BlockHostUntilReady|Buffer::Await|"
-    r"^cu(da)?Memcpy(DtoH(_v2)?)?$|^hipMemcpy(DtoH|WithStream)?$|"
-    r"aten::(item|_local_scalar_dense)$|_EagerConst\.numpy|EagerTensor\.numpy|"
-    r"SynchronizeAllActivity",
-    re.IGNORECASE,
-)
-
-
-def is_wait_for_device(name: str) -> bool:
-    """Whether a host event of this name is a call that returns when the device has finished."""
-    return bool(_WAITS.search(name))
-
+from stepscope.tables.core.waits import is_wait_for_device
 
 # CUDA, HIP, and the allocator PjRt puts around them. Stream-ordered calls (…Async) are cheap.
 _ALLOCATES: Final = re.compile(

@@ -26,6 +26,7 @@ from stepscope.tables.core.op_name import (
 from stepscope.tables.core.planes import LineKind, PlaneKind, planes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.regions import region_name
+from stepscope.tables.core.waits import wait_of
 
 
 class Work(IntEnum):
@@ -38,9 +39,11 @@ class Work(IntEnum):
     """
 
     NOTHING = 0
+    # A thread that waits explains the time in which nothing that it could wait for was recorded.
+    WAIT = 1
     # What processes exchange without a device costs what the host's own work does not hide.
-    HOST_COLLECTIVE = 1
-    HOST_COMPUTE = 2
+    HOST_COLLECTIVE = 2
+    HOST_COMPUTE = 3
     COMPILE = 6
     LAUNCH = 8
     HOST_TO_DEVICE = 9
@@ -52,17 +55,13 @@ class Work(IntEnum):
     COMPUTE_16 = 15
 
 
-# Spans that only wrap others, or say that a thread waits: no work of their own.
+# Spans that only wrap others: no work of their own.
 _WRAPPERS = (
     "EagerExecute",
     "EagerLocalExecute",
     "EagerKernelExecute",
     "FunctionRun",
     "ThreadpoolListener::",
-    "ThunkExecutor::Execute (wait",
-    "SlinkyThreadPool::Await",
-    "CommonPjRtBuffer::Await",
-    "Wait for ",
     "end: ",
     names.PYTHON_CALL_MARK,
     names.PYTORCH_STEP,
@@ -88,8 +87,6 @@ _LAUNCH = re.compile(
     r"ExecutorState::Process|GpuExecutable::ExecuteThunks|::EnqueueExecution"
 )
 _TO_DEVICE = re.compile(r"TransferToDevice|TransferLiteralToInfeed|InfeedEnqueue|MEMCPYHToD", re.I)
-# A wait for a device of which nothing was recorded computes nothing.
-_WAITS_FOR_GPU = re.compile(r"^(?:cu|cuda|hip)[A-Z]\w*Synchronize")
 _FROM_DEVICE = re.compile(r"TransferFromDevice|OutfeedDequeue")
 # Threads that work for the step although its marker is elsewhere: the runtimes' own pools.
 _POOL = re.compile(
@@ -150,6 +147,8 @@ def host_names(host: Host) -> HostNames:
 
 def work_of_name(name: str, *, has_gpu: bool) -> Work:
     """The work a host event of this name stands for."""
+    if wait_of(name) is not None:
+        return Work.WAIT
     if name.startswith(_WRAPPERS):
         return Work.NOTHING
     if is_host_collective(name):
@@ -166,8 +165,6 @@ def work_of_name(name: str, *, has_gpu: bool) -> Work:
         return Work.HOST_TO_DEVICE
     if _FROM_DEVICE.search(name):
         return Work.DEVICE_TO_HOST
-    if not has_gpu and _WAITS_FOR_GPU.search(name):
-        return Work.NOTHING
     return Work.HOST_COMPUTE
 
 

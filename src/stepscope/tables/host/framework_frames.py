@@ -28,24 +28,12 @@ _FUNCTIONS: Final = re.compile(
     r"|(polymorphic_function|concrete_function|atomic_function|func_graph|def_function|profiler_v2|"
     r"execute)\.py \w+)"
 )
-# Those of them that return when a device, or an asynchronous computation, has finished.
-_WAITS: Final = re.compile(
-    r"(api\.py (try_to_block|block_until_ready|device_get)"
-    r"|array\.py (_value|__(array|float|int|bool|index|complex|format|repr|str|iter)__|item|tolist|"
-    r"block_until_ready|_single_device_array\w*)"
-    r"|ops\.py (_?numpy|__(array|float|int|bool|index)__|_numpy_internal))"
-)
 
 
 def is_framework_function(file: str, function: str) -> bool:
     """Whether a framework has a function of this name in a file of this name."""
     base = _base(file)
     return bool(_FILES_OF_JAX.fullmatch(base) or _FUNCTIONS.fullmatch(f"{base} {_leaf(function)}"))
-
-
-def waits_for_device(file: str, function: str) -> bool:
-    """Whether it is the one in which a framework waits for what it computes."""
-    return bool(_WAITS.fullmatch(f"{_base(file)} {_leaf(function)}"))
 
 
 def _base(file: str) -> str:

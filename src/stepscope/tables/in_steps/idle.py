@@ -22,7 +22,8 @@ from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import Stretch, any_stretch, entries_named
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, Profile, derived
-from stepscope.tables.device.driver_calls import allocating_names, is_wait_for_device
+from stepscope.tables.core.waits import is_wait_for_device
+from stepscope.tables.device.driver_calls import allocating_names
 from stepscope.tables.device.events import (
     container_entries,
     device_events,
@@ -45,7 +46,7 @@ CAUSES: Final[dict[str, tuple[Work, ...]]] = {
     "allocation": (),
     "compilation": (Work.COMPILE,),
     "host_compute": (Work.HOST_COMPUTE, Work.HOST_COLLECTIVE),
-    "wait": (),
+    "wait": (Work.WAIT,),
     "other_device": (),
     "queued": (),
     "python": (),
@@ -225,10 +226,9 @@ def _busy_spans(host: Host, device: int | None = None) -> tuple[I64, I64]:
 
 
 def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[DeviceGaps]:
-    rows, work = host_work(host)
-    start, end = _spans_of(host, rows)
-    allocates = allocating_names(host)[host.space.events.metadata[rows]]
-    kinds = np.where(allocates, _ALLOCATION, _CLASSES * work).astype(np.uint8)
+    told = host_work(host)
+    allocates = allocating_names(host)[host.space.events.metadata[told.rows]]
+    kinds = np.where(allocates, _ALLOCATION, _CLASSES * told.work).astype(np.uint8)
     python = python_spans(host)
     waiting = union_spans(*_spans_of(host, calls))
     anything = _busy_spans(host)
@@ -241,7 +241,7 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
         busy = _busy_spans(host, device)
         gaps = _gaps(busy, steps, waiting)
         spans = _with_classes(
-            (start, end, kinds),
+            (told.start_ps, told.end_ps, kinds),
             {
                 _WAIT: waiting,
                 _OTHER_DEVICE: anything,
@@ -328,7 +328,8 @@ def _by_cause(spans: tuple[I64, I64, U8], covers: list[_Steps], steps: _Steps) -
     ).sum(axis=0)
     result = {}
     for cause, works in CAUSES.items():
-        classes = [_CLASSES * int(work) for work in works] or [_OWN_CLASS[cause]]
+        classes = [_CLASSES * int(work) for work in works]
+        classes += [_OWN_CLASS[cause]] if cause in _OWN_CLASS else []
         result[cause] = int(time[classes].sum())
     return result
 

@@ -19,7 +19,8 @@ from stepscope.schema import names
 from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
-from stepscope.tables.host.framework_frames import is_framework_function, waits_for_device
+from stepscope.tables.core.waits import waits_for_device
+from stepscope.tables.host.framework_frames import is_framework_function
 from stepscope.tables.in_steps.host_activity import HostTime, host_time
 
 # Functions that wait for what runs elsewhere; to make them faster is to make that faster.

@@ -17,7 +17,7 @@ from stepscope.columns.space import I64
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile, derived
-from stepscope.tables.device.driver_calls import is_wait_for_device
+from stepscope.tables.core.waits import is_wait_for_device
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import timed_rows
 from stepscope.tables.steps.session import aligned_steps

@@ -24,11 +24,10 @@ def input_spans(host: Host, found: Account) -> tuple[I64, I64]:
     """When the loop's thread is within calls for its next batch: begins and ends, disjoint."""
     if found.line < 0:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    rows, work = host_work(host)
-    line = host.space.lines[found.line]
-    calls = rows[(work == Work.INPUT_WAIT) & (rows >= line.begin) & (rows < line.end)]
-    begin = host.space.events.start_ps[calls]
-    return union_spans(begin, begin + host.space.length_ps[calls])
+    told, line = host_work(host), host.space.lines[found.line]
+    calls = told.work == Work.INPUT_WAIT
+    calls &= (told.rows >= line.begin) & (told.rows < line.end)
+    return union_spans(told.start_ps[calls], told.end_ps[calls])
 
 
 def below_input(host: Host, found: Account) -> F64:

@@ -25,9 +25,9 @@ from stepscope.tables.core.installed import (
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import metadata_texts
+from stepscope.tables.core.waits import waits_for_device
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.source import source_files
-from stepscope.tables.host.framework_frames import waits_for_device
 from stepscope.tables.python.library_files import (
     FRAMEWORK_CALLS,
     FRAMEWORK_FILES,

@@ -15,7 +15,8 @@ from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import any_event, entries_named
 from stepscope.tables.core.profile import Host, Profile, derived
-from stepscope.tables.device.driver_calls import is_device_allocation, is_wait_for_device
+from stepscope.tables.core.waits import is_wait_for_device
+from stepscope.tables.device.driver_calls import is_device_allocation
 from stepscope.tables.device.events import has_device_events
 from stepscope.tables.host.events import Work, host_names, host_thread_rows
 from stepscope.tables.host.ops import has_host_ops

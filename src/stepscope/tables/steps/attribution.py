@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,10 @@ from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.planes import PlaneKind, planes
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.waits import Wait, wait_of
 from stepscope.tables.device.driver_calls import allocating_names, waiting_names
 from stepscope.tables.device.events import DeviceEvents, device_events
 from stepscope.tables.host.events import (
@@ -32,12 +34,12 @@ from stepscope.tables.host.events import (
     is_tf_data_thread,
     timed_events,
 )
+from stepscope.tables.host.ops import host_ops
 from stepscope.tables.steps import marked
 from stepscope.tables.steps.found import Markers
 from stepscope.tables.steps.intervals import Intervals, step_intervals
 from stepscope.tables.steps.markers import pauses, step_markers
 from stepscope.tables.steps.recorder_work import recorder_spans
-from stepscope.tables.steps.tracing_calls import tracing_spans
 
 # The parts of a step, in the order every surface stacks them, and the work each is made of.
 PARTS: dict[str, tuple[Work, ...]] = {
@@ -51,8 +53,11 @@ PARTS: dict[str, tuple[Work, ...]] = {
     "kernel_launch": (Work.LAUNCH,),
     "host_compute": (Work.HOST_COMPUTE,),
     "compilation": (Work.COMPILE,),
+    "host_wait": (Work.WAIT,),
     "other": (Work.NOTHING,),
 }
+# Work that a thread does not do while it waits, whatever the event around the wait is called.
+_PAUSED_BY_WAITS = (Work.HOST_COMPUTE, Work.LAUNCH)
 # More steps than this, and the first and the last are left out: they are cut or warming up.
 EDGE_LIMIT = 5
 # From this many median steps on, a last step is long because it waits for the loop's work.
@@ -118,7 +123,7 @@ def steps(host: Host) -> HostSteps | None:
     spans = step_spans(host)
     time = sweep(spans.start_ps, spans.end_ps, spans.work, start, end)
     parts = {part: time[:, list(kinds)].sum(axis=1) for part, kinds in PARTS.items()}
-    kept, left_out = _kept(markers, when, parts["other"])
+    kept, left_out = _kept(markers, when, sum_parts(parts, ("host_wait", "other")))
     return HostSteps(
         markers=markers,
         start_ps=start,
@@ -138,8 +143,14 @@ def found_steps(host: Host) -> HostSteps | None:
     return None if found is None or found.markers.is_window else found
 
 
-def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[str]]:
-    """Which steps count, and why the others do not."""
+def _kept(markers: Markers, when: Intervals, idle_ps: I64) -> tuple[Bool, list[str]]:
+    """Which steps count, and why the others do not.
+
+    Args:
+        markers: Of the steps.
+        when: Their intervals.
+        idle_ps: Time of each step in which nothing ran.
+    """
     count = len(markers)
     length = when.end_ps - when.start_ps
     kept, said = ~when.is_cut, []
@@ -167,14 +178,14 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
     if markers.is_last_cut and kept[-1]:
         kept[-1] = False
         said.append("The last step, within which the recording ended.")
-    if kept[-1] and is_short and _is_mark_alone(length, other_ps):
+    if kept[-1] and is_short and _is_mark_alone(length, idle_ps):
         kept[-1] = False
         said.append("The last step, in which nothing ran: the loop was over, or the recording.")
     if count > EDGE_LIMIT:
         if kept[0]:
             said.append("The first step, which may be cut off or warming up.")
         kept[0] = False
-        is_wait = length[-1] > _LONG_STEPS * typical and 2 * other_ps[-1] < length[-1]
+        is_wait = length[-1] > _LONG_STEPS * typical and 2 * idle_ps[-1] < length[-1]
         is_whole = is_wait or (markers.is_start_to_start and not markers.is_last_open)
         if kept[-1] and (when.runs_behind or not is_whole):
             kept[-1] = False
@@ -184,12 +195,12 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
     return kept, said
 
 
-def _is_mark_alone(length: I64, other_ps: I64) -> bool:
+def _is_mark_alone(length: I64, idle_ps: I64) -> bool:
     """Whether nothing ran in the last step, as in no other.
 
     A profiler that learns of the end of each step marks one more, in which the loop ends.
     """
-    idle = other_ps / np.maximum(length, 1)
+    idle = idle_ps / np.maximum(length, 1)
     return bool(len(length) > 1 and idle[-1] > _IDLE_FRAC >= idle[:-1].max())
 
 
@@ -228,41 +239,63 @@ def step_spans(host: Host) -> StepSpans:
     """Every span that may explain time: device events, and host events of the step's threads."""
     found = device_events(host)
     on_device = np.flatnonzero(~found.is_container)
-    rows, work = host_work(host)
-    events = host.space.events
+    own = host_work(host)
     traced, until, calls = _of_the_step(host, *tracing_spans(host))
     tracing = np.full(len(calls), Work.COMPILE, dtype=np.uint8)
-    ends = events.start_ps[rows] + host.space.length_ps[rows]
     return StepSpans(
-        start_ps=np.concatenate([found.start_ps[on_device], events.start_ps[rows], traced]),
-        end_ps=np.concatenate([found.end_ps[on_device], ends, until]),
-        work=np.concatenate([found.work[on_device], work, tracing]),
-        event=np.concatenate([found.rows[on_device], rows, calls]),
+        start_ps=np.concatenate([found.start_ps[on_device], own.start_ps, traced]),
+        end_ps=np.concatenate([found.end_ps[on_device], own.end_ps, until]),
+        work=np.concatenate([found.work[on_device], own.work, tracing]),
+        event=np.concatenate([found.rows[on_device], own.rows, calls]),
         device_row=on_device,
     )
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class HostWork:
+    """Spans of host threads that stand for work of the step.
+
+    Attributes:
+        rows: Event row of each, ascending; an event within which its thread waits has several.
+        start_ps, end_ps: Of each span.
+        work: ``Work`` of each.
+    """
+
+    rows: I64
+    start_ps: I64
+    end_ps: I64
+    work: U8
+
+    def __getitem__(self, some: NDArray[Any]) -> HostWork:
+        return HostWork(self.rows[some], self.start_ps[some], self.end_ps[some], self.work[some])
+
+
 @derived
-def host_work(host: Host) -> tuple[I64, U8]:
-    """Host events that stand for work of the step, and which work; none without markers.
+def host_work(host: Host) -> HostWork:
+    """Host events that stand for work of the step; none without markers.
 
     They are those on the markers' thread and on the runtimes' pools; what tf.data prepares on
     its own threads runs beside the step, except the wait for its next element. What processes
-    exchange is the step's on any thread.
+    exchange is the step's on any thread. While a thread waits it neither computes nor launches.
     """
     markers = step_markers(host)
     if markers is None:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint8)
+        nothing = np.empty(0, dtype=np.int64)
+        return HostWork(nothing, nothing, nothing, np.empty(0, dtype=np.uint8))
     space, by_name, stats = host.space, host_names(host), event_stats(host)
     metadata, duration = space.events.metadata, space.events.duration_ps
     meets = np.where(by_name.work == Work.HOST_COLLECTIVE, by_name.work, Work.NOTHING)
     waits = np.where(by_name.is_input, by_name.work, meets).astype(np.uint8)
     of_reach = {_ALL_WORK: by_name.work, _ONLY_INPUT: waits, _NOTHING_ELSE: meets.astype(np.uint8)}
+    # Threads of a pool wait for the system while nobody asks them for anything.
+    busy = np.where(entries_named(host, _is_idle), Work.NOTHING, by_name.work).astype(np.uint8)
     reach = _line_reach(host, markers)
     found = np.zeros(len(space.events), dtype=np.uint8)
     for row in np.flatnonzero(reach).tolist():
         inside = slice(space.lines[row].begin, space.lines[row].end)
-        found[inside] = of_reach[reach[row]][metadata[inside]] * (duration[inside] > 0)
+        is_pools = reach[row] == _ALL_WORK and row not in (markers.line, markers.thread)
+        work = busy if is_pools else of_reach[reach[row]]
+        found[inside] = work[metadata[inside]] * (duration[inside] > 0)
     if PlaneKind.GPU in planes(host).plane_kind:
         calls = stats.rows(names.CORRELATION_ID)
         # Recorders number all calls of the driver, but those for memory, and waits, launch nothing.
@@ -282,7 +315,55 @@ def host_work(host: Host) -> tuple[I64, U8]:
     found[stats.rows(names.ROOT_LEVEL)] = Work.NOTHING
     found[_marker_rows(host, markers)] = Work.NOTHING
     rows = np.flatnonzero(found)
-    return rows, found[rows]
+    start = space.events.start_ps[rows]
+    return _without_waits(
+        space.lines_of(rows), HostWork(rows, start, start + space.length_ps[rows], found[rows])
+    )
+
+
+def _is_idle(name: str) -> bool:
+    return wait_of(name) in (Wait.PYTHON, Wait.SYSTEM)
+
+
+def _without_waits(line: I64, work: HostWork) -> HostWork:
+    """The same without the waits within what a thread computes and launches.
+
+    Args:
+        line: Of each span.
+        work: Whole events; those of a line lie in each other or apart.
+    """
+    whole = np.ones(len(line), dtype=bool)
+    pieces: list[HostWork] = []
+    for thread in distinct(line[work.work == Work.WAIT]).tolist():
+        own = np.flatnonzero(line == thread)
+        works = own[np.isin(work.work[own], _PAUSED_BY_WAITS)]
+        waits = own[work.work[own] == Work.WAIT]
+        begin, end = union_spans(work.start_ps[waits], work.end_ps[waits])
+        # A span within a wait is what the wait is made of; one around a wait pauses.
+        first = np.searchsorted(begin, work.start_ps[works], side="left")
+        last = np.searchsorted(end, work.end_ps[works], side="right")
+        paused = last > first
+        cut, first, last = works[paused], first[paused], last[paused]
+        whole[cut] = False
+        # Of each span as many pieces as waits, and one more.
+        event = np.repeat(np.arange(len(cut)), last - first + 1)
+        place = np.arange(len(event)) - np.searchsorted(event, event, side="left")
+        wait = first[event] + place
+        opens = np.where(place > 0, end[wait - 1], work.start_ps[cut[event]])
+        is_last = wait == last[event]
+        closes = np.where(is_last, work.end_ps[cut[event]], np.append(begin, 0)[wait])
+        rest = HostWork(work.rows[cut[event]], opens, closes, work.work[cut[event]])
+        pieces.append(rest[closes > opens])
+    if not pieces:
+        return work
+    parts = [work[whole], *pieces]
+    joined = HostWork(
+        rows=np.concatenate([one.rows for one in parts]),
+        start_ps=np.concatenate([one.start_ps for one in parts]),
+        end_ps=np.concatenate([one.end_ps for one in parts]),
+        work=np.concatenate([one.work for one in parts]),
+    )
+    return joined[np.lexsort((joined.start_ps, joined.rows))]
 
 
 def _of_the_step(host: Host, begin: I64, until: I64, calls: I64) -> tuple[I64, I64, I64]:
@@ -352,3 +433,30 @@ def _busy(found: DeviceEvents, start: I64, end: I64) -> dict[int, I64]:
             merged_start, merged_end = union_spans(begin, begin + found.duration_ps[own])
             busy[device] = covered(merged_start, merged_end, start, end)
     return busy
+
+
+#: What a call's stat begins with where it traced.
+TRACED: Final = "traced"
+
+
+@derived
+def tracing_spans(host: Host) -> tuple[I64, I64, I64]:
+    """Begin, end and call of each stretch of such calls in which no op of a graph runs."""
+    how = event_stats(host).texts(names.TF_FUNCTION_CALL)
+    wanted = np.asarray([text.startswith(TRACED) for text in how.texts], dtype=bool)
+    calls = how.rows[wanted[how.codes]] if len(how.rows) else how.rows
+    if len(calls) == 0:
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing, nothing
+    starts, lengths = host.space.events.start_ps, host.space.length_ps
+    begin, until = union_spans(starts[calls], starts[calls] + lengths[calls])
+    ops = host_ops(host)
+    ran = ops.rows[ops.is_execution & ~ops.is_eager]
+    busy = union_spans(starts[ran], starts[ran] + lengths[ran])
+    times = distinct(np.concatenate([begin, until, *busy]))
+    left, right = times[:-1], times[1:]
+    inside = (covered(begin, until, left, right) > 0) & (covered(*busy, left, right) == 0)
+    left, right = left[inside], right[inside]
+    by_start = calls[np.argsort(starts[calls], kind="stable")]
+    at = np.searchsorted(starts[by_start], left, side="right") - 1
+    return left, right, by_start[at]

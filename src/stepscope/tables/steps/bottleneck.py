@@ -22,7 +22,8 @@ LIMITS: dict[str, tuple[str, ...]] = {
     "input": ("input", "host_to_device"),
     "output": ("output",),
     "kernel_launch": ("kernel_launch",),
-    "host": ("host_compute", "other"),
+    # While a host computes, waits or does nothing that was recorded, its devices are idle.
+    "host": ("host_compute", "host_wait", "other"),
     "device": ("device_compute_16", "device_compute_32", "device_to_device"),
     "collectives": ("collectives",),
     "compilation": ("compilation",),

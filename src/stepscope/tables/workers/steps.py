@@ -144,9 +144,8 @@ def _of_host(profile: Profile, one: AlignedSteps) -> list[_OfWorker]:
     """Parts, transfers and waits of each device of a host; of the host itself without any."""
     host = profile.hosts[one.host]
     active = [device for device in devices(host) if device.has_events]
-    rows, work = host_work(host)
-    start = host.space.events.start_ps[rows]
-    threads = start, start + host.space.length_ps[rows], 2 * work
+    told = host_work(host)
+    threads = told.start_ps, told.end_ps, 2 * told.work
     found: list[_OfWorker] = []
     recorded = [(device, _device_spans(profile, one.host, device.plane)) for device in active]
     ran = [(device, spans) for device, spans in recorded if len(spans[0])]

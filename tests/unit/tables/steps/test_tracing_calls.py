@@ -6,8 +6,7 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
-from stepscope.tables.steps.attribution import steps
-from stepscope.tables.steps.tracing_calls import tracing_spans
+from stepscope.tables.steps.attribution import steps, tracing_spans
 from tests.profiles import space
 from tests.profiles.model import EventLike, host, line
 

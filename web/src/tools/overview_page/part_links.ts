@@ -14,6 +14,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   device_compute_16: ["kernel_stats", "hlo_stats", "framework_op_stats"],
   device_compute_32: ["kernel_stats", "hlo_stats", "framework_op_stats"],
   compilation: ["host_activity", "trace_viewer"],
+  host_wait: ["device_idle", "host_activity", "trace_viewer"],
   other: ["host_activity", "trace_viewer"],
   compute: ["kernel_stats", "hlo_stats", "framework_op_stats"],
   communication: ["pod_viewer", "trace_viewer"],

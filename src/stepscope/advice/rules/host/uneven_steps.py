@@ -23,7 +23,7 @@ from stepscope.result import Finding, Ref
 # A larger share of the steps is the rule: each fourth step may end a round of four.
 _FEW_FRAC = 0.24
 # Parts that grow when the machine is busy with something else.
-_OF_THE_MACHINE = ("host_compute", "other", "input")
+_OF_THE_MACHINE = ("host_compute", "host_wait", "other", "input")
 # So does this, where every step has some of it.
 _COMPILING = "compilation"
 

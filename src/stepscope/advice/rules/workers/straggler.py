@@ -65,6 +65,7 @@ _PARTS_IN_WORDS = {
     "input_ms": "wait for input",
     "output_ms": "output",
     "compilation_ms": "compilation",
+    "host_wait_ms": "wait on the host",
     "other_ms": "time of no known part",
 }
 _IF_ALWAYS = (

@@ -23,6 +23,7 @@ _COLOURS = {
     "collectives": "cyan",
     "device_compute_16": "green",
     "device_compute_32": "green",
+    "host_wait": "dim",
     "other": "dim",
 }
 
