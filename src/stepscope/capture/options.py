@@ -8,6 +8,9 @@ from typing import Final
 
 from stepscope.errors import UsageError
 
+_LIMITS: Final = (
+    "max_memory", "max_seconds", "max_events", "max_bytes", "chunk_seconds", "stop_seconds"
+)  # fmt: skip
 #: Recorders of a framework.
 FRAMEWORKS: Final = ("tensorflow", "jax", "torch")
 
@@ -32,6 +35,9 @@ class ProfilerOptions:
         memory: Record allocations, enabling the framework's statistics if necessary.
         include_hlo: Keep the compiled programs (HLO) in the recording.
         frameworks: Which to record, of ``("tensorflow", "jax", "torch")`` (None: all loaded).
+        price: The most that recording may make the program take, as a multiple of its time (1.2);
+            sessions of whole steps alternate with undisturbed steps (None: record every step).
+        max_memory: Bytes that recording may need in addition to the program (None: no limit).
         max_seconds, max_events, max_bytes: Budget; recording ends when one is used up.
         chunk_seconds: Write to disk this often (None: only at the end). A kill loses at most one
             chunk.
@@ -52,6 +58,8 @@ class ProfilerOptions:
     memory: bool = True
     include_hlo: bool = True
     frameworks: tuple[str, ...] | None = None
+    price: float | None = None
+    max_memory: int | None = 500_000_000
     max_seconds: float | None = None
     max_events: int | None = None
     max_bytes: int | None = None
@@ -66,7 +74,9 @@ class ProfilerOptions:
             _whole("delay_ms", self.delay_ms, 0)
         for name in ("sample_hz", "telemetry_hz", "trace_min_us"):
             _at_least(name, getattr(self, name), 0.0)
-        for name in ("max_seconds", "max_events", "max_bytes", "chunk_seconds", "stop_seconds"):
+        if self.price is not None and not _at_least("price", self.price, 0.0) > 1:
+            raise _wrong("price", self.price, "more than 1")
+        for name in _LIMITS:
             value = getattr(self, name)
             if value is not None and not (_at_least(name, value, 0.0) > 0):
                 raise _wrong(name, value, "more than 0")

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from stepscope.capture import tracing
+from stepscope.capture.budget import Budget, Price, SessionLimit
 from stepscope.capture.file.assemble import PROFILE_OPTIONS, Assembly, Value, hostname, message
 from stepscope.capture.file.compact import compact
 from stepscope.capture.file.logdir import host_name
@@ -29,6 +30,7 @@ from stepscope.capture.options import FRAMEWORKS, ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, NoteSeverity, Recorded, Recorder
 from stepscope.capture.result import Capture
 from stepscope.capture.runtime import graph_lines, machine
+from stepscope.capture.step_clock import StepClock, counted
 from stepscope.schema import names
 from stepscope.schema.xspace import ProfileOptions, Wire, XSpace
 from stepscope.wire import write as wire
@@ -37,6 +39,12 @@ from stepscope.wire.read import fields
 Reason = Literal["stop", "budget", "signal", "exit", "preempted", "error"]
 
 _TICK_SECONDS: Final = 0.05
+# While frameworks record: some gather a million events a second.
+_SESSION_TICK_SECONDS: Final = 0.02
+# Executions between two probes are many, and the end of the probe's session is little of the time.
+_PROBED_REST_SECONDS: Final = 0.5
+# Memory is given back to the system after a session with this many events.
+_MANY_EVENTS: Final = 5_000
 _TURN_SECONDS: Final = 0.01
 _SLICE_SECONDS: Final = 0.005
 _SEVERITY: Final = {"error": 0, "warning": 1, "info": 2}
@@ -50,10 +58,6 @@ _LEVELS: Final = {
 }
 # JAX's session always records devices, and leaves Python to TensorFlow's where that is loaded.
 _UNSUPPORTED: Final = {"jax": {"device_tracer_level", "python_tracer_level"}}
-# The rate of events is known after a chunk; with a budget, the first chunk is this short.
-_PROBE_SECONDS: Final = 0.25
-# End a little before the estimate reaches the budget, so as not to exceed it.
-_CAUTION: Final = 0.9
 
 
 @dataclass(slots=True)
@@ -100,6 +104,12 @@ class Recording:
         """Nothing runs yet; see ``start``."""
         self._slots = [_Slot(one) for one in self.recorders if self._wanted(one)]
         self._budget = Budget(self.options)
+        self._limit = SessionLimit(self.options.max_memory)
+        self._price = Price(self.options.price, self.options.max_bytes)
+        self._clock = StepClock()
+        # Names of the recorders that rest; none while recording.
+        self._resting: list[str] = []
+        self._session_begun = 0.0
         self._wake = threading.Event()
         self._finished = threading.Event()
         # Every recorder has ended; their events remain to be converted and written.
@@ -198,7 +208,7 @@ class Recording:
             if self.options.delay_ms:
                 self._begin_after(self.options.delay_ms / 1e3)
             while not self._requests:
-                self._wake.wait(_TICK_SECONDS)
+                self._wake.wait(_SESSION_TICK_SECONDS if self._in_session() else _TICK_SECONDS)
                 self._wake.clear()
                 if not self._requests:
                     self._tick()
@@ -241,8 +251,13 @@ class Recording:
         wanted = self._pause_wanted
         if wanted is not None and wanted is not self._paused:
             if wanted:
+                if self._resting:
+                    self._end_rest()
+                else:
+                    self._gaps.pause()
+                    self._cut(restart=False)
+                self._clock.pause()
                 self._gaps.pause()
-                self._cut(restart=False)
             else:
                 self._start_recorders()
                 running = [slot for slot in self._slots if slot.state == "running"]
@@ -250,13 +265,55 @@ class Recording:
             self._paused = wanted
         if self._paused:
             return
-        self._join()
+        if self._resting and self._price.is_rest_over(*self._clock.heard()):
+            self._end_rest()
+            self._start_recorders()
+        if not self._resting:
+            self._join()
         spent = self._budget.spent()
         if spent:
             self._note("budget", "info", f"The budget ended the recording: {spent}.")
             self._requests.append(("budget", True))
-        elif self._budget.cut_due() or self._is_stale():
+        elif not self._resting:
+            self._pace()
+
+    def _pace(self) -> None:
+        """Cut a chunk where one is due, and let the program run undisturbed where that is due."""
+        has_price = self.options.price is not None
+        is_full = self._in_session() and self._limit.is_reached()
+        if is_full and has_price:
+            self._rest()
+        elif is_full or self._budget.cut_due() or self._is_stale():
             self._cut()
+            if self._price.rest_seconds(self._budget.bytes, self._budget.seconds) > 0:
+                self._rest()
+        elif has_price and self._price.wants_steps(self._clock.steps_so_far()):
+            self._rest()
+
+    def _rest(self) -> None:
+        """Write what was recorded; then the program runs undisturbed for as long as it is owed."""
+        self._gaps.pause()
+        self._cut(restart=False, resting=True)
+        rest = self._price.rest_seconds(self._budget.bytes, self._budget.seconds)
+        self._price.rest(max(rest, _PROBED_REST_SECONDS) if self._probe() else rest)
+        tracing.switch(self._clock.emitter())
+        self._clock.listen(undisturbed=True)
+
+    def _end_rest(self) -> None:
+        """The rest is over; what follows decides what begins."""
+        self._clock.pause()
+        self._gaps.resume(self._resting, names.GAP_REST)
+        self._resting = []
+        self._budget.resume()
+
+    def _in_session(self) -> bool:
+        """Whether a framework records that the program uses."""
+        return any(
+            slot.state == "running"
+            and slot.recorder.name in FRAMEWORKS
+            and getattr(slot.recorder, "is_settled", lambda: True)()
+            for slot in self._slots
+        )
 
     def _begin(self) -> None:
         self._started_ns = time.time_ns()
@@ -270,6 +327,13 @@ class Recording:
             if slot.state == "waiting" and slot.recorder.unavailable() is None:
                 self._start_one(slot)
         self._switch_annotations()
+        self._begin_session()
+
+    def _begin_session(self) -> None:
+        self._session_begun = time.monotonic()
+        self._limit.begin()
+        if self.options.price is not None:
+            self._clock.listen(undisturbed=False)
 
     def _start_one(self, slot: _Slot) -> None:
         try:
@@ -297,21 +361,29 @@ class Recording:
         for slot in self._slots:
             emitter = getattr(slot.recorder, "annotation", None)
             if slot.state == "running" and emitter is not None:
-                tracing.switch(emitter())
+                emit = emitter()
+                tracing.switch(emit if self.options.price is None else counted(emit))
                 return
         tracing.switch(None)
 
-    def _collect(self, restart: bool) -> Assembly:
-        """End every recorder and take its events; with ``restart`` each begins again at once."""
+    def _collect(self, restart: bool, *, resting: bool = False) -> Assembly:
+        """End recorders and take their events.
+
+        Args:
+            restart: Each begins again at once.
+            resting: Only those end that the program would notice.
+        """
         planes = Assembly(self.origin_ns, self.suffix)
         taken = []
         for slot in reversed(self._slots):
-            if slot.state == "running":
+            if slot.state == "running" and not (resting and _goes_on(slot)):
                 begin_ns = time.time_ns()
                 collected = self._collect_one(slot, restart)
                 if collected is None:
                     continue
                 slot.state = "waiting"
+                if resting:
+                    self._resting.append(slot.recorder.name)
                 taken.append((slot, collected))
                 if restart:
                     self._start_one(slot)
@@ -353,17 +425,49 @@ class Recording:
             for text in differences(self.options, clock.options, slot.recorder.name):
                 self._note("options-not-applied", "warning", text)
 
-    def _cut(self, *, restart: bool = True) -> None:
+    def _cut(self, *, restart: bool = True, resting: bool = False) -> None:
         """Write a chunk of what was recorded so far, and continue."""
-        planes = self._collect(restart)
+        before, seconds = self._total(), time.monotonic() - self._session_begun
+        begin, children, ended = time.thread_time(), _children_seconds(), time.monotonic()
+        self._clock.pause()
+        planes = self._collect(restart, resting=resting)
         if restart:
             self._switch_annotations()
+            self._begin_session()
         else:
             tracing.switch(None)
         pieces = planes.pieces()
         self._append(pieces)
         self._budget.chunk(self._total(), sum(map(len, pieces)))
         self._chunks += 1
+        events = self._total() - before
+        if not restart and events > _MANY_EVENTS:
+            machine.release_free_memory()
+        converting = min(_children_seconds() - children, time.monotonic() - ended)
+        spent = time.thread_time() - begin + self._main_thread_seconds() + converting
+        self._limit.end(events, spent)
+        self._price.session(events, seconds, spent)
+
+    def _main_thread_seconds(self) -> float:
+        """Processor time that recorders took from the main thread since this was asked last."""
+        taken = 0.0
+        for slot in self._slots:
+            taken += getattr(slot.recorder, "main_thread_seconds", 0.0)
+            if hasattr(slot.recorder, "main_thread_seconds"):
+                slot.recorder.main_thread_seconds = 0.0
+        return taken
+
+    def _probe(self) -> bool:
+        """Note how far the program is where only its events tell: see ``JaxRecorder.probe``."""
+        planes = Assembly(self.origin_ns, self.suffix)
+        for slot in self._slots:
+            probe = getattr(slot.recorder, "probe", None)
+            if probe is not None and slot.recorder.name in self._resting:
+                recorded = self._safely(slot, lambda probe=probe: probe(self.options))
+                self._take(planes, slot, recorded)
+        if planes.payloads:
+            self._append(planes.pieces())
+        return bool(planes.payloads)
 
     def _append(self, pieces: Any) -> None:
         try:
@@ -395,7 +499,10 @@ class Recording:
             return Capture("", 0, 0, self._seconds(stopped_ns), finished_by=reason)
         if not self._started_ns:
             self._begin()
+        if self._resting:
+            self._end_rest()
         planes = self._collect(restart=False)
+        self._clock.pause()
         if self.suffix and not self._total():
             self.writer.discard()  # a child that did nothing gets no track
             return self._result(stopped_ns, reason)
@@ -461,7 +568,7 @@ class Recording:
             facts[names.PROFILE_STOP] = stopped_ns
             facts[PROFILE_OPTIONS] = self._effective or encoded_options(self.options)
             facts.update(machine.software_facts() | machine.settings_facts())
-            facts.update(graph_lines.facts())
+            facts.update(graph_lines.facts() | self._clock.facts())
         if not stopped_ns or not self._chunks:
             into.add_stats(names.HOST_PLANE, machine.processor_facts())
         into.add_stats(names.ENVIRONMENT_PLANE, facts)
@@ -541,56 +648,12 @@ def differences(options: ProfilerOptions, used: bytes, framework: str) -> list[s
     return told
 
 
-class Budget:
-    """How much of its seconds, events and bytes a recording has used.
+def _children_seconds() -> float:
+    """Processor time of child processes that have ended, such as conversions."""
+    times = os.times()
+    return times.children_user + times.children_system
 
-    A framework does not report its number of events until it hands them over. They are counted at
-    each chunk, and estimated in between from the rate of the previous chunk.
-    """
 
-    def __init__(self, options: ProfilerOptions) -> None:
-        self._options = options
-        self._counts = options.max_events is not None or options.max_bytes is not None
-        self._begun = self._chunk_begun = 0.0
-        self._events = self._bytes = 0
-        self._event_rate = self._byte_rate = 0.0
-
-    def begin(self) -> None:
-        """Recording begins now."""
-        self._begun = self._chunk_begun = time.monotonic()
-
-    def chunk(self, events: int, size: int) -> None:
-        """A chunk was written.
-
-        Args:
-            events: Events of all chunks so far.
-            size: Bytes of this chunk.
-        """
-        now = time.monotonic()
-        seconds = max(now - self._chunk_begun, 1e-3)
-        self._event_rate = (events - self._events) / seconds
-        self._byte_rate = size / seconds
-        self._events = events
-        self._bytes += size
-        self._chunk_begun = now
-
-    def spent(self) -> str:
-        """The part that is used up, in words; "" if none is."""
-        options, now = self._options, time.monotonic()
-        if options.max_seconds is not None and now - self._begun >= options.max_seconds:
-            return f"{options.max_seconds:g} s"
-        open_seconds = now - self._chunk_begun
-        events = self._events + self._event_rate * open_seconds
-        if options.max_events is not None and events >= options.max_events * _CAUTION:
-            return f"{options.max_events:,} events"
-        size = self._bytes + self._byte_rate * open_seconds
-        if options.max_bytes is not None and size >= options.max_bytes * _CAUTION:
-            return f"{options.max_bytes:,} bytes"
-        return ""
-
-    def cut_due(self) -> bool:
-        """Whether what is recorded so far should be written now."""
-        limit = self._options.chunk_seconds or math.inf
-        if self._counts and not self._event_rate:
-            limit = min(limit, _PROBE_SECONDS)
-        return time.monotonic() - self._chunk_begun >= limit
+def _goes_on(slot: _Slot) -> bool:
+    """Whether a recorder goes on while the program runs undisturbed: it takes next to nothing."""
+    return getattr(slot.recorder, "goes_on", False)

@@ -195,11 +195,19 @@ COUNTER_SETS: Final = "performance_counter_sets"
 # Of a device's plane: how many samples were not numbers and left out, in words; once a counter.
 NAN_COUNTER_EVENTS: Final = "nan_counter_events"
 # Of a gap of the recording: the recorder that saw nothing ("tensorflow", "torch" …), and why:
-# GAP_CHUNK (it handed over what it had) or GAP_PAUSE (the program ran a profiler of its own).
+# GAP_CHUNK (it handed over what it had), GAP_PAUSE (the program ran a profiler of its own) or
+# GAP_REST (the program ran undisturbed, to keep within the price of the recording).
 GAP_RECORDER: Final = "recorder"
 GAP_REASON: Final = "reason"
 GAP_CHUNK: Final = "a chunk is written"
 GAP_PAUSE: Final = "the program records itself"
+GAP_REST: Final = "the program runs undisturbed"
+# Of the task environment: the median step while nothing recorded and how many were timed, what they
+# were known by, and the median recorded step as timed in the same way. Times are in ps.
+UNDISTURBED_STEP: Final = "undisturbed_step_ps"
+UNDISTURBED_STEPS: Final = "undisturbed_steps"
+UNDISTURBED_SOURCE: Final = "undisturbed_source"
+RECORDED_STEP: Final = "recorded_step_ps"
 # Of a step that the program did not mark itself: what of it our hooks took for one, MARKED_BATCH
 # (Keras's callbacks of a batch), MARKED_OPTIMIZER (the optimizer's step of PyTorch) or
 # MARKED_ENGINE (that of vLLM or SGLang).

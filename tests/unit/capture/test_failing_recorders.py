@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from stepscope.capture import control, tracing
+from stepscope.capture.budget import Budget
 from stepscope.capture.file.writer import Writer
 from stepscope.capture.launch.child_process import finished_children
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
 from stepscope.capture.recorders.annotations import AnnotationRecorder
 from stepscope.capture.recorders.python_sampler import PythonSampler
-from stepscope.capture.recording import Budget, Recording
+from stepscope.capture.recording import Recording
 from stepscope.capture.runtime.ticker import Ticker
 from tests.profiles import parse
 

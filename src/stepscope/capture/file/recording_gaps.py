@@ -27,7 +27,7 @@ class Gap(NamedTuple):
     Attributes:
         recorder: Its name.
         begin_ns, end_ns: Since 1970.
-        reason: ``names.GAP_CHUNK`` or ``names.GAP_PAUSE``.
+        reason: ``names.GAP_CHUNK``, ``names.GAP_PAUSE`` or ``names.GAP_REST``.
     """
 
     recorder: str
@@ -50,11 +50,11 @@ class RecordingGaps:
         """Every recorder stops now."""
         self._paused_ns = time.time_ns()
 
-    def resume(self, recorders: Iterable[str]) -> None:
+    def resume(self, recorders: Iterable[str], reason: str = names.GAP_PAUSE) -> None:
         """These record again since now."""
         now_ns = time.time_ns()
         if self._paused_ns:
-            self.found += [Gap(one, self._paused_ns, now_ns, names.GAP_PAUSE) for one in recorders]
+            self.found += [Gap(one, self._paused_ns, now_ns, reason) for one in recorders]
         self._paused_ns = 0
 
     def missed_ns(self, *reasons: str) -> dict[str, int]:

@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, Final
 
-from stepscope.capture import control
+from stepscope.capture import control, step_clock
 from stepscope.capture.tracing import Trace
 from stepscope.schema import names
 
@@ -126,9 +126,48 @@ def _wrap(callbacks: Any, kind: str) -> None:
     setattr(callbacks, end, ends)
 
 
+def _hear_functions(module: ModuleType) -> None:
+    """Report each call of a ``tf.function``; raises ``AttributeError`` if it is another class."""
+    kind: Any = module.Function  # type: ignore[attr-defined]
+    call, hear, source = kind.__call__, step_clock.hear, step_clock.FUNCTION
+
+    @functools.wraps(call)
+    def calls(self: Any, *args: Any, **kwargs: Any) -> Any:
+        hear(source, id(self))
+        return call(self, *args, **kwargs)
+
+    kind.__call__ = calls
+
+
+def _hear_optimizers(module: ModuleType) -> None:
+    """Report each step of PyTorch's optimizers; raises ``AttributeError`` before PyTorch 2."""
+
+    def stepped(optimizer: Any, *_: Any) -> None:
+        step_clock.hear(step_clock.OPTIMIZER, id(optimizer))
+
+    module.register_optimizer_step_post_hook(stepped)  # type: ignore[attr-defined]
+
+
+def _hear_batches(module: ModuleType) -> None:
+    """Report each batch of PyTorch's data loaders; raises ``AttributeError`` if they are others."""
+    kind: Any = module._BaseDataLoaderIter  # type: ignore[attr-defined]
+    fetch = kind.__next__
+
+    @functools.wraps(fetch)
+    def fetches(self: Any) -> Any:
+        batch = fetch(self)
+        step_clock.hear(step_clock.BATCH, id(self))
+        return batch
+
+    kind.__next__ = fetches
+
+
 #: What is done to which module.
 AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {
     "keras": _mark_steps,
+    "tensorflow.python.eager.polymorphic_function.polymorphic_function": _hear_functions,
+    "torch.optim.optimizer": _hear_optimizers,
+    "torch.utils.data.dataloader": _hear_batches,
     "tensorflow.python.profiler.profiler_v2": _yield_to_tensorflow,
     "jax._src.profiler": _yield_to_jax,
     "torch.profiler.profiler": _yield_to_torch,

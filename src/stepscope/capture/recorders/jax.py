@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from importlib import import_module
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from stepscope.capture.tracing import Emitter, trace_me
 
 # JAX lets a second session start, which then records nothing; only the first gets events.
 _session_lock: Final = threading.Lock()
+_PROBE_SECONDS: Final = 0.004
 
 
 class JaxRecorder:
@@ -90,6 +92,16 @@ class JaxRecorder:
         finally:
             _session_lock.release()
         return Recorded(data, count_events(data))
+
+    def probe(self, options: ProfilerOptions) -> Recorded:
+        """A session of a few milliseconds, made where the program begins to run undisturbed.
+
+        No hook hears of a call of a compiled function. Each execution has the number after the
+        last one's, so those between this session and the next are counted by their numbers.
+        """
+        self.start(options)
+        time.sleep(_PROBE_SECONDS)
+        return self.collect()
 
     def drop(self) -> None:
         """End the session without collecting."""

@@ -23,6 +23,7 @@ class Telemetry:
     """Recorder ``telemetry``."""
 
     name = "telemetry"
+    goes_on = True
 
     def __init__(self) -> None:
         self._ticker: Ticker | None = None

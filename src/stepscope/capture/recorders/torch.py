@@ -13,11 +13,11 @@ trace goes to memory-backed storage as JSON, and a process of its own turns that
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, Final
@@ -26,7 +26,7 @@ from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, Recorded
 from stepscope.capture.recorders.annotations import AnnotationRecorder
 from stepscope.capture.runtime.frame_names import FrameNames
-from stepscope.capture.runtime.machine import resident_bytes
+from stepscope.capture.runtime.machine import free_bytes, resident_bytes
 from stepscope.capture.runtime.main_thread import on_main_thread, prepare
 from stepscope.capture.runtime.thread_frames import is_ours, stacks
 from stepscope.capture.torch.conversion import ConversionSettings, convert
@@ -83,6 +83,7 @@ class TorchRecorder:
         self._uncut = ""
         self._has_shapes = False
         self._heap: HeapWatch | None = None
+        self.main_thread_seconds = 0.0
 
     def unavailable(self) -> str | None:
         """None when PyTorch is loaded and has its profiler."""
@@ -146,8 +147,11 @@ class TorchRecorder:
     def _end(self) -> None:
         if self._is_running:
             self._is_running = False
+            begin = time.thread_time()
             self._profile.stop()
             self._ended = ledger.end(is_local=self._is_local)
+            if threading.current_thread() is threading.main_thread():
+                self.main_thread_seconds += time.thread_time() - begin
 
     def _end_anywhere(self) -> None:
         """End it: where it leaves nothing open if the program is soon there, else where it is."""
@@ -301,30 +305,6 @@ def _clock_rates() -> dict[int, int]:
         if isinstance(clock, int) and clock > 0:
             found[index] = clock
     return found
-
-
-class _MallInfo(ctypes.Structure):
-    """glibc's ``struct mallinfo2``; ``fordblks`` is what is free of the heap, in bytes."""
-
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in (
-            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
-            "fordblks", "keepcost",
-        )
-    ]  # fmt: skip
-
-
-def free_bytes() -> int | None:
-    """How much of the heap is free; None where the allocator does not say (glibc ≥ 2.33 does)."""
-    if sys.platform != "linux":
-        return None
-    try:
-        asked = ctypes.CDLL(None).mallinfo2
-    except (OSError, AttributeError):
-        return None
-    asked.restype = _MallInfo
-    return int(asked().fordblks)
 
 
 class HeapWatch:

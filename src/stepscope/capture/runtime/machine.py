@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
 import platform
@@ -110,6 +111,51 @@ def resident_bytes() -> int | None:
         return int(_STATM.read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError, IndexError):
         return None
+
+
+class _MallInfo(ctypes.Structure):
+    """glibc's ``struct mallinfo2``, in bytes; ``fordblks`` is the heap's free part."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+            "fordblks", "keepcost",
+        )
+    ]  # fmt: skip
+
+
+def _allocator() -> _MallInfo | None:
+    if sys.platform != "linux":
+        return None
+    try:
+        asked = ctypes.CDLL(None).mallinfo2
+    except (OSError, AttributeError):
+        return None
+    asked.restype = _MallInfo
+    info: _MallInfo = asked()
+    return info
+
+
+def free_bytes() -> int | None:
+    """How much of the heap is free; None where the allocator does not say (glibc ≥ 2.33 does)."""
+    info = _allocator()
+    return None if info is None else int(info.fordblks)
+
+
+def used_bytes() -> int:
+    """Memory that the process has allocated, or that is in RAM where the allocator does not say.
+
+    Growth into memory that was freed before does not show in what is in RAM.
+    """
+    info = _allocator()
+    return (resident_bytes() or 0) if info is None else int(info.uordblks + info.hblkhd)
+
+
+def release_free_memory() -> None:
+    """Give free memory of the heap back to the system, where the allocator can (glibc)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def settings_facts(modules: _Modules | None = None) -> dict[str, int | str]:

@@ -52,8 +52,12 @@ def end_of_module(arguments: Sequence[str], valued: set[str]) -> int | None:
     return None
 
 
-def _option(*declarations: str, default: Any, help: str) -> arguments.Decorator:
-    return click.option(*declarations, default=default, show_default=True, help=help)
+def _option(
+    *declarations: str, default: Any, help: str, metavar: str | None = None
+) -> arguments.Decorator:
+    return click.option(
+        *declarations, default=default, show_default=True, help=help, metavar=metavar
+    )
 
 
 # What follows the name of the program is the program's own, options included.
@@ -68,14 +72,17 @@ def _option(*declarations: str, default: Any, help: str) -> arguments.Decorator:
 @_option("--logdir", "-o", default="stepscope-logs", help="Where to write: a folder or a URL.")
 @click.option("--delay-ms", type=int, help="Wait this long before recording.")
 @_option("--max-seconds", default=120.0, help="Stop recording after this many seconds.")
-@_option("--max-events", default=20_000_000, help="Stop recording after this many events.")
+@_option("--price", default=1.2, metavar="RATIO", help="How much slower the program may get.")
+@_option("--memory", default="500MB", metavar="SIZE", help="Memory that recording may need.")
+@_option("--max-file", default="200MB", metavar="SIZE", help="How large the recording may get.")
+@click.option("--full", is_flag=True, help="Record every step, at any price.")
 @_option("--host-level", default=2, help="Host events: 0 none, 1 annotations, 2 ops, 3 all.")
 @_option("--python-level", default=0, help="The framework's own Python tracer: 0 or 1.")
 @_option("--device-level", default=1, help="GPU and TPU events: 0 or 1.")
 @_option("--sample-hz", default=100.0, help="Samples of the Python stacks per second; 0 for none.")
 @_option("--telemetry-hz", default=10.0, help="Readings of the machine per second; 0 for none.")
 @click.option("--trace-python", is_flag=True, help="Record every Python call; slows Python down.")
-@click.option("--memory/--no-memory", default=True, help="Record allocations.")
+@click.option("--allocations/--no-allocations", default=True, help="Record allocations.")
 @click.option("--children/--no-children", default=True, help="Record child processes, too.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing after the program has ended.")
 def record(
@@ -86,6 +93,11 @@ def record(
     host_level: int,
     python_level: int,
     device_level: int,
+    price: float,
+    memory: str,
+    max_file: str,
+    full: bool,
+    allocations: bool,
     children: bool,
     quiet: bool,
     **more: Any,
@@ -94,11 +106,28 @@ def record(
     from stepscope.capture.options import ProfilerOptions
     from stepscope.surfaces.cli.program import record_program
 
-    options = ProfilerOptions(host_level, python_level, device_level, delay_ms, **more)
+    options = ProfilerOptions(
+        host_level,
+        python_level,
+        device_level,
+        delay_ms,
+        memory=allocations,
+        price=None if full else price,
+        max_memory=None if full else _bytes(memory, "--memory"),
+        max_bytes=None if full else _bytes(max_file, "--max-file"),
+        **more,
+    )
     code = record_program(
         program, module=module, logdir=logdir, options=options, children=children, quiet=quiet
     )
     click.get_current_context().exit(code)
+
+
+def _bytes(text: str, option: str) -> int:
+    """A size such as 500MB, in bytes."""
+    from stepscope.comparison.limit import Limit
+
+    return int(Limit.parse(text, "bytes", option).number)
 
 
 COMMAND = record

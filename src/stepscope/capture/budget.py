@@ -1,0 +1,252 @@
+"""How much is recorded, and when: the budget of a recording, and the price the program pays.
+
+A framework buffers events until its session ends, does not say how many there are, and takes far
+longer to hand one over than to record it. So a session ends when the heap has grown by what some
+ten thousand events need; what it gave and took decides how long the next one may be, and how long
+the program runs undisturbed before it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.runtime import machine
+
+# The rate of events is known after a chunk; with a budget, the first chunk is this short.
+_PROBE_SECONDS: Final = 0.25
+# End a little before the estimate reaches the budget, so as not to exceed it.
+_CAUTION: Final = 0.9
+# Heap per buffered event: 269 to 278 bytes with jaxlib 0.10 and with torch 2.13.
+_EVENT_HEAP_BYTES: Final = 272
+# At its end, a session needs up to eight times its buffers (torch 2.13: 134 MB become 1,073 MB).
+_EXPORT_FACTOR: Final = 8
+# Events of the first session, and the limits of later ones.
+_FIRST_EVENTS, _FEWEST_EVENTS, _MOST_EVENTS = 40_000, 10_000, 250_000
+# A session that many events are known from; its end may take this long.
+_ENOUGH_EVENTS, _SESSION_END_SECONDS = 5_000, 1.0
+# Between two readings of the allocator, which takes a millisecond.
+_HEAP_SECONDS: Final = 0.04
+# What recording one event takes from the program, where the recorder does not know better.
+_EVENT_SECONDS: Final = 1e-6
+# So many sessions do not wait for the price to be earned, as long as the program is not slowed by
+# more than half: a short program is to have ten whole steps at full detail.
+_GRACE_SESSIONS, _GRACE_PRICE = 4, 1.5
+_SHORTEST_REST_SECONDS, _LONGEST_REST_SECONDS = 0.3, 60.0
+# Half of the file is for this time, half of the rest for as much again.
+_HALF_SECONDS: Final = 60.0
+# Steps, recorded and undisturbed, that make the undisturbed step known.
+_STEPS_BEFORE, _STEPS_FACTOR = 40, 4
+UNDISTURBED_STEPS: Final = 20
+UNDISTURBED_SECONDS: Final = 2.0
+_PATIENCE_SECONDS: Final = 5.0
+
+
+class Budget:
+    """How much of its seconds, events and bytes a recording has used.
+
+    A framework does not report its number of events until it hands them over. They are counted at
+    each chunk, and estimated in between from the rate of the previous chunk.
+    """
+
+    def __init__(self, options: ProfilerOptions) -> None:
+        self._options = options
+        is_limited = options.max_events is not None or options.max_bytes is not None
+        self._counts = is_limited and options.price is None
+        self._begun = self._chunk_begun = 0.0
+        self._events = self._bytes = 0
+        self._event_rate = self._byte_rate = 0.0
+
+    def begin(self) -> None:
+        """Recording begins now."""
+        self._begun = self._chunk_begun = time.monotonic()
+
+    def chunk(self, events: int, size: int) -> None:
+        """A chunk was written.
+
+        Args:
+            events: Events of all chunks so far.
+            size: Bytes of this chunk.
+        """
+        now = time.monotonic()
+        seconds = max(now - self._chunk_begun, 1e-3)
+        self._event_rate = (events - self._events) / seconds
+        self._byte_rate = size / seconds
+        self._events = events
+        self._bytes += size
+        self._chunk_begun = now
+
+    def resume(self) -> None:
+        """Recording goes on after a rest, which is part of no chunk."""
+        self._chunk_begun = time.monotonic()
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all chunks so far."""
+        return self._bytes
+
+    @property
+    def seconds(self) -> float:
+        """Time since recording began."""
+        return time.monotonic() - self._begun
+
+    def spent(self) -> str:
+        """The part that is used up, in words; "" if none is."""
+        options, now = self._options, time.monotonic()
+        if options.max_seconds is not None and now - self._begun >= options.max_seconds:
+            return f"{options.max_seconds:g} s"
+        open_seconds = now - self._chunk_begun
+        events = self._events + self._event_rate * open_seconds
+        if options.max_events is not None and events >= options.max_events * _CAUTION:
+            return f"{options.max_events:,} events"
+        size = self._bytes + self._byte_rate * open_seconds
+        if options.max_bytes is not None and size >= options.max_bytes * _CAUTION:
+            return f"{options.max_bytes:,} bytes"
+        return ""
+
+    def cut_due(self) -> bool:
+        """Whether what is recorded so far should be written now."""
+        limit = self._options.chunk_seconds or math.inf
+        if self._counts and not self._event_rate:
+            limit = min(limit, _PROBE_SECONDS)
+        return time.monotonic() - self._chunk_begun >= limit
+
+
+class SessionLimit:
+    """When a session of the frameworks has buffered as much as may be.
+
+    Args:
+        memory_bytes: What recording may need in addition to the program (None: no limit).
+    """
+
+    def __init__(self, memory_bytes: int | None) -> None:
+        self._most_bytes = math.inf if memory_bytes is None else memory_bytes / _EXPORT_FACTOR
+        self._events = float(_FIRST_EVENTS)
+        self._event_bytes = float(_EVENT_HEAP_BYTES)
+        self._base = 0
+        self._grown = 0
+        self._read_at = 0.0
+
+    def begin(self) -> None:
+        """A session begins."""
+        self._grown, self._read_at = 0, 0.0
+        self._base = machine.used_bytes() if self._most_bytes < math.inf else 0
+
+    def is_reached(self) -> bool:
+        """Whether the session should end."""
+        now = time.monotonic()
+        if self._most_bytes == math.inf or now - self._read_at < _HEAP_SECONDS:
+            return False
+        self._read_at = now
+        used = machine.used_bytes()
+        # A program that frees memory meanwhile makes room that the session may fill.
+        self._base = min(self._base, used)
+        self._grown = used - self._base
+        return self._grown > min(self._events * self._event_bytes, self._most_bytes)
+
+    def end(self, events: int, end_seconds: float) -> None:
+        """A session has ended.
+
+        Args:
+            events: What it gave.
+            end_seconds: Processor time that handing them over took.
+        """
+        if events > _ENOUGH_EVENTS and end_seconds > 0:
+            affordable = _SESSION_END_SECONDS * events / end_seconds
+            self._events = min(max(affordable, _FEWEST_EVENTS), _MOST_EVENTS)
+        # Much growth and few events: the program grows, too.
+        seen = self._grown / max(events, 1)
+        self._event_bytes = max(_EVENT_HEAP_BYTES, min(seen, 4 * self._event_bytes))
+
+
+class Price:
+    """How long the program is to run undisturbed before the next session.
+
+    Args:
+        price: The most that the program may take, as a multiple of its undisturbed time (None: any
+            time).
+        file_bytes: The most that may be written (None: anything).
+    """
+
+    def __init__(self, price: float | None, file_bytes: int | None) -> None:
+        self._price = price
+        self._file_bytes = file_bytes
+        self._began = time.monotonic() - _process_seconds()
+        self._paid = 0.0
+        self._sessions = 0
+        self._rest_from = 0.0
+        self._rest_until = 0.0
+        self._steps = _STEPS_BEFORE
+
+    def session(self, events: int, seconds: float, end_seconds: float) -> None:
+        """A session has ended: what it took from the program.
+
+        Args:
+            events: What it gave.
+            seconds: How long it was.
+            end_seconds: What handing over took.
+        """
+        self._paid += min(events * _EVENT_SECONDS, seconds) + end_seconds
+        self._sessions += events > _ENOUGH_EVENTS
+
+    def rest_seconds(self, written_bytes: int, seconds: float) -> float:
+        """How long to rest now; 0: go on at once.
+
+        Args:
+            written_bytes: Size of the recording so far.
+            seconds: How long it has been running.
+        """
+        if self._price is None:
+            return 0.0
+        age = time.monotonic() - self._began
+        owed = self._paid / (self._price - 1) - age
+        if owed <= 0:
+            rest = 0.0
+        elif self._sessions < _GRACE_SESSIONS and self._paid <= (_GRACE_PRICE - 1) * age:
+            rest = _SHORTEST_REST_SECONDS
+        else:
+            rest = max(owed, _SHORTEST_REST_SECONDS)
+        if self._file_bytes is not None and written_bytes > 0:
+            left = max(1 - written_bytes / self._file_bytes, 1e-6)
+            rest = max(rest, -_HALF_SECONDS * math.log2(left) - seconds)
+        return min(rest, _LONGEST_REST_SECONDS)
+
+    def wants_steps(self, recorded_steps: int) -> bool:
+        """Whether enough steps were recorded to time some undisturbed ones, for comparison."""
+        if self._price is None or recorded_steps < self._steps:
+            return False
+        self._steps = recorded_steps * _STEPS_FACTOR
+        return True
+
+    def rest(self, seconds: float) -> None:
+        """A rest begins."""
+        self._rest_from = time.monotonic()
+        self._rest_until = self._rest_from + seconds
+
+    def is_rest_over(self, steps: int, step_seconds: float) -> bool:
+        """Whether the next session may begin.
+
+        Args:
+            steps: Undisturbed steps that were heard of in this rest (0: none are heard of).
+            step_seconds: How long they were together.
+        """
+        now = time.monotonic()
+        if now < self._rest_until:
+            return False
+        is_enough = steps >= UNDISTURBED_STEPS or step_seconds >= UNDISTURBED_SECONDS
+        return not steps or is_enough or now - self._rest_from > _PATIENCE_SECONDS
+
+
+def _process_seconds() -> float:
+    """How long this process has been running; 0 where the system does not say."""
+    try:
+        status = Path("/proc/self/stat").read_text("utf-8", "replace")
+        begun_ticks = int(status.rpartition(")")[2].split()[19])
+        uptime = float(Path("/proc/uptime").read_text("utf-8").split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return max(uptime - begun_ticks / os.sysconf("SC_CLK_TCK"), 0.0)

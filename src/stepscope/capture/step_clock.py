@@ -1,0 +1,163 @@
+"""How long steps take while nothing records, as markers and hooks of frameworks hear of them.
+
+A recorded step carries the cost of recording. While ``stepscope record`` rests between two
+sessions, the same places that mark steps in a recording report them here instead: annotations with
+``_r``, optimizers' steps, calls of compiled functions, batches of data loaders.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final
+
+from stepscope.capture.budget import UNDISTURBED_SECONDS, UNDISTURBED_STEPS
+from stepscope.capture.tracing import Emitter
+from stepscope.schema import names
+
+#: What steps are known by, the surest first.
+MARKER: Final = "step markers"
+OPTIMIZER: Final = "optimizer steps"
+FUNCTION: Final = "calls of a compiled function"
+BATCH: Final = "batches of a data loader"
+_SOURCES: Final = (MARKER, OPTIMIZER, FUNCTION, BATCH)
+
+# Source, and which optimizer, function or name of a marker.
+_Key = tuple[str, object]
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """A time without interruption: when steps began, and how long those with an end took."""
+
+    began_ns: dict[_Key, list[int]]
+    lengths_ns: dict[_Key, list[int]]
+
+    def steps_ns(self) -> dict[_Key, list[int]]:
+        """How long steps took: as marked, else from one begin to the next."""
+        between = {
+            key: [after - before for before, after in itertools.pairwise(began)]
+            for key, began in self.began_ns.items()
+        }
+        return between | self.lengths_ns
+
+
+# Where hooks report to; None while no recording asks.
+_listening: _Stretch | None = None
+
+
+def hear(source: str, which: object = 0) -> None:
+    """A step begins, or ends, always at the same place of the program's loop; from any thread."""
+    stretch = _listening
+    if stretch is not None:
+        stretch.began_ns[source, which].append(time.perf_counter_ns())
+
+
+class StepClock:
+    """Times steps of one recording, undisturbed and recorded ones apart."""
+
+    def __init__(self) -> None:
+        self._undisturbed: dict[_Key, list[int]] = defaultdict(list)
+        self._recorded: dict[_Key, list[int]] = defaultdict(list)
+        self._into = self._recorded
+        self.recorded_steps = 0
+
+    def listen(self, *, undisturbed: bool) -> None:
+        """A stretch begins: of undisturbed steps, or of recorded ones."""
+        global _listening
+        self.pause()
+        self._into = self._undisturbed if undisturbed else self._recorded
+        _listening = _Stretch(defaultdict(list), defaultdict(list))
+
+    def pause(self) -> None:
+        """The stretch ends; what runs until the next one is neither."""
+        global _listening
+        stretch, _listening = _listening, None
+        if stretch is None:
+            return
+        steps = stretch.steps_ns()
+        for key, lengths in steps.items():
+            self._into[key] += lengths
+        if self._into is self._recorded:
+            self.recorded_steps += max(map(len, steps.values()), default=0)
+
+    def steps_so_far(self) -> int:
+        """Recorded steps, those of this stretch included."""
+        return self.recorded_steps + self.heard()[0]
+
+    def heard(self) -> tuple[int, float]:
+        """Steps of this stretch so far, and their seconds together."""
+        stretch = _listening
+        steps = [] if stretch is None else list(stretch.steps_ns().values())
+        most = max(steps, key=len, default=[])
+        return len(most), sum(most) / 1e9
+
+    def emitter(self) -> Emitter:
+        """Where annotations go while nothing records: markers of steps are timed."""
+        emit: Any = _emit
+        emit.step = _add_step
+        return _emit
+
+    def facts(self) -> dict[str, int | str]:
+        """What the recording states; {} where too few steps were heard of."""
+        known = [
+            (key, lengths)
+            for key, lengths in self._undisturbed.items()
+            if len(lengths) >= UNDISTURBED_STEPS or sum(lengths) >= UNDISTURBED_SECONDS * 1e9
+        ]
+        if not known:
+            return {}
+        (source, which), lengths = min(
+            known, key=lambda one: (_SOURCES.index(one[0][0]), _spread(one[1]))
+        )
+        facts: dict[str, int | str] = {
+            names.UNDISTURBED_STEP: int(median(lengths)) * 1000,
+            names.UNDISTURBED_STEPS: len(lengths),
+            names.UNDISTURBED_SOURCE: source,
+        }
+        recorded = self._recorded.get((source, which))
+        if recorded:
+            facts[names.RECORDED_STEP] = int(median(recorded)) * 1000
+        return facts
+
+
+def counted(emit: Emitter) -> Emitter:
+    """An emitter that also reports markers of steps here."""
+
+    def emit_and_count(name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
+        if names.ROOT_LEVEL in metadata:
+            hear(MARKER, name)
+        return emit(name, metadata)
+
+    wrapped: Any = emit_and_count
+    wrapped.step = getattr(emit, "step", None)
+    return emit_and_count
+
+
+def _emit(name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
+    if names.ROOT_LEVEL not in metadata:
+        return int
+    begin_ns = time.perf_counter_ns()
+
+    def end() -> None:
+        stretch = _listening
+        if stretch is not None:
+            stretch.lengths_ns[MARKER, name].append(time.perf_counter_ns() - begin_ns)
+
+    return end
+
+
+def _add_step(name: str, number: int, start_ns: int, end_ns: int) -> None:
+    stretch = _listening
+    if stretch is not None:
+        stretch.lengths_ns[MARKER, name].append(end_ns - start_ns)
+
+
+def _spread(lengths: list[int]) -> float:
+    """How irregular steps are: the median deviation by the median."""
+    middle = median(lengths)
+    return median(abs(length - middle) for length in lengths) / max(middle, 1)
