@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import nan
 from typing import Annotated
 
@@ -29,6 +29,7 @@ from stepscope.tables.ops.op_shares import op_shares
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.recording.environment import cores_seen, environment, session_environment
 from stepscope.tables.recording.evidence import recorded
+from stepscope.tables.recording.undisturbed import coverage, session_undisturbed
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import PARTS, steps
 from stepscope.tables.steps.bottleneck import BoundBy
@@ -270,7 +271,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     found = session_steps(profile)
     breakdown, spread = _breakdown(found)
     device = DeviceShare(*_device_share(profile, found))
-    stats = steps_account(found)
+    stats = _with_undisturbed(profile, steps_account(found))
     has_device = any(_active_devices(host) for host in profile.hosts)
     bound, bound_frac = bottleneck.bound_by(breakdown, stats.time_ms.mean, has_device=has_device)
     precision = _precision(profile, found)
@@ -309,6 +310,21 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         step_table=_step_table(found),
         window=Window(tuple(one for host in profile.hosts for one in device_usage(host))),
         diagnostics=tuple(one for host in profile.hosts for one in completeness(host).diagnostics),
+    )
+
+
+def _with_undisturbed(profile: Profile, stats: Steps) -> Steps:
+    """The steps with what is known of those that were not recorded."""
+    covered = [one for host in profile.hosts if (one := coverage(host)) is not None]
+    share = min((part / whole for part, whole in covered if whole), default=1.0)
+    step = session_undisturbed(profile)
+    if step is None:
+        return replace(stats, recorded_frac=share)
+    return replace(
+        stats,
+        undisturbed_ms=step.step_ps / 1e9,
+        undisturbed=f"{step.steps:,} steps, timed by {step.source}",
+        recorded_frac=share,
     )
 
 

@@ -26,9 +26,9 @@ _EVENT_HEAP_BYTES: Final = 272
 # At its end, a session needs up to eight times its buffers (torch 2.13: 134 MB become 1,073 MB).
 _EXPORT_FACTOR: Final = 8
 # Events of the first session, and the limits of later ones.
-_FIRST_EVENTS, _FEWEST_EVENTS, _MOST_EVENTS = 40_000, 10_000, 250_000
+_FIRST_EVENTS, _FEWEST_EVENTS, _MOST_EVENTS = 40_000, 10_000, 120_000
 # A session that many events are known from; its end may take this long.
-_ENOUGH_EVENTS, _SESSION_END_SECONDS = 5_000, 1.0
+_ENOUGH_EVENTS, _SESSION_END_SECONDS = 5_000, 0.5
 # Between two readings of the allocator, which takes a millisecond.
 _HEAP_SECONDS: Final = 0.04
 # What recording one event takes from the program, where the recorder does not know better.

@@ -8,6 +8,7 @@ them. No error is raised into the program: it becomes a note of the result.
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import math
 import os
@@ -282,7 +283,7 @@ class Recording:
         has_price = self.options.price is not None
         is_full = self._in_session() and self._limit.is_reached()
         if is_full and has_price:
-            self._rest()
+            self._rest(only_after=_MANY_EVENTS)
         elif is_full or self._budget.cut_due() or self._is_stale():
             self._cut()
             if self._price.rest_seconds(self._budget.bytes, self._budget.seconds) > 0:
@@ -290,10 +291,20 @@ class Recording:
         elif has_price and self._price.wants_steps(self._clock.steps_so_far()):
             self._rest()
 
-    def _rest(self) -> None:
-        """Write what was recorded; then the program runs undisturbed for as long as it is owed."""
+    def _rest(self, only_after: int = 0) -> None:
+        """Write what was recorded; then the program runs undisturbed for as long as it is owed.
+
+        Args:
+            only_after: With fewer events than these the program goes on being recorded at once: it
+                was the program that took memory.
+        """
         self._gaps.pause()
-        self._cut(restart=False, resting=True)
+        events = self._cut(restart=False, resting=True)
+        if events < only_after:
+            self._gaps.resume(self._resting, names.GAP_CHUNK)
+            self._resting = []
+            self._start_recorders()
+            return
         rest = self._price.rest_seconds(self._budget.bytes, self._budget.seconds)
         self._price.rest(max(rest, _PROBED_REST_SECONDS) if self._probe() else rest)
         tracing.switch(self._clock.emitter())
@@ -375,7 +386,9 @@ class Recording:
         """
         planes = Assembly(self.origin_ns, self.suffix)
         taken = []
-        for slot in reversed(self._slots):
+        # Frameworks begin before ours, so that ours lie within them. Where the program is to rest,
+        # they end first, too: each of their events costs.
+        for slot in self._slots if resting else reversed(self._slots):
             if slot.state == "running" and not (resting and _goes_on(slot)):
                 begin_ns = time.time_ns()
                 collected = self._collect_one(slot, restart)
@@ -390,7 +403,7 @@ class Recording:
                     self._gaps.found.append(Gap(slot.recorder.name, begin_ns, time.time_ns()))
         if self._requests and not restart:
             self._collected.set()
-        for slot, recorded in reversed(taken):
+        for slot, recorded in taken if resting else reversed(taken):
             self._take(planes, slot, recorded)
         self._plane_names.update(name for name, _ in planes.payloads)
         return planes
@@ -425,8 +438,8 @@ class Recording:
             for text in differences(self.options, clock.options, slot.recorder.name):
                 self._note("options-not-applied", "warning", text)
 
-    def _cut(self, *, restart: bool = True, resting: bool = False) -> None:
-        """Write a chunk of what was recorded so far, and continue."""
+    def _cut(self, *, restart: bool = True, resting: bool = False) -> int:
+        """Write a chunk of what was recorded so far, and continue; returns its events."""
         before, seconds = self._total(), time.monotonic() - self._session_begun
         begin, children, ended = time.thread_time(), _children_seconds(), time.monotonic()
         self._clock.pause()
@@ -447,6 +460,7 @@ class Recording:
         spent = time.thread_time() - begin + self._main_thread_seconds() + converting
         self._limit.end(events, spent)
         self._price.session(events, seconds, spent)
+        return events
 
     def _main_thread_seconds(self) -> float:
         """Processor time that recorders took from the main thread since this was asked last."""
@@ -463,7 +477,7 @@ class Recording:
         for slot in self._slots:
             probe = getattr(slot.recorder, "probe", None)
             if probe is not None and slot.recorder.name in self._resting:
-                recorded = self._safely(slot, lambda probe=probe: probe(self.options))
+                recorded = self._safely(slot, functools.partial(probe, self.options))
                 self._take(planes, slot, recorded)
         if planes.payloads:
             self._append(planes.pieces())
@@ -568,7 +582,8 @@ class Recording:
             facts[names.PROFILE_STOP] = stopped_ns
             facts[PROFILE_OPTIONS] = self._effective or encoded_options(self.options)
             facts.update(machine.software_facts() | machine.settings_facts())
-            facts.update(graph_lines.facts() | self._clock.facts())
+            facts.update(graph_lines.facts())
+            facts.update(self._clock.facts())
         if not stopped_ns or not self._chunks:
             into.add_stats(names.HOST_PLANE, machine.processor_facts())
         into.add_stats(names.ENVIRONMENT_PLANE, facts)

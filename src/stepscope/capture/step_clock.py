@@ -61,8 +61,8 @@ class StepClock:
     """Times steps of one recording, undisturbed and recorded ones apart."""
 
     def __init__(self) -> None:
-        self._undisturbed: dict[_Key, list[int]] = defaultdict(list)
-        self._recorded: dict[_Key, list[int]] = defaultdict(list)
+        self._undisturbed: defaultdict[_Key, list[int]] = defaultdict(list)
+        self._recorded: defaultdict[_Key, list[int]] = defaultdict(list)
         self._into = self._recorded
         self.recorded_steps = 0
 

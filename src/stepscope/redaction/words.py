@@ -159,16 +159,17 @@ traceback traced tracer traces tracing track trackable tracking tracks train tra
 transfer transform transformers transforms transport transpose tree trees trf triangular tricks
 tril trip triton triu trs trsm trtri true truediv trunc truncated trusted try ts tt tuple turing
 turns two twodim tx txt type typed types ucc ucp ufunc ufunclike ufuncs uint um umath umma un
-unary unaryop unattributed unbatch unbind uncertain unconnected unequal uneven unflatten ungqr
-unified uniform unique unit units unknown unmap unpickler unprivileged unrecorded unrolled unsafe
-unscale unsigned unsorted unsqueeze unstack until unweighted up update updates upsample us usage
-use user utc utf util utilities utils val validate validation valu value values var variable
-variables variant varlen vdot vec vector vectorize vectorized vega vendor version versions vex vf
-vgpr view viewer virtual visualization viztracer vjp vld vllm vmap vmem void volta voltage vpu
-vram vreg vres vst vulkan wait waited waiting waits wal wald wall warm warning warp warps was wave
-weak weibull weight weights were wgmma wgr wgrad what when where while who whole why width window
-windowed winogra winograd wire with within without wmma work worker workers workgroup worth would
-wr wrap wrapp wrapped wrapper write writer writers writing written xdl xdlops xent xf xinfo xla
-xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard zstd
+unary unaryop unattributed unbatch unbind uncertain unconnected undisturbed unequal uneven
+unflatten ungqr unified uniform unique unit units unknown unmap unpickler unprivileged unrecorded
+unrolled unsafe unscale unsigned unsorted unsqueeze unstack until unweighted up update updates
+upsample us usage use user utc utf util utilities utils val validate validation valu value values
+var variable variables variant varlen vdot vec vector vectorize vectorized vega vendor version
+versions vex vf vgpr view viewer virtual visualization viztracer vjp vld vllm vmap vmem void volta
+voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal wald wall warm warning warp
+warps was wave weak weibull weight weights were wgmma wgr wgrad what when where while who whole
+why width window windowed winogra winograd wire with within without wmma work worker workers
+workgroup worth would wr wrap wrapp wrapped wrapper write writer writers writing written xdl
+xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip
+zstandard zstd
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())

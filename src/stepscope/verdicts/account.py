@@ -61,6 +61,9 @@ class Steps:
         left_out: Steps and times that the numbers exclude, and why; one sentence each.
         recorder_ms: Mean time per counted step of the recorder's own work on the program's thread;
             no part of the step.
+        undisturbed_ms: Length of a step while nothing records; None if it was not measured.
+        undisturbed: How many undisturbed steps were timed, and how, or why none was; a clause.
+        recorded_frac: Share of the time that was recorded; the program ran undisturbed in the rest.
     """
 
     count: int
@@ -74,6 +77,9 @@ class Steps:
     reason: str = ""
     left_out: tuple[str, ...] = ()
     recorder_ms: float = 0.0
+    undisturbed_ms: float | None = None
+    undisturbed: str = "not measured"
+    recorded_frac: float = 1.0
 
 
 def steps_account(found: SessionSteps | None) -> Steps:

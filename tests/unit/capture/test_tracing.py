@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 import timeit
@@ -20,11 +21,6 @@ from stepscope.capture.recorders.annotations import AnnotationRecorder
 from stepscope.columns import event_stats
 from stepscope.columns.space import Space
 from stepscope.formats.xspace import decode
-
-#: What an annotation may cost while nothing records (issue: 150 ns, on a quiet machine).
-OFF_NS = 150
-# Tests share the machine: what is proved here is the order of magnitude, not the number.
-CROWD = 4
 
 
 @pytest.fixture
@@ -50,10 +46,17 @@ def events(space: Space) -> list[tuple[str, dict[str, Any]]]:
 
 def test_off_an_annotation_is_one_shared_object_and_costs_next_to_nothing() -> None:
     assert stepscope.Trace("a") is stepscope.Trace("b", step_num=3, _r=1) is stepscope.step()
-    scope = {"Trace": stepscope.Trace}
-    for form in ("Trace('x')", "Trace('x', step_num=3, _r=1)"):
-        took = min(timeit.repeat(f"with {form}: pass", globals=scope, number=20_000, repeat=9))
-        assert took / 20_000 * 1e9 < OFF_NS * CROWD
+    scope = {"Trace": stepscope.Trace, "bare": contextlib.nullcontext}
+    rounds = [
+        [
+            timeit.timeit(f"with {form}: pass", globals=scope, number=2_000)
+            for form in ("Trace('x')", "Trace('x', step_num=3, _r=1)", "bare()")
+        ]
+        for _ in range(90)
+    ]
+    # The cheapest context manager of Python's library, timed in turns with ours.
+    plain, numbered, bare = map(min, zip(*rounds, strict=True))
+    assert max(plain, numbered) < 0.8 * bare
 
 
 def test_off_an_exception_goes_through() -> None:

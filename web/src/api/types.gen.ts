@@ -255,6 +255,9 @@ export interface Steps {
   readonly reason: string;
   readonly left_out: readonly string[];
   readonly recorder_ms: number | null;
+  readonly undisturbed_ms: number | null;
+  readonly undisturbed: string;
+  readonly recorded_frac: number | null;
 }
 
 /** Mean, sample standard deviation, range and median of the kept steps' times, in ms. */

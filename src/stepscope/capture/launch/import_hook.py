@@ -128,7 +128,7 @@ def _wrap(callbacks: Any, kind: str) -> None:
 
 def _hear_functions(module: ModuleType) -> None:
     """Report each call of a ``tf.function``; raises ``AttributeError`` if it is another class."""
-    kind: Any = module.Function  # type: ignore[attr-defined]
+    kind: Any = module.Function
     call, hear, source = kind.__call__, step_clock.hear, step_clock.FUNCTION
 
     @functools.wraps(call)
@@ -145,12 +145,12 @@ def _hear_optimizers(module: ModuleType) -> None:
     def stepped(optimizer: Any, *_: Any) -> None:
         step_clock.hear(step_clock.OPTIMIZER, id(optimizer))
 
-    module.register_optimizer_step_post_hook(stepped)  # type: ignore[attr-defined]
+    module.register_optimizer_step_post_hook(stepped)
 
 
 def _hear_batches(module: ModuleType) -> None:
     """Report each batch of PyTorch's data loaders; raises ``AttributeError`` if they are others."""
-    kind: Any = module._BaseDataLoaderIter  # type: ignore[attr-defined]
+    kind: Any = module._BaseDataLoaderIter
     fetch = kind.__next__
 
     @functools.wraps(fetch)

@@ -15,6 +15,7 @@ nothing. How late each look was is recorded as a counter, and says how busy the 
 from __future__ import annotations
 
 import dis
+import functools
 import re
 import sys
 import threading
@@ -28,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.recorder import Note, Recorded
+from stepscope.capture.recorder import Collected, Note, Recorded
 from stepscope.capture.runtime.c_calls import CCalls
 from stepscope.capture.runtime.frame_names import FrameNames
 from stepscope.capture.runtime.thread_frames import no_collection
@@ -104,12 +105,15 @@ class PythonSampler:
             self._hasten()
             self._ticker.start()
 
-    def collect(self) -> Recorded:
-        """End and write the looks as slices."""
+    def collect(self) -> Collected:
+        """End; the looks as slices."""
         ticker, looks = self._stop(), self._looks
         self._looks = _Looks()
         if ticker is None or not looks.times:
             return Recorded()
+        return functools.partial(self._converted, ticker, looks)
+
+    def _converted(self, ticker: Ticker, looks: _Looks) -> Recorded:
         plane, threads = looks.plane(), looks.threads_plane()
         return Recorded(
             plane.xspace() + threads.xspace(),

@@ -1,0 +1,149 @@
+"""How long a step takes while nothing records, and how much of the program was recorded.
+
+``stepscope record`` lets the program run undisturbed between its sessions. Where hooks hear of
+steps, the recorder times them itself. Executions of compiled JAX functions are numbered: those
+between the sessions before and after a rest are counted by their numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import median, pivot, rows_of
+from stepscope.columns.space import I64
+from stepscope.schema import names
+from stepscope.schema.numbers import as_integer
+from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.recording.environment import environment
+from stepscope.tables.steps.attribution import steps
+
+# Steps that tell: this many, or this long together.
+_STEPS, _PS = 20, 2 * 10**12
+# The hooks' recorded step and the recording's are one kind of step if they differ by less.
+_SAME_STEP_FRAC: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class UndisturbedStep:
+    """The step of a host while nothing records.
+
+    Attributes:
+        step_ps: Its length: the median of those that hooks timed, the mean of those counted.
+        steps: How many were timed.
+        source: What they were known by.
+    """
+
+    step_ps: float
+    steps: int
+    source: str
+
+
+@derived
+def undisturbed_step(host: Host) -> UndisturbedStep | None:
+    """None where it was not measured."""
+    found = steps(host)
+    if found is None or found.markers.is_window or not found.kept.any():
+        return None
+    recorded_ps = median(found.duration_ps[found.kept])
+    noted = {
+        key: value
+        for row, plane in enumerate(host.space.planes)
+        if plane.name == names.ENVIRONMENT_PLANE
+        for key, value in pivot.plane_stats(host.space, row).items()
+    }
+    step_ps = as_integer(noted.get(names.UNDISTURBED_STEP))
+    if step_ps <= 0:
+        return _counted(host)
+    heard_ps = as_integer(noted.get(names.RECORDED_STEP))
+    times = recorded_ps / heard_ps if heard_ps > 0 else 1.0
+    # A step of the recording may be several of what the hooks hear of, or a part of it.
+    times = times if abs(times - 1) > _SAME_STEP_FRAC else 1.0
+    count = as_integer(noted.get(names.UNDISTURBED_STEPS))
+    return UndisturbedStep(step_ps * times, count, str(noted.get(names.UNDISTURBED_SOURCE, "")))
+
+
+def _counted(host: Host) -> UndisturbedStep | None:
+    """From the numbers of executions before and after each rest, of the program that tells most."""
+    stats = event_stats(host)
+    runs, begin_end = stats.ints(names.RUN_ID), rests(host)
+    if len(begin_end[0]) == 0 or len(runs.rows) == 0:
+        return None
+    program = stats.ints(names.PROGRAM_ID).at(runs.rows, -1)
+    moments = host.space.events.start_ps[runs.rows]
+    known = [
+        counted
+        for one in np.unique(program[program >= 0]).tolist()
+        if (counted := _counted_by(host, moments[program == one], runs.values[program == one]))
+    ]
+    return max(known, key=lambda one: one.steps, default=None)
+
+
+def _counted_by(host: Host, moments: I64, number: I64) -> UndisturbedStep | None:
+    """The same by the executions of one program, each of which may have many events."""
+    order = np.argsort(moments, kind="stable")
+    number, first = np.unique(number[order], return_index=True)
+    moments = moments[order][first]
+    order = np.argsort(moments, kind="stable")
+    moments, number = moments[order], number[order]
+    spent_ps = executions = 0
+    for opened, closed in zip(*(part.tolist() for part in rests(host)), strict=True):
+        probe = int(np.searchsorted(moments, closed)) - 1
+        if probe < 0 or moments[probe] < opened or probe + 1 >= len(moments):
+            continue
+        spent_ps += int(moments[probe + 1] - moments[probe])
+        executions += abs(int(number[probe + 1] - number[probe]))
+    each = _executions_per_step(host, moments)
+    count = executions / each if each else 0
+    if not count or (count < _STEPS and spent_ps < _PS):
+        return None
+    return UndisturbedStep(spent_ps / count, round(count), "executions of compiled functions")
+
+
+def _executions_per_step(host: Host, moments: I64) -> float:
+    found = steps(host)
+    if found is None:
+        return 0.0
+    start, end = found.start_ps[found.kept], found.end_ps[found.kept]
+    return float(median(np.searchsorted(moments, end) - np.searchsorted(moments, start)))
+
+
+@derived
+def rests(host: Host) -> tuple[I64, I64]:
+    """Starts and ends of the times in which the program ran undisturbed, in order."""
+    space = host.space
+    planes_of = [row for row, one in enumerate(space.planes) if one.name == names.RECORDING_PLANE]
+    metadata = space.event_metadata
+    wanted = np.isin(metadata.plane, planes_of) & np.asarray(
+        [name.endswith(names.GAP_REST) for name in metadata.name], dtype=bool
+    )
+    rows = rows_of(space.events.metadata, wanted)
+    start = np.unique(space.events.start_ps[rows])
+    ends = [
+        int(
+            (space.events.start_ps[rows] + space.length_ps[rows])[
+                space.events.start_ps[rows] == at
+            ].max()
+        )
+        for at in start.tolist()
+    ]
+    return start, np.asarray(ends, np.int64)
+
+
+@derived
+def session_undisturbed(profile: Profile) -> UndisturbedStep | None:
+    """Of the slowest host that has one; None where none has."""
+    known = [one for host in profile.hosts if (one := undisturbed_step(host)) is not None]
+    return max(known, key=lambda one: one.step_ps, default=None)
+
+
+def coverage(host: Host) -> tuple[int, int] | None:
+    """How long was recorded, and of how much, in ps; None where the program never rested."""
+    begin, end = rests(host)
+    if len(begin) == 0:
+        return None
+    whole = environment(host).duration_ps
+    return max(whole - int((end - begin).sum()), 0), whole

@@ -1,0 +1,147 @@
+"""What ends a session, how long the program runs undisturbed, and what that costs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from stepscope.capture import budget
+from stepscope.capture.budget import Price, SessionLimit
+from stepscope.capture.runtime import machine
+
+MB = 1_000_000
+EVENT_BYTES = 272
+
+
+class Process:
+    """A clock, and what the allocator says."""
+
+    seconds = 1000.0
+    used_bytes = 500 * MB
+
+    def advance(self, seconds: float, grown_bytes: float = 0) -> None:
+        self.seconds += seconds
+        self.used_bytes += int(grown_bytes)
+
+
+@pytest.fixture
+def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
+    one = Process()
+    monkeypatch.setattr(budget.time, "monotonic", lambda: one.seconds)
+    monkeypatch.setattr(machine, "used_bytes", lambda: one.used_bytes)
+    monkeypatch.setattr(budget, "_process_seconds", lambda: 0.0)
+    yield one
+
+
+def events_of_session(process: Process, limit: SessionLimit, per_tick: int) -> int:
+    """Events that a session gathers until its limit ends it; one that never ends fails."""
+    limit.begin()
+    for tick in range(1, 10_000):
+        process.advance(0.05, per_tick * EVENT_BYTES)
+        if limit.is_reached():
+            return tick * per_tick
+    raise AssertionError("the session was never ended")
+
+
+def test_a_session_ends_when_the_heap_has_grown_by_its_events(process: Process) -> None:
+    assert events_of_session(process, SessionLimit(500 * MB), 1_000) == pytest.approx(40_000, 0.1)
+
+
+def test_little_memory_makes_shorter_sessions(process: Process) -> None:
+    # Ending a session takes up to eight times its buffers.
+    events = events_of_session(process, SessionLimit(20 * MB), 500)
+    assert 8 * events * EVENT_BYTES <= 1.2 * 20 * MB
+
+
+def test_without_a_limit_of_memory_nothing_is_ended(process: Process) -> None:
+    limit = SessionLimit(None)
+    limit.begin()
+    process.advance(1.0, 5_000 * MB)
+    assert not limit.is_reached()
+
+
+def test_memory_that_the_program_frees_does_not_hide_events(process: Process) -> None:
+    limit = SessionLimit(500 * MB)
+    limit.begin()
+    process.advance(0.05, -300 * MB)
+    assert not limit.is_reached()
+    process.advance(0.05, 60_000 * EVENT_BYTES)
+    assert limit.is_reached()
+
+
+def test_events_that_are_slow_to_hand_over_make_shorter_sessions(process: Process) -> None:
+    limit = SessionLimit(500 * MB)
+    events = events_of_session(process, limit, 1_000)
+    limit.end(events, end_seconds=events * 50e-6)
+    assert events_of_session(process, limit, 1_000) == pytest.approx(10_000, 0.15)
+
+
+def test_a_program_that_grows_by_itself_is_cut_ever_less_often(process: Process) -> None:
+    limit = SessionLimit(500 * MB)
+    sizes = []
+    for _ in range(4):
+        sizes.append(events_of_session(process, limit, 100))
+        limit.end(events=10, end_seconds=0.001)
+    assert sizes == sorted(sizes) and sizes[-1] > sizes[0]
+
+
+def test_cheap_sessions_follow_each_other_at_once(process: Process) -> None:
+    price = Price(1.2, None)
+    process.advance(10.0)
+    price.session(events=20_000, seconds=5.0, end_seconds=0.1)
+    assert price.rest_seconds(0, 10.0) == 0.0
+
+
+def test_the_program_rests_until_the_price_is_kept(process: Process) -> None:
+    price = Price(1.2, None)
+    process.advance(10.0)
+    for _ in range(5):
+        price.session(events=100_000, seconds=0.5, end_seconds=1.0)
+    rest = price.rest_seconds(0, 10.0)
+    # 5 × (0.1 + 1) s are a fifth of 27.5 s, of which 10 are over.
+    assert rest == pytest.approx(17.5)
+    price.rest(rest)
+    process.advance(rest / 2)
+    assert not price.is_rest_over(0, 0.0)
+    process.advance(rest / 2)
+    assert price.is_rest_over(0, 0.0)
+
+
+def test_the_first_sessions_need_not_wait_for_it(process: Process) -> None:
+    price = Price(1.2, None)
+    process.advance(3.0)
+    price.session(events=100_000, seconds=0.5, end_seconds=1.0)
+    assert 0 < price.rest_seconds(0, 1.0) < 1.0
+
+
+def test_a_rest_in_which_steps_are_heard_lasts_until_they_tell_something(process: Process) -> None:
+    price = Price(1.2, None)
+    price.rest(0.3)
+    process.advance(0.4)
+    assert not price.is_rest_over(steps=3, step_seconds=0.3)
+    assert price.is_rest_over(steps=20, step_seconds=0.4)
+    assert price.is_rest_over(steps=3, step_seconds=2.1)
+
+
+def test_no_program_writes_more_than_the_file_may_hold(process: Process) -> None:
+    price, written, begun = Price(1.2, 200 * MB), 0, process.seconds
+    for _ in range(2_000):
+        process.advance(0.5)
+        price.session(1_000, 0.5, 0.0)
+        written += 3 * MB
+        process.advance(price.rest_seconds(written, process.seconds - begun))
+    assert written * 500 / 2_000 > 100 * MB and process.seconds - begun > 60
+    assert price.rest_seconds(199 * MB, 60.0) > 30
+
+
+def test_at_any_price_nothing_rests(process: Process) -> None:
+    price = Price(None, None)
+    price.session(10_000_000, 1.0, 100.0)
+    assert price.rest_seconds(10**12, 1.0) == 0.0
+    assert not price.wants_steps(10_000)
+
+
+def test_undisturbed_steps_are_wanted_after_more_and_more_recorded_ones() -> None:
+    price = Price(1.2, None)
+    assert [steps for steps in range(1, 1_000) if price.wants_steps(steps)] == [40, 160, 640]

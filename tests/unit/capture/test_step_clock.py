@@ -1,0 +1,129 @@
+"""Steps timed while nothing records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from stepscope.capture import step_clock, tracing
+from stepscope.capture.step_clock import FUNCTION, MARKER, OPTIMIZER, StepClock, hear
+from stepscope.schema import names
+
+MS = 1_000_000
+
+
+class Clock:
+    """The time that hooks see."""
+
+    now_ns = 10**12
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+    def pass_ms(self, ms: float) -> None:
+        self.now_ns += int(ms * MS)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    one = Clock()
+    monkeypatch.setattr(time, "perf_counter_ns", one)
+    yield one
+    StepClock().pause()
+    tracing.switch(None)
+
+
+def loop(clock: Clock, ms: float, steps: int, source: str = FUNCTION, which: Any = 1) -> None:
+    for _ in range(steps):
+        hear(source, which)
+        clock.pass_ms(ms)
+    hear(source, which)
+
+
+def test_undisturbed_and_recorded_steps_are_told_apart(clock: Clock) -> None:
+    steps = StepClock()
+    steps.listen(undisturbed=False)
+    loop(clock, 7.0, 10)
+    steps.listen(undisturbed=True)
+    loop(clock, 2.0, 30)
+    steps.pause()
+    assert steps.facts() == {
+        names.UNDISTURBED_STEP: 2 * MS * 1000,
+        names.UNDISTURBED_STEPS: 30,
+        names.UNDISTURBED_SOURCE: FUNCTION,
+        names.RECORDED_STEP: 7 * MS * 1000,
+    }
+
+
+def test_few_short_steps_tell_nothing_and_few_long_ones_do(clock: Clock) -> None:
+    steps = StepClock()
+    steps.listen(undisturbed=True)
+    loop(clock, 5.0, 19)
+    steps.pause()
+    assert steps.facts() == {}
+    steps.listen(undisturbed=True)
+    loop(clock, 900.0, 3, OPTIMIZER)
+    steps.pause()
+    assert steps.facts()[names.UNDISTURBED_STEP] == 900 * MS * 1000
+
+
+def test_what_runs_between_two_stretches_is_no_step(clock: Clock) -> None:
+    steps = StepClock()
+    for _ in range(2):
+        steps.listen(undisturbed=True)
+        loop(clock, 1.0, 15)
+        steps.pause()
+        clock.pass_ms(10_000)
+        hear(FUNCTION, 1)
+    assert steps.facts()[names.UNDISTURBED_STEPS] == 30
+
+
+def test_markers_are_timed_from_begin_to_end_and_go_before_other_sources(clock: Clock) -> None:
+    steps = StepClock()
+    tracing.switch(steps.emitter())
+    steps.listen(undisturbed=True)
+    for number in range(25):
+        hear(FUNCTION, 7)
+        with tracing.step(number):
+            clock.pass_ms(3.0)
+        with tracing.Trace("no step"):
+            clock.pass_ms(1.0)
+    steps.pause()
+    facts = steps.facts()
+    assert facts[names.UNDISTURBED_SOURCE] == MARKER
+    assert facts[names.UNDISTURBED_STEP] == 3 * MS * 1000
+
+
+def test_of_several_functions_the_regular_one_is_the_step(clock: Clock) -> None:
+    steps = StepClock()
+    steps.listen(undisturbed=True)
+    for _ in range(25):
+        hear(FUNCTION, "step")
+        clock.pass_ms(8.0)
+        for _ in range(2):
+            hear(FUNCTION, "metric")
+            clock.pass_ms(1.0)
+    steps.pause()
+    assert steps.facts()[names.UNDISTURBED_STEP] == 10 * MS * 1000
+
+
+def test_markers_are_counted_while_they_are_recorded() -> None:
+    steps = StepClock()
+    steps.listen(undisturbed=False)
+    emitted: list[str] = []
+    tracing.switch(step_clock.counted(lambda name, _values: emitted.append(name) or int))
+    for number in range(5):
+        with tracing.step(number), tracing.Trace("part"):
+            pass
+    tracing.switch(None)
+    assert steps.steps_so_far() == 4
+    assert emitted == ["train", "part"] * 5
+    steps.pause()
+
+
+def test_nothing_is_kept_while_nobody_listens() -> None:
+    hear(FUNCTION, 1)
+    assert step_clock._listening is None
