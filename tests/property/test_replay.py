@@ -15,7 +15,7 @@ from stepscope.kernels import core
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.replay import dependencies, saved_ps
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.parts import parts
+from stepscope.tables.parts.grouping import parts
 from stepscope.tables.parts.what_if import what_if
 from tests.property.test_conservation import spaces
 

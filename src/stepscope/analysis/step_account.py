@@ -16,22 +16,18 @@ from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.launch_sites import at_launches
-from stepscope.tables.account.nobody_at_work import nobody_frac
 from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.threads import nobody_frac
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.parts import programs
-from stepscope.tables.parts.below_input import below_input, input_frac
-from stepscope.tables.parts.call_sites import leading, sites_of
-from stepscope.tables.parts.gradients.repeated import repeated_gradients
-from stepscope.tables.parts.gradients.unclaimed import unclaimed_gradients
-from stepscope.tables.parts.gradients.unused_graph import unused_graph
+from stepscope.tables.parts import grouping
+from stepscope.tables.parts.gradients import repeated_gradients, unclaimed_gradients, unused_graph
+from stepscope.tables.parts.grouping import Part
+from stepscope.tables.parts.input_share import below_input, input_frac, received_frac
 from stepscope.tables.parts.library_calls import library_call
 from stepscope.tables.parts.made_of import launched_from, made_of, shapes, through, type_of_model
 from stepscope.tables.parts.part_traits import traits_of
-from stepscope.tables.parts.parts import Part
-from stepscope.tables.parts.places import between_of, located, place_of
-from stepscope.tables.parts.received import received_frac
 from stepscope.tables.parts.series import Series, series, standard_error_ps
+from stepscope.tables.parts.sites import between_of, leading, located, place_of, sites_of
 from stepscope.tables.parts.what_if import WhatIf, what_if
 from stepscope.tables.recording.environment import environment, host_cores
 from stepscope.tables.recording.recorder_costs import costs_of_recording, input_cost_ps, tracing
@@ -274,7 +270,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     steps, grows = longest.found, longest.growth
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     listed = at_launches(host, longest, owners(longest))
-    made = programs.compiled_parts(host, longest, listed)
+    made = grouping.compiled_parts(host, longest, listed)
     step_ps = _mean_ps(longest)
     beside, held, outside = thread_tables(host, longest)
     return StepAccount(
@@ -376,7 +372,7 @@ def _part_row(
     known = compiled_from(host, event)
     parameters = environment(host).settings.get(names.PARAMETERS, "")
     owner = located(one, is_launched=bool(launched := launched_from(one)))
-    place, caller = place_of(one, owner, known, lines := programs.lines_of(host, one))
+    place, caller = place_of(one, owner, known, lines := grouping.lines_of(host, one))
     sites, most, again = sites_of(host, found, one)
     traits = list(traits_of(one, host))
     composed = made_of(one, host) + "".join(trait.words for trait in traits)
@@ -409,9 +405,9 @@ def _part_row(
         "on_device": first.on_device,
         "is_source": one.kind not in ("python", "library")
         and (bool(known.line or lines) or (first.is_inline and bool(first.line))),
-        "is_program": programs.is_program(one),
-        "estimated": programs.said_lines(lines),
-        "mostly": programs.said_most(lines) or most,
+        "is_program": grouping.is_program(one),
+        "estimated": grouping.said_lines(lines),
+        "mostly": grouping.said_most(lines) or most,
         "is_apart": one.is_apart,
     }
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from stepscope.result import Place, ms
 from stepscope.tables.account.owners import CallSite
-from stepscope.tables.parts.gradients.repeated import RepeatedGradients
-from stepscope.tables.parts.gradients.unclaimed import UnclaimedGradients
-from stepscope.tables.parts.gradients.unused_graph import UnusedGraph
+from stepscope.tables.parts.gradients import RepeatedGradients, UnclaimedGradients, UnusedGraph
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,16 @@ from typing import Annotated
 
 from stepscope.result import Column, R, Row, Table, columns_of
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.lock_holders import LockHolder, lock_holders
-from stepscope.tables.account.loop_waits import loop_waits
-from stepscope.tables.account.outside_waits import OutsideWait, outside_waits
-from stepscope.tables.account.rivals import Rival, rivals
-from stepscope.tables.account.turns_at_locks import turns_at_locks
+from stepscope.tables.account.threads import (
+    LockHolder,
+    OutsideWait,
+    Rival,
+    lock_holders,
+    loop_waits,
+    outside_waits,
+    rivals,
+    turns_at_locks,
+)
 from stepscope.tables.core.profile import Host
 
 

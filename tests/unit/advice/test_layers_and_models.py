@@ -12,7 +12,7 @@ from stepscope.advice.parts.hand_over import hands_over
 from stepscope.advice.results import Results
 from stepscope.analysis.step_account import OwnerRow
 from stepscope.result import Finding, Table
-from stepscope.tables.parts.layers import OUTSIDE
+from stepscope.tables.parts.grouping import OUTSIDE
 from stepscope.tables.parts.part_traits import MANY_OPS, NOT_ONEDNN
 from tests.unit.advice.test_growing_steps import OWNER
 from tests.unit.advice.test_largest_part import account, first, op, part

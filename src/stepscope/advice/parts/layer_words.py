@@ -16,7 +16,7 @@ from stepscope.advice.parts.replacements import (
     of_attention,
     percent,
 )
-from stepscope.tables.parts.layers import OUTSIDE
+from stepscope.tables.parts.grouping import OUTSIDE
 from stepscope.tables.parts.part_traits import MANY_OPS
 from stepscope.tables.traits.apart_functions import A_PASS
 from stepscope.tables.traits.gradients import APART

@@ -2,36 +2,316 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from stepscope.columns import distinct, sum_by_key
+from stepscope.columns import among, distinct, distinct_keys, sum_by_key
 from stepscope.columns import innermost as innermost_of
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.kernels.memory import give_back
 from stepscope.tables.account import native as of_native
-from stepscope.tables.account.between import Between, between
 from stepscope.tables.account.compute import Compute, compute, only_exchanges, spent_in
-from stepscope.tables.account.gap_names import between_marks, gap_names
-from stepscope.tables.account.gaps import between_ops
-from stepscope.tables.account.growth import Growth, growth
-from stepscope.tables.account.looks import place_by_looks
-from stepscope.tables.account.native import Native, NativeLabels, native, op_spans
-from stepscope.tables.account.waits import after_wait, computed_since, ends_with_work, waited_for
+from stepscope.tables.account.native import DISPATCH, OP, Native, NativeLabels, native, op_spans
+from stepscope.tables.account.waits import (
+    after_wait,
+    between_marks,
+    between_ops,
+    computed_since,
+    ends_with_work,
+    gap_names,
+    waited_for,
+)
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.python.carriers import below_carriers
 from stepscope.tables.python.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
-from stepscope.tables.python.functions import standing_for
-from stepscope.tables.python.idle_calls import at_work
-from stepscope.tables.python.library_models import at_module_calls
+from stepscope.tables.python.functions import at_module_calls, standing_for
 from stepscope.tables.python.moments import Moments, innermost
+from stepscope.tables.python.other_threads import at_work
 from stepscope.tables.steps.attribution import HostSteps, steps
+from stepscope.tables.steps.calls import function_calls, is_single_op
 from stepscope.tables.steps.found import WINDOW, Markers
 from stepscope.tables.torch.autograd import numbered_ops
 from stepscope.tables.traits.apart_functions import in_functions
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Between:
+    """The calls of compiled functions on the loop's thread, ascending.
+
+    Attributes:
+        start_ps, end_ps: Of each call.
+        name: Index into ``names``.
+        names: Of the functions.
+    """
+
+    start_ps: I64
+    end_ps: I64
+    name: I64
+    names: tuple[str, ...]
+
+    def at(self, time_ps: I64) -> I64:
+        """A code of the calls around each time; -1 inside of one, and before and after all."""
+        before = np.searchsorted(self.start_ps, time_ps, side="right") - 1
+        inside = (before >= 0) & (before < len(self.start_ps) - 1)
+        at = np.clip(before, 0, len(self.start_ps) - 2)
+        inside &= time_ps >= self.end_ps[at]
+        pair = self.name[at] * len(self.names) + self.name[at + 1]
+        code: I64 = np.where(inside, pair, -1)
+        return code
+
+    def text(self, code: int) -> str:
+        """The calls that a code stands for."""
+        before, after = divmod(code, len(self.names))
+        return f"between {_public(self.names[before])} and {_public(self.names[after])}"
+
+
+# What Keras 3 calls the functions behind its methods.
+_KERAS = ((re.compile(r"_step_on_data"), "predict"), (re.compile(r"_step_on_iterator"), "fit"))
+
+
+def _public(name: str) -> str:
+    """A function's name, with the method that people call where the name is Keras' own."""
+    method = next((method for pattern, method in _KERAS if pattern.search(name)), "")
+    return f"{name} ({method})" if method else name
+
+
+def between(host: Host, line: int) -> Between | None:
+    """None where fewer than two functions are called: between two calls of one lies all else."""
+    found = [
+        one
+        for one in function_calls(host)
+        if one.kind == "call" and one.line == line and not is_single_op(one.name)
+    ]
+    if len(found) < 2:
+        return None
+    names = sorted({one.name for one in found})
+    start = np.concatenate([one.start_ps for one in found])
+    end = np.concatenate([one.end_ps for one in found])
+    name = np.repeat([names.index(one.name) for one in found], [len(one) for one in found])
+    order = np.argsort(start, kind="stable")
+    return Between(start[order], end[order], name[order].astype(np.int64), tuple(names))
+
+
+# So many looks at ops of a name would hardly miss a function that runs half of them.
+_OFTEN: Final = 5
+_FAR: Final = np.iinfo(np.int64).max
+
+
+def place_by_looks(
+    said: Native, calls: Frames, event: I32, begin_ps: I64, until_ps: I64, call: I32
+) -> None:
+    """Write into ``call`` which sampled call each moment is in, as far as looks tell.
+
+    Args:
+        said: What the frameworks recorded on the thread.
+        calls: What the sampler saw of it.
+        event: Of each moment, the innermost of ``said``; -1 none.
+        begin_ps: When each moment begins, ascending.
+        until_ps: When it ends.
+        call: What was seen last, by place in ``calls``.
+    """
+    _within_ops(said, calls, event, begin_ps, call)
+    gaps = _gaps(said, event, begin_ps, until_ps)
+    if len(gaps.start_ps) and len(calls.looks_ps):
+        _within_gaps(gaps, calls, begin_ps, call)
+
+
+def _within_ops(said: Native, calls: Frames, event: I32, begin_ps: I64, call: I32) -> None:
+    """An op is called from one place: the first look within it tells, from its begin on.
+
+    One that nobody looked at is not where no op of its name was ever seen, if many were.
+    """
+    ops = np.flatnonzero((event >= 0) & (said.kind[event] == of_native.OP))
+    if len(ops) == 0 or len(calls.looks_ps) == 0:
+        return
+    first, place = distinct_keys(event[ops].astype(np.int64))
+    row = event[ops][first]
+    start, end = said.start_ps[row], said.start_ps[row] + said.length_ps[row]
+    seen, look = calls.first_seen(start, end)
+    around = calls.seen_around(start, end)
+    last = np.where(around >= 0, around, call[ops[first]])
+    # Looks ten milliseconds apart see the same line in two turns of a loop: what they tell of an op
+    # between them counts where too few ops of its name were looked at.
+    known = (seen >= 0) & (said.label[row] >= 0)
+    often = np.bincount(said.label[row][known], minlength=int(said.label.max()) + 2) >= _OFTEN
+    found = np.where((seen >= 0) | often[said.label[row]], seen, around)
+    elsewhere = _of_the_name(said.label[row], start, calls, found, last)
+    told = np.where(seen >= 0, seen, np.where(elsewhere >= 0, elsewhere, around))
+    until = np.where(seen >= 0, look, end)
+    early = (told[place] >= 0) & (begin_ps[ops] < until[place])
+    call[ops[early]] = told[place[early]]
+
+
+def _of_the_name(label: I32, start_ps: I64, calls: Frames, found: I64, last: I64) -> I64:
+    """Where an op of the same name was seen, nearest in time, of those that lie elsewhere.
+
+    Args:
+        label: Of each op.
+        start_ps: When it begins.
+        calls: What the sampler saw.
+        found: What a look within it found, or the looks around it where those count; -1 neither.
+        last: What the looks around it found, or was seen last before it; -1 nothing.
+
+    Returns:
+        -1 of ops that looks tell of, or that may well be where the program was seen last.
+    """
+    told = np.full(len(label), -1, dtype=np.int64)
+    sure = np.flatnonzero((found >= 0) & (label >= 0))
+    open_ = np.flatnonzero((found < 0) & (last >= 0) & (label >= 0))
+    if len(sure) < _OFTEN or len(open_) == 0:
+        return told
+    room = len(calls.name) + 1
+    there = label[sure].astype(np.int64) * room + _function(calls, found[sure])
+    here = label[open_].astype(np.int64) * room + _function(calls, last[open_])
+    often = np.bincount(label[sure], minlength=int(label.max()) + 1) >= _OFTEN
+    open_ = open_[often[label[open_]] & ~among(distinct(there), here)]
+    order = sure[np.lexsort((start_ps[sure], label[sure]))]
+    span = len(label)
+    rank = np.empty(span, dtype=np.int64)
+    rank[np.argsort(start_ps, kind="stable")] = np.arange(span)
+    known = label[order].astype(np.int64) * span + rank[order]
+    after = np.searchsorted(known, label[open_].astype(np.int64) * span + rank[open_])
+    best, apart = np.full(len(open_), -1, dtype=np.int64), np.full(len(open_), _FAR, np.int64)
+    for at in (after - 1, after):
+        one = order[np.clip(at, 0, len(order) - 1)]
+        away = np.abs(start_ps[one] - start_ps[open_])
+        nearer = (label[one] == label[open_]) & (away < apart)
+        best[nearer], apart[nearer] = found[one[nearer]], away[nearer]
+    told[open_] = best
+    return told
+
+
+def _function(calls: Frames, call: I64) -> I64:
+    """The program's function that each call is in, by a number of its name; 0 none."""
+    own = calls.own[call]
+    _first, number = distinct_keys(calls.name)
+    return np.where(own >= 0, number[np.maximum(own, 0)] + 1, 0)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Gaps:
+    """Stretches in which nothing of the frameworks' own tells what the thread does.
+
+    Attributes:
+        start_ps, end_ps: Of each.
+        first, last: Its first moment, and the one after its last.
+        key: The same for gaps between the same two ops.
+    """
+
+    start_ps: I64
+    end_ps: I64
+    first: I64
+    last: I64
+    key: I64
+
+
+def _gaps(said: Native, event: I32, begin_ps: I64, until_ps: I64) -> _Gaps:
+    kind = np.where(event >= 0, said.kind[np.maximum(event, 0)], of_native.NOTHING)
+    is_gap: Bool = np.isin(kind, (of_native.NOTHING, of_native.PART))
+    edge = np.diff(np.concatenate([[0], is_gap.astype(np.int8), [0]]))
+    first, last = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1)
+    label = np.concatenate([[-1], np.where(event >= 0, said.label[event], -1), [-1]])
+    _first, key = distinct_rows([label[first], label[last + 1]])
+    return _Gaps(begin_ps[first], until_ps[last - 1], first, last, key)
+
+
+def _within_gaps(gaps: _Gaps, calls: Frames, begin_ps: I64, call: I32) -> None:
+    """The first look within a gap tells from its begin on; of a gap without, those like it."""
+    seen, look = calls.first_seen(gaps.start_ps, gaps.end_ps)
+    around = calls.seen_around(gaps.start_ps, gaps.end_ps)
+    told = np.where(seen >= 0, seen, _of_the_like(gaps, calls))
+    told = np.where((seen < 0) & (around >= 0), around, told)
+    until = np.where(seen >= 0, look, gaps.end_ps)
+    length = gaps.last - gaps.first
+    gap = np.repeat(np.arange(len(length)), length)
+    moment = np.arange(len(gap)) - np.repeat(np.cumsum(length) - length, length)
+    moment += np.repeat(gaps.first, length)
+    early = (told[gap] >= 0) & (begin_ps[moment] < until[gap])
+    call[moment[early]] = told[gap[early]]
+
+
+def _of_the_like(gaps: _Gaps, calls: Frames) -> I64:
+    """Of each gap, what the last look into one between the same two ops found, or the next.
+
+    It leaves each kind of gap the shares that looks into them have; -1 where nobody looked.
+    """
+    looks, owner = calls.looks()
+    gap = np.searchsorted(gaps.start_ps, looks, side="right") - 1
+    inside = (gap >= 0) & (looks < gaps.end_ps[np.maximum(gap, 0)]) & (owner >= 0)
+    gap, seen = gap[inside], owner[inside]
+    if len(gap) == 0:
+        return np.full(len(gaps.key), -1, dtype=np.int64)
+    room = len(gaps.key)
+    looked = gaps.key[gap] * room + gap  # ascending by kind of gap, then by time
+    order = np.argsort(looked, kind="stable")
+    looked, seen = looked[order], seen[order]
+    before = np.searchsorted(looked, gaps.key * room + np.arange(room)) - 1
+    found = np.full(room, -1, dtype=np.int64)
+    for at in (before + 1, before):  # the one before it counts, if there is one
+        known = np.clip(at, 0, len(looked) - 1)
+        same = (at == known) & (looked[known] // room == gaps.key)
+        found[same] = seen[known[same]]
+    return found
+
+
+# Fewer steps may grow by chance.
+_FEWEST = 4
+# Of growth that counts: the last step has this many times the ops of the first.
+_SOME = 1.2
+# It is by so many times the usual number at most, and by as large a share of it at least: a step
+# that compiles has more than one that does not, which does not make it growth.
+_EVEN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Ops on the loop's thread that grow in number from each step to the next.
+
+    Attributes:
+        first, last: Ops of the first and of the last kept step.
+        mean: Of all kept steps.
+        op: Which of them grows most.
+    """
+
+    first: int
+    last: int
+    mean: float
+    op: str
+
+
+def growth(said: Native | None, steps: HostSteps) -> Growth | None:
+    """None where the steps do not grow by about the same, or hardly."""
+    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    if said is None or len(start) < _FEWEST or steps.markers.is_window:
+        return None
+    ops = np.flatnonzero(np.isin(said.kind, (OP, DISPATCH)) & (said.label >= 0))
+    step = np.searchsorted(start, said.start_ps[ops], side="right") - 1
+    inside = (step >= 0) & (said.start_ps[ops] < end[np.maximum(step, 0)])
+    ops, step = ops[inside], step[inside]
+    count = np.bincount(step, minlength=len(start))
+    more = np.diff(count)
+    usual = float(np.median(more))
+    is_steady = more.min() > 0 and more.min() * _EVEN >= usual and more.max() <= _EVEN * usual
+    if not is_steady or count[-1] < _SOME * count[0]:
+        return None
+    return Growth(
+        int(count[0]), int(count[-1]), float(count.mean()), _growing(said, ops, step, len(start))
+    )
+
+
+def _growing(said: Native, ops: I64, step: I64, count: int) -> str:
+    """The op of which the last step has most more than the first."""
+    labels = said.named.labels
+    last, first = (
+        np.bincount(said.label[ops[step == one]], minlength=len(labels)) for one in (count - 1, 0)
+    )
+    return labels[int(np.argmax(last - first))][0]
+
 
 # Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)

@@ -23,8 +23,8 @@ from stepscope.tables.core.op_name import is_collective_call
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.regions import region_name
 from stepscope.tables.python.frames import LIBRARY, Frames, Name
+from stepscope.tables.python.functions import is_module_call
 from stepscope.tables.python.library_files import OF_MODELS
-from stepscope.tables.python.library_models import is_module_call
 from stepscope.tables.traits.op_families import family_of
 from stepscope.tables.traits.updates import is_update, update_of
 

@@ -10,12 +10,14 @@ import re
 
 import numpy as np
 
-from stepscope.columns.space import I32, I64, Bool
+from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.compute import Compute
-from stepscope.tables.account.native import Native
+from stepscope.tables.account.native import COMPILE, INPUT, OP, Native, is_view
+from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.python.frames import Frames
+from stepscope.tables.steps.found import Markers
 
 _MARK = re.compile(r"\bAwait\b")
 
@@ -169,3 +171,113 @@ def computed_since(calls: Frames | None, call: I32, begin: I64, work: Compute) -
     goes_on = (started < begin[:1]) & np.logical_and.accumulate(call == call[:1])
     since: Bool = (call >= 0) & ((ended > started) | goes_on)
     return since
+
+
+# From this many gaps between dispatched ops in a step on, there is a usual one.
+_MANY = 20
+# A pair of ops is torn apart by chance if it follows closely as often as this in a step, and seldom
+# does not: two ops between which the program computes every other time are no such pair.
+_AGAIN, _TORN_FRAC = 8, 0.4
+# A gap of this many times the usual one is more than a hand-over.
+_CLOSE = 10
+
+
+def between_ops(start_ps: I64, end_ps: I64, before: I64, after: I64, steps: int) -> Bool:
+    """Which gaps are the hand-over of ops.
+
+    Args:
+        start_ps: When each gap between two dispatched ops begins,
+        end_ps: and when it ends.
+        before: What is dispatched before each,
+        after: and after it.
+        steps: How many steps they are in.
+    """
+    length = end_ps - start_ps
+    if len(length) < _MANY * steps:
+        return np.zeros(len(length), dtype=bool)
+    most = _CLOSE * float(np.median(length))
+    pair = before * (int(after.max()) + 1) + after
+    _pairs, code, count = np.unique(pair, return_inverse=True, return_counts=True)
+    torn = np.bincount(code.ravel(), weights=length > most, minlength=len(count))
+    is_usual = (count >= _AGAIN * steps) & (torn <= _TORN_FRAC * count)
+    found: Bool = (length <= most) | is_usual[code.ravel()]
+    return found
+
+
+# What every program does around everything.
+_USUAL = re.compile(
+    r"^(?:TFE_|tf\.constant$|convert_to_tensor$|_?EagerConst$|EagerCopyToDevice|PythonRefManager|"
+    r"ParallelFor$|descend$|ParseArguments|AllocateOutput|Handle inputs$|"
+    r"(?:Const|Identity|Shape|StridedSlice|Pack|NoOp|ReadVariableOp|DestroyResourceOp)(?:_\d+)?$)"
+)
+# Of these kinds a gap is named before it is by other calls.
+_TELLING = (OP, INPUT, COMPILE)
+
+
+def gap_names(is_gap: Bool, kind: U8, event: I32, said: Native | None) -> tuple[I32, list[str]]:
+    """A code of each moment's gap, -1 for others, and the words that the codes stand for.
+
+    Args:
+        is_gap: Of each moment: whether nothing was recorded in it.
+        kind: What its event is.
+        event: Its event in ``said``; -1 none.
+        said: What was recorded on the thread.
+    """
+    code = np.full(len(is_gap), -1, dtype=np.int32)
+    if said is None or len(is_gap) == 0:
+        return code, []
+    usual = np.asarray([_is_usual(name) for name, _type in said.named.labels] or [True])
+    label = np.where((event >= 0) & ~is_gap, said.label[np.maximum(event, 0)], np.int32(-1))
+    known = label >= 0
+    telling: Bool = known & np.isin(kind, _TELLING) & ~usual[np.maximum(label, 0)]
+    if not telling.any():
+        telling = known
+    gaps = np.flatnonzero(is_gap)
+    if len(gaps) == 0:
+        return code, []
+    told, of_told = np.flatnonzero(telling), label[telling]
+    after = np.searchsorted(told, gaps)  # none of them is a gap itself
+    first = _labels(after - 1, of_told, after > 0)
+    last = _labels(after, of_told, after < len(told))
+    rows, pair = distinct_rows([first, last])
+    code[gaps] = pair
+    names = ["", *(name for name, _type in said.named.labels)]
+    listed = zip(first[rows].tolist(), last[rows].tolist(), strict=True)
+    return code, [_words(names[one + 1], names[other + 1]) for one, other in listed]
+
+
+def between_marks(
+    markers: Markers, start_ps: I64, code: I32, names: list[str]
+) -> tuple[I32, list[str]]:
+    """The same, where it is known what runs between the marks of steps: of all gaps there.
+
+    Args:
+        markers: Of the steps.
+        start_ps: Of each moment.
+        code: Of each moment, and ``names``: what ``gap_names`` found.
+        names: The words.
+    """
+    if not markers.between:
+        return code, names
+    at = np.searchsorted(markers.start_ps, start_ps, side="right") - 1
+    outside = (code >= 0) & (at >= 0) & (start_ps >= markers.mark_end_ps[np.maximum(at, 0)])
+    if not outside.any():
+        return code, names
+    return np.where(outside, np.int32(len(names)), code), [*names, markers.between]
+
+
+def _is_usual(name: str) -> bool:
+    return is_view(name) or _USUAL.search(name) is not None
+
+
+def _labels(at: I64, label: I32, known: Bool) -> I32:
+    if len(label) == 0:
+        return np.full(len(at), -1, dtype=np.int32)
+    found: I32 = np.where(known, label[np.clip(at, 0, len(label) - 1)], np.int32(-1))
+    return found
+
+
+def _words(before: str, after: str) -> str:
+    if before and after:
+        return f"between {before} and {after}"
+    return f"after {before}" if before else after and f"before {after}"

@@ -18,8 +18,8 @@ from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.processes import is_of_child
 from stepscope.tables.core.profile import Host
 from stepscope.tables.python.frames import RECORDER, Frames, Name, linked
-from stepscope.tables.python.idle_calls import is_idle
 from stepscope.tables.python.moments import one_line
+from stepscope.tables.python.other_threads import is_idle
 from stepscope.tables.python.stays import Spans, Stay, most_at_once, stays
 from stepscope.tables.steps.attribution import steps
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.tables.account.account import Account
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.parts import Part
+from stepscope.tables.parts.grouping import Part
 from stepscope.tables.python.frames import LIBRARY, Frames
 from stepscope.tables.python.functions import is_decorator
 

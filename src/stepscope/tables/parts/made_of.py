@@ -10,8 +10,7 @@ from stepscope.schema import names
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.op_scopes import routine_of
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.layers import scope_with_most
-from stepscope.tables.parts.parts import Part
+from stepscope.tables.parts.grouping import Part, scope_with_most
 from stepscope.tables.torch.outer_op import outer_op
 from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.gradients import APART

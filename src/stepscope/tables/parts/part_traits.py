@@ -17,15 +17,14 @@ from stepscope.columns import pivot
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.replicated import computes_the_same
-from stepscope.tables.parts.parts import Part
+from stepscope.tables.parts.grouping import Part
 from stepscope.tables.steps import attribution
 from stepscope.tables.torch.copy_purposes import LAYOUT, TYPES, copy_purposes, is_copy
-from stepscope.tables.traits.broadcasts import LEAST_ELEMENTS, broadcasts, operands_of
 from stepscope.tables.traits.copied_arguments import writer_into_argument
 from stepscope.tables.traits.gradients import APART
 from stepscope.tables.traits.instructions import instruction_of
 from stepscope.tables.traits.op_families import PRODUCTS
-from stepscope.tables.traits.paddings import padding_of
+from stepscope.tables.traits.shapes import LEAST_ELEMENTS, broadcasts, operands_of, padding_of
 
 #: One run of an op has most of its time.
 IN_ONE_RUN: Final = "in-one-run"

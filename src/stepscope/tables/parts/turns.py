@@ -25,7 +25,7 @@ from stepscope.tables.core.regions import region_name
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import host_names
-from stepscope.tables.parts.gradients.unused_graph import place_of
+from stepscope.tables.parts.gradients import place_of
 from stepscope.tables.python.frames import Frames, frames
 from stepscope.tables.steps.attribution import steps
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops

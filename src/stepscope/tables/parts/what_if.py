@@ -22,7 +22,7 @@ from stepscope.tables.account.replay import (
     saved_ps,
     shared_ps,
 )
-from stepscope.tables.parts.parts import Part
+from stepscope.tables.parts.grouping import Part
 
 # Kinds of what the host does around the work itself.
 _AROUND = (

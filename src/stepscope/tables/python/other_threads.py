@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.columns import distinct
+import numpy as np
+
+from stepscope.columns import distinct, union_spans
+from stepscope.columns.space import I64, Bool
+from stepscope.schema import names
+from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
-from stepscope.tables.python.frames import Frames, linked, python_rows
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.python.frames import LOCK_CALL, OWN, RECORDER, Frames, linked, python_rows
+from stepscope.tables.python.moments import one_line
 
 
 def other_threads(
@@ -28,3 +35,109 @@ def other_threads(
         if line != own and space.lines[line].plane == space.lines[own].plane:
             mine = rows[lines == line]
             yield space.lines[line].label, linked(host, mine, is_sampled=calls.is_sampled)
+
+
+# A thread that waits for this share of the time only asks others to work, and one that works for
+# this share of it is one of those: a server that nobody asks, or that polls, sleeps as well.
+_IDLE_FRAC, _WORKS_FRAC = 0.9, 0.05
+# A thread that waits in a call runs for less than this share of its time at that line, and spends
+# most of all its time there. One that takes turns for Python's lock stands still at times, too.
+_RUNS_FRAC, _STANDS_FRAC, _STANDS_PS = 0.05, 0.5, 100_000_000_000
+
+
+def is_idle(calls: Frames) -> Bool:
+    """Calls that wait, or that lie in one which waits for a clock or a socket."""
+    outside = [row for row, one in calls.names.items() if one.is_outside]
+    found: Bool = np.isin(calls.name, outside) & (calls.kind != OWN)
+    parent = one_line(calls.start_ps, calls.length_ps).parent.astype(np.int64)
+    inner = (parent >= 0) & (calls.kind != OWN)
+    below = found
+    while below.any():
+        below = inner & below[np.maximum(parent, 0)] & ~found
+        found |= below
+    return found | calls.is_passive
+
+
+def works(host: Host, calls: Frames) -> Bool:
+    """Of each of a thread's moments, whether it works: in anybody's code but a recorder's."""
+    owner = calls.moments.owner
+    runs: Bool = (calls.kind[owner] != RECORDER) & ~is_idle(calls)[owner]
+    return runs & ~_stands_still(host, calls)
+
+
+def _stands_still(host: Host, calls: Frames) -> Bool:
+    """Moments at lines of the program's at which a thread runs neither Python nor anything else.
+
+    It waits in a call into C that has no name: what the program calls there is a method of an
+    object of its own, such as the ``get`` of a queue that is written in C.
+    """
+    space, moments = host.space, calls.moments
+    planes = [one.name for one in space.planes]
+    lines = [one for one in space.lines if planes[one.plane] == names.PYTHON_THREADS_PLANE]
+    still = np.zeros(len(moments.owner), dtype=bool)
+    # Without processor times, what computes in C looks like what waits there.
+    is_known = len(event_stats(host).rows(names.CPU_NS)) > 0
+    if not lines or not is_known or not calls.is_sampled or len(calls.rows) == 0:
+        return still
+    number = space.lines[int(space.lines_of(calls.rows[:1])[0])].id
+    rows = [np.arange(one.begin, one.end) for one in lines if one.id == number]
+    ran = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
+    start = space.events.start_ps[ran]
+    length = moments.end_ps - moments.start_ps
+    ran_ps = covered(
+        *union_spans(start, start + space.length_ps[ran]), moments.start_ps, moments.end_ps
+    )
+    _lines, place = np.unique(calls.name[moments.owner], return_inverse=True)
+    there_ps = np.bincount(place, length)
+    seldom = np.bincount(place, ran_ps) < _RUNS_FRAC * there_ps
+    seldom &= there_ps >= max(_STANDS_FRAC * float(length.sum()), _STANDS_PS)
+    still |= (calls.kind[moments.owner] == OWN) & seldom[place]
+    return still
+
+
+def at_work(host: Host, calls: Frames, begin_ps: int, end_ps: int) -> Frames:
+    """The calls of the thread that works, where the main one waits for it and does nothing else.
+
+    A server's main thread sleeps, or waits for its workers to end: the requests are theirs. Of
+    several, it is the one that is in the program's code most, waiting for a lock or not.
+
+    Args:
+        host: Whose.
+        calls: Of the main thread, from samples.
+        begin_ps: The time that is to be explained, from here
+        end_ps: to here.
+    """
+    whole = end_ps - begin_ps
+    if (
+        not calls.is_sampled
+        or _in_program(host, calls, begin_ps, end_ps) > (1 - _IDLE_FRAC) * whole
+    ):
+        return calls
+    best, most = calls, _WORKS_FRAC * whole
+    for _thread, other in other_threads(host, calls, begin_ps, end_ps):
+        spent = _in_program(host, other, begin_ps, end_ps, with_locks=True)
+        if spent > most:
+            best, most = other, spent
+    return best
+
+
+def for_lock(calls: Frames) -> Bool:
+    """Calls by which the program waits for a lock."""
+    locks = [row for row, one in calls.names.items() if one.public == LOCK_CALL]
+    found: Bool = np.isin(calls.name, locks) & (calls.own >= 0)
+    return found
+
+
+def _in_program(
+    host: Host, calls: Frames, begin_ps: int, end_ps: int, *, with_locks: bool = False
+) -> int:
+    """How long a thread is in the program's code, or what that calls, and does not wait."""
+    owner = calls.moments.owner
+    counts = works(host, calls)
+    if with_locks:
+        counts |= for_lock(calls)[owner]
+    mine = np.flatnonzero(counts & (calls.own[owner] >= 0))
+    start: I64 = calls.moments.start_ps[mine]
+    end: I64 = calls.moments.end_ps[mine]
+    edges = np.asarray([begin_ps], np.int64), np.asarray([end_ps], np.int64)
+    return int(covered(start, end, *edges).sum())

@@ -8,7 +8,7 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.parts import parts
+from stepscope.tables.parts.grouping import parts
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
 

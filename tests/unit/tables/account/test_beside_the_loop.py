@@ -9,7 +9,7 @@ from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.parts import parts
+from stepscope.tables.parts.grouping import parts
 from tests.profiles import event, space
 from tests.profiles.model import host as host_plane
 from tests.profiles.model import line, plane

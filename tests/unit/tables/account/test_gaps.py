@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.tables.account.gaps import between_ops
+from stepscope.tables.account.waits import between_ops
 
 
 def found(lengths: list[int], before: list[int], steps: int = 1) -> list[bool]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.tables.account.account import account
-from stepscope.tables.account.growth import Growth
+from stepscope.tables.account.account import Growth, account
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 

@@ -9,7 +9,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.account.lock_holders import lock_holders
+from stepscope.tables.account.threads import lock_holders
 from stepscope.tables.core.profile import Host
 from tests.profiles import space
 from tests.profiles.model import line, plane

@@ -9,7 +9,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.account.nobody_at_work import nobody_frac
+from stepscope.tables.account.threads import nobody_frac
 from stepscope.tables.core.profile import Host
 from tests.profiles import space
 from tests.profiles.model import Plane, line, plane

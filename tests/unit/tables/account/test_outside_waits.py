@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepscope.tables.account.account import account
-from stepscope.tables.account.loop_waits import loop_waits
-from stepscope.tables.account.outside_waits import OutsideWait, outside_waits
+from stepscope.tables.account.threads import OutsideWait, loop_waits, outside_waits
 from tests.unit.tables.account.test_turns_at_locks import (
     END,
     GET,

@@ -6,7 +6,7 @@ import pytest
 
 from stepscope.tables.account.account import account
 from stepscope.tables.core.regions import region_name
-from stepscope.tables.parts.parts import parts
+from stepscope.tables.parts.grouping import parts
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 

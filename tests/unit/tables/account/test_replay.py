@@ -11,7 +11,7 @@ from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.replay import dependencies, saved_ps
 from stepscope.tables.core import interval_overlap
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.parts import parts
+from stepscope.tables.parts.grouping import parts
 from stepscope.tables.parts.what_if import WhatIf, what_if
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn

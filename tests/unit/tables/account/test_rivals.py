@@ -7,7 +7,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.account.rivals import Rival, rivals
+from stepscope.tables.account.threads import Rival, rivals
 from stepscope.tables.core.profile import Host
 from tests.profiles import space
 from tests.profiles.model import line, plane

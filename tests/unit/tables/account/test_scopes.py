@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepscope.tables.account.account import account
-from stepscope.tables.parts.parts import parts
+from stepscope.tables.parts.grouping import parts
 from stepscope.tables.traits.op_families import scope_of
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host

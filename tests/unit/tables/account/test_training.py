@@ -7,7 +7,7 @@ import pytest
 from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
-from stepscope.tables.parts.parts import parts
+from stepscope.tables.parts.grouping import parts
 from tests.profiles import event, nth
 from tests.unit.tables.account.test_account import host, owner_named, told
 

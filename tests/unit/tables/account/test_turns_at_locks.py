@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.account.lock_holders import LockHolder
-from stepscope.tables.account.loop_waits import loop_waits
-from stepscope.tables.account.turns_at_locks import turns_at_locks
+from stepscope.tables.account.threads import LockHolder, loop_waits, turns_at_locks
 from stepscope.tables.core.profile import Host
 from tests.profiles import space
 from tests.profiles.model import line, plane

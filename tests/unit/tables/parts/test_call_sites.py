@@ -6,8 +6,8 @@ import pytest
 
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.call_sites import leading, sites_of
-from stepscope.tables.parts.parts import Part, parts
+from stepscope.tables.parts.grouping import Part, parts
+from stepscope.tables.parts.sites import leading, sites_of
 from stepscope.tables.traits.instructions import compiled_from
 from tests.profiles import draw, event
 from tests.profiles.hlo import f32, instruction, metadata_plane, program

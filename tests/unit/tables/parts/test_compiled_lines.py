@@ -6,9 +6,8 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
 from stepscope.tables.core.profile import Host
+from stepscope.tables.parts.grouping import Part, compiled_parts
 from stepscope.tables.parts.made_of import made_of
-from stepscope.tables.parts.parts import Part
-from stepscope.tables.parts.programs import compiled_parts
 from tests.profiles import draw, event, space, u
 from tests.profiles.drawing import Drawn
 from tests.profiles.hlo import f32, instruction, metadata_plane, program

@@ -8,7 +8,7 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.parts import Part, parts
+from stepscope.tables.parts.grouping import Part, parts
 from tests.profiles import space
 from tests.profiles.model import Event, host, line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.parts import parts
+from stepscope.tables.parts.grouping import parts
 from tests.profiles import draw, event, space
 from tests.profiles.drawing import Drawn
 from tests.profiles.hlo import f32, instruction, metadata_plane, program

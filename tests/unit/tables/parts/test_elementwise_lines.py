@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
-from stepscope.tables.parts.parts import parts
+from stepscope.tables.parts.grouping import parts
 from tests.profiles import event
 from tests.profiles.drawing import Drawn
 from tests.unit.tables.account.test_account import host

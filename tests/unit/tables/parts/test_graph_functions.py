@@ -7,9 +7,8 @@ from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.source import SourceFrame
+from stepscope.tables.parts.grouping import Part, compiled_parts
 from stepscope.tables.parts.made_of import made_of
-from stepscope.tables.parts.parts import Part
-from stepscope.tables.parts.programs import compiled_parts
 from tests.profiles import draw, event, space
 from tests.profiles.model import environment
 from tests.unit.tables.account.test_account import STEP

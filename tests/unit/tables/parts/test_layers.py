@@ -13,8 +13,7 @@ from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.layers import OUTSIDE, named_layers, scope_with_most
-from stepscope.tables.parts.parts import Part, parts
+from stepscope.tables.parts.grouping import OUTSIDE, Part, named_layers, parts, scope_with_most
 from tests.profiles import Event, event, line, plane, space
 from tests.unit.tables.account.test_account import host
 

@@ -9,8 +9,8 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.core.profile import Host
+from stepscope.tables.parts.grouping import parts
 from stepscope.tables.parts.made_of import brief, made_of, shapes, shares_of, through
-from stepscope.tables.parts.parts import parts
 from tests.profiles import event, space
 from tests.profiles.model import Event, line
 from tests.profiles.model import host as model_host

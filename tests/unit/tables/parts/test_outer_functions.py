@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
+from stepscope.tables.parts.grouping import Part, below_calls, parts
 from stepscope.tables.parts.made_of import made_of
-from stepscope.tables.parts.outer_functions import below_calls
-from stepscope.tables.parts.parts import Part, parts
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 

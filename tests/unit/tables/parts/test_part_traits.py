@@ -7,6 +7,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.core.profile import Host
+from stepscope.tables.parts.grouping import parts
 from stepscope.tables.parts.part_traits import (
     CHANGES_LAYOUTS,
     CHANGES_LAYOUTS_OF_IMAGES,
@@ -15,7 +16,6 @@ from stepscope.tables.parts.part_traits import (
     copies_for,
     traits_of,
 )
-from stepscope.tables.parts.parts import parts
 from stepscope.tables.torch.copy_purposes import LAYOUT, TYPES
 from tests.profiles import space
 from tests.profiles.model import Event, line

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from stepscope.tables.parts.parts import Part
-from stepscope.tables.parts.places import located
+from stepscope.tables.parts.grouping import Part
+from stepscope.tables.parts.sites import located
 from tests.unit.tables.parts.test_layers import owner
 
 

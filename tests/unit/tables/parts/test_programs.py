@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from stepscope.tables.account.account import account
 from stepscope.tables.hlo.source import SourceFrame
-from stepscope.tables.parts.parts import parts
-from stepscope.tables.parts.programs import lines_of, said_lines, said_most, with_programs
+from stepscope.tables.parts.grouping import lines_of, parts, said_lines, said_most, with_programs
 from stepscope.tables.traits.inside import LineWork
 from tests.profiles import draw, event
 from tests.profiles.hlo import f32, instruction, metadata_plane, program

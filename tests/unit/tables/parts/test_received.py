@@ -10,7 +10,7 @@ from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.received import received_frac
+from stepscope.tables.parts.input_share import received_frac
 from tests.profiles import space
 from tests.profiles.model import EventLike, line, plane
 

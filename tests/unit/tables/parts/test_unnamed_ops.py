@@ -7,7 +7,7 @@ import pytest
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.programs import compiled_parts
+from stepscope.tables.parts.grouping import compiled_parts
 from stepscope.tables.traits.instructions import compiled_from
 from stepscope.tables.traits.op_families import family_of
 from tests.profiles.hlo import Instruction, f32, instruction, metadata_plane, program

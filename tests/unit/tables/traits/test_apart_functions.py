@@ -9,8 +9,7 @@ from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.parts import Part
-from stepscope.tables.parts.programs import compiled_parts
+from stepscope.tables.parts.grouping import Part, compiled_parts
 from stepscope.tables.traits.gradients import APART
 from tests.profiles import event, space
 from tests.profiles.model import EventLike, line, plane

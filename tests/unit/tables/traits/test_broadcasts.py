@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.tables.core.profile import Host
-from stepscope.tables.traits.broadcasts import Broadcast, _broadcast, broadcasts, operands_of
+from stepscope.tables.traits.shapes import Broadcast, _broadcast, broadcasts, operands_of
 from tests.unit.formats.kineto.layout import profile, x
 
 Dims = list[list[int]]

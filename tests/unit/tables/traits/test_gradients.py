@@ -5,9 +5,8 @@ from __future__ import annotations
 from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
-from stepscope.tables.parts.parts import Part
-from stepscope.tables.parts.places import between_of
-from stepscope.tables.parts.programs import compiled_parts
+from stepscope.tables.parts.grouping import Part, compiled_parts
+from stepscope.tables.parts.sites import between_of
 from tests.profiles import event
 from tests.profiles.drawing import Drawn
 from tests.unit.tables.account.test_account import host

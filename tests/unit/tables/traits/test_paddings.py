@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stepscope.tables.core.profile import Host
-from stepscope.tables.traits.paddings import Padding, padding_of, paddings
+from stepscope.tables.traits.shapes import Padding, padding_of, paddings
 from tests.unit.formats.kineto.layout import profile, x
 
 

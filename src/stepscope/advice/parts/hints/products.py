@@ -146,7 +146,7 @@ _IN_A_ROW: Final = (
 )
 
 
-# "at layers.py:65 basis 57%, layers.py:64 basis 42%", as ``tables.parts.call_sites`` writes it.
+# "at layers.py:65 basis 57%, layers.py:64 basis 42%", as ``tables.parts.sites`` writes it.
 _TWO_LINES: Final = re.compile(r" at \S+ (\w{1,99}) \d+%, \S+ \1 \d+%")
 
 

@@ -26,7 +26,7 @@ _SORTED_ONCE: Final = (
     "torch.logcumsumexp | jax: jnp.cumsum, jax.lax.cumlogsumexp | tensorflow: tf.cumsum, "
     "tf.math.cumulative_logsumexp]) instead of masking all pairs."
 )
-# As ``tables.traits.broadcasts`` writes it.
+# As ``tables.traits.shapes`` writes it.
 _COMPARES_PAIRS: Final = re.compile(r"/(?:ge|gt|le|lt|greater|less)(?:_equal)? makes ")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepscope.schema import names
-from stepscope.tables.parts.gradients.higher import differentiates_gradients
+from stepscope.tables.parts.gradients import differentiates_gradients
 from tests.profiles import event
 from tests.profiles.drawing import Drawn
 from tests.unit.tables.account.test_account import host

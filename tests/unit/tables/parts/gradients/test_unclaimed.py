@@ -6,7 +6,7 @@ import pytest
 
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.parts.gradients.unclaimed import UnclaimedGradients, unclaimed_gradients
+from stepscope.tables.parts.gradients import UnclaimedGradients, unclaimed_gradients
 from tests.profiles import event
 from tests.profiles.drawing import Drawn
 from tests.unit.tables.account.test_account import host

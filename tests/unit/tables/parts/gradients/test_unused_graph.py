@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.parts.gradients.unused_graph import UnusedGraph, unused_graph
+from stepscope.tables.parts.gradients import UnusedGraph, unused_graph
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 

@@ -9,8 +9,8 @@ import pytest
 
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import Owner, owners
-from stepscope.tables.parts.gradients.without import passes_apart
-from stepscope.tables.parts.programs import compiled_parts
+from stepscope.tables.parts.gradients import passes_apart
+from stepscope.tables.parts.grouping import compiled_parts
 from stepscope.tables.traits.gradient_names import apart_from_gradients
 from stepscope.tables.traits.gradients import APART
 from tests.profiles import event

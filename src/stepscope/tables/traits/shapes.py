@@ -1,8 +1,4 @@
-"""Tensors that are made much larger by padding, by the shapes that PyTorch notes.
-
-A picture of 136 pixels that is padded to 256, or sentences of five words to the longest of fifty:
-each op after that works on what was added, too.
-"""
+"""Tensors that broadcasting or padding made much larger than their inputs."""
 
 from __future__ import annotations
 
@@ -17,13 +13,96 @@ from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.torch.signature import Shape, Signature, parse_signature
-from stepscope.tables.traits.broadcasts import LEAST_ELEMENTS
+from stepscope.tables.traits.op_families import family_of, is_elementwise
+
+# The lists of numbers in a list of lists.
+_EXTENTS: Final = re.compile(r"\[\s*((?:\d{1,9}\s*,\s*)*\d{1,9})\s*\]")
+# What is so many times as large as any operand was made by broadcasting, and no bias.
+_TIMES: Final = 8
+#: Tensors with fewer elements cost their dispatch.
+LEAST_ELEMENTS: Final = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcast:
+    """An op whose result is much larger than what it is given.
+
+    Attributes:
+        op: Its name.
+        operands: Their extents.
+        result: Those of the result.
+    """
+
+    op: str
+    operands: tuple[tuple[int, ...], ...]
+    result: tuple[int, ...]
+
+    def said(self) -> str:
+        """It in words: "aten/sub makes 1024×1024 of 1024×1 and 1024"."""
+        return f"{self.op} makes {_dims(self.result)} of {' and '.join(map(_dims, self.operands))}"
+
+
+def _dims(extents: tuple[int, ...]) -> str:
+    return "×".join(map(str, extents))
+
+
+@derived
+def broadcasts(host: Host) -> dict[int, Broadcast]:
+    """The first op that makes tensors of as many elements from much smaller ones, by that number.
+
+    Empty where no shapes were recorded.
+    """
+    space, shapes = host.space, event_stats(host).texts(names.SHAPE)
+    if len(shapes.rows) == 0:
+        return {}
+    names_of = [one.partition(":")[0] for one in space.event_metadata.name]
+    named = np.asarray(
+        [is_elementwise(one, family_of(one.rpartition("/")[2])) for one in names_of], dtype=bool
+    )
+    metadata = space.events.metadata[shapes.rows]
+    own = np.flatnonzero(named[metadata])
+    keys, first = np.unique(
+        metadata[own].astype(np.int64) * len(shapes.texts) + shapes.codes[own], return_index=True
+    )
+    found: dict[int, Broadcast] = {}
+    order = np.argsort(space.events.start_ps[shapes.rows[own[first]]], kind="stable")
+    for key in keys[order].tolist():
+        entry, code = divmod(key, len(shapes.texts))
+        one = _broadcast(names_of[entry], operands_of(shapes.texts[code]))
+        if one is not None:
+            found.setdefault(prod(one.result), one)
+    return found
+
+
+def operands_of(shape: str) -> list[tuple[int, ...]]:
+    """Extents of the operands that have some."""
+    return [tuple(int(one) for one in told.split(",")) for told in _EXTENTS.findall(shape)]
+
+
+def _broadcast(op: str, operands: list[tuple[int, ...]]) -> Broadcast | None:
+    if len(operands) < 2:
+        return None
+    left, right = operands[:2]
+    depth = max(len(left), len(right))
+    pairs = list(
+        zip(
+            (1,) * (depth - len(left)) + left, (1,) * (depth - len(right)) + right, strict=True
+        )
+    )  # fmt: skip
+    if any(a != b and 1 not in (a, b) for a, b in pairs):
+        return None
+    result = tuple(max(pair) for pair in pairs)
+    size = prod(result)
+    if size < LEAST_ELEMENTS or size < _TIMES * max(prod(left), prod(right)):
+        return None
+    return Broadcast(op, (left, right), result)
+
 
 # The ops that others are made of come within these, and say the same once more.
 _PADS: Final = re.compile(r"aten(?:::|/)(?:pad|pad_sequence|constant_pad_nd)\b")
 _WIDTH: Final = re.compile(r"-?\d{1,9}")
 # Less is what a convolution needs around a picture, or what lengths differ by anyway.
-_TIMES: Final = 1.5
+_TIMES_PADDINGS: Final = 1.5
 # Beyond these an extent is damage.
 _MOST_DIMS, _LARGEST = 12, 1 << 32
 
@@ -129,7 +208,7 @@ def _sequences(op: str, given: tuple[Any, ...]) -> Padding | None:
 
 def _large(op: str, given: Shape, result: Shape, tensors: int, elements: int) -> Padding | None:
     """The padding, if it makes many more elements than it is given."""
-    if min(result) <= 0 or prod(result) < max(LEAST_ELEMENTS, _TIMES * elements):
+    if min(result) <= 0 or prod(result) < max(LEAST_ELEMENTS, _TIMES_PADDINGS * elements):
         return None
     return Padding(op, given, result, tensors, prod(result) / elements)
 

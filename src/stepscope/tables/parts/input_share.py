@@ -1,12 +1,10 @@
-"""How much of a step's owners runs within the program's calls for its next batch.
-
-A loader without workers makes the batch on the loop's own thread: what it runs there has owners of
-its own, such as a function of the dataset, and is input anyway.
-"""
+"""The share of each part that lies in the program's calls for its next batch."""
 
 from __future__ import annotations
 
+import re
 from math import nan
+from typing import Final
 
 import numpy as np
 
@@ -16,7 +14,9 @@ from stepscope.tables.account.account import Account
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import Work
-from stepscope.tables.parts.parts import Part
+from stepscope.tables.parts.grouping import Part
+from stepscope.tables.python.frames import OWN
+from stepscope.tables.python.moments import one_line
 from stepscope.tables.steps.attribution import host_work
 
 
@@ -50,3 +50,26 @@ def input_frac(one: Part, of_owner: F64) -> float:
     """The share of a part, from its owners' (of each of their rows of the account)."""
     within = sum(owner.total_ps * float(of_owner[list(owner.rows)].mean()) for owner in one.owners)
     return within / one.total_ps if one.total_ps else nan
+
+
+_TAKES: Final = re.compile(r"(?:^|\.)rebuild_(?:storage_\w+|tensor|typed_storage\w*)$")
+
+
+def received_frac(host: Host, found: Account) -> float:
+    """The share; NaN where no call for a batch, or nothing of Python, was recorded."""
+    calls = found.frames
+    spans = input_spans(host, found)
+    if calls is None or not len(spans[0]):
+        return nan
+    takes = np.isin(
+        calls.name, [row for row, one in calls.names.items() if _TAKES.search(one.function)]
+    )
+    parent = one_line(calls.start_ps, calls.length_ps).parent.astype(np.int64)
+    below = takes
+    while below.any():
+        below = (parent >= 0) & (calls.kind != OWN) & below[np.maximum(parent, 0)] & ~takes
+        takes |= below
+    moments = calls.moments
+    within = covered(*spans, moments.start_ps, moments.end_ps)
+    whole = int(within.sum())
+    return float(within[takes[moments.owner]].sum()) / whole if whole else nan

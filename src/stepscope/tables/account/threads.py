@@ -1,0 +1,568 @@
+"""Other threads of the program: rivals for the lock, lock holders, and whom the loop waits for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
+from stepscope.columns import distinct, distinct_keys, stats_by_name, sum_by_key, union_spans
+from stepscope.columns.space import I64, Bool, Line
+from stepscope.schema import names
+from stepscope.tables.account.account import Account
+from stepscope.tables.core.interval_overlap import common_spans, covered
+from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.profile import Host
+from stepscope.tables.python.frames import FRAMEWORK, RECORDER, Frames, linked
+from stepscope.tables.python.other_threads import for_lock, is_idle, other_threads, works
+from stepscope.tables.python.stays import Spans, Stay, Threads, lines_within, most_at_once, stays
+
+# The module of TensorFlow's that its graphs call Python through.
+# A share that is most; that a thread is seen at work in; and from which waits, or threads that
+# make the input, are looked at.
+_HALF, _SOME_FRAC, _LEAST_FRAC = 0.5, 0.2, 0.05
+# Places that are listed, and calls in which threads ask for a lock.
+_PLACES, _ASKING = 5, 8
+
+_CALLS_PYTHON = re.compile(r"tensorflow[/\\]python[/\\]ops[/\\]script_ops\.py$")
+# Where no sample shows which thread ran, even the promptest tenth of the samples is this late.
+_LATE_MS = 0.3
+# A thread with this much processor time in Python code holds the lock for that long.
+_HOLDS_FRAC = 0.15
+# Calls into C may keep the lock or not: threads that compute so much in them keep it where a
+# quarter of the samples are this late, more than two turns of the lock.
+_COMPUTES_FRAC, _TURNS_MS = 0.2, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """One thread, or several that do the same.
+
+    Attributes:
+        thread: Its name; of several, that of the busiest.
+        count: How many they are.
+        function, file, line: Where it is most.
+        call: What it calls of a library there for most of that time, by its public name; "".
+        busy_frac: Share of the kept steps in which it runs Python, as far as stacks tell.
+        loop_waits: Whether it holds the lock: its processor time in Python code says so, or
+            without it that all samples came late.
+        takes_turns: Whether it computes in calls from Python while samples come late, so that it
+            holds the lock for a part of the time that nobody can tell.
+        makes_input: Whether it runs Python for tf.data: a generator, or a function in a map.
+    """
+
+    thread: str
+    count: int
+    function: str
+    file: str
+    line: int
+    call: str
+    busy_frac: float
+    loop_waits: bool
+    takes_turns: bool
+    makes_input: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Where a thread is most, when it was seen at work, and its processor time in the steps.
+
+    Threads of one ``root``, the program's function that others were called from, do the same.
+    """
+
+    thread: str
+    root: tuple[str, str]
+    place: tuple[str, str, int, str]
+    spans: tuple[I64, I64]
+    held_frac: float | None
+    computed_frac: float
+    makes_input: bool
+
+
+def rivals(host: Host, found: Account) -> list[Rival]:
+    """The threads that were sampled at work beside the loop's, the busiest first."""
+    if found.frames is None or not found.frames.is_sampled:
+        return []
+    space, steps = host.space, found.found
+    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    own = int(space.lines_of(found.frames.rows[:1])[0])
+    first, quarter = _lateness_ms(host, int(start[0]), int(end[-1]))
+    seen: dict[tuple[str, str], list[_Seen]] = {}
+    # Threads of a server that do what the loop's thread does count as loops, not as rivals.
+    alike = _root(found.frames)
+    for row, line in enumerate(space.lines):
+        plane = space.planes[line.plane].name
+        if plane != names.PYTHON_SAMPLES_PLANE or row == own or line.name == names.COUNTER_LINE:
+            continue
+        rows = np.arange(line.begin, line.end, dtype=np.int64)
+        if len(rows) == 0:
+            continue
+        one = _seen(host, linked(host, rows, is_sampled=True), line, start, end)
+        if one is not None and one.root != alike:
+            seen.setdefault(one.root, []).append(one)
+    listed = [_rival(alike, start, end, first, quarter) for alike in seen.values()]
+    return sorted(
+        (
+            one
+            for one in listed
+            if one.busy_frac >= (_LEAST_FRAC if one.makes_input else _SOME_FRAC)
+        ),
+        key=lambda one: -one.busy_frac,
+    )
+
+
+def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, quarter_ms: float) -> Rival:
+    """Threads of one function as one: a pool of them wants the lock as often as a busy thread."""
+    whole = int((end - start).sum()) or 1
+    begin, until = (np.concatenate([one.spans[side] for one in alike]) for side in (0, 1))
+    share = int(covered(*union_spans(begin, until), start, end).sum()) / whole
+    held = [one.held_frac for one in alike if one.held_frac is not None]
+    holds = sum(held) >= _HOLDS_FRAC if held else first_ms >= _LATE_MS
+    computed = sum(one.computed_frac for one in alike)
+    turns = not holds and computed >= _COMPUTES_FRAC and quarter_ms >= _TURNS_MS
+    most = max(alike, key=lambda one: int((one.spans[1] - one.spans[0]).sum()))
+    makes_input = most.makes_input
+    return Rival(most.thread, len(alike), *most.place, share, holds, turns, makes_input)
+
+
+def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen | None:
+    owner = calls.moments.owner
+    runs = works(host, calls)
+    # What only libraries run there is not the program's; what it calls in them is.
+    if not runs.any() or not (calls.own[owner[runs]] >= 0).any():
+        return None
+    begin, until = calls.moments.start_ps[runs], calls.moments.end_ps[runs]
+    chosen = owner[runs]
+    place = np.where(calls.line[chosen] >= 0, calls.line[chosen], calls.own[chosen])
+    known = place >= 0
+    if not known.any():
+        return None
+    where = _most_at(calls, place[known], chosen[known], (until - begin)[known])
+    held, computed = _processor_time(host, line.id, start, end)
+    root = _root(calls)
+    makes_input = any(_CALLS_PYTHON.search(one.file) for one in calls.names.values())
+    return _Seen(line.label, root, where, union_spans(begin, until), held, computed, makes_input)
+
+
+def _most_at(calls: Frames, place: I64, owner: I64, length: I64) -> tuple[str, str, int, str]:
+    """The function that a thread is in most, with its file, its longest line and what it calls.
+
+    Args:
+        calls: The thread's.
+        place: Lines or functions of the program that it is at,
+        owner: what it calls there,
+        length: and for how long.
+    """
+    own = np.where(calls.own[place] >= 0, calls.own[place], place)
+    row = _longest(calls, own, length)
+    here = calls.name[own] == calls.name[row]
+    at = calls.names[int(calls.name[_longest(calls, place[here], length[here])])]
+    function = calls.names[int(calls.name[row])].function
+    return function, at.file, at.line, _call(calls, owner[here], length[here])
+
+
+def _longest(calls: Frames, rows: I64, length: I64) -> int:
+    """One of the rows whose name has most of the time."""
+    first, code = distinct_keys(calls.name[rows])
+    return int(rows[first[int(np.argmax(sum_by_key(code, length, len(first))))]])
+
+
+def _call(calls: Frames, owner: I64, length: I64) -> str:
+    """The library's call that has most of the time there, by its public name; "" of none."""
+    call = calls.call[owner]
+    whole, (call, length) = int(length.sum()), (call[call >= 0], length[call >= 0])
+    if len(call) == 0:
+        return ""
+    first, code = distinct_keys(calls.name[call])
+    time = sum_by_key(code, length, len(first))
+    most = int(time.argmax())
+    called = calls.names[int(calls.name[call[first[most]]])]
+    return called.public if int(time[most]) > _HALF * whole else ""
+
+
+def _root(calls: Frames) -> tuple[str, str]:
+    """File and name of the program's function that a thread began in; "" of one without any."""
+    # A lambda calls, and is not a function that has its own line.
+    is_called = (calls.caller >= 0) & (calls.own[np.maximum(calls.caller, 0)] >= 0)
+    outer = np.flatnonzero((calls.own == np.arange(len(calls.rows))) & ~is_called)
+    if len(outer) == 0:
+        return "", ""
+    begun = calls.names[int(calls.name[outer[int(calls.length_ps[outer].argmax())]])]
+    return begun.file, begun.function
+
+
+def _lateness_ms(host: Host, begin_ps: int, end_ps: int) -> tuple[float, float]:
+    """How late the sample after the promptest tenth is, and that before the latest quarter.
+
+    0 where it was not recorded.
+    """
+    space = host.space
+    rows = [
+        np.arange(line.begin, line.end)
+        for line in space.lines
+        if line.name == names.COUNTER_LINE
+        and space.planes[line.plane].name == names.PYTHON_SAMPLES_PLANE
+    ]
+    if not rows:
+        return 0.0, 0.0
+    at = np.concatenate(rows)
+    at = at[(space.events.start_ps[at] >= begin_ps) & (space.events.start_ps[at] < end_ps)]
+    column = stats_by_name(space, (names.COUNTER_VALUE,))[names.COUNTER_VALUE]
+    values = column.floats[np.isin(column.rows, at)]
+    first, quarter = np.percentile(values, (10, 75)).tolist() if len(values) else (0.0, 0.0)
+    return first, quarter
+
+
+def _processor_time(host: Host, thread: int, start: I64, end: I64) -> tuple[float | None, float]:
+    """Share of the steps that a thread ran on a processor: in Python code, and in all its calls.
+
+    The first is None where it was not recorded.
+    """
+    space = host.space
+    is_python = entries_named(host, names.IN_PYTHON.__eq__)
+    lines = [
+        line for line in space.lines if space.planes[line.plane].name == names.PYTHON_THREADS_PLANE
+    ]
+    if not lines:
+        return None, 0.0
+    whole = int((end - start).sum()) or 1
+    held = computed = 0
+    column = stats_by_name(space, (names.CPU_NS,))[names.CPU_NS]
+    for line in (one for one in lines if one.id == thread):
+        rows = np.arange(line.begin, line.end, dtype=np.int64)
+        begin = space.events.start_ps[rows]
+        rows = rows[(begin >= int(start[0])) & (begin < int(end[-1]))]
+        python = rows[is_python[space.events.metadata[rows]]]
+        computed += int(column.ints[np.isin(column.rows, rows)].sum()) * 1000
+        held += int(column.ints[np.isin(column.rows, python)].sum()) * 1000
+    return held / whole, computed / whole
+
+
+@dataclass(frozen=True, slots=True)
+class LockHolder:
+    """A place at which a thread has a lock that the loop waits for, or threads that it waits for.
+
+    Attributes:
+        thread: Its name; of several, that of the one that is there most.
+        function, file, line: The program's.
+        call: What it calls of a library there, by its public name; "".
+        wait_frac: Share of the loop's waits for locks, or for threads, of all kept steps.
+        waiters: How many other threads wait for the lock at once, at most; 0: the loop does.
+        taken_in, taken_file, taken_line: Where these ask for it; "" and 0: the loop does.
+    """
+
+    thread: str
+    function: str
+    file: str
+    line: int
+    call: str
+    wait_frac: float
+    waiters: int = 0
+    taken_in: str = ""
+    taken_file: str = ""
+    taken_line: int = 0
+
+
+def lock_holders(host: Host, found: Account) -> list[LockHolder]:
+    """The places with most of the loop's waits for locks, the largest first; [] without waits."""
+    calls = found.frames
+    if calls is None:
+        return []
+    steps = found.found
+    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    waits = _cut(calls.moments.start_ps, calls.moments.end_ps, for_lock(calls)[calls.moments.owner])
+    whole = int(covered(*waits, start, end).sum())
+    if whole < _LEAST_FRAC * int((end - start).sum()):
+        return []
+    others = list(other_threads(host, calls, int(start[0]), int(end[-1])))
+    everyone = [calls, *(one for _thread, one in others)]
+    takers = {one.names[row].function for one in everyone for row in _takers(one)}
+    inside = stays(others, [_holding(one, takers) for _thread, one in others], waits)
+    if sum(one.spent_ps for one in inside) < _HALF * whole:
+        inside = stays(others, [_holding(one, None) for _thread, one in others], waits)
+    return [
+        LockHolder(one.thread, one.function, one.file, one.line, one.call, one.spent_ps / whole)
+        for one in inside[:_PLACES]
+    ]
+
+
+def _cut(start: I64, end: I64, chosen: Bool) -> tuple[I64, I64]:
+    return start[chosen], end[chosen]
+
+
+def _takers(calls: Frames) -> list[int]:
+    """Names of the program's functions that wait for a lock themselves."""
+    waiting = np.flatnonzero(for_lock(calls))
+    rows: list[int] = distinct(calls.name[calls.own[waiting]]).tolist()
+    return rows
+
+
+def _holding(calls: Frames, takers: set[str] | None) -> Bool:
+    """Calls that may be made with the lock.
+
+    Args:
+        calls: Of a thread.
+        takers: Below functions of these names, asleep or not; None: wherever it works.
+    """
+    if takers is None:
+        holds = ~is_idle(calls)
+    else:
+        rows = [row for row, one in calls.names.items() if one.function in takers]
+        holds = lines_within(calls, rows) >= 0
+    found: Bool = holds & ~for_lock(calls) & (calls.kind != RECORDER) & (calls.own >= 0)
+    return found
+
+
+# What a lock guards one thread does at a time. Looks are between two samples, so some overlap.
+_AT_ONCE = 1.2
+_CONDITION = re.compile(r"threading\.Condition\.wait(?:_for)?$")
+# The function that takes the lock, or where by its name that does nothing else its caller.
+_LEVELS = (0, 1)
+_ONLY_TAKES = re.compile(r"(?:^|\.)(?:__enter__|acquire|lock|locked)$")
+
+# A function of the program, by name and file.
+_Function = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Taken:
+    """How a lock is waited for and held.
+
+    Attributes:
+        by: The function.
+        line: Where most of the waits are.
+        threads: How many want it at once at most, the one that has it included.
+        holds: Of each thread the calls that are made with it.
+        contended: When somebody waits and somebody has it.
+        time_ps: How much of the loop's waits that is.
+    """
+
+    by: _Function
+    line: int
+    threads: int
+    holds: list[Bool]
+    contended: Spans
+    time_ps: int
+
+
+def turns_at_locks(threads: Threads, waits: Spans) -> list[LockHolder]:
+    """Who holds the lock that most of the loop's waits are for, the longest first; [] if none is.
+
+    Args:
+        threads: Those beside the loop's.
+        waits: When the loop waits for them.
+    """
+    whole = int((waits[1] - waits[0]).sum())
+    for level in _LEVELS:
+        asks = [_asks(calls, level) for _thread, calls in threads]
+        found = [_taken(threads, asks, function, waits) for function in _most_asking(threads, asks)]
+        most = max(found, key=lambda one: one.time_ps, default=None)
+        if most is not None and most.time_ps >= _HALF * whole:
+            return _holders(threads, most, waits, whole)
+    return []
+
+
+def _most_asking(threads: Threads, asks: list[dict[_Function, I64]]) -> list[_Function]:
+    """The functions that ask for locks longest: a program may have thousands that ask at times."""
+    spent: dict[_Function, int] = {}
+    for (_thread, calls), asked in zip(threads, asks, strict=True):
+        for function, rows in asked.items():
+            spent[function] = spent.get(function, 0) + int(calls.length_ps[rows].sum())
+    return sorted(spent, key=lambda one: (-spent[one], one))[:_ASKING]
+
+
+def _holders(threads: Threads, taken: _Taken, waits: Spans, whole: int) -> list[LockHolder]:
+    when = common_spans(*waits, *taken.contended)
+    return [
+        LockHolder(
+            one.thread, one.function, one.file, one.line, one.call, one.spent_ps / whole,
+            taken.threads - 1, *taken.by, taken.line,
+        )
+        for one in stays(threads, taken.holds, when)[:_PLACES]
+    ]  # fmt: skip
+
+
+def _asks(calls: Frames, level: int) -> dict[_Function, I64]:
+    """Calls by which functions of the program ask for a lock, and not what they call for them.
+
+    A library's own locks (of conditions, queues) wait for what others do with them.
+    """
+    rows = np.flatnonzero(for_lock(calls) & (calls.call == np.arange(len(calls.call))))
+    at = calls.own[rows]
+    for _level in range(level):
+        only = [row for row, one in calls.names.items() if _ONLY_TAKES.search(one.function)]
+        above = np.where(np.isin(calls.name[at], only), calls.caller[at], -1)
+        rows, at = rows[above >= 0], calls.own[above[above >= 0]]
+    name = calls.name[at]
+    found: dict[_Function, list[I64]] = {}
+    for one in np.unique(name).tolist():
+        found.setdefault(_function(calls, one), []).append(rows[name == one])
+    return {function: np.concatenate(listed) for function, listed in found.items()}
+
+
+def _function(calls: Frames, name: int) -> _Function:
+    return calls.names[name].function, calls.names[name].file
+
+
+def _taken(
+    threads: Threads, asks: list[dict[_Function, I64]], by: _Function, waits: Spans
+) -> _Taken:
+    """What of the loop's waits is spent at the lock of one function."""
+    lines = [
+        lines_within(calls, [row for row in calls.names if _function(calls, row) == by])
+        for _thread, calls in threads
+    ]
+    asked = [np.zeros(len(calls.rows), dtype=bool) for _thread, calls in threads]
+    for mine, rows in zip(asked, asks, strict=True):
+        mine[rows.get(by, np.zeros(0, np.int64))] = True
+    waiting, at = _lines_of(threads, asked, lines)
+    holds = [
+        (mine >= 0) & ~for_lock(calls) & ~_gives_up(calls) & (calls.kind != RECORDER)
+        for (_thread, calls), mine in zip(threads, lines, strict=True)
+    ]
+    shared = _shared(*_lines_of(threads, holds, lines), waits)
+    holds = [one & ~np.isin(mine, shared) for one, mine in zip(holds, lines, strict=True)]
+    held, _at = _lines_of(threads, holds, lines)
+    both = common_spans(*union_spans(*held), *union_spans(*waiting))
+    wanted = _together([waiting, held])
+    inside = covered(*waits, *wanted) > 0
+    most = most_at_once(wanted[0][inside], wanted[1][inside])
+    time_ps = int(covered(*both, *waits).sum())
+    return _Taken(by, _longest_place(at, covered(*waits, *waiting)), most, holds, both, time_ps)
+
+
+def _gives_up(calls: Frames) -> Bool:
+    """Calls in which the program waits for a condition: its lock is free meanwhile."""
+    rows = [row for row, one in calls.names.items() if _CONDITION.match(one.public)]
+    found: Bool = (calls.call >= 0) & np.isin(calls.name[np.maximum(calls.call, 0)], rows)
+    return found
+
+
+def _longest_place(line: I64, time_ps: I64) -> int:
+    """The line with most of this time."""
+    first, which = np.unique(line, return_inverse=True)
+    return int(first[np.bincount(which, weights=time_ps).argmax()]) if len(first) else 0
+
+
+def _lines_of(threads: Threads, chosen: list[Bool], lines: list[I64]) -> tuple[Spans, I64]:
+    """When threads are in chosen calls, and at which line of the function each time."""
+    spans, at = [], [np.zeros(0, np.int64)]
+    for (_thread, calls), mine, line in zip(threads, chosen, lines, strict=True):
+        moments = calls.moments
+        here = mine[moments.owner]
+        spans.append((moments.start_ps[here], moments.end_ps[here]))
+        at.append(line[moments.owner[here]])
+    return _together(spans), np.concatenate(at)
+
+
+def _shared(spans: Spans, line: I64, waits: Spans) -> list[int]:
+    """Lines of the function that several threads are at, at once: no lock is held there."""
+    found = []
+    for one in np.unique(line).tolist():
+        begin, until = (side[line == one] for side in spans)
+        by_one = int(covered(*union_spans(begin, until), *waits).sum())
+        if int(covered(*waits, begin, until).sum()) > _AT_ONCE * by_one:
+            found.append(one)
+    return found
+
+
+def _together(spans: list[Spans]) -> Spans:
+    none = np.zeros(0, np.int64)
+    start, end = (np.concatenate([none, *(one[side] for one in spans)]) for side in (0, 1))
+    return start, end
+
+
+# A thread that is there for more of the time makes nothing of what comes: it keeps watch.
+_NEVER_LEAVES_FRAC = 0.98
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideWait:
+    """A place at which threads wait for what no thread of the process makes.
+
+    Attributes:
+        thread: Its name; of several, that of the one that is there most.
+        count: How many are there at once, at most.
+        function, file, line: The program's.
+        call: What it calls of a library there, by its public name.
+        wait_frac: Share of the loop's waits in which one of them is there.
+    """
+
+    thread: str
+    count: int
+    function: str
+    file: str
+    line: int
+    call: str
+    wait_frac: float
+
+
+def outside_waits(threads: Threads, waits: Spans) -> list[OutsideWait]:
+    """The places with most of the loop's waits, the largest first."""
+    chosen = [_outside(calls, waits) for _thread, calls in threads]
+    whole = int((waits[1] - waits[0]).sum()) or 1
+    found = [_told(one, waits, whole) for one in stays(threads, chosen, waits)]
+    return sorted(found, key=lambda one: -one.wait_frac)[:_PLACES]
+
+
+def _outside(calls: Frames, waits: Spans) -> Bool:
+    """Calls of the program that sleep or read from a socket; none of one that does nothing else."""
+    found: Bool = is_idle(calls) & ~calls.is_passive & (calls.own >= 0) & (calls.kind != RECORDER)
+    there = covered(*waits, calls.moments.start_ps, calls.moments.end_ps)
+    outside = there[found[calls.moments.owner]].sum()
+    return found if outside <= _NEVER_LEAVES_FRAC * there.sum() else np.zeros_like(found)
+
+
+def _told(one: Stay, waits: Spans, whole: int) -> OutsideWait:
+    frac = int(covered(*union_spans(*one.moments), *waits).sum()) / whole
+    count = most_at_once(*one.moments)
+    return OutsideWait(one.thread, count, one.function, one.file, one.line, one.call, frac)
+
+
+def nobody_frac(host: Host, found: Account) -> float:
+    """Of the time in which the loop's thread waits, the share in which no other is at work.
+
+    NaN where it hardly waits, or no other thread of the program was sampled.
+    """
+    calls, steps = found.frames, found.found
+    if calls is None or not calls.is_sampled or not calls.is_passive.any():
+        return nan
+    begin_ps, end_ps = int(steps.start_ps[steps.kept][0]), int(steps.end_ps[steps.kept][-1])
+    waits = calls.is_passive[calls.moments.owner]
+    start = np.maximum(calls.moments.start_ps[waits], begin_ps)
+    end = np.minimum(calls.moments.end_ps[waits], end_ps)
+    inside = end > start
+    waited_ps = int((end - start)[inside].sum())
+    if waited_ps < _LEAST_FRAC * (end_ps - begin_ps):
+        return nan
+    work = [_at_work(host, one) for _name, one in other_threads(host, calls, begin_ps, end_ps)]
+    if not work:
+        return nan
+    busy = union_spans(*(np.concatenate([one[side] for one in work]) for side in (0, 1)))
+    return 1 - int(covered(*busy, start[inside], end[inside]).sum()) / waited_ps
+
+
+def _at_work(host: Host, calls: Frames) -> tuple[I64, I64]:
+    """When a thread runs the program's code or a library's, and does not wait."""
+    runs = works(host, calls)
+    return calls.moments.start_ps[runs], calls.moments.end_ps[runs]
+
+
+def loop_waits(host: Host, found: Account) -> tuple[Threads, Spans] | None:
+    """The other threads, and when the loop waits for them; None where it hardly does.
+
+    A wait for a lock is not one, and a wait within a framework is for a device.
+    """
+    calls = found.frames
+    if calls is None or not calls.is_passive.any():
+        return None
+    steps = found.found
+    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    waits = calls.is_passive & ~for_lock(calls) & (calls.kind != FRAMEWORK)
+    mine = waits[calls.moments.owner]
+    spans = common_spans(calls.moments.start_ps[mine], calls.moments.end_ps[mine], start, end)
+    if int((spans[1] - spans[0]).sum()) < _LEAST_FRAC * int((end - start).sum()):
+        return None
+    return list(other_threads(host, calls, int(start[0]), int(end[-1]))), spans

@@ -1,1 +1,0 @@
-"""Gradients that a step could do without: computed for nothing, again, or prepared and unused."""

@@ -1,0 +1,945 @@
+"""The owners of a step's time grouped into parts that one change would concern.
+
+Groupers look at layers, composite ops, loops, functions, compiled lines, functions of graphs, calls
+and programs in turn; ``compiled_parts`` applies them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stepscope.columns.space import I64
+from stepscope.schema import names
+from stepscope.tables.account.account import Account
+from stepscope.tables.account.outer_calls import CallsAbove, call_tree
+from stepscope.tables.account.owners import CallSite, Owner, owners, time_by_family
+from stepscope.tables.core.op_scopes import layer_of, routine_of
+from stepscope.tables.core.profile import Host
+from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.modules import hlo_modules
+from stepscope.tables.hlo.rewritten import (
+    PRODUCTS as HLO_PRODUCTS,
+)
+from stepscope.tables.hlo.rewritten import (
+    before_rewriting,
+    is_layout_fusion,
+    product_within,
+    readers,
+)
+from stepscope.tables.parts.gradients import passes_apart, without_gradients
+from stepscope.tables.python.frames import Name
+from stepscope.tables.python.functions import loop_functions
+from stepscope.tables.steps.calls import function_calls, is_single_op
+from stepscope.tables.traits.gradient_names import is_eager_in_jax, is_of_table
+from stepscope.tables.traits.graph_lines import graph_lines
+from stepscope.tables.traits.inside import LineWork, lines_of_program
+from stepscope.tables.traits.instructions import compiled_from, instruction_of
+from stepscope.tables.traits.op_families import (
+    COSTLY,
+    ELEMENTWISE,
+    PLAIN,
+    PRODUCTS,
+    RANDOM,
+    SCOPES,
+    UNUSUAL,
+    family_of,
+    is_elementwise,
+    scope_of,
+)
+from stepscope.tables.traits.updates import is_update
+
+if TYPE_CHECKING:
+    from stepscope.tables.hlo.module import HloModule
+
+# What ops of any formula are called.
+# Shares of a step, of all ops, or of a part, from which something is (nearly) all of it, most of
+# it, the larger share of its kind, a part of its own, worth a name, or worth a look.
+_NEARLY_ALL, _FAMILY_FRAC, _HALF, _LEAST_FRAC, _WHOLE_FRAC = 0.9, 2 / 3, 0.5, 0.35, 0.25
+_PART_FRAC, _SOME_FRAC, _MODEL_FRAC, _SEEN_FRAC = 0.1, 0.05, 0.02, 0.005
+# Shares of calls: of a call that passes its time on, of a function that is mostly Python, and of
+# one of several calls.
+_PASSED_FRAC, _PYTHON_FRAC, _CALL_FRAC = 0.8, 0.6, 0.2
+# Counts of layers, lines or functions that are several; of families that make a chain; of ops in a
+# loop; and the length of an op that is not dispatch.
+_FEW, _FEWEST, _MANY, _LONG_PS = 3, 4, 8, 500_000_000
+
+_SAY_LITTLE = PLAIN | {"Einsum"}
+_OF_GRADIENTS = re.compile(r"(?:^|/)gradient(?:_tape|s\w*)/")
+Key = tuple[str, ...]
+#: The part of a graph's ops that no layer's name is before.
+OUTSIDE = "outside of layers"
+_GRAPHS = ("StatefulPartitionedCall/", "PartitionedCall/")
+_NUMBERS = re.compile(r"(?:_\d+)+$")
+_SUMS = re.compile(r"AddN(?:_\d+)?$")
+
+
+def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
+    """The scope that stands for ops of several families, by the owners' ids; {} for none.
+
+    What few models are made of stays apart.
+    """
+    ops = [one for one in listed if one.kind == "op"]
+    whole = sum(one.total_ps for one in ops)
+    if are_placed(ops, whole):
+        return {}
+    scopes = _scopes(ops)
+    time: dict[Key, int] = {}
+    direct: dict[Key, int] = {}
+    merged: dict[Key, int] = {}  # of this, several ops that are one row, which may lie deeper
+    least = _least(ops, whole)
+    for one in ops:
+        path = scopes[id(one)]
+        direct[path] = direct.get(path, 0) + one.total_ps
+        if one.others:
+            merged[path] = merged.get(path, 0) + one.total_ps
+        for depth in range(1, len(path) + 1):
+            time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
+    for path, spent in merged.items():
+        if path and time[path] >= _NEARLY_ALL * whole:  # nearly all there is
+            direct[path] -= spent
+    single = _single_ops(ops, scopes)
+    standing = [
+        path
+        for path, spent in time.items()
+        if spent >= least and path not in single and _is_layer(path, time, direct, whole)
+    ]
+    for path in sorted(standing, key=len, reverse=True):
+        inside = [one for one in ops if scopes[id(one)][: len(path)] == path]
+        inside = [one for one in inside if not is_of_table(one.name)]
+        if _says_more(time_by_family(inside)):
+            return {id(one): ("layer", "/".join(path)) for one in inside if _belongs(one)}
+    return _outside(ops, scopes, whole) or _alike(ops, scopes, least)
+
+
+def _alike(ops: list[Owner], scopes: dict[int, Key], least_ps: float) -> dict[int, Key]:
+    """Ops of the layers of one kind within a model, which their numbers tell apart."""
+    kinds: dict[Key, dict[Key, int]] = {}
+    for one in ops:
+        path = scopes[id(one)]
+        for depth in range(2, len(path) + 1):
+            of_kind = kinds.setdefault(tuple(map(_kind, path[:depth])), {})
+            of_kind[path[:depth]] = of_kind.get(path[:depth], 0) + one.total_ps
+    several = {
+        kind: set(paths)
+        for kind, paths in kinds.items()
+        if len(paths) > 1 and sum(paths.values()) >= least_ps
+    }
+    for kind, paths in sorted(several.items(), key=lambda item: -len(item[0])):
+        inside = [one for one in ops if scopes[id(one)][: len(kind)] in paths]
+        if _says_more(time_by_family(inside)):
+            name = f"{'/'.join(kind)} ({len(paths)} layers)"
+            return {id(one): ("layer", name) for one in inside if _belongs(one)}
+    return {}
+
+
+def _kind(scope: str) -> str:
+    """What a layer is: "dense" of "dense_3", and of "dense_3_1", as Keras names a later call's."""
+    return _NUMBERS.sub("", scope) or scope
+
+
+def _outside(ops: list[Owner], scopes: dict[int, Key], whole_ps: int) -> dict[int, Key]:
+    """Ops of a graph that lie in none of its layers: what a loss adds to the model."""
+    layers = {path[:2] for path in scopes.values() if path}
+    inside = [one for one in ops if not _of_layer(scopes[id(one)]) and _is_in_graph(one)]
+    families = time_by_family(inside)
+    spent = sum(families.values())
+    most = max(time_by_family(ops).values(), default=0)
+    is_most = spent >= _LEAST_FRAC * whole_ps and spent > most
+    if len(layers) < _FEW or not is_most or len(families) < _FEW:
+        return {}
+    return {id(one): ("layer", OUTSIDE) for one in inside} if _says_more(families) else {}
+
+
+def _of_layer(path: Key) -> bool:
+    """Whether a scope is a layer's: a sum of gradients has none, however it is called."""
+    return bool(path) and not _SUMS.match(path[0])
+
+
+def _is_in_graph(one: Owner) -> bool:
+    return one.name.startswith(_GRAPHS) and not is_update(one.family)
+
+
+def _scopes(ops: list[Owner]) -> dict[int, Key]:
+    """The scopes of each op, by the owners' ids; what a scope ends in may be named after it."""
+    within = {id(one): one.layer for one in ops}
+    known = {path[:depth] for path in within.values() for depth in range(1, len(path) + 1)}
+    for one in (each for each in ops if not each.others):
+        path = (*one.layer, one.name.rpartition("/")[2])
+        within[id(one)] = path if path in known else within[id(one)]
+    return within
+
+
+def _single_ops(ops: list[Owner], scopes: dict[int, Key]) -> set[Key]:
+    """Scopes that are one op, in which its gradients lie: a formula's, and no layer."""
+    forward = {one.name for one in ops if not _OF_GRADIENTS.search(one.name)}
+    paths = [layer_of(name) for name in forward]
+    named = {(*layer_of(name), name.rpartition("/")[2]) for name in forward}
+    around = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
+    return (named & set(scopes.values())) - around
+
+
+def _says_more(families: dict[str, int]) -> bool:
+    """Whether a scope says more than the largest family of its ops: those that say little aside."""
+    most = max((time for name, time in families.items() if name not in _SAY_LITTLE), default=0)
+    return most <= _FAMILY_FRAC * sum(families.values())
+
+
+def _least(ops: list[Owner], whole_ps: int) -> float:
+    """What a scope's ops have to have together, to say more than families of ops do."""
+    most = max(time_by_family(ops).values(), default=0)
+    return min(max(_LEAST_FRAC * whole_ps, most + 1), _HALF * whole_ps)
+
+
+def are_placed(ops: list[Owner], whole_ps: int) -> bool:
+    """Whether lines tell ops apart: where one call runs them all, they do not.
+
+    Nor do several calls of one compiled function, each of which runs all of its ops: of these the
+    names have a path, and the same ones come back at each line.
+    """
+    lines: dict[tuple[str, int], int] = {}
+    first: dict[str, tuple[str, int]] = {}
+    for one in sorted(ops, key=lambda one: -one.total_ps):
+        at = one.file, one.line
+        if "/" in one.name:
+            at = first.setdefault(one.name, at)
+        lines[at] = lines.get(at, 0) + one.total_ps
+    return max(lines.values(), default=0) < _NEARLY_ALL * whole_ps
+
+
+def scope_with_most(ops: Iterable[Owner]) -> tuple[str, float]:
+    """The innermost scope below the model's with nearly all of some ops' time, and its share.
+
+    "" where there is none.
+    """
+    time: dict[Key, int] = {}
+    for one in ops:
+        path = one.layer
+        for depth in range(len(path) + 1):
+            time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
+    whole = time.get((), 0)
+    most = [path for path, spent in time.items() if spent >= _NEARLY_ALL * whole and len(path) > 1]
+    chosen = max(most, key=len, default=())
+    return "/".join(chosen), time.get(chosen, 0) / max(whole, 1) if chosen else 0.0
+
+
+def _is_layer(path: Key, time: dict[Key, int], direct: dict[Key, int], whole_ps: int) -> bool:
+    """Whether a scope is less than what is around it: neither the model nor all there is of it.
+
+    A scope at the top that is made of others is the model, which nobody can leave out.
+    """
+    around = time.get(path[:-1], whole_ps)
+    beside = sum(len(one) == len(path) and one[:-1] == path[:-1] for one in time)
+    is_model = (
+        len(path) == 1 and direct.get(path, 0) < time[path] / 2 and not _is_one_of(path, time)
+    )
+    return (time[path] < _NEARLY_ALL * around or beside >= _FEW) and not is_model
+
+
+def _is_one_of(path: Key, time: dict[Key, int]) -> bool:
+    """Whether another scope at the top is made of layers, too: an encoder beside its decoder."""
+    inner: dict[Key, int] = {}
+    for one in time:
+        if len(one) == 2 and one[:1] != path:
+            inner[one[:1]] = inner.get(one[:1], 0) + 1
+    least = _MODEL_FRAC * time[path]
+    return any(count >= _FEW and time[one] >= least for one, count in inner.items())
+
+
+def _belongs(one: Owner) -> bool:
+    is_few = one.family in UNUSUAL or is_update(one.family) or is_of_table(one.name)
+    return not is_few
+
+
+_WITHIN: Final = re.compile(r"(?:within|the gradient of) (aten(?:/|::)\w+)$")
+
+
+def composite_ops(listed: Iterable[Owner]) -> dict[int, Key]:
+    """The op that stands for ops of several families, by the owners' ids; {} for none."""
+    ops = [one for one in listed if one.kind == "op"]
+    whole = sum(one.total_ps for one in ops)
+    if any(one.file for one in ops):
+        return {}
+    families = time_by_family(ops)
+    groups: dict[str, list[Owner]] = {}
+    for one in ops:
+        found = _WITHIN.search(one.between)
+        name = found[1] if found else one.name
+        name = name.replace("::", "/")
+        is_formula = is_elementwise(name, name.rpartition("/")[2])  # says less than the chain
+        if name.startswith("aten/") and not is_formula and not is_update(one.family):
+            groups.setdefault(name, []).append(one)
+    name, group = max(groups.items(), key=lambda item: _total(item[1]), default=("", []))
+    inside = time_by_family(group)
+    is_most = _total(group) >= max(_LEAST_FRAC * whole, max(families.values(), default=0) + 1)
+    is_mixed = max(inside.values(), default=0) <= _FAMILY_FRAC * _total(group)
+    # A layer that is one product, and a copy or a sum around it, is that product.
+    is_product = name.rpartition("/")[2] in ("linear", "matmul", "einsum", "conv2d", "conv1d")
+    if not (is_most and is_mixed) or is_product or set(inside) <= PRODUCTS:
+        return {}
+    return {id(one): ("layer", name) for one in group}
+
+
+def _total(ops: list[Owner]) -> int:
+    return sum(one.total_ps for one in ops)
+
+
+# Ops by which a loop over a dataset takes its elements: the loop is known, and no op is its work.
+_OF_ITERATORS = frozenset(
+    (
+        *("OptionalHasValue", "OptionalGetValue", "OptionalFromValue", "OptionalNone"),
+        *("IteratorGetNext", "IteratorGetNextAsOptional"),
+    )
+)
+
+Place = tuple[str, ...]
+
+
+def graph_scopes(listed: Iterable[Owner]) -> dict[int, str]:
+    """Families of ops in loops and rows of compiled programs, by their owners' ids.
+
+    None where most of their time is products'.
+    """
+    ops = [(one, scope_of(one.name)) for one in listed if one.kind == "op"]
+    found: dict[int, str] = {}
+    for scope in SCOPES:
+        inside = [one for one, within in ops if within == scope]
+        products = sum(one.total_ps for one in inside if one.family in PRODUCTS)
+        if products < _HALF * sum(one.total_ps for one in inside):
+            found |= dict.fromkeys(map(id, inside), scope)
+    return found
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Time of one place, in ps.
+
+    ``again`` is that of ops that are called again and again, ``own`` that of Python and libraries,
+    ``products`` that of products, wherever they run.
+    """
+
+    whole: int = 0
+    ops: int = 0
+    again: int = 0
+    own: int = 0
+    products: int = 0
+    is_optimizer: bool = False
+
+    @property
+    def is_loop(self) -> bool:
+        return (
+            self.again > _HALF * self.ops
+            and self.own <= _HALF * self.whole
+            and self.products < _SOME_FRAC * self.whole
+            and not self.is_optimizer
+        )
+
+
+def python_loops(listed: Iterable[tuple[Owner, Place]], count: int) -> frozenset[Place]:
+    """Places of the program that run ops one by one in a loop, and are not the model.
+
+    Args:
+        listed: Owners and their places.
+        count: Kept steps.
+    """
+    sums: dict[Place, _Sums] = {}
+    for one, place in listed:
+        found = sums.setdefault(place, _Sums())
+        if one.kind == "op" and one.family in PRODUCTS:
+            found.products += one.total_ps
+        if one.kind == "op" and not is_dispatched(one):
+            continue
+        found.whole += one.total_ps
+        found.own += one.total_ps if one.kind in ("python", "library") else 0
+        # Optimizers go over the variables by themselves; a rule knows them.
+        found.is_optimizer |= one.name.startswith(names.PYTORCH_OPTIMIZER)
+        if one.kind == "op" and one.family not in _OF_ITERATORS:
+            found.ops += one.total_ps
+            is_long = one.family in UNUSUAL and one.total_ps >= _LONG_PS * one.stretches
+            is_again = one.stretches >= _MANY * count and not is_long
+            found.again += one.total_ps if is_again else 0
+    return frozenset(place for place, found in sums.items() if found.is_loop)
+
+
+def is_dispatched(one: Owner) -> bool:
+    """Whether an op ran by itself on the loop's thread, and not in a compiled program.
+
+    Of TensorFlow's such an op is named by its type alone, of PyTorch's all are. JAX hands over to
+    its pool what is short as well, and makes a program of each.
+    """
+    if is_alone_in_jax(one):
+        return True
+    return one.is_inline and ("/" not in one.name or one.name.startswith("aten/"))
+
+
+def is_alone_in_jax(one: Owner) -> bool:
+    """Whether JAX ran an op by itself on the host: it ends soon after the call that started it."""
+    return one.kind == "op" and not one.on_device and is_eager_in_jax(one.name)
+
+
+# TensorFlow's calls by which Python hands an op over.
+_HANDS_OVER = re.compile(r"(?:TFE_|Eager|convert_to_tensor|tf\.constant)")
+
+
+def hands_over(one: Owner, ops: Collection[str]) -> bool:
+    """Whether the framework hands one of these ops over, and no compiled program."""
+    return one.kind == "framework" and (one.name in ops or _HANDS_OVER.match(one.name) is not None)
+
+
+# Kinds of time in which the thread runs code: they belong to the function that runs it.
+_HOST = ("python", "library", "framework", "annotated")
+# Marks the key of products that no gradient goes through.
+_APART = "without gradients"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Part:
+    """Owners that one change would concern.
+
+    Attributes:
+        kind: "python", "library", "framework", "op" or another kind of owner; "function": the ops
+            of one of the program's functions; "layer": those that are named after one layer, loss
+            or metric; "line": those that a compiled program has from one line; "program": compiled
+            functions without their ops.
+        name: Of the function, the library's call, the family of ops, or the kind.
+        owners: The largest first.
+        is_apart: Whether it is products that no gradient goes through, of a step that has some.
+        around: The call of the program's that several functions lie below; None of one function.
+    """
+
+    kind: str
+    name: str
+    owners: tuple[Owner, ...]
+    time_ps: I64 = field(repr=False)
+    is_apart: bool = False
+    around: CallSite | None = None
+
+    @property
+    def total_ps(self) -> int:
+        """In all kept steps."""
+        return int(self.time_ps.sum())
+
+    @property
+    def first(self) -> Owner:
+        """The largest owner."""
+        return self.owners[0]
+
+
+def parts(
+    found: Account,
+    listed: list[Owner] | None = None,
+    lines: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
+    apart: Collection[int] = (),
+    joined: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
+) -> list[Part]:
+    """What makes up the steps, the largest first.
+
+    Args:
+        found: The account.
+        listed: Its owners, where they are already known, or placed more exactly.
+        lines: Function, file and line that stand for ops, by the owners' ids (``compiled_lines``).
+        apart: Ids of products that no gradient goes through (``without_gradients``).
+        joined: Keys of ops that go with those of another family.
+    """
+    listed = owners(found) if listed is None else listed
+    groups: dict[tuple[str, ...], list[Owner]] = {}
+    calls = found.frames
+    loops = frozenset[tuple[str, str]]() if calls is None else loop_functions(calls, found.found)
+    whole = _of_functions(listed, sum(one.total_ps for one in listed)) or named_layers(listed)
+    whole = {**(whole or composite_ops(listed)), **joined}
+    in_graph = graph_scopes(listed)
+    nameless = frozenset(one.name for one in listed if is_dispatched(one) and "/" not in one.name)
+    places = [(one, place) for one in listed if (place := _loop_place(found, one, loops, nameless))]
+    eager = python_loops(places, int(found.found.kept.sum()))
+    placed = {
+        id(one): place
+        for one, place in places
+        if place in eager and (one.kind != "op" or is_dispatched(one))
+    }
+    outside = [one for one in listed if id(one) not in in_graph and id(one) not in whole]
+    ops = [one for one in listed if one.kind == "op"]
+    is_apart = calls is not None and are_placed(ops, sum(one.total_ps for one in ops))
+    if calls is not None:  # of what Python runs one by one, the lines say more
+        outside = [one for one in outside if not is_dispatched(one)]
+    together = {} if is_apart else _elementwise(outside)
+    handed = _handed_over(listed, loops)
+    for one in listed:
+        key = whole.get(id(one), _key(one, loops, handed))
+        if id(one) in apart and key[0] == "op" and id(one) not in joined:
+            key = (*key, _APART)
+        is_joined = joined.get(id(one)) == key  # which says what the line is for
+        if id(one) in lines and not is_joined and in_graph.get(id(one), RANDOM) == RANDOM:
+            key = ("line", *lines[id(one)])
+            groups.setdefault(key, []).append(one)
+            continue
+        key = ("op", in_graph[id(one)]) if id(one) in in_graph else together.get(id(one), key)
+        groups.setdefault(placed.get(id(one), key), []).append(one)
+    for key, group in groups.items():
+        if key[0] == "op":  # copies that are made for a product are not what it is named after
+            own = [one for one in group if one.family == key[1]]
+            group[:] = own + [one for one in group if one.family != key[1]]
+    made = [_part(key, group, key in eager) for key, group in groups.items()]
+    return sorted(made, key=lambda one: -one.total_ps)
+
+
+def _of_functions(listed: list[Owner], steps_ps: int) -> dict[int, tuple[str, ...]]:
+    """Keys of the ops of functions that stand for several families, by the owners' ids.
+
+    What few models are made of stays apart: it says more than the function that it is in.
+    """
+    groups: dict[tuple[str, ...], list[Owner]] = {}
+    for one in listed:
+        is_op = one.kind == "op" and one.family not in UNUSUAL and not is_update(one.family)
+        if one.under is not None and (is_op or one.kind == "framework"):
+            place = one.under.file, one.under.function, str(one.under.begins)
+            groups.setdefault(("function", *place), []).append(one)
+    found: dict[int, tuple[str, ...]] = {}
+    for key, group in groups.items():
+        families = time_by_family(one for one in group if one.kind == "op")
+        time = sum(families.values())
+        if time < _HALF * sum(one.total_ps for one in group):
+            continue
+        is_mixed = max(families.values()) <= _FAMILY_FRAC * time
+        # What it calls is called by others as well: they would be taken for it.
+        lent = sum(one.total_ps for one in group if one.kind == "op" and one.function != key[2])
+        if time >= _WHOLE_FRAC * steps_ps and (is_mixed or lent >= _HALF * time):
+            found |= {id(one): key for one in group}
+    return found
+
+
+def _elementwise(listed: list[Owner]) -> dict[int, tuple[str, ...]]:
+    """Keys of elementwise ops that make one part, by the owners' ids.
+
+    What computes a penalty, a norm or an update is a chain of them: each is small, and nothing
+    else tells that they belong together. One family with most of their time stays apart, as all do
+    where another part is larger.
+    """
+    families = time_by_family(
+        one
+        for one in listed
+        if one.kind == "op"
+        and is_elementwise(one.name, one.family)
+        and one.family not in UNUSUAL  # says more than that it is elementwise
+    )
+    if len(families) < _FEWEST or max(families.values()) > _FAMILY_FRAC * sum(families.values()):
+        return {}
+    others: dict[tuple[str, ...], int] = {}
+    for one in listed:
+        if one.kind != "op" or one.family not in families:
+            rest = _key(one, frozenset())
+            others[rest] = others.get(rest, 0) + one.total_ps
+    if sum(families.values()) <= max(others.values(), default=0):
+        return {}
+    return {
+        id(one): ("op", ELEMENTWISE)
+        for one in listed
+        if one.kind == "op" and one.family in families
+    }
+
+
+def _loop_place(
+    found: Account, one: Owner, loops: frozenset[tuple[str, str]], nameless: frozenset[str]
+) -> tuple[str, ...]:
+    """Where in the program ops may be run in a loop; () where it is not recorded."""
+    if one.function and one.kind in (*_HOST, "op"):
+        return _host_key(one, loops)
+    # Without Python, what is named by its type alone was called by the program anyway.
+    is_called = is_dispatched(one) and one.name in nameless
+    return (
+        ("eager", "") if found.frames is None and (is_called or hands_over(one, nameless)) else ()
+    )
+
+
+def _handed_over(
+    listed: list[Owner], loops: frozenset[tuple[str, str]]
+) -> dict[tuple[str, ...], int]:
+    """How long each place of the program hands ops over."""
+    found: dict[tuple[str, ...], int] = {}
+    for one in listed:
+        if one.function and one.kind in ("framework", "annotated"):
+            place = _host_key(one, loops)
+            found[place] = found.get(place, 0) + one.total_ps
+    return found
+
+
+_NOTHING_HANDED: Mapping[tuple[str, ...], int] = MappingProxyType({})
+
+
+def _key(
+    one: Owner,
+    loops: frozenset[tuple[str, str]],
+    handed: Mapping[tuple[str, ...], int] = _NOTHING_HANDED,
+) -> tuple[str, ...]:
+    if one.function and is_alone_in_jax(one):
+        # It goes with its call, unless it takes longer than all that is handed over there.
+        place = _host_key(one, loops)
+        if one.total_ps <= handed.get(place, 0):
+            return place
+    if one.kind in ("op", "runtime"):
+        return ("op", one.family) if one.kind == "op" else ("runtime", "")
+    if one.kind in _HOST and one.function:
+        return _host_key(one, loops)
+    if one.kind == "library":  # called from a function that began before the recording
+        return ("host", "", one.name)
+    if one.kind in ("framework", "annotated"):
+        return ("framework", "")
+    return (one.kind, one.name if one.kind == "region" else "")
+
+
+def _host_key(one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:
+    is_loop = (one.file, one.function) in loops
+    return ("host", one.file, one.function, str(one.line) if is_loop else "", str(one.begins))
+
+
+def _part(key: tuple[str, ...], group: list[Owner], is_eager: bool) -> Part:
+    time = np.sum([one.time_ps for one in group], axis=0)
+    if is_eager:
+        return Part("eager", key[2] if key[0] == "host" else "", tuple(group), time)
+    if key[0] == "function":
+        return Part("function", key[2], tuple(group), time)
+    if key[0] in ("layer", "line"):
+        return Part(key[0], key[1], tuple(group), time)
+    if key[0] != "host":
+        name = key[1] or _kind_name(key[0], group)
+        return Part(key[0], name, tuple(group), time, key[-1] == _APART)
+    by_kind: dict[str, int] = {}
+    for one in group:
+        kind = "framework" if one.kind in ("annotated", "op") else one.kind
+        by_kind[kind] = by_kind.get(kind, 0) + one.total_ps
+    kind = max(by_kind, key=lambda name: by_kind[name])
+    return Part(kind, key[2], tuple(group), time)
+
+
+def _kind_name(kind: str, group: list[Owner]) -> str:
+    return group[0].name if kind in ("framework", "compile", "input", "wait") else kind
+
+
+def compiled_lines(
+    host: Host, listed: Iterable[Owner], families: Mapping[int, str] = MappingProxyType({})
+) -> dict[int, Key]:
+    """Function, file and line that stand for ops of compiled programs, by the owners' ids.
+
+    An owner is all runs of one op; the line is that of its longest run.
+
+    Args:
+        host: Whose.
+        listed: The owners.
+        families: Of those that have another than their name says, by their ids.
+    """
+    owners = list(listed)
+    whole = sum(one.total_ps for one in owners)
+    lines: dict[Key, list[Owner]] = {}
+    for one in owners:
+        if one.kind != "op" or one.event < 0 or one.total_ps < _SEEN_FRAC * whole:
+            continue
+        if is_update(one.family) or is_eager_in_jax(one.name):
+            continue
+        made = compiled_from(host, one.event)
+        if made.line and made.function:
+            lines.setdefault((made.function, made.file, str(made.line)), []).append(one)
+    found: dict[int, Key] = {}
+    for key, group in lines.items():
+        if says_more([(families.get(id(one), one.family), one) for one in group], whole):
+            found |= dict.fromkeys(map(id, group), key)
+    return found
+
+
+def says_more(group: list[tuple[str, Owner]], whole: int) -> bool:
+    """Whether a line, or a function, says more of its ops than their families and layers do.
+
+    Args:
+        group: Each op that it made, with the op's family.
+        whole: The time of all owners.
+    """
+    families: dict[str, int] = {}
+    layers: dict[Key, int] = {}
+    for family, one in group:
+        families[family] = families.get(family, 0) + one.total_ps
+        layers[one.layer] = layers.get(one.layer, 0) + one.total_ps
+    time = sum(families.values())
+    if max(families, key=lambda family: families[family]) in COSTLY:
+        return False
+    products = sum(
+        one.total_ps for family, one in group if family in PRODUCTS and not routine_of(one.name)
+    )
+    return (
+        time >= _WHOLE_FRAC * whole
+        and max(families.values()) <= _FAMILY_FRAC * time
+        and products < _HALF * time
+        and sum(spent >= _SOME_FRAC * time for spent in layers.values()) < _FEW
+    )
+
+
+def graph_functions(
+    host: Host, listed: Iterable[Owner], lines: Mapping[int, Key]
+) -> dict[int, Key]:
+    """Functions that stand for ops of a graph, by the owners' ids; {} for none.
+
+    Args:
+        host: Whose.
+        listed: The owners.
+        lines: Those that a line stands for: then no function does.
+    """
+    known = graph_lines(host)
+    if known is None or lines:
+        return {}
+    owners = list(listed)
+    whole = sum(one.total_ps for one in owners)
+    groups: dict[tuple[str, str], list[Owner]] = {}
+    for one in owners:
+        if one.kind != "op" or one.total_ps < _SEEN_FRAC * whole or is_update(one.family):
+            continue
+        made = compiled_from(host, one.event)
+        # What asks for gradients calls all of the model, whatever it computes besides.
+        if made.line and (made.file, made.function) not in known.asking:
+            groups.setdefault((made.file, made.function), []).append(one)
+    found: dict[int, Key] = {}
+    for (file, function), group in groups.items():
+        if says_more([(one.family, one) for one in group], whole):
+            found |= dict.fromkeys(map(id, group), ("function", file, function, "0"))
+    return found
+
+
+_COPY: Final = "copy"
+
+
+def unnamed_ops(host: Host, listed: Iterable[Owner]) -> dict[int, Key]:
+    """The key of the product that each is, or is made for, by the owners' ids."""
+    owners = [one for one in listed if one.kind == "op"]
+    whole = sum(one.total_ps for one in owners)
+    families = {one.family for one in owners}
+    found: dict[int, Key] = {}
+    for one in owners:
+        if one.event < 0 or one.total_ps < _SEEN_FRAC * whole:
+            continue
+        ran = instruction_of(host, one.event)
+        if ran is None or ran[1].op_name:
+            continue
+        # A recording has an op's type, or its path, or the instruction alone.
+        listed_names = [family_of(name) for name in _names(*ran)]
+        family = next((name for name in listed_names if name in families), "")
+        family = family or next(iter(listed_names), "")
+        if family and family != one.family:
+            found[id(one)] = ("op", family)
+    return found
+
+
+def _names(module: HloModule, itself: Instruction) -> Iterator[str]:
+    """What the product is called that an instruction without a name is for, or runs."""
+    is_copy = itself.opcode == _COPY or is_layout_fusion(itself.name.partition(".")[0])
+    if is_copy:
+        product = next((one for one in readers(module, itself) if one.opcode in HLO_PRODUCTS), None)
+    else:
+        product = product_within(module, itself)
+    if product is None:
+        return
+    named = _around(module, product)
+    for name in (named.op_type, named.op_name.rpartition("/")[2], product.opcode):
+        if name:
+            yield name
+
+
+def _around(module: HloModule, product: Instruction) -> Instruction:
+    """What has the name of a product that was rewritten: mostly itself."""
+    if product.op_name:
+        return product
+    fusions = (one for one in module.instructions.values() if one.opcode == "fusion")
+    fusion = next((one for one in fusions if product.computation_id in one.called_ids), product)
+    return before_rewriting(module, fusion)
+
+
+_KINDS: Final = ("python", "library")
+# Modules whose calls are what loops in Python are made of.
+_SMALL: Final = frozenset(("math", "cmath", "random", "operator", "itertools", "functools"))
+
+
+def below_calls(found: Account, made: list[Part], listed: list[Owner]) -> list[Part]:
+    """The parts, the largest first, with functions put together that lie below one call.
+
+    Args:
+        found: The account.
+        made: Its parts.
+        listed: Its owners.
+    """
+    functions = [one for one in made if one.kind in _KINDS and not _waits(found, one)]
+    if len(functions) < 2:
+        return made
+    tree = call_tree(found, listed)
+    steps_ps = int(found.found.duration_ps[found.found.kept].sum())
+    search = _Search(tree, _below(tree, functions), steps_ps)
+    nodes = tree.nodes
+    outermost = [
+        at for at in range(len(nodes)) if _is_outermost(tree, at) and not nodes[at].is_loop
+    ]
+    joined = {at: search.below[at] for one in outermost for at in search.named(one)}
+    gone = {id(one) for mine in joined.values() for one in mine}
+    whole = [_part_below(tree, at, mine) for at, mine in joined.items()]
+    rest = [one for one in made if id(one) not in gone]
+    return sorted(rest + whole, key=lambda one: -one.total_ps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Looks for the calls to name, from one inwards.
+
+    Attributes:
+        tree: All calls.
+        below: By node of the tree, the parts that lie below it.
+        steps_ps: Of all kept steps.
+    """
+
+    tree: CallsAbove
+    below: dict[int, list[Part]]
+    steps_ps: int
+
+    def named(self, at: int) -> list[int]:
+        """The innermost calls from this one on that stand for what is below them."""
+        mine = self.below.get(at, [])
+        python_ps = self.python_ps(at)
+        if len(mine) < 2 or python_ps < _PART_FRAC * self.steps_ps:
+            return []
+        inner = [to for to, node in enumerate(self.tree.nodes) if node.above == at]
+        for to in inner:
+            if self.python_ps(to) >= _PASSED_FRAC * python_ps and (found := self.named(to)):
+                return found
+        largest = max(mine, key=lambda one: one.total_ps)
+        alone = _CALL_FRAC if _is_call(largest) else _LEAST_FRAC
+        if largest.total_ps >= min(_HALF * python_ps, alone * self.steps_ps):
+            return []
+        if python_ps >= _PYTHON_FRAC * self.tree.nodes[at].total_ps:
+            return [at]
+        return [one for to in inner for one in self.named(to)]
+
+    def python_ps(self, at: int) -> int:
+        """What the parts below a call take."""
+        return sum(one.total_ps for one in self.below.get(at, ()))
+
+
+def _is_outermost(tree: CallsAbove, at: int) -> bool:
+    above = tree.nodes[at].above
+    return above < 0 or tree.nodes[above].is_loop
+
+
+def _waits(found: Account, one: Part) -> bool:
+    """Whether most of a part only waits, for what another thread or a clock does."""
+    calls = found.frames
+    if calls is None:
+        return False
+    items = [(owner, int(found.item[row])) for owner in one.owners for row in owner.rows[:1]]
+    waits = sum(
+        owner.total_ps
+        for owner, item in items
+        if owner.kind == "library" and item >= 0 and _is_wait(calls.names[int(calls.name[item])])
+    )
+    return waits >= _HALF * one.total_ps
+
+
+def _is_call(one: Part) -> bool:
+    """Whether a function mostly makes one call that says what it does, as ``copy.deepcopy``."""
+    module, _, _name = one.first.name.rpartition(".")
+    is_named = one.first.kind == "library" and module.partition(".")[0] not in ("", *_SMALL)
+    return is_named and 2 * one.first.total_ps >= one.total_ps
+
+
+def _is_wait(name: Name) -> bool:
+    return name.is_wait or name.is_outside or name.is_fetch
+
+
+def _below(tree: CallsAbove, functions: list[Part]) -> dict[int, list[Part]]:
+    """By node of the tree, the parts that lie below it."""
+    found: dict[int, list[Part]] = {}
+    for one in functions:
+        time: dict[int, int] = {}
+        for owner in one.owners:
+            for at in dict.fromkeys(tree.chains.get(id(owner), ())):
+                time[at] = time.get(at, 0) + owner.total_ps
+        for at, spent in time.items():
+            if spent >= _NEARLY_ALL * one.total_ps and not tree.nodes[at].is_loop:
+                found.setdefault(at, []).append(one)
+    return found
+
+
+def _part_below(tree: CallsAbove, at: int, mine: list[Part]) -> Part:
+    owners = sorted((owner for one in mine for owner in one.owners), key=lambda one: -one.total_ps)
+    time = np.sum([one.time_ps for one in mine], axis=0)
+    site = tree.nodes[at].site
+    return Part("python", site.function, tuple(owners), time, around=site)
+
+
+def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part]:
+    """The parts of an account, with what the recording knows of compiled programs."""
+    unnamed, apart = unnamed_ops(host, listed), without_gradients(host, listed)
+    lines = compiled_lines(host, listed, {at: key[-1] for at, key in unnamed.items()})
+    joined = unnamed | passes_apart(listed) | graph_functions(host, listed, lines)
+    made = below_calls(found, parts(found, listed, lines, apart, joined), listed)
+    return with_programs(host, made)
+
+
+def with_programs(host: Host, made: list[Part]) -> list[Part]:
+    """What runs compiled functions, as these functions, where none of their ops was recorded."""
+    if any(one.kind == "op" for one in made):
+        return made
+    called = [one for one in function_calls(host) if one.kind == "call"]
+    called = [one for one in called if not is_single_op(one.name)] or called
+    longest = sorted(called, key=lambda one: -one.time_ps)[:_FEW]
+    name = ", ".join(one.name for one in longest)
+    return [
+        replace(one, kind="program", name=name) if name and one.kind == "runtime" else one
+        for one in made
+    ]
+
+
+_PREFIX = re.compile(r"^(?:jit|pmap|pjit)_+")
+
+
+def is_program(one: Part) -> bool:
+    """Whether a part is what a compiled function runs, of whose ops none was recorded."""
+    first = one.first
+    return one.kind == "program" or (first.kind == "op" and first.is_inline and not first.type)
+
+
+def modules_of(host: Host, one: Part) -> list[HloModule]:
+    """The recorded programs of a part's compiled function, one for each shape of its arguments."""
+    if not is_program(one):
+        return []
+    called = one.name.split(", ")[0] if one.kind == "program" else one.first.name
+    return [
+        module
+        for module in hlo_modules(host)
+        if _PREFIX.sub("", module.name) == _PREFIX.sub("", called)
+    ]
+
+
+def lines_of(host: Host, one: Part) -> list[LineWork]:
+    """The lines that the work of a part's compiled function comes from, by its recorded program.
+
+    The largest first; empty where its ops were recorded, or its program was not.
+    """
+    found = [lines_of_program(module) for module in modules_of(host, one)]
+    # Compiled for several shapes, it comes from the same lines.
+    return [line for line in max(found, key=len, default=[])[:_FEW] if line.share >= _PART_FRAC]
+
+
+def said_lines(lines: list[LineWork]) -> str:
+    """What their work is and where, with its share."""
+    return ", ".join(f"{one.share:.0%} {one.name}{_where(one)}" for one in lines)
+
+
+def said_most(lines: list[LineWork]) -> str:
+    """What the first of them does, if that is half of the work or more: "73% normal in draw"."""
+    if not lines or lines[0].share < _HALF:
+        return ""
+    inside = f" in {lines[0].frame.function}" if lines[0].frame.function else ""
+    return f"{lines[0].share:.0%} {lines[0].name}{inside}"
+
+
+def _where(one: LineWork) -> str:
+    file = one.frame.file.replace("\\", "/").rpartition("/")[2]
+    inside = f" in {one.frame.function}" if one.frame.function else ""
+    called = f", called from {one.caller.rpartition('/')[2]}" if one.caller else ""
+    return f"{inside} ({file}:{one.frame.line}{called})"
