@@ -281,6 +281,7 @@ EAGER_FUNCTIONS: Final = (
 EAGER_LOCAL_EXECUTE: Final = "EagerLocalExecute: "
 FUNCTION_RUN: Final = "FunctionRun"
 EAGER_KERNEL_RUN: Final = "KernelAndDeviceFunc::Run"
+RUNS_GRAPH: Final = "ExecutorState::Process"
 ITERATOR_GET_NEXT: Final = "IteratorGetNext"
 # Lines of nothing but those, from files of an allocator's history; the device's number follows.
 MEMORY_LINE: Final = "Memory of GPU "

@@ -165,15 +165,14 @@ _PARTS: dict[str, str] = {
 
 
 _ON_HOST = {
-    "host_compute": "Host compute takes {share} {each}",
-    "host_wait": "The host waits in {share} {each}, and nothing that was recorded runs meanwhile",
-    "other": "Nothing that was recorded runs in {share} {each}: Python, waiting, or work that no "
-    "recorder saw",
+    "host_compute": "Host compute takes {share} {each}.",
+    "host_wait": "The host waits in {share} {each}, while nothing recorded runs.",
+    "other": "Nothing recorded runs in {share} {each}: Python, or a wait.",
 }
 _MORE_ON_HOST = {
-    "host_compute": "host compute {share}",
-    "host_wait": "waiting {share}",
-    "other": "nothing recorded {share}",
+    "host_compute": "Host compute: {share}.",
+    "host_wait": "Waiting: {share}.",
+    "other": "Nothing recorded: {share}.",
 }
 
 
@@ -183,13 +182,12 @@ def _on_host(verdict: StepVerdict, each: str) -> str:
         part: verdict.breakdown_ms.get(part, 0.0) / verdict.step_ms for part in LIMITS["host"]
     }
     first = verdict.host_part
-    more = [
+    words = [_ON_HOST[first].format(share=f"{shares[first]:.0%}", each=each)] + [
         words.format(share=f"{shares[part]:.0%}")
         for part, words in _MORE_ON_HOST.items()
         if part != first and shares[part] >= INPUT_SOME_FRAC
     ]
-    rest = f"; {' and '.join(more)}." if more else "."
-    return _ON_HOST[first].format(share=f"{shares[first]:.0%}", each=each) + rest + _second(verdict)
+    return " ".join(words) + _second(verdict)
 
 
 def _limits(verdict: StepVerdict) -> list[tuple[str, float]]:

@@ -136,15 +136,20 @@ def bare_name(name: str) -> str:
     return name.removeprefix(names.EAGER_LOCAL_EXECUTE)
 
 
-def fetches(host: Host) -> list[Calls]:
-    """Fetches of an input batch, of the thread that makes most of them; one list or none."""
+def fetches(host: Host, *, on_pools: bool = False) -> list[Calls]:
+    """Fetches of an input batch, of the thread that makes most of them; one list or none.
+
+    Args:
+        host: Whose.
+        on_pools: Whether threads of the runtime's pools count: a graph may fetch its own input.
+    """
     space, work = host.space, host_names(host)
     rows = rows_of(space.events.metadata, work.is_input)
     keep = [
         row
         for row in host_thread_rows(host).tolist()
         if not is_tf_data_thread(space.lines[row].name)
-        and not is_pool_thread(space.lines[row].name)
+        and (on_pools or not is_pool_thread(space.lines[row].name))
     ]
     rows = rows[np.isin(space.lines_of(rows), np.asarray(keep, dtype=np.int32))]
     if len(rows) == 0:
@@ -155,6 +160,20 @@ def fetches(host: Host) -> list[Calls]:
     start = space.events.start_ps[rows]
     length = space.length_ps[rows]
     return [Calls("fetch", "input batch", start, start + length, int(length.sum()), 1.0, line)]
+
+
+def graph_runs(host: Host) -> list[Calls]:
+    """Runs of TensorFlow's graphs by its executor, whatever called them; one list or none."""
+    space = host.space
+    entries = entries_named(host, lambda name: name == names.RUNS_GRAPH)
+    rows = outermost(host, rows_of(space.events.metadata, entries))
+    if len(rows) == 0:
+        return []
+    line = _main_line(host, rows)
+    rows = rows[np.argsort(space.events.start_ps[rows], kind="stable")]
+    start, length = space.events.start_ps[rows], space.length_ps[rows]
+    time = int(length.sum())
+    return [Calls("call", names.RUNS_GRAPH, start, start + length, time, 1.0, line)]
 
 
 def trained(host: Host, calls: Sequence[Calls]) -> list[Calls]:

@@ -107,6 +107,19 @@ def _around_layers(cycle: Cycle, found: Sequence[Calls]) -> Cycle | None:
     return outer if outer is not None and outer.explained >= cycle.explained else None
 
 
+def rounds_of_graphs(host: Host) -> Markers | None:
+    """Graphs and fetches of input on threads of TensorFlow's executor, and their kernels.
+
+    Who called them was not recorded. Of kernels of one name the executor tells the rounds.
+    """
+    own = [*lists.graph_runs(host), *lists.fetches(host, on_pools=True)]
+    found = [*own, *lists.kernels(host)]
+    cycle = find_cycle(found, several=1.0, anchors=own)
+    if cycle is None or len(found) < 2 or cycle.explained < _MOST:
+        return None
+    return _markers(host, cycle, found)
+
+
 def rounds_of_kernels(host: Host) -> Markers | None:
     """Kernels that repeat: the launch sequence's period gives the step."""
     found = lists.kernels(host)

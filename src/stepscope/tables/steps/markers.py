@@ -66,6 +66,7 @@ def _finders() -> Iterator[_Finder]:
         inferred.rounds_of_programs,
         inferred.rounds_of_ops,
         inferred.single_calls,
+        inferred.rounds_of_graphs,
         inferred.rounds_of_kernels,
         inferred.rounds_of_ranges,
     )

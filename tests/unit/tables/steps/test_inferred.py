@@ -9,7 +9,7 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
 from stepscope.tables.steps.attribution import PARTS, HostSteps, steps
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
-from tests.profiles.model import Event, gpu, line, space, stream
+from tests.profiles.model import Event, gpu, host, line, space, stream
 from tests.profiles.rounds import (
     cpu_runs,
     every,
@@ -360,3 +360,37 @@ def test_programs_that_call_the_runtime_themselves_have_rounds(called: str) -> N
     found = steps_of(recorded(*events))
     assert len(found) == 12
     assert found.duration_ps[:-1].tolist() == [1_000 * US] * 11
+
+
+def graphs(rounds: int, kernels: int, *, fetch: bool, ops: bool, one_name: bool) -> bytes:
+    """A loop of TensorFlow's executor on a GPU, every 1,050 µs, of which nobody recorded calls."""
+    calls: list[tuple[str, float, float, dict[str, int]]] = []
+    ran: list[tuple[str, float, float, dict[str, int]]] = []
+    for number in range(rounds * kernels):
+        step, kernel = divmod(number, kernels)
+        begin = 1050.0 * step + 210
+        at = begin + 10 + kernel * 600 / kernels
+        if kernel == 0:
+            calls += [("IteratorGetNext", begin - 210, 200, {})] if fetch else []
+            calls.append(("ExecutorState::Process", begin, 700, {}))
+        calls += [(f"dense_{kernel}/MatMul:MatMul", at - 1, 4, {})] if ops else []
+        calls.append(("cuLaunchKernel", at, 2, {"correlation_id": number + 1}))
+        name = "sgemm" if one_name else f"kernel_{kernel}"
+        ran.append((name, at + 5, 500 / kernels, {"correlation_id": number + 1}))
+    return space(host(line("tf_exec", *calls)), gpu(0, stream(7, *ran)))
+
+
+@pytest.mark.parametrize("rounds", [5, 10, 50])
+@pytest.mark.parametrize("kernels", [1, 2, 10, 50])
+@pytest.mark.parametrize(
+    ("fetch", "ops", "one_name"),
+    [(True, False, True), (True, True, False), (False, False, True), (True, True, True)],
+)
+def test_graphs_that_nobody_marked_are_steps(
+    rounds: int, kernels: int, fetch: bool, ops: bool, one_name: bool
+) -> None:
+    found = steps_of(graphs(rounds, kernels, fetch=fetch, ops=ops, one_name=one_name))
+    assert not found.markers.is_window
+    assert len(found) == rounds
+    periods = np.diff(found.start_ps) / US
+    assert periods == pytest.approx([1050] * (rounds - 1))
