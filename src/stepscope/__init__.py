@@ -87,6 +87,7 @@ _HOMES = {
     "show": "stepscope.surfaces.notebook",
     "Trace": "stepscope.capture.tracing",
     "annotate": "stepscope.capture.tracing",
+    "load_ipython_extension": "stepscope.surfaces.notebook.cells",
     "start": "stepscope.capture.control",
     "step": "stepscope.capture.tracing",
     "steps": "stepscope.capture.hooks.steps",

@@ -7,6 +7,7 @@ and *what to do*, and carries a ``slug`` that is an anchor in ``docs/errors.md``
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from stepscope.utf8 import shown
@@ -53,6 +54,17 @@ class StepscopeError(Exception):
             "why": self.why,
             "hint": self.hint,
         }
+
+
+class SlowKernelsWarning(UserWarning):
+    """A recording took long to open because the kernels are not compiled."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that a misspelt one most likely means; "" if none is similar."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, known, 1)), "")
 
 
 class DecodeError(StepscopeError):

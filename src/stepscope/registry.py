@@ -22,7 +22,7 @@ from typing import (
     overload,
 )
 
-from stepscope.errors import UsageError
+from stepscope.errors import UsageError, nearest
 from stepscope.result import Finding, Likelihood, Result, Severity
 
 if TYPE_CHECKING:
@@ -428,7 +428,9 @@ class Tools(Sequence[Tool]):
         for tool in self:
             if plain == tool.short:
                 return tool
-        raise UsageError(f"There is no tool {name!r}.", hint=f"Known tools: {', '.join(self.ids)}.")
+        near = nearest(plain, (*self.ids, *(tool.short for tool in self)))
+        hint = f"Did you mean {near}?" if near else f"Known tools: {', '.join(self.ids)}."
+        raise UsageError(f"There is no tool {name!r}.", hint=hint)
 
 
 GROUPS: tuple[str, ...] = ("Answer", "Where time goes", "Resources", "Structure")

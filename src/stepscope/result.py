@@ -225,8 +225,8 @@ class Table(Generic[R]):
             raise UsageError(
                 "to_pandas() needs pandas.",
                 why=str(error),
-                hint='pip install "stepscope[pandas]", or take to_polars().',
-                slug="pandas-extra",
+                hint="Run `pip install pandas`, or use to_polars().",
+                slug="no-pandas",
             ) from error
         return pd.DataFrame(dict(self._columns))
 

@@ -368,11 +368,3 @@ def test_scripts_hear_on_stderr_that_a_file_is_cut(tmp_path: Path) -> None:
         done = stepscope(*arguments)
         assert done.returncode == 0, done.stderr
         assert done.stderr.startswith("warning: ") and "breaks at byte" in done.stderr
-
-
-def test_a_path_in_place_of_a_command_gets_the_command_that_opens_it(tmp_path: Path) -> None:
-    (tmp_path / "my runs").mkdir()
-    done = stepscope(tmp_path / "my runs")
-    assert done.returncode == 2
-    assert f"To see what is there: stepscope show overview_page '{tmp_path}/my runs'" in done.stderr
-    assert "To see what is there" not in stepscope("my runs").stderr  # no such folder either

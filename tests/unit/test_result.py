@@ -67,8 +67,8 @@ def test_without_pandas_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UsageError) as caught:
         fruits().to_pandas()
-    assert caught.value.anchor == "pandas-extra"
-    assert "stepscope[pandas]" in caught.value.hint
+    assert caught.value.anchor == "no-pandas"
+    assert "pip install pandas" in caught.value.hint
 
 
 def test_records_have_the_fields_of_the_schema() -> None:

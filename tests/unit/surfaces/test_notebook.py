@@ -89,6 +89,14 @@ def test_an_answer_is_drawn_as_the_terminal_shows_it(shell: Any, folder: Path) -
     assert words.text == "\n".join("".join(text for text, _ in line) for line in page.lines)
 
 
+def test_load_ext_draws_answers_and_adds_the_magic(shell: Any, folder: Path) -> None:
+    shell.run_line_magic("load_ext", "stepscope")
+    found = shell.run_line_magic("stepscope", f"'{folder}' trace_viewer")
+    assert isinstance(found, frame.Frame)
+    assert "trace_viewer" in found.url
+    assert isinstance(shell.run_line_magic("stepscope", str(folder)), frame.Frame)
+
+
 def test_every_kind_of_answer_is_drawn(shell: Any, folder: Path) -> None:
     with stepscope.open(folder) as session:
         ops = session.framework_op_stats().ops

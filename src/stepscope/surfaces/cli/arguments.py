@@ -53,7 +53,8 @@ def shown_rows(top: int | None, format: str, default: int) -> int | None:
     return default if top is None and format == "table" else top or None
 
 
-path = argument("path", metavar="PATH", help=PATH_HELP)
+# click.Path lets shells complete file names; a URL passes as it is.
+path = argument("path", metavar="PATH", help=PATH_HELP, type=click.Path())
 batch_sizes = click.option(
     "--batch-size",
     type=click.IntRange(min=1),

@@ -13,15 +13,19 @@ import re
 import shlex
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 
-from stepscope.errors import StepscopeError, StoreError, UsageError
+from stepscope.errors import SlowKernelsWarning, StepscopeError, StoreError, UsageError, nearest
+from stepscope.surfaces.cli.commands import COMMANDS
 
 _DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+
+_FORMAT_WARNING: Final = warnings.formatwarning
 
 BUG = 1
 INTERRUPTED = 130
@@ -36,6 +40,7 @@ def run(arguments: list[str]) -> int:
     """Run one command; returns its exit code."""
     from stepscope.surfaces.cli.group import build
 
+    warnings.formatwarning = _warning_line
     if arguments in ([], ["show"]):
         arguments = [*arguments, "--help"]
     try:
@@ -68,6 +73,19 @@ def run(arguments: list[str]) -> int:
         )
         fail(bug, arguments)
         return BUG
+
+
+def _warning_line(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """Return our own warnings without the place in the code that Python adds."""
+    if issubclass(category, SlowKernelsWarning):
+        return f"note: {message}\n"
+    return _FORMAT_WARNING(message, category, filename, lineno, line)
 
 
 def _forget_output() -> None:
@@ -113,16 +131,24 @@ def _usage(error: click.ClickException) -> UsageError:
     command = getattr(context, "command_path", "stepscope")
     group = getattr(context, "command", None)
     hint = f"See: {command} --help"
+    unknown = re.search(r"No such command '(.+)'", error.format_message())
     if context is not None and isinstance(group, click.Group):
-        hint = f"Known: {', '.join(group.list_commands(context))}. {hint}"
-        if context.parent is None and (path := _path_in_place_of_command(error)):
-            hint = f"To see what is there: {command} show overview_page {path}. {hint}"
+        if unknown is not None and (meant := _meant(unknown[1], context)):
+            hint = f"Did you mean {meant}? {hint}"
+        else:
+            hint = f"Known: {', '.join(group.list_commands(context))}. {hint}"
     return UsageError(error.format_message() or "Something is missing.", hint=hint)
 
 
-def _path_in_place_of_command(error: click.ClickException) -> str:
-    """The path that was given where a command is expected, quoted for a shell; "" without one."""
-    quoted = re.search(r"No such command '(.+)'", error.format_message())
-    if quoted is None or not Path(quoted[1]).exists():
-        return ""
-    return shlex.quote(quoted[1])
+def _meant(name: str, context: click.Context) -> str:
+    """Return the command line that an unknown top-level command stands for; "" if none is near."""
+    from stepscope.analysis import TOOLS
+
+    command = context.command_path
+    if Path(name).exists():
+        return f"{command} show overview_page {shlex.quote(name)}"
+    tools = (*TOOLS.ids, *(tool.short for tool in TOOLS))
+    near = nearest(name, (*COMMANDS, *tools))
+    if near and near not in COMMANDS:
+        near = f"show {near}"
+    return near and f"{command} {near}"

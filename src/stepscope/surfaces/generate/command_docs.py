@@ -34,6 +34,13 @@ Errors go to stderr. With `--format json` standard output holds JSON and nothing
 command fails: `{"error", "what", "where", "why", "hint"}`, where `error` is an anchor in
 [errors](errors.md).
 `NO_COLOR` and `COLUMNS` are honoured; output that is piped has no colour and is never shortened.
+
+Shells complete commands, tools, flags and files after one line in their start-up file. Write
+`zsh_source` in zsh; in fish `_STEPSCOPE_COMPLETE=fish_source stepscope | source`.
+
+```sh
+eval "$(_STEPSCOPE_COMPLETE=bash_source stepscope)"
+```
 """
 
 

@@ -7,6 +7,7 @@ an answer to draw.
 from __future__ import annotations
 
 import pkgutil
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from html import escape
@@ -45,6 +46,18 @@ def register() -> None:
     for home, name, write in (*_DRAWN, *_results()):
         formatter.formatters["text/html"].for_type_by_name(home, name, _as_html(write))
         formatter.formatters["text/plain"].for_type_by_name(home, name, _as_text(write))
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Draw answers in cells and add the line magic ``%stepscope PATH [TOOL]``.
+
+    Args:
+        shell: The IPython shell; IPython calls this for ``%load_ext stepscope``.
+    """
+    from stepscope.surfaces.notebook.frame import show
+
+    register()
+    shell.register_magic_function(lambda line: show(*shlex.split(line)), magic_name="stepscope")
 
 
 def html_of(page: Page) -> str:

@@ -56,6 +56,18 @@ class ToolCommands(click.Group):
         except UsageError:
             return None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of the first argument.
+
+        Raises:
+            UsageError: There is no such tool; the error names the nearest one.
+        """
+        if not ctx.resilient_parsing and not args[0].startswith("-"):
+            TOOLS.find(args[0])
+        return super().resolve_command(ctx, args)
+
 
 COMMAND = ToolCommands("show", help="Show the answer of one tool.")
 
