@@ -115,7 +115,7 @@ class LaunchRow(Row):
         Column(
             "Calls per step",
             kind="number",
-            help="Launches per step on all devices.",
+            help="Launches on all devices.",
             sort="desc",
             whole_label="Calls in the recording",
         ),
@@ -136,7 +136,7 @@ class AllocationRow(Row):
         Column(
             "Calls per step",
             kind="number",
-            help="Calls per step on all hosts.",
+            help="Calls on all hosts.",
             whole_label="Calls in the recording",
         ),
     ]

@@ -66,7 +66,7 @@ class StepRow(Row):
             "Waiting for input",
             unit="%",
             kind="ratio",
-            help="Share of the step: input wait and copies of input.",
+            help="Input wait and copies of input.",
         ),
     ]
     input_ms: Annotated[float, Column("Input wait", unit="ms", kind="time")]

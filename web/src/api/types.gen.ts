@@ -804,7 +804,7 @@ export interface InputPipelineAnalyzerStepRow {
   readonly step_num: readonly (number | null)[];
   /** Step time (ms). */
   readonly step_time_ms: readonly (number | null)[];
-  /** Waiting for input (%). Share of the step: input wait and copies of input. */
+  /** Waiting for input (%). Input wait and copies of input. */
   readonly input_frac: readonly (number | null)[];
   /** Input wait (ms). */
   readonly input_ms: readonly (number | null)[];
@@ -1212,7 +1212,7 @@ export interface WaitRow {
 export interface LaunchRow {
   /** Call. */
   readonly call: readonly (string | null)[];
-  /** Calls per step. Launches per step on all devices. */
+  /** Calls per step. Launches on all devices. */
   readonly per_step: readonly (number | null)[];
   /** Mean (µs). Mean host time of a call. */
   readonly mean_us: readonly (number | null)[];
@@ -1226,7 +1226,7 @@ export interface LaunchRow {
 export interface AllocationRow {
   /** Call. */
   readonly call: readonly (string | null)[];
-  /** Calls per step. Calls per step on all hosts. */
+  /** Calls per step. Calls on all hosts. */
   readonly per_step: readonly (number | null)[];
   /** Time (ms). Host time per step, all hosts together. */
   readonly total_ms: readonly (number | null)[];

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import distinct, median, sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
+from stepscope.quantities import time_words
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.planes import PlaneKind, planes
@@ -154,6 +155,11 @@ def _kept(markers: Markers, when: Intervals, idle_ps: I64) -> tuple[Bool, list[s
     count = len(markers)
     length = when.end_ps - when.start_ps
     kept, said = ~when.is_cut, []
+    if when.drained_ps:
+        said.append(
+            f"The first {time_words(when.drained_ps / 1e9)} of the first step: it waits for work "
+            "from before the recording."
+        )
     if when.is_cut.any() and not markers.is_window:
         said.append(
             f"{marked.counted(int(when.is_cut.sum()))} cut off where the recorder wrote a chunk "

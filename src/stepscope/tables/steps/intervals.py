@@ -16,6 +16,7 @@ from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.recording_gaps import crosses_gap
+from stepscope.tables.device.driver_calls import waiting_names
 from stepscope.tables.device.events import device_events
 from stepscope.tables.steps import calls
 from stepscope.tables.steps.found import Markers
@@ -27,6 +28,10 @@ _SYNC_SLACK = 0.02
 _LATE_WORK = 0.1
 # Runs of calls made before the recording began.
 _MOST_SKIPPED = 256
+# A wait that begins within this share of its own length is how a step begins.
+_HEAD_FRAC = 0.1
+# Clocks of devices are brought to the host's with an error of microseconds.
+_CLOCK_SLACK_PS = 20_000_000
 _NEVER, _EVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
@@ -39,6 +44,8 @@ class Intervals:
         runs_behind: Whether what the steps ask for is done after they have asked.
         is_cut: Steps that a gap of the recording cut off.
         is_unfinished: Steps whose work, asked for within the recording, is done after its end.
+        drained_ps: Time at the first step's begin that it spends waiting for work of the step
+            before the recording; not part of the interval.
     """
 
     start_ps: I64
@@ -46,6 +53,7 @@ class Intervals:
     runs_behind: bool
     is_cut: Bool
     is_unfinished: Bool
+    drained_ps: int = 0
 
 
 def step_intervals(host: Host, markers: Markers) -> Intervals:
@@ -60,13 +68,17 @@ def step_intervals(host: Host, markers: Markers) -> Intervals:
     if asked is None:
         return Intervals(start, end, False, is_cut, finished)
     own = _work_of_steps(markers, asked)
+    drained = _drained_until(host, markers, asked)
+    drained_ps = drained - int(start[0])
+    if drained_ps:
+        start = np.concatenate([[drained], start[1:]])
     launched = own.end_ps > _NEVER
     own_end = np.where(launched, own.end_ps, markers.mark_end_ps)
     late = own_end - end - _SYNC_SLACK * np.maximum(end - start, 1)
     # Of a step that is long for other reasons, that share of it may be all of its work.
     late = np.maximum(late, own.after_ps - _LATE_WORK * own.total_ps)
     if median(late) <= 0:
-        return Intervals(start, end, False, is_cut, finished)
+        return Intervals(start, end, False, is_cut, finished, drained_ps)
     finish = np.maximum.accumulate(np.maximum(own_end, markers.mark_end_ps))
     before = np.concatenate([[_NEVER], finish[:-1]])
     begin = np.maximum(start, before)
@@ -79,7 +91,28 @@ def step_intervals(host: Host, markers: Markers) -> Intervals:
         # The first work waited for longer than the host needs for a step: for what came before the
         # recording, of which it has nothing.
         begin[0] = max(begin[0], own.begin_ps[0])
-    return Intervals(np.minimum(begin, finish), finish, True, is_cut, _unfinished(launched))
+    begin, cut = np.minimum(begin, finish), _unfinished(launched)
+    return Intervals(begin, finish, True, is_cut, cut, drained_ps)
+
+
+def _drained_until(host: Host, markers: Markers, asked: _AskedWork) -> int:
+    """Until when the first step waits for work from before the recording; else its start.
+
+    A step that begins so pays for the one before. If the thread did work of its own before that
+    wait, the step is left as it is.
+    """
+    begin, end = int(markers.start_ps[0]), int(markers.end_ps[0])
+    if not begin < asked.before_ps < end or markers.thread < 0:
+        return begin
+    line, events = host.space.lines[markers.thread], host.space.events
+    waits = waiting_names(host)[events.metadata[line.begin : line.end]]
+    rows = line.begin + np.flatnonzero(waits)
+    start = events.start_ps[rows]
+    until = start + host.space.length_ps[rows]
+    first = (start >= begin) & (start - begin <= _HEAD_FRAC * (until - start))
+    first &= (start < asked.before_ps) & (until + _CLOCK_SLACK_PS >= asked.before_ps)
+    # The step has none of that work, though the device's clock be a little late.
+    return min(max(int(until[first].max()), asked.before_ps), end) if first.any() else begin
 
 
 def _unfinished(launched: Bool) -> Bool:
@@ -102,12 +135,14 @@ class _AskedWork:
         asked_ps: When it was asked for.
         start_ps, end_ps: When it was done.
         first_ps: When the first work of all that was recorded began, asked for or not.
+        before_ps: When the last of the work ended that was asked for before the recording.
     """
 
     asked_ps: I64
     start_ps: I64
     end_ps: I64
     first_ps: int
+    before_ps: int = _NEVER
 
 
 def _together(*found: _AskedWork | None) -> _AskedWork | None:
@@ -119,6 +154,7 @@ def _together(*found: _AskedWork | None) -> _AskedWork | None:
         np.concatenate([one.start_ps for one in some]),
         np.concatenate([one.end_ps for one in some]),
         min(one.first_ps for one in some),
+        max(one.before_ps for one in some),
     )
 
 
@@ -135,8 +171,11 @@ def _launched_work(host: Host) -> _AskedWork | None:
     place = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
     has = (ids[place] == wanted) & (found.correlation >= 0)
     asked_ps = host.space.events.start_ps[asking.rows[order[place[has]]]]
-    first = int(found.start_ps[~found.is_container].min(initial=_EVER))
-    return _AskedWork(asked_ps, found.start_ps[has], found.end_ps[has], first)
+    works = ~found.is_container
+    first = int(found.start_ps[works].min(initial=_EVER))
+    before = works & ~has & (found.start_ps < found.start_ps[has].min(initial=_EVER))
+    last = int(found.end_ps[before].max(initial=_NEVER))
+    return _AskedWork(asked_ps, found.start_ps[has], found.end_ps[has], first, last)
 
 
 def _called_runs(host: Host) -> _AskedWork | None:
@@ -163,7 +202,8 @@ def _paired(called: I64, began: I64, ended: I64) -> _AskedWork | None:
         count = min(len(called), len(began) - skip)
         runs = slice(skip, skip + count)
         if (began[runs] >= called[:count]).all():
-            return _AskedWork(called[:count], began[runs], ended[runs], int(began.min()))
+            last = int(ended[:skip].max(initial=_NEVER))
+            return _AskedWork(called[:count], began[runs], ended[runs], int(began.min()), last)
     return None
 
 
