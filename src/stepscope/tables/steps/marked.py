@@ -135,7 +135,10 @@ def keras(host: Host) -> Markers | None:
     rows = outermost(host, _rows_named(host, names.KERAS_BATCH))
     if len(rows) == 0:
         return None
-    nums = np.arange(len(rows), dtype=np.int64)
+    # Keras numbers them through all epochs; older versions wrote no number.
+    numbers = event_stats(host).ints(names.STEP_NUM)
+    nums = numbers.at(rows, -1)
+    nums = nums if (nums >= 0).all() else np.arange(len(rows), dtype=np.int64)
     what = "1 batch" if len(rows) == 1 else f"{len(rows)} batches"
     found = _markers(
         host, rows, nums, "framework", 0.95, f"{what} marked by Keras.",

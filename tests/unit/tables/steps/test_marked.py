@@ -229,3 +229,20 @@ def test_marks_of_kinds_that_are_not_keras_stay_together() -> None:
         for at, kind in enumerate(("train", "generate") * 3)
     ]
     assert len(steps_of(recorded(*events))) == 6
+
+
+@pytest.mark.parametrize(
+    ("stats", "numbers"),
+    [
+        ([{"step_num": 499 + at} for at in range(6)], [499, 500, 501, 502, 503, 504]),
+        ([{"step_num": 8}, {"step_num": 9}, {"step_num": 0}], [8, 9, 0]),  # a new epoch
+        ([{}] * 4, [0, 1, 2, 3]),  # Keras of TensorFlow 2.3 wrote none
+    ],
+)
+def test_batches_of_keras_keep_their_numbers(
+    stats: list[dict[str, int]], numbers: list[int]
+) -> None:
+    events = [Event("Profiled batch", 1000.0 * at, 990, one) for at, one in enumerate(stats)]
+    found = steps_of(recorded(*events))
+    assert found.markers.num.tolist() == numbers
+    assert found.markers.name == [f"batch {number}" for number in numbers]
