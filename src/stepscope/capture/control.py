@@ -14,6 +14,7 @@ import signal
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Final
@@ -74,6 +75,7 @@ def start(
     owner: str = "person",
     run: str | None = None,
     part: ChildFile | None = None,
+    around: Callable[[tracing.Emitter], tracing.Emitter] | None = None,
 ) -> Recording:
     """Start recording this process: all loaded frameworks, annotations, Python and the machine.
 
@@ -83,6 +85,7 @@ def start(
         owner: "person", "remote" (a capture from outside) or "launcher"; see ``_RANK``.
         run: Name of the run; the local time by default.
         part: Set in a child process, whose recording becomes part of its parent's.
+        around: Makes the emitter that annotations go to of that of the recorders.
 
     Raises:
         CaptureError: A recording is already running. It continues, as does the program.
@@ -94,6 +97,7 @@ def start(
             place = tempfile.mkdtemp(prefix="stepscope-") if logdir is None else os.fspath(logdir)
             writer = Writer.open(place, run, part.stem if part else None)
             recording = Recording(writer, chosen, owner, recorders(), on_finish=_over)
+            recording.around = around
             if part is not None:
                 recording.suffix, recording.origin_ns = part.suffix, part.origin_ns
             _here.active = recording

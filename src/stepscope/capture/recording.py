@@ -89,6 +89,7 @@ class Recording:
         notes: What a person should know.
         on_finish: Called by the keeper at the very end.
         children: Files of child processes to merge into this one.
+        around: Makes the emitter that annotations go to of that of a recorder.
     """
 
     writer: Writer
@@ -100,6 +101,7 @@ class Recording:
     notes: list[Note] = field(default_factory=list)
     on_finish: Callable[[Recording], None] | None = None
     children: Callable[[], list[Path]] = list
+    around: Callable[[tracing.Emitter], tracing.Emitter] | None = None
 
     def __post_init__(self) -> None:
         """Nothing runs yet; see ``start``."""
@@ -373,7 +375,9 @@ class Recording:
             emitter = getattr(slot.recorder, "annotation", None)
             if slot.state == "running" and emitter is not None:
                 emit = emitter()
-                tracing.switch(emit if self.options.price is None else counted(emit))
+                if self.options.price is not None:
+                    emit = counted(emit)
+                tracing.switch(emit if self.around is None else self.around(emit))
                 return
         tracing.switch(None)
 

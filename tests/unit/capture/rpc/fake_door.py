@@ -38,7 +38,7 @@ class FakeDoor:
         self._folder: Path | None = None
         self.stopping: threading.Barrier | None = None
 
-    def start(self, logdir: str, options: ProfilerOptions) -> None:
+    def start(self, logdir: str, options: ProfilerOptions, steps: int | None = None) -> None:
         if self.person or self._folder is not None:
             raise CaptureError("A recording is under way.", where="a person's", slug="capture-busy")
         self.started.append(options)

@@ -195,7 +195,7 @@ class Service:
 
     def _record(self, call: Call, recording: _Recording, plan: RecordingPlan) -> Capture:
         """Record for the planned time or steps; fewer when the client ends it or leaves."""
-        self._door.start(self._folder, plan.options)
+        self._door.start(self._folder, plan.options, plan.steps)
         try:
             with self._door.counting() as steps:
                 self._wait(call, recording, plan, steps)

@@ -28,8 +28,11 @@ class CountedSteps(Protocol):
 class Door(Protocol):
     """The one recording session of a process, entered from outside."""
 
-    def start(self, logdir: str, options: ProfilerOptions) -> None:
-        """Begin; raises ``CaptureError`` with the owner's name when somebody records already."""
+    def start(self, logdir: str, options: ProfilerOptions, steps: int | None = None) -> None:
+        """Begin a recording that ends after ``steps`` steps, or by ``stop``.
+
+        Raises ``CaptureError`` with the owner's name when somebody records already.
+        """
         ...
 
     def stop(self, *, save: bool) -> Capture:
