@@ -382,10 +382,17 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The findings of a run, most useful first, and every rule that was checked."""
+    """The findings of a run, most useful first, and every rule that was checked.
+
+    Attributes:
+        findings: The findings.
+        checked: The rules.
+        note: The step that savings are stated on, where it is not the recorded one.
+    """
 
     findings: tuple[Finding, ...]
     checked: tuple[Checked, ...]
+    note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The published JSON form."""
@@ -393,6 +400,7 @@ class Advice:
             "findings": _plain(self.findings, None),
             "rules_checked": [one.rule for one in self.checked],
             "checked": _plain(self.checked, None),
+            "note": self.note,
         }
 
 

@@ -130,5 +130,6 @@ def _check_both(tmp_path: Path, code: str) -> None:
     ours = decode(recorded(tmp_path, code, str(tmp_path / "theirs")).read_bytes())
     (theirs,) = (tmp_path / "theirs").rglob("*.xplane.pb")
     assert len(decode(theirs.read_bytes()).events) > 0
-    # And ours goes on where theirs has ended.
+    # And ours goes on where theirs has ended, and says why steps are missing.
     assert "afterwards" in ours.event_metadata.name
+    assert any("recorded itself with" in text for text in ours.warnings)

@@ -158,8 +158,11 @@ def advise(
     savings = remedies_first([ranged(one, facts[one.rule], results) for one in placed])
     complete = (named(one, results) for one in savings)
     framework = framework_of(results)
-    told = (plainly(in_words_of(framework, worded(one, time.whole_ms))) for one in complete)
-    return Advice(tuple(told), tuple(checked))
+    whole_ms = None if time.whole_ms is None else time.whole_ms * time.recorder_factor
+    told = (
+        plainly(in_words_of(framework, worded(time.undisturbed(one), whole_ms))) for one in complete
+    )
+    return Advice(tuple(told), tuple(checked), time.note)
 
 
 def _answers(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stepscope.advice.results import Results
 from stepscope.registry import POSSIBLE
-from stepscope.result import Result
+from stepscope.result import Finding, Result
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import StepAccount
@@ -28,6 +28,7 @@ class StepTime:
         is_window: Whether there is none but the recording as a whole, or one that is a guess.
         is_recording: Whether there is none but the recording as a whole.
         known_ms: What of the whole anything was recorded in; None unknown.
+        recorder_factor: Undisturbed by recorded step; 1 if that is not known, or hardly differs.
     """
 
     step_ms: float | None
@@ -37,6 +38,34 @@ class StepTime:
     is_window: bool
     is_recording: bool
     known_ms: float | None = None
+    recorder_factor: float = 1.0
+
+    def undisturbed(self, finding: Finding) -> Finding:
+        """The finding with savings on the step as it is while nothing records.
+
+        Shares of the recorded step are taken for those of the undisturbed one.
+        """
+
+        def scaled(saving_ms: float | None) -> float | None:
+            return None if saving_ms is None else saving_ms * self.recorder_factor
+
+        return replace(
+            finding,
+            saving_ms=scaled(finding.saving_ms),
+            saving_low_ms=scaled(finding.saving_low_ms),
+            saving_high_ms=scaled(finding.saving_high_ms),
+        )
+
+    @property
+    def note(self) -> str:
+        """A sentence on the step that savings are stated on; "" if it is the recorded one."""
+        if self.recorder_factor == 1.0 or self.step_ms is None:
+            return ""
+        undisturbed_ms = self.step_ms * self.recorder_factor
+        return (
+            f"Savings are of the undisturbed step, {undisturbed_ms:.3g} ms; recorded steps take "
+            f"{self.step_ms:.3g} ms."
+        )
 
 
 def step_time(results: Mapping[str, Result]) -> StepTime:
@@ -69,6 +98,7 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
         is_window=is_guess or (account is not None and account.is_window),
         is_recording=is_recording,
         known_ms=None if recorded is None else recorded - _unrecorded_ms(account),
+        recorder_factor=1.0 if overview is None else overview.steps.recorder_factor,
     )
 
 

@@ -168,9 +168,13 @@ class Profile:
             self.capture = end(self._recording)
 
 
-def give_way() -> None:
-    """Pause the launcher's recording: the program needs the frameworks' profilers."""
-    _pause_launcher(True)
+def give_way(profiler: str) -> None:
+    """Pause the launcher's recording: the program needs the frameworks' profilers.
+
+    Args:
+        profiler: The one that the program starts, for the recording's notes.
+    """
+    _pause_launcher(True, profiler)
 
 
 def take_up() -> None:
@@ -178,18 +182,18 @@ def take_up() -> None:
     _pause_launcher(False)
 
 
-def _pause_launcher(paused: bool) -> None:
+def _pause_launcher(paused: bool, profiler: str = "") -> None:
     recording = _here.active
     if recording is not None and recording.owner == "launcher":
-        _set_paused(recording, paused)
+        _set_paused(recording, paused, profiler)
 
 
-def _set_paused(recording: Recording, paused: bool) -> None:
+def _set_paused(recording: Recording, paused: bool, profiler: str = "") -> None:
     resuming = _here.resuming
     # In short turns: between them the main thread does what recorders ask it to do.
     while resuming is not None and resuming.is_alive():
         resuming.join(_TURN_SECONDS)
-    recording.set_paused(paused)
+    recording.set_paused(paused, profiler)
 
 
 def warmup() -> None:
@@ -214,7 +218,7 @@ def _make_room(owner: str) -> None:
             slug="capture-busy",
         )
     if running.owner == "launcher":
-        _set_paused(running, True)
+        _set_paused(running, True, "Stepscope")
         _here.aside = running
     else:
         running.finish("preempted")

@@ -169,8 +169,15 @@ class Recording:
             pass
         return self._capture
 
-    def set_paused(self, paused: bool) -> None:
-        """Release the frameworks' profilers, or take them again; returns when that is done."""
+    def set_paused(self, paused: bool, profiler: str = "") -> None:
+        """Release the frameworks' profilers, or take them again; returns when that is done.
+
+        Args:
+            paused: Whether to release them.
+            profiler: For what.
+        """
+        if profiler:
+            self._gaps.profilers[profiler] = None
         self._pause_wanted = paused
         self._wake.set()
         deadline = time.monotonic() + self.options.stop_seconds
@@ -519,6 +526,8 @@ class Recording:
             self._begin()
         if self._resting:
             self._end_rest()
+        if self._paused:
+            self._gaps.resume(slot.recorder.name for slot in self._slots if slot.state == "waiting")
         planes = self._collect(restart=False)
         self._clock.pause()
         if self.suffix and not self._total():

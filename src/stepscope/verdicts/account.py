@@ -43,6 +43,10 @@ FOUND: Final = {
 }
 
 
+# Undisturbed steps are shown where they differ from recorded ones by more than this share.
+_MIN_RECORDER_FRAC: Final = 0.05
+
+
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The steps the numbers are over.
@@ -80,6 +84,14 @@ class Steps:
     undisturbed_ms: float | None = None
     undisturbed: str = "not measured"
     recorded_frac: float = 1.0
+
+    @property
+    def recorder_factor(self) -> float:
+        """Undisturbed by recorded step; 1 if that is not known, or hardly differs."""
+        if self.undisturbed_ms is None or not self.time_ms.mean > 0:
+            return 1.0
+        factor = self.undisturbed_ms / self.time_ms.mean
+        return factor if factor < 1 - _MIN_RECORDER_FRAC else 1.0
 
 
 def steps_account(found: SessionSteps | None) -> Steps:

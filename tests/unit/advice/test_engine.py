@@ -16,7 +16,9 @@ from stepscope.result import Finding, Severity
 # A step of 100 ms: 3 ms are the least that is worth a change.
 STEP: dict[str, Any] = {
     "overview_page": SimpleNamespace(
-        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0), source="markers"),
+        steps=SimpleNamespace(
+            time_ms=SimpleNamespace(mean=100.0), source="markers", recorder_factor=1.0
+        ),
         environment=SimpleNamespace(framework="Unknown"),
     )
 }
@@ -54,6 +56,18 @@ def test_findings_come_by_what_they_save_and_by_their_severity_where_that_is_unk
     tight = rule("memory", severity="high")
     told = rule("told", severity="low")
     assert order(rule("a", 9), told, rule("c", 50), tight) == ["memory", "c", "a", "told"]
+
+
+def test_savings_are_of_the_step_while_nothing_records() -> None:
+    overview = STEP["overview_page"]
+    steps = SimpleNamespace(**{**vars(overview.steps), "recorder_factor": 0.25})
+    disturbed = {"overview_page": SimpleNamespace(**{**vars(overview), "steps": steps})}
+    recorded, undisturbed = (advise(one, [rule("a", 40.0)]) for one in (STEP, disturbed))
+    assert (recorded.findings[0].saving_ms, undisturbed.findings[0].saving_ms) == (40.0, 10.0)
+    assert recorded.note == "" and "25 ms" in undisturbed.note
+    # Shares of the step stay: a recorder that slows all alike changes none.
+    assert "(20 to 40%)" in recorded.findings[0].saving_text
+    assert "(20 to 40%)" in undisturbed.findings[0].saving_text
 
 
 def test_what_only_informs_stands_below_what_asks_for_a_change() -> None:
@@ -208,7 +222,12 @@ def test_without_steps_no_saving_is_large() -> None:
 def test_a_recording_without_steps_is_told_as_a_whole() -> None:
     """No rule says "of each step" of what is the only one."""
     page: Any = SimpleNamespace(
-        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0), source="window", confidence=0.3),
+        steps=SimpleNamespace(
+            time_ms=SimpleNamespace(mean=100.0),
+            source="window",
+            confidence=0.3,
+            recorder_factor=1.0,
+        ),
         environment=SimpleNamespace(framework="Unknown"),
     )
 

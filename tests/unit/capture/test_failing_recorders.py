@@ -324,3 +324,22 @@ def until(reached: Callable[[], bool]) -> None:
     while not reached():
         assert time.monotonic() < deadline
         time.sleep(0.005)
+
+
+def test_a_pause_for_another_profiler_is_told(begin: Callable[..., Recording]) -> None:
+    recording = begin(Double())
+    recording.start()
+    recording.set_paused(True, "JAX's own profiler")
+    recording.set_paused(False)
+    done = recording.finish("stop")
+    assert done is not None
+    (note,) = (one for one in done.warnings if one.slug == "paused")
+    assert note.severity == "warning" and "JAX's own profiler" in note.message
+
+
+def test_a_pause_until_the_end_is_told_too(begin: Callable[..., Recording]) -> None:
+    recording = begin(Double())
+    recording.start()
+    recording.set_paused(True, "JAX's own profiler")
+    done = recording.finish("exit")
+    assert done is not None and "paused" in {note.slug for note in done.warnings}

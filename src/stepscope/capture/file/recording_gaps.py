@@ -41,6 +41,8 @@ class RecordingGaps:
 
     def __init__(self) -> None:
         self.found: list[Gap] = []
+        #: What the program recorded itself with; a set in order.
+        self.profilers: dict[str, None] = {}
         self._paused_ns = 0
 
     def __bool__(self) -> bool:
@@ -92,6 +94,20 @@ class RecordingGaps:
         Args:
             recorded_ns: How long was recorded, gaps included.
         """
+        return [*self._paused_notes(recorded_ns), *self._chunk_notes(recorded_ns)]
+
+    def _paused_notes(self, recorded_ns: int) -> list[Note]:
+        missed = self.missed_ns(names.GAP_PAUSE)
+        if not missed:
+            return []
+        text = (
+            f"Recording paused for {max(missed.values()) / 1e9:.2g} s of {recorded_ns / 1e9:.3g} s "
+            f"while the program recorded itself with {' and '.join(self.profilers)}. Steps in that "
+            "time are missing."
+        )
+        return [Note("paused", "warning", text)]
+
+    def _chunk_notes(self, recorded_ns: int) -> list[Note]:
         missed = self.missed_ns(names.GAP_CHUNK)
         if not missed:
             return []

@@ -31,17 +31,17 @@ _KINDS: Final = ("train", "test", "predict")
 
 def _yield_to_tensorflow(module: ModuleType) -> None:
     """Around ``tf.profiler.experimental``; raises ``AttributeError`` where it is another one."""
-    _around(module, "start", "stop")
+    _around(module, "start", "stop", "TensorFlow's own profiler")
 
 
 def _yield_to_jax(module: ModuleType) -> None:
     """Around ``jax.profiler.start_trace``; raises ``AttributeError`` where it is another one."""
-    _around(module, "start_trace", "stop_trace")
+    _around(module, "start_trace", "stop_trace", "JAX's own profiler")
 
 
 def _yield_to_torch(module: ModuleType) -> None:
     """Around ``torch.profiler.profile``; raises ``AttributeError`` where it is another one."""
-    _around(module.profile, "start", "stop")
+    _around(module.profile, "start", "stop", "PyTorch's own profiler")
 
 
 def _is_ours(depth: int = 2) -> bool:
@@ -50,14 +50,14 @@ def _is_ours(depth: int = 2) -> bool:
     return str(caller).startswith("stepscope.")
 
 
-def _around(owner: Any, begin: str, end: str) -> None:
+def _around(owner: Any, begin: str, end: str, profiler: str) -> None:
     begins, ends = getattr(owner, begin), getattr(owner, end)
 
     @functools.wraps(begins)
     def begun(*args: Any, **kwargs: Any) -> Any:
         if _is_ours():
             return begins(*args, **kwargs)
-        control.give_way()
+        control.give_way(profiler)
         try:
             return begins(*args, **kwargs)
         except BaseException:

@@ -48,7 +48,11 @@ def results(
     )
     overview = SimpleNamespace(
         steps=SimpleNamespace(
-            time_ms=SimpleNamespace(mean=step_ms), confidence=1.0, count=10, source="markers"
+            time_ms=SimpleNamespace(mean=step_ms),
+            confidence=1.0,
+            count=10,
+            source="markers",
+            recorder_factor=1.0,
         ),
         breakdown_ms={"input": wait_ms, "host_to_device": 0.0, "other": 0.0},
         environment=SimpleNamespace(

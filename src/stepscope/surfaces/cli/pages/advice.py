@@ -36,6 +36,8 @@ def advice_page(
     """
     page = Page(columns)
     page.line(("What to change", "bold"), (f"  ·  run {clean(session)}", "dim"))
+    if advice.note:
+        page.text(clean(advice.note), style="dim")
     write_advice(page, advice, with_checks=with_checks)
     return page
 

@@ -63,6 +63,15 @@ def _figures(page: Page, result: OverviewPage) -> None:
             (milliseconds(times.median), "bold"),
             f" median · {milliseconds(times.p95)} p95 · {milliseconds(times.mean)} mean{spread}",
         )
+    if steps.undisturbed_ms is not None and steps.recorder_factor < 1:
+        page.line(
+            "  Undisturbed ",
+            (milliseconds(steps.undisturbed_ms), "bold"),
+            f" while nothing records ({clean(steps.undisturbed)}) · recording slows a step "
+            f"{1 / steps.recorder_factor:.1f}×",
+        )
+    if steps.recorded_frac < 1:
+        page.line(f"  Recorded    {percent(steps.recorded_frac)} of the time, in several bursts")
     throughput = result.throughput
     if throughput.examples_per_s is not None:
         page.line(
