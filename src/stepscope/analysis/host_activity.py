@@ -324,7 +324,7 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
             (_call(host, time, one) for host, time in found for one in function_calls(host)),
         ),
         side_work=_table(
-            SideRow, (_side(host, time, one) for host, time in found for one in side_work(host))
+            SideRow, (_side(host, one) for host, time in found for one in side_work(host))
         ),
         optimizers=_table(
             OptimizerRow,
@@ -404,8 +404,8 @@ def _call(host: Host, time: HostTime, one: FunctionCalls) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _side(host: Host, time: HostTime, one: SideWork) -> tuple[Any, ...]:
-    length = time.end_ps - time.start_ps
+def _side(host: Host, one: SideWork) -> tuple[Any, ...]:
+    length = one.length_ps
     costs = one.step_ps >= 0.01 * length
     where = float(one.step_ps[costs].mean()) if costs.any() else 0.0
     return (

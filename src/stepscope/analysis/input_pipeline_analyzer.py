@@ -89,7 +89,8 @@ class StepRow(Row):
     ]
     other_ms: Annotated[float, Column("All others", unit="ms", kind="time")]
     kept: Annotated[
-        bool, Column("Counted", kind="flag", help="No for steps cut at the recording's edges.")
+        bool,
+        Column("Counted", kind="flag", help="No for cut and warm-up steps and outliers."),
     ]
 
 

@@ -68,7 +68,13 @@ class StepRow(Row):
         ),
     ]
     other_ms: Annotated[float, Column("All others", unit="ms", kind="time")]
-    kept: Annotated[bool, Column("Counted", kind="flag", help="False for steps cut at the edges.")]
+    kept: Annotated[
+        bool,
+        Column("Counted", kind="flag", help="No for cut and warm-up steps and outliers."),
+    ]
+    is_outlier: Annotated[
+        bool, Column("Outlier", kind="flag", hidden=True, help="Far longer than all others.")
+    ]
 
 
 class TopOpRow(Row):
@@ -473,6 +479,7 @@ def _step_table(found: SessionSteps | None) -> Table[StepRow]:
             "step_time_ms": found.duration_ps / 1e9,
             **{f"{part}_ms": found.parts_ps[part] / 1e9 for part in PARTS},
             "kept": found.kept,
+            "is_outlier": found.is_outlier,
         },
     )
 

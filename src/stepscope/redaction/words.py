@@ -19,18 +19,18 @@ async asynchronous at atan atanh aten ato atomic att attention attn attributes a
 autograd autograph autotun available average avg avx await awaiting axis backend backprop backward
 baddbmm bag balanced ball bandwidth banks barrier base basearray baseline bat batch batchdecode
 batches batching batchmatmul batchmatmulv batchprefill bb bbs bcall bcopy bdot be before began
-begin begun below bench bernoulli beta between bf bfloat bfnrt bh bias biasadd biasnhwc big bin
-binary binaryop bincount binom binomial bit bitcast bitmatrix bitonic bits bitwise bjit blackwell
-blas bljk block blocked blocks bmm bn bname bnorm board body bool boosted both bottleneck bound
-bpad bprop bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting broken bs bscalar
-bsend buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call
-callable callback callbacks called calls cancellation candidate cannot cap capture captured case
-cast cat catarray categorical categories category cauchy cause cbid cbrt ccl ccp cdf ceil cell
-celu certain chain change changed changes changing channel char charged check checker checkify
-checkpoint checkpointing checkpoints child chip chisquare cho choice cholesky choose chrome chunk
-cid cijk claims clamp class client clip clk clock clocks clone cloned close closed cloud cluster
-clustering cmath cmem cmn coalesce coalesced code codegen col coll collapsed collect collected
-collection collective collectives column combinations comm command common communication
+begin begun below bench bernoulli beside beta between bf bfloat bfnrt bh bias biasadd biasnhwc big
+bin binary binaryop bincount binom binomial bit bitcast bitmatrix bitonic bits bitwise bjit
+blackwell blas bljk block blocked blocks bmm bn bname bnorm board body bool boosted both
+bottleneck bound bpad bprop bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting
+broken bs bscalar bsend buffer build builder building builtins busy but bw bwd by byte bytes bzip
+cache call callable callback callbacks called calls cancellation candidate cannot cap capture
+captured case cast cat catarray categorical categories category cauchy cause cbid cbrt ccl ccp cdf
+ceil cell celu certain chain change changed changes changing channel char charged check checker
+checkify checkpoint checkpointing checkpoints child chip chisquare cho choice cholesky choose
+chrome chunk cid cijk claims clamp class client clip clk clock clocks clone cloned close closed
+cloud cluster clustering cmath cmem cmn coalesce coalesced code codegen col coll collapsed collect
+collected collection collective collectives column combinations comm command common communication
 communicator comp compare comparison compat compatible compil compilation compile compiled
 compiler complete completed completeness completion complex composite compressed compression
 computation computations compute computeinternalgradients concat concatenate concrete concurrent
@@ -107,8 +107,8 @@ numeric numerical numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx
 objects occ occupancy occurrences oci odeint of off offset offsets ogs on once one oneccl onednn
 ones onesweep only oom op opaque open oper operation operations operator ops opt optax optimizer
 option optional options or orbax orch order ordinal orgqr origin ormqr orthogonal osrt other
-others out outfeed output outside over overhead override overrideable overrides own owner pack
-package packages packed packet packets pad padded padding page pageable paged pandas panic
+others out outfeed outlier output outside over overhead override overrideable overrides own owner
+pack package packages packed packet packets pad padded padding page pageable paged pandas panic
 parallel param parameter parameters parent pareto parquet parse parser parsing part partial
 partition partitioned partitioning parts pascal pass path pattern pause pauses payload pb pc pcie
 pct peak peer peers peft pending per percent perf perfetto performance period permutation permute
@@ -135,41 +135,41 @@ rows rowwisemoments rr rsf rsqrt rss rsub rt rule run runs runtime rwlock same s
 samples sampling save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan
 scankernel scanner scatter sched schedules schema schur scimath scipy scope scr scratch script scs
 sct sctc sctd scudnn sdca sdcz sdk sdpa searchsorted second seconds section seed segment segmented
-segments select selector self selu sem send sentence seq sequence sequencer serialization serve
-service serving session set setlimit setops sets setting setxor sgd sgemm sgpr shallow shape
-shapes shard sharded sharding shardings share shared sheet shift shm shmem short shot should shown
-shuffle side sided sig sigmoid sign signed significant silu simd simds simt sin since sine single
-singular sinh sink site size sizes skew skip skipped sleep sli slice slices slicing slow slower
-slowest sm small smart smisc sms sn snapshot so socket soft softmax softplus solve solver solving
-some something sort sorted sorting soundfile source sourcemap space sparse spatial spec special
-speedscope sph splash split splitk sprop sq sqlite sqrt sqrtm square squaring squeeze sram src ss
-sse stable stack stacks stage stages stall standard standardize start starts stat state stateful
-stateless states static stats status std stdin step stepped steps stepscope stf stochastic stop
-stopped storage stores str strategy stream streamk strict stride strided strides string strings
-structure structured sub subscribe substr substring subtensoropwith subtract such sum summaries
-summary summed sunk surrogatepass suspects sv svd svdvals swap swapaxes swapdimension swish switch
-sxm sy syevd sym symbol symbols sync synchronization synchronize syscall system systems sz table
-tables tachyon tag take taken takes tall tan tanh tape target task tb tc tcgen tcs tec telemetry
-tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors teraflops test
-text tf tfe tfprof tfrt than that the their them then they this thnn thq thread threading
-threadpool threads threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles
-time timed timeline times timeseries timestamp timing timm to together toggle toggles token tokens
-toks told tolist too tool top topk torch torchinductor torchvision total tpu trace traceable
-traceback traced tracer traces tracing track trackable tracking tracks train trainer training
-transfer transform transformers transforms transport transpose tree trees trf triangular tricks
-tril trip triton triu trs trsm trtri true truediv trunc truncated trusted try ts tt tuple turing
-turns two twodim tx txt type typed types ucc ucp ufunc ufunclike ufuncs uint um umath umma un
-unary unaryop unattributed unbatch unbind uncertain unconnected undisturbed unequal uneven
-unflatten ungqr unified uniform unique unit units unknown unmap unpickler unprivileged unrecorded
-unrolled unsafe unscale unsigned unsorted unsqueeze unstack until unweighted up update updates
-upsample us usage use user utc utf util utilities utils val validate validation valu value values
-var variable variables variant varlen vdot vec vector vectorize vectorized vega vendor version
-versions vex vf vgpr view viewer virtual visualization viztracer vjp vld vllm vmap vmem void volta
-voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal wald wall warm warning warp
-warps was wave weak weibull weight weights were wgmma wgr wgrad what when where while who whole
-why width window windowed winogra winograd wire with within without wmma work worker workers
-workgroup worth would wr wrap wrapp wrapped wrapper write writer writers writing written xdl
-xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip
-zstandard zstd
+segments select selector self selu sem send sentence separated seq sequence sequencer
+serialization serve service serving session set setlimit setops sets setting setxor sgd sgemm sgpr
+shallow shape shapes shard sharded sharding shardings share shared sheet shift shm shmem short
+shot should shown shuffle side sided sig sigmoid sign signed significant silu simd simds simt sin
+since sine single singular sinh sink site size sizes skew skip skipped sleep sli slice slices
+slicing slow slower slowest sm small smart smisc sms sn snapshot so socket soft softmax softplus
+solve solver solving some something sort sorted sorting soundfile source sourcemap space sparse
+spatial spec special speedscope sph splash split splitk sprop sq sqlite sqrt sqrtm square squaring
+squeeze sram src ss sse stable stack stacks stage stages stall standard standardize start starts
+stat state stateful stateless states static stats status std stdin step stepped steps stepscope
+stf stochastic stop stopped storage stores str strategy stream streamk strict stride strided
+strides string strings structure structured sub subscribe substr substring subtensoropwith
+subtract such sum summaries summary summed sunk surrogatepass suspects sv svd svdvals swap
+swapaxes swapdimension swish switch sxm sy syevd sym symbol symbols sync synchronization
+synchronize syscall system systems sz table tables tachyon tag take taken takes tall tan tanh tape
+target task tb tc tcgen tcs tec telemetry tell tem temp template temporary tensor tensorboard
+tensorflow tensorop tensors teraflops test text tf tfe tfprof tfrt than that the their them then
+they this thnn thq thread threading threadpool threads threefry threshold throttle throughput
+thunk thunks ti tid tifffile tile tiles time timed timeline times timeseries timestamp timing timm
+to together toggle toggles token tokens toks told tolist too tool top topk torch torchinductor
+torchvision total tpu trace traceable traceback traced tracer traces tracing track trackable
+tracking tracks train trainer training transfer transform transformers transforms transport
+transpose tree trees trf triangular tricks tril trip triton triu trs trsm trtri true truediv trunc
+truncated trusted try ts tt tuple turing turns two twodim tx txt type typed types ucc ucp ufunc
+ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind uncertain
+unconnected undisturbed unequal uneven unflatten ungqr unified uniform unique unit units unknown
+unmap unpickler unprivileged unrecorded unrolled unsafe unscale unsigned unsorted unsqueeze
+unstack until unweighted up update updates upsample us usage use user utc utf util utilities utils
+val validate validation valu value values var variable variables variant varlen vdot vec vector
+vectorize vectorized vega vendor version versions vex vf vgpr view viewer virtual visualization
+viztracer vjp vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited
+waiting waits wal wald wall warm warning warp warps was wave weak weibull weight weights were
+wgmma wgr wgrad what when where while who whole why width window windowed winogra winograd wire
+with within without wmma work worker workers workgroup worth would wr wrap wrapp wrapped wrapper
+write writer writers writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu
+xyz xz yes za zarr zero zeros zip zstandard zstd
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())

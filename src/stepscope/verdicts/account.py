@@ -57,8 +57,11 @@ class Steps:
             where there are none and the recording as a whole counts as one; "none".
         found: How steps were found, in words that follow a number of steps.
         confidence: Confidence in the steps, from 0 to 1.
-        dropped: Steps found but not kept (cut at an edge, incomplete).
+        dropped: Steps found but not kept (cut at an edge, warm-up, outlier).
+        outliers: Steps far longer than all others, among those dropped.
         time_ms: Statistics of the kept steps' times.
+        tail_mean_ms: Mean time of the kept steps and the outliers.
+        tail_p95_ms: 95th percentile of these; NaN of fewer than 20.
         explanation: The steps and how they were found, in one sentence.
         certainty: The confidence in a word: "certain", "likely" or "uncertain".
         reason: Reason for the confidence, as a clause.
@@ -84,6 +87,9 @@ class Steps:
     undisturbed_ms: float | None = None
     undisturbed: str = "not measured"
     recorded_frac: float = 1.0
+    outliers: int = 0
+    tail_mean_ms: float = nan
+    tail_p95_ms: float = nan
 
     @property
     def recorder_factor(self) -> float:
@@ -120,4 +126,7 @@ def steps_account(found: SessionSteps | None) -> Steps:
         reason=found.reason,
         left_out=found.left_out,
         recorder_ms=float(found.recorder_ps[found.kept].mean()) / 1e9,
+        outliers=int(found.is_outlier.sum()),
+        tail_mean_ms=found.sample.tail_mean,
+        tail_p95_ms=found.sample.p95,
     )

@@ -258,6 +258,9 @@ export interface Steps {
   readonly undisturbed_ms: number | null;
   readonly undisturbed: string;
   readonly recorded_frac: number | null;
+  readonly outliers: number;
+  readonly tail_mean_ms: number | null;
+  readonly tail_p95_ms: number | null;
 }
 
 /** Mean, sample standard deviation, range and median of the kept steps' times, in ms. */
@@ -776,8 +779,10 @@ export interface OverviewPageStepRow {
   readonly host_wait_ms: readonly (number | null)[];
   /** All others (ms). */
   readonly other_ms: readonly (number | null)[];
-  /** Counted. False for steps cut at the edges. */
+  /** Counted. No for cut and warm-up steps and outliers. */
   readonly kept: readonly (boolean | null)[];
+  /** Outlier. Far longer than all others. */
+  readonly is_outlier: readonly (boolean | null)[];
 }
 
 /** Columns: One input op of the hosts. */
@@ -828,7 +833,7 @@ export interface InputPipelineAnalyzerStepRow {
   readonly host_wait_ms: readonly (number | null)[];
   /** All others (ms). */
   readonly other_ms: readonly (number | null)[];
-  /** Counted. No for steps cut at the recording's edges. */
+  /** Counted. No for cut and warm-up steps and outliers. */
   readonly kept: readonly (boolean | null)[];
 }
 

@@ -34,10 +34,11 @@ MOSTLY_REPLAYED = 0.5
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LongSteps:
-    """The counted steps, and those longer than twice the median among them.
+    """The counted steps and outliers, and those longer than twice the median among them.
 
     Attributes:
-        time_ms: Time of each counted step.
+        rows: Rows of these steps in overview_page's step table.
+        time_ms: Time of each of them.
         is_long: Whether it is long.
         median_ms: The median step.
         excess_ms: What the long ones take beyond the median, together.
@@ -45,6 +46,7 @@ class LongSteps:
         slowest_begin_ms: When it begins.
     """
 
+    rows: NDArray[np.int64]
     time_ms: NDArray[np.float64]
     is_long: NDArray[np.bool_]
     median_ms: float
@@ -107,20 +109,22 @@ class LongSteps:
 def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
     """The long steps of overview_page's table."""
     table = overview.step_table
-    kept = np.asarray(table["kept"], dtype=np.bool_)
-    time = np.asarray(table["step_time_ms"], dtype=np.float64)[kept]
+    timed = np.asarray(table["kept"], dtype=np.bool_) | np.asarray(table["is_outlier"], np.bool_)
+    rows = np.flatnonzero(timed)
+    time = np.asarray(table["step_time_ms"], dtype=np.float64)[rows]
     if len(time) < _FEWEST_STEPS:
         return Unknown(f"{len(time)} steps are too few to call one of them slow.")
     typical = median(time)
     is_long = time > _LONG_FACTOR * typical
-    slowest = int(time.argmax())
+    slowest = int(rows[time.argmax()])
     return LongSteps(
+        rows=rows,
         time_ms=time,
         is_long=is_long,
         median_ms=typical,
         excess_ms=float((time[is_long] - typical).sum()),
-        slowest=int(np.asarray(table["step_num"])[kept][slowest]),
-        slowest_begin_ms=float(np.asarray(table["start_ms"], dtype=np.float64)[kept][slowest]),
+        slowest=int(np.asarray(table["step_num"])[slowest]),
+        slowest_begin_ms=float(np.asarray(table["start_ms"], dtype=np.float64)[slowest]),
     )
 
 

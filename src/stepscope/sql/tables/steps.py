@@ -39,7 +39,7 @@ TABLE = QueryTable(
             QueryColumn(f"{part}_ms", "number", f"Time in {part.replace('_', ' ')}.")
             for part in PARTS
         ),
-        QueryColumn("kept", "flag", "Whether means include it: neither cut nor warm-up."),
+        QueryColumn("kept", "flag", "Whether means include it: not cut, warm-up or outlier."),
     ),
     _rows,
 )

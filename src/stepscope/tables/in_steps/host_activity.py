@@ -64,13 +64,13 @@ _TRACED, _EAGERLY = "traced", "eager"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class HostTime:
-    """The kept steps of a host, and when something computed in them.
+    """The kept steps of a host, or some of its steps, and when something computed in them.
 
     Attributes:
         found: All its steps.
-        start_ps, end_ps: The kept steps.
+        start_ps, end_ps: These steps.
         busy_start_ps, busy_end_ps: When an op ran or a device was busy; disjoint, ascending.
-        free_start_ps, free_end_ps: The rest of the kept steps; disjoint, ascending.
+        free_start_ps, free_end_ps: The rest of these steps; disjoint, ascending.
     """
 
     found: HostSteps
@@ -86,9 +86,11 @@ class HostTime:
 def host_time(host: Host) -> HostTime | None:
     """None without kept steps."""
     found = steps(host)
-    if found is None or not found.kept.any():
-        return None
-    start, end = found.start_ps[found.kept], found.end_ps[found.kept]
+    return None if found is None or not found.kept.any() else _time_in(host, found, found.kept)
+
+
+def _time_in(host: Host, found: HostSteps, chosen: Bool) -> HostTime:
+    start, end = found.start_ps[chosen], found.end_ps[chosen]
     rows = np.concatenate([_op_rows(host), _eager_kernels(host)])
     begin = host.space.events.start_ps[rows]
     devices = device_events(host)
@@ -290,22 +292,26 @@ class SideWork:
         kind: A key of ``SIDE_WORK``, or ``GARBAGE``.
         calls: The names of its ops, most frequent first.
         count: How often they ran.
-        step_ps: Per kept step, the time in which it ran and no other op did.
+        length_ps: Length of each kept step and outlier: such work makes some steps long.
+        step_ps: Per such step, the time in which it ran and no other op did.
         whole_ps: The same, whatever else ran.
     """
 
     kind: str
     calls: tuple[str, ...]
     count: int
+    length_ps: I64
     step_ps: I64
     whole_ps: I64
 
 
 def side_work(host: Host) -> tuple[SideWork, ...]:
-    """Each kind that occurs in the kept steps."""
-    time = host_time(host)
-    if time is None:
+    """Each kind that occurs in the kept steps and the outliers."""
+    kept = host_time(host)
+    if kept is None:
         return ()
+    time = _time_in(host, kept.found, kept.found.timed)
+    length = time.end_ps - time.start_ps
     events = host.space.events
     text = host.space.event_metadata.name
     found = []
@@ -329,7 +335,7 @@ def side_work(host: Host) -> tuple[SideWork, ...]:
         names_in, counts = np.unique(events.metadata[rows[touches]], return_counts=True)
         order = np.argsort(-counts, kind="stable")
         calls = dict.fromkeys(_op_type(text[name]) for name in names_in[order].tolist())
-        found.append(SideWork(kind, tuple(calls), int(touches.sum()), alone, whole))
+        found.append(SideWork(kind, tuple(calls), int(touches.sum()), length, alone, whole))
     return (*found, *_garbage(host, time))
 
 
@@ -351,7 +357,8 @@ def _garbage(host: Host, time: HostTime) -> tuple[SideWork, ...]:
     )
     step_ps = covered(*spans, time.start_ps, time.end_ps)
     said = "generation " + " and ".join(sorted({one.strip() for one in calls}))
-    return (SideWork(GARBAGE, (said,), int(inside.sum()), step_ps, step_ps),)
+    length = time.end_ps - time.start_ps
+    return (SideWork(GARBAGE, (said,), int(inside.sum()), length, step_ps, step_ps),)
 
 
 def _op_type(name: str) -> str:

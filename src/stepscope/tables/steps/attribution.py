@@ -41,6 +41,7 @@ from stepscope.tables.steps.found import Markers
 from stepscope.tables.steps.intervals import Intervals, step_intervals
 from stepscope.tables.steps.markers import pauses, step_markers
 from stepscope.tables.steps.recorder_work import recorder_spans
+from stepscope.tables.steps.statistics import StepChoice, choose_steps
 
 # The parts of a step, in the order every surface stacks them, and the work each is made of.
 PARTS: dict[str, tuple[Work, ...]] = {
@@ -79,6 +80,7 @@ class HostSteps:
         parts_ps: ``{part: int64[steps]}``; over the parts they sum to the interval.
         busy_ps: ``{device plane row: int64[steps]}``: time the device ran anything.
         kept: Steps that count (edges left out when there are more than ``EDGE_LIMIT``).
+        is_outlier: Steps left out only because they are far longer than all others.
         runs_behind: Whether the devices run behind the host.
         left_out: Which steps and times do not count, and why; sentences.
         recorder_ps: Time of each step in which a recorder did its own work on the thread.
@@ -90,12 +92,18 @@ class HostSteps:
     parts_ps: dict[str, I64]
     busy_ps: dict[int, I64]
     kept: Bool
+    is_outlier: Bool
     runs_behind: bool
     left_out: tuple[str, ...] = ()
     recorder_ps: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.start_ps)
+
+    @property
+    def timed(self) -> Bool:
+        """Steps recorded whole after the warm-up: those kept, and outliers."""
+        return self.kept | self.is_outlier
 
     @property
     def duration_ps(self) -> I64:
@@ -125,6 +133,11 @@ def steps(host: Host) -> HostSteps | None:
     time = sweep(spans.start_ps, spans.end_ps, spans.work, start, end)
     parts = {part: time[:, list(kinds)].sum(axis=1) for part, kinds in PARTS.items()}
     kept, left_out = _kept(markers, when, sum_parts(parts, ("host_wait", "other")))
+    choice = choose_steps(end - start, kept) if not markers.is_window else None
+    is_outlier = np.zeros(len(markers), dtype=bool)
+    if choice is not None:
+        kept, is_outlier = choice.kept, choice.is_outlier
+        left_out += _unusual(choice, start, end)
     return HostSteps(
         markers=markers,
         start_ps=start,
@@ -132,6 +145,7 @@ def steps(host: Host) -> HostSteps | None:
         parts_ps=parts,
         busy_ps=_busy(device_events(host), start, end),
         kept=kept,
+        is_outlier=is_outlier,
         runs_behind=when.runs_behind,
         left_out=(*left_out, *_pauses(markers)),
         recorder_ps=covered(*recorder_spans(host), start, end),
@@ -199,6 +213,22 @@ def _kept(markers: Markers, when: Intervals, idle_ps: I64) -> tuple[Bool, list[s
     if not kept.any():
         kept = ~when.is_cut if not when.is_cut.all() else np.ones(count, dtype=bool)
     return kept, said
+
+
+def _unusual(choice: StepChoice, start_ps: I64, end_ps: I64) -> list[str]:
+    """Sentences about the steps that warm up and the outliers."""
+    length_ms = (end_ps - start_ps) / 1e9
+    usual = f"ms beside a median of {median(length_ms[choice.kept]):.3g} ms"
+    said = []
+    if choice.is_warm_up.any():
+        count = marked.counted(int(choice.is_warm_up.sum()))
+        longest = length_ms[choice.is_warm_up].max()
+        said.append(f"{count} at the start, warming up: up to {longest:.3g} {usual}.")
+    if choice.is_outlier.any():
+        count = marked.counted(int(choice.is_outlier.sum()))
+        longest = length_ms[choice.is_outlier].max()
+        said.append(f"{count} far longer than all others: up to {longest:.3g} {usual}.")
+    return said
 
 
 def _is_mark_alone(length: I64, idle_ps: I64) -> bool:

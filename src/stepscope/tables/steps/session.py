@@ -18,6 +18,7 @@ from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.steps.attribution import PARTS, HostSteps, steps
 from stepscope.tables.steps.found import WINDOW, Certainty
 from stepscope.tables.steps.markers import has_steps
+from stepscope.tables.steps.statistics import StepSample
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,6 +32,7 @@ class SessionSteps:
         duration_ps: Length, of the slowest host.
         parts_ps: ``{part: int64[steps]}``, of the slowest host.
         kept: Whether the step counts.
+        is_outlier: Whether it does not only because it is far longer than all others.
         host: Index into ``Profile.hosts`` of the slowest host.
         certainty: "certain", "likely" or "uncertain", of the weakest host.
         reason: Why it is that sure, as a clause.
@@ -49,6 +51,7 @@ class SessionSteps:
     duration_ps: I64
     parts_ps: dict[str, I64]
     kept: Bool
+    is_outlier: Bool
     host: I32
     busy_frac: float | None
     certainty: Certainty
@@ -60,6 +63,12 @@ class SessionSteps:
     def is_window(self) -> bool:
         """Whether there are no steps, and the recording as a whole counts as one."""
         return self.source == WINDOW
+
+    @property
+    def sample(self) -> StepSample:
+        """The times in ms that statistics are over: the steps kept, and outliers."""
+        timed = self.kept | self.is_outlier
+        return StepSample(self.duration_ps[timed] / 1e9, self.is_outlier[timed])
 
     def __len__(self) -> int:
         return len(self.num)
@@ -122,6 +131,7 @@ def session_steps(profile: Profile) -> SessionSteps | None:
         values = [one.steps.parts_ps[part][one.rows] for one in aligned]
         parts[part] = np.stack(values)[slowest, columns]
     kept = np.all([one.steps.kept[one.rows] for one in aligned], axis=0)
+    timed = np.all([one.steps.timed[one.rows] for one in aligned], axis=0)
     first, rows = aligned[0].steps, aligned[0].rows
     weakest = min((one.steps.markers for one in aligned), key=lambda one: one.confidence)
     return SessionSteps(
@@ -134,6 +144,7 @@ def session_steps(profile: Profile) -> SessionSteps | None:
         duration_ps=lengths[slowest, columns],
         parts_ps=parts,
         kept=kept,
+        is_outlier=timed & ~kept,
         host=np.asarray([one.host for one in aligned], dtype=np.int32)[slowest],
         busy_frac=_busy_frac([one.steps for one in aligned]),
         certainty=weakest.certainty,

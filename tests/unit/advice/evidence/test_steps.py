@@ -11,6 +11,8 @@ import pytest
 from stepscope.advice.evidence.steps import LongSteps, long_steps
 from stepscope.registry import Unknown
 
+OUTLIER_MS = 77.0
+
 
 def overview(*times_ms: float, kept: list[bool] | None = None) -> Any:
     """The overview of steps that follow each other, numbered from 10."""
@@ -20,6 +22,7 @@ def overview(*times_ms: float, kept: list[bool] | None = None) -> Any:
         "start_ms": ends - times_ms,
         "step_time_ms": np.asarray(times_ms),
         "kept": np.asarray(kept if kept is not None else [True] * len(times_ms)),
+        "is_outlier": np.asarray(times_ms) == OUTLIER_MS,
     }
     return SimpleNamespace(step_table=table)
 
@@ -53,6 +56,11 @@ def test_steps_that_do_not_count_are_left_out() -> None:
     steps = found(99, *[10] * 8, 30, kept=[False, *[True] * 9])
     assert len(steps.time_ms) == 9
     assert (steps.slowest, steps.slowest_begin_ms) == (19, 179)
+
+
+def test_outliers_are_long_although_no_mean_counts_them() -> None:
+    steps = found(*[10] * 9, OUTLIER_MS, kept=[*[True] * 9, False])
+    assert (steps.count, steps.slowest, steps.excess_ms) == (1, 19, 67)
 
 
 def test_what_costs_less_than_three_per_cent_is_cheap() -> None:

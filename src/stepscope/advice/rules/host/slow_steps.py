@@ -42,8 +42,8 @@ def slow_steps(results: Results) -> Iterator[Answer]:
     if culprit is None:
         no_op = "No op that saves, prints or writes summaries makes some steps slower than the rest"
         yield (
-            Silence(f"{no_op}; what Python does in them, the parts of the step say.")
-            if len(results.host_activity.python)
+            Silence(f"{no_op}; the timeline shows the Python calls in them.")
+            if "python" in results.overview_page.recorded
             else Unknown(f"{no_op}; what the program does in Python was not recorded.")
         )
         return

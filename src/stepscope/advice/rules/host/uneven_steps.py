@@ -45,10 +45,9 @@ def uneven_steps(results: Results) -> Iterator[Answer]:
         )
         return
     table = overview.step_table
-    kept = np.asarray(table["kept"], dtype=bool)
     grown, usual = {}, {}
     for name in overview.part_labels:
-        part = np.asarray(table[f"{name}_ms"], dtype=np.float64)[kept]
+        part = np.asarray(table[f"{name}_ms"], dtype=np.float64)[steps.rows]
         usual[name] = float(np.median(part[~steps.is_long]))
         # One of them that compiles, or collects garbage, does not explain the others.
         grown[name] = float(np.median(part[steps.is_long])) - usual[name]
