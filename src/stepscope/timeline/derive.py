@@ -34,19 +34,23 @@ def derived_tracks(host: Host, recorded: list[Track], index: Names) -> list[tupl
     for track in recorded:
         kinds.setdefault(host.space.lines[track.line].plane, set()).add(track.kind)
     busy = [device.plane for device in devices(host) if device.has_events]
-    found = []
-    for plane in busy or _host_plane(host):
-        has = kinds.get(plane, set())
-        if "steps" not in has:
-            found += [(plane, track) for track in _steps(host, index)]
-    for plane in busy:
-        has = kinds.get(plane, set())
-        for kind, label, category, codes in _RETOLD:
-            if kind not in has:
-                runs = _retold(host, plane, codes)
-                if runs is not None:
-                    found.append((plane, _track(kind, label, category, *runs, index)))
-    return found
+    lacking = [plane for plane in busy or _host_plane(host) if "steps" not in kinds.get(plane, ())]
+    steps = _steps(host, index) if lacking else []
+    found = [(plane, track) for plane in lacking for track in steps]
+    work = device_events(host)
+    rows = np.flatnonzero(~work.is_container)
+    rows = rows[np.lexsort((work.start_ps[rows], work.device[rows]))]
+    retold: dict[int, list[Track]] = {plane: [] for plane in busy}
+    begin = np.searchsorted(work.device[rows], busy).tolist()
+    end = np.searchsorted(work.device[rows], busy, side="right").tolist()
+    for kind, label, category, codes in _RETOLD:
+        wanted = [at for at, plane in enumerate(busy) if kind not in kinds.get(plane, ())]
+        coded = list(codes(host, work, rows)) if wanted else []
+        for at in wanted:
+            runs = _retold(host, rows, slice(begin[at], end[at]), coded)
+            if runs is not None:
+                retold[busy[at]].append(_track(kind, label, category, *runs, index))
+    return [*found, *((plane, track) for plane in busy for track in retold[plane])]
 
 
 def _host_plane(host: Host) -> list[int]:
@@ -80,12 +84,17 @@ def _steps(host: Host, index: Names) -> list[Track]:
 
 
 def _retold(
-    host: Host, plane: int, codes: Callable[[Host, DeviceEvents, I64], Iterable[_Codes]]
+    host: Host, rows: I64, place: slice, coded: list[_Codes]
 ) -> tuple[list[str], I64, I64, I64] | None:
-    """Texts, codes, starts and ends of the runs on one device; None when there are none."""
-    work = device_events(host)
-    mine = np.flatnonzero((work.device == plane) & ~work.is_container)
-    mine = mine[np.argsort(work.start_ps[mine], kind="stable")]
+    """Texts, codes, starts and ends of the runs on one device; None when there are none.
+
+    Args:
+        host: Whose events.
+        rows: Events of all devices, one device after the other.
+        place: Which of them are the device's.
+        coded: Texts and codes of all of these events.
+    """
+    work, mine = device_events(host), rows[place]
     start = work.start_ps[mine]
     end = start + work.duration_ps[mine]
     found = found_steps(host)
@@ -94,11 +103,13 @@ def _retold(
         step = np.searchsorted(found.start_ps, start, side="right")
     texts: list[str] = []
     parts = []
-    for text, code in codes(host, work, mine):
+    for text, codes in coded:
+        code = codes[place]
         first, last = _runs(code, step)
         if len(first):
-            parts.append((code[first] + len(texts), start[first], _ends(end, first, last)))
-        texts += text
+            used, dense = np.unique(code[first], return_inverse=True)
+            parts.append((dense + len(texts), start[first], _ends(end, first, last)))
+            texts += [text[row] for row in used.tolist()]
     if not parts:
         return None
     joined = [np.concatenate([part[i] for part in parts]) for i in range(3)]

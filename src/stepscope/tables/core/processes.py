@@ -74,6 +74,7 @@ def correlation_ids(host: Host) -> Ints:
     return Ints(recorded.rows, np.where(number > 0, key, number))
 
 
+@derived
 def launch_ids(host: Host) -> Ints:
     """``correlation_ids`` of calls on the host; what they launched has the same ones."""
     stats, space, kinds = correlation_ids(host), host.space, planes(host).plane_kind
