@@ -8,6 +8,7 @@ same file is refused or read on every machine.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +22,10 @@ from stepscope.errors import StepscopeError
 VARIABLE: Final = "STEPSCOPE_LIMIT_FACTOR"
 #: How deep values of a file may be nested; no recorder writes a tenth of it.
 MAX_DEPTH: Final = 512
-#: Longer names are data: patterns see only this much of them.
+#: Longer names are data: they are cut where they are read, and no pattern sees more of them.
 MAX_NAME_CHARS: Final = 4096
+# Compiled programs name an op first and its line of the program last.
+_HEAD_CHARS, _TAIL_CHARS = 3072, 960
 
 
 class _Limit(NamedTuple):
@@ -110,6 +113,14 @@ class Budget:
 def _factor() -> int:
     given = os.environ.get(VARIABLE, "")
     return max(int(given), 1) if given.isascii() and given.isdigit() and len(given) < 10 else 1
+
+
+def cut_name(name: bytes) -> bytes:
+    """Return begin and end of a long name, with a digest between them that tells it from others."""
+    if len(name) <= MAX_NAME_CHARS:
+        return name
+    digest = hashlib.blake2b(name, digest_size=8).hexdigest().encode()
+    return b"%b ...%b... %b" % (name[:_HEAD_CHARS], digest, name[-_TAIL_CHARS:])
 
 
 _CURRENT: Final[ContextVar[Budget | None]] = ContextVar("budget", default=None)

@@ -202,7 +202,7 @@ class Space:
             are; what lies between them may have been forgotten.
         origin_ns: What ``start_ps`` 0 means, in the file's own clock (ns; a Python int).
         damage: Set when the bytes ended early or broke: everything before is decoded.
-        raw_text: Bytes of the names that are not UTF-8, by the text shown for them, which has
+        raw_text: Bytes of names that are not UTF-8 or too long, by the text shown, which has
             ``\xff`` in place of such a byte. Every text in the columns can be encoded.
     """
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.formats.xspace.event_bytes import I64, StatValues, encode_events
-from stepscope.limits import current
+from stepscope.limits import MAX_NAME_CHARS, current, cut_name
 from stepscope.schema.xspace import (
     MapEntry,
     XEventMetadata,
@@ -34,6 +34,7 @@ from stepscope.schema.xspace import (
     XStat,
     XStatMetadata,
 )
+from stepscope.utf8 import text_of
 from stepscope.wire import write as wire
 
 #: What a plane or an event's name may say.
@@ -183,6 +184,8 @@ class PlaneWriter:
             stats: Values that all events of this name share.
         """
         shared = tuple([self._stat(*one) for one in stats.items()]) if stats else ()
+        if len(name) > MAX_NAME_CHARS:
+            name = text_of(cut_name(_utf8(name)))
         # One object for both: files of samples may have a name for each line of a program.
         named = WrittenName(name, display, shared)
         known = self._event_names.get(named)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from stepscope.formats.xspace.cold_fields import Fields
+from stepscope.limits import MAX_NAME_CHARS, cut_name
 from stepscope.utf8 import text_of
 
 
@@ -14,7 +15,7 @@ class TextReader:
 
     Attributes:
         buffer: The file.
-        raw: Bytes of the texts that are not UTF-8, by the text shown for them.
+        raw: Bytes of the texts that are not UTF-8 or too long, by the text shown for them.
     """
 
     buffer: memoryview
@@ -23,12 +24,15 @@ class TextReader:
     def read(self, begin: int, end: int) -> str:
         """The text in these bytes."""
         piece = self.buffer[begin:end]
-        try:
-            return str(piece, "utf-8")
-        except UnicodeDecodeError:
-            text = text_of(piece)
-            self.raw[text] = bytes(piece)
-            return text
+        if len(piece) <= MAX_NAME_CHARS:
+            try:
+                return str(piece, "utf-8")
+            except UnicodeDecodeError:
+                pass
+        whole = bytes(piece)
+        text = text_of(cut_name(whole))
+        self.raw[text] = whole
+        return text
 
     def column(self, fields: Fields, rows: int) -> list[str]:
         """The text of each of ``rows`` messages: of these fields the last that is its own."""
