@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from stepscope.surfaces.export.sarif import relative
+from stepscope.surfaces.export.check import relative
 from stepscope.surfaces.http.app import STATIC_FOLDER
 from tests.conftest import ROOT
 from tests.profiles import worked_example

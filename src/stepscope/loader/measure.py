@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from stepscope.errors import UsageError
-from stepscope.loader.batch import arrays, bytes_of, elements_of
+from stepscope.quantities import time_words
 
 #: Calls of the step that are not counted: they compile.
 _WARM_UP_STEPS: Final = 3
 Step = Callable[[Any], Any]
+
+# Alone, a pipeline has the whole machine; beside the step it has what that leaves. What is not
+# clearly faster than the step may still hold it up.
+_AMPLE: Final = 0.7
+# A turn of the loop this much longer than its longer part: the parts do not overlap.
+_OVERLAPS: Final = 1.2
+_LoaderStatus = Literal["fast enough", "close", "too slow", "not compared"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +140,7 @@ def wait_for(result: Any) -> None:
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     if cuda is not None and cuda.is_initialized():
         cuda.synchronize()
-    for array in arrays(result):
+    for array in _arrays(result):
         for name in ("block_until_ready", "numpy", "item"):
             wait = getattr(array, name, None)
             if wait is None or (name == "item" and not _is_single(array)):
@@ -200,4 +207,129 @@ def _empty(why: str) -> UsageError:
         "The pipeline delivers too little to be measured.",
         why=why,
         hint="Name a pipeline with several batches, or a function that makes a new one.",
+    )
+
+
+def _arrays(batch: Any) -> Iterator[Any]:
+    """The arrays and tensors in a batch of nested dictionaries, lists, tuples and dataclasses."""
+    if hasattr(batch, "shape") and hasattr(batch, "dtype"):
+        yield batch
+    elif isinstance(batch, Mapping):
+        for value in batch.values():
+            yield from _arrays(value)
+    elif isinstance(batch, (list, tuple)):
+        for value in batch:
+            yield from _arrays(value)
+    elif hasattr(batch, "__dataclass_fields__"):
+        for name in batch.__dataclass_fields__:
+            yield from _arrays(getattr(batch, name))
+
+
+def elements_of(batch: Any) -> int | None:
+    """How many examples a batch has: the first dimension that all of its arrays share.
+
+    None where they share none, as in the single element of an unbatched dataset.
+    """
+    firsts = set()
+    for array in _arrays(batch):
+        shape = tuple(array.shape)
+        if not shape or shape[0] is None:
+            return None
+        firsts.add(int(shape[0]))
+    return firsts.pop() if len(firsts) == 1 else None
+
+
+def bytes_of(batch: Any) -> int | None:
+    """Bytes of all of its arrays; None where one does not tell (texts, ragged tensors)."""
+    total = 0
+    found = False
+    for array in _arrays(batch):
+        size = _bytes(array)
+        if size is None:
+            return None
+        total, found = total + size, True
+    return total if found else None
+
+
+def _bytes(array: Any) -> int | None:
+    if getattr(array.dtype, "kind", "") == "O":  # NumPy's objects: these are their addresses
+        return None
+    known = getattr(array, "nbytes", None)
+    if isinstance(known, int):
+        return known
+    width = getattr(array.dtype, "size", None) or getattr(array.dtype, "itemsize", None)
+    if not isinstance(width, int) or width <= 0 or "string" in str(array.dtype):
+        return None
+    count = 1
+    for length in tuple(array.shape):
+        if length is None:
+            return None
+        count *= int(length)
+    return count * width
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderVerdict:
+    """What the measurements say.
+
+    Attributes:
+        status: Whether the pipeline keeps up with the step.
+        summary: One sentence.
+        next_steps: What to do about it.
+    """
+
+    status: _LoaderStatus
+    summary: str
+    next_steps: tuple[str, ...]
+
+
+def judge(delivery: Delivery, step_ms: float | None, loop_ms: float | None = None) -> LoaderVerdict:
+    """Compare a pipeline with a step.
+
+    Args:
+        delivery: The pipeline by itself.
+        step_ms: Time of a step without its input; None if it is not known.
+        loop_ms: Time of a turn of the loop with both; None if it was not measured.
+    """
+    batch_ms = delivery.batch_ms
+    if step_ms is None or step_ms <= 0:
+        return LoaderVerdict(
+            "not compared",
+            f"The pipeline delivers a batch every {time_words(batch_ms)} by itself.",
+            ("Compare it with a step: give --step-ms, --recording or --step.",),
+        )
+    ratio = batch_ms / step_ms
+    times = f"a batch takes {time_words(batch_ms)}, a step without input {time_words(step_ms)}"
+    if ratio > 1:
+        return LoaderVerdict(
+            "too slow",
+            f"The pipeline is too slow: {times}, so each step waits "
+            f"{time_words(batch_ms - step_ms)} or more.",
+            (
+                f"Make the pipeline {ratio:.1f} times faster: parallel map or workers, cache, "
+                "larger reads; a faster device would not help.",
+                "Record the program and look at tf_data_bottleneck_analysis or host_activity.",
+            ),
+        )
+    if loop_ms is not None and loop_ms > _OVERLAPS * step_ms:
+        return LoaderVerdict(
+            "too slow",
+            f"The pipeline could keep up, but does not overlap with the step: {times}, and both "
+            f"in a loop {time_words(loop_ms)}.",
+            (
+                "Prepare the next batch while the step runs: dataset.prefetch(tf.data.AUTOTUNE), "
+                "or DataLoader(num_workers=…).",
+                "If it does already, the step and the pipeline compete for the processors.",
+            ),
+        )
+    if ratio > _AMPLE:
+        return LoaderVerdict(
+            "close",
+            f"The pipeline just keeps up: {times}. While the step runs it has fewer processors.",
+            ("Measure both together: give --step, or record the program.",),
+        )
+    return LoaderVerdict(
+        "fast enough",
+        f"The pipeline is fast enough: {times}.",
+        ("Look for the time in the step itself: stepscope record, then stepscope advise.",),
     )

@@ -6,7 +6,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -22,7 +22,7 @@ from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.decode import BytesGone
 from stepscope.limits import Budget, spending
 from stepscope.result import Diagnostic
-from stepscope.store import Contents, Miss, Run, Source
+from stepscope.store import Contents, Found, Miss, Run, Source
 from stepscope.store.companions import OPENED
 from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.damage import damage_of
@@ -339,3 +339,29 @@ def _none_open(run: Run, files: list[_File]) -> StepscopeError:
         hint=errors[0][1].hint if errors else "",
         slug="no-host-opens",
     )
+
+
+def hosts_beside(found: Found, run: Run) -> tuple[Host, ...]:
+    """Hosts of the first window of the run's folder and of the one before it, called by their runs.
+
+    What a program does once, such as capturing a graph, it does early. Windows that do not open
+    are left out: the run's own numbers do not need them.
+    """
+    listed = [one for one in found.runs if one.path == run.path and _formats(one) == _formats(run)]
+    listed.sort(key=lambda one: one.modified)
+    ids = [one.id for one in listed]
+    at = ids.index(run.id) if run.id in ids else 0
+    chosen = dict.fromkeys((*ids[:1], *ids[max(at - 1, 0) : at]))
+    hosts = []
+    for one in listed:
+        if one.id in chosen and one.id != run.id:
+            try:
+                opened = DecodedRun(one).hosts(one.hosts)
+            except StepscopeError:
+                continue
+            hosts += [replace(host, name=one.id) for host in opened]
+    return tuple(hosts)
+
+
+def _formats(run: Run) -> set[str]:
+    return {source.format for source in run.sources}

@@ -164,7 +164,7 @@ class Session(ToolMethods):
         """Hosts of other windows; none where names are taken out, which theirs are not."""
         if self._recording.redaction is not None:
             return ()
-        from stepscope.session.beside import hosts_beside
+        from stepscope.session.decoded_run import hosts_beside
 
         run = self._recording.run
         return self._once(("beside",), lambda: hosts_beside(self._found, run))

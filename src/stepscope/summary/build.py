@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,6 @@ import polars as pl
 
 from stepscope.columns import union_spans
 from stepscope.columns.space import I64
-from stepscope.summary.between_slices import SliceMeetings, slice_meetings
 from stepscope.summary.op_totals import op_totals
 from stepscope.summary.summary import (
     COMMUNICATORS,
@@ -19,8 +19,10 @@ from stepscope.summary.summary import (
     Summary,
     Who,
 )
+from stepscope.tables.collectives.dcn_ops import DcnCollective, DcnRole, has_dcn_collectives
+from stepscope.tables.collectives.dcn_runs import dcn_runs
 from stepscope.tables.collectives.halves import whole_collectives
-from stepscope.tables.collectives.identity import identities
+from stepscope.tables.collectives.identity import Communicator, identities, kind_of
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.op_name import is_host_collective
@@ -37,6 +39,8 @@ _RANK: Final = re.compile(r"rank(\d{1,7})")
 _OF_SLICES: Final = ("input_ps", "device_to_device_ps")
 _COPIES: Final = (Work.HOST_TO_DEVICE, Work.DEVICE_TO_HOST, Work.DEVICE_TO_DEVICE)
 
+_TRANSFER_KINDS: Final = {"ONE_TO_ONE": "send_recv", "RAGGED_ALL_TO_ALL": "all_to_all"}
+
 
 def summarise(host: Host, notes: tuple[str, ...] = (), machine: str = "") -> Summary:
     """The summary of one host.
@@ -50,7 +54,7 @@ def summarise(host: Host, notes: tuple[str, ...] = (), machine: str = "") -> Sum
     worked = worker_steps(profile)
     planes = _devices(host, worked)
     steps = _steps(profile, worked)
-    across = slice_meetings(profile, planes)
+    across = _slice_meetings(profile, planes)
     meetings, met = _meetings(host, planes, steps, across)
     end = across.start_ps + across.duration_ps
     for device in np.unique(across.device).tolist():
@@ -125,7 +129,7 @@ def _told_apart(
 
 
 def _meetings(
-    host: Host, planes: list[int], steps: pl.DataFrame, across: SliceMeetings
+    host: Host, planes: list[int], steps: pl.DataFrame, across: _SliceMeetings
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Collectives in time order, device by device, and their communicators."""
     row, device, start, duration, exposed = _collectives(host, planes)
@@ -241,3 +245,67 @@ def _nth(device: I64, communicator: I64, op: I64, step: I64, start: I64) -> I64:
     within = np.arange(len(order)) - np.repeat(begin, np.diff(np.append(begin, len(order))))
     found[order] = within
     return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _SliceMeetings:
+    """One row per exchange of a TPU.
+
+    Attributes:
+        device: Place among the planes that were asked for.
+        communicator: Place in ``communicators``.
+        start_ps, duration_ps: From the begin of the send to the end of the receipt.
+        exposed_ps: Of that, how long the TPU waits for what it receives.
+        communicators: Who meets.
+    """
+
+    device: I64
+    communicator: I64
+    start_ps: I64
+    duration_ps: I64
+    exposed_ps: I64
+    communicators: list[Communicator]
+
+
+def _slice_meetings(profile: Profile, planes: list[int]) -> _SliceMeetings:
+    """What TPUs of several slices exchange over the data-centre network, on a profile's only host.
+
+    A TPU arrives where it sends and leaves when it has received; it stands still while an op waits
+    for what it receives. The rendezvous says what belongs together. Which slices exchange is not
+    recorded with the ops, but TPUs do it with those at their own place in other slices: all at one
+    place of their hosts are taken to be one communicator, and ``is_guess`` says so.
+
+    Args:
+        profile: The host alone.
+        planes: Rows in ``Space.planes`` of its devices.
+    """
+    if planes == [-1] or not has_dcn_collectives(profile):
+        nothing = np.zeros(0, dtype=np.int64)
+        return _SliceMeetings(nothing, nothing, nothing, nothing, nothing, [])
+    (host,) = profile.hosts
+    runs = dcn_runs(profile)
+    kept = np.flatnonzero(np.isin(runs.device, planes))
+    both = np.stack([runs.collective[kept], runs.device[kept]])
+    used, communicator = np.unique(both, axis=1, return_inverse=True)
+    communicators = [
+        _communicator(runs.collectives[one], host.space.planes[plane].name)
+        for one, plane in used.T.tolist()
+    ]
+    place = {plane: at for at, plane in enumerate(planes)}
+    device = np.asarray([place[one] for one in runs.device[kept].tolist()], dtype=np.int64)
+    waited = np.maximum(runs.role_ps[DcnRole.RECV_DONE, kept], 0)
+    return _SliceMeetings(
+        device=device,
+        communicator=communicator.ravel().astype(np.int64),
+        start_ps=runs.start_ps[kept],
+        duration_ps=runs.observed_ps[kept],
+        exposed_ps=np.minimum(waited, runs.observed_ps[kept]),
+        communicators=communicators,
+    )
+
+
+def _communicator(one: DcnCollective, plane: str) -> Communicator:
+    said = one.transfer_type
+    kind = _TRANSFER_KINDS.get(said, said.lower()) or kind_of(one.rendezvous)
+    key = f"dcn/{one.program}/{one.rendezvous}/{kind}/{plane}"
+    return Communicator(key, one.rendezvous, kind, 0, (), is_guess=True)

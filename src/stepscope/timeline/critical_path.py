@@ -15,7 +15,7 @@ activity waits for**:
 Of all an activity waits for, the one that ended last held it up: the path goes there. Time between
 the two is a **gap**, in which nothing recorded explains the wait. Activities and gaps of the path
 sum to the stretch up to the path's end. **Slack** is how much later an activity could end with the
-path's end where it is, every gap as long as it was (``columns.chains``).
+path's end where it is, every gap as long as it was (``chains``).
 
 The path **ends** with what ends last on a device or on the loop's thread: the device, where it
 works to within 1 % of the stretch's end.
@@ -24,13 +24,13 @@ works to within 1 % of the stretch's end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from stepscope.columns import innermost
-from stepscope.columns.chains import chains
 from stepscope.columns.space import I64, Bool
+from stepscope.kernels import core
 from stepscope.tables.core.waits import Wait, wait_of
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline.cancellation import CancellationCheck, waits
@@ -336,3 +336,60 @@ def _least_slack(event: I64, slack: I64) -> tuple[I64, I64]:
     order = np.lexsort((slack, event))
     first = np.flatnonzero(np.diff(event[order], prepend=-1))
     return event[order][first], slack[order][first]
+
+
+class _Chains(NamedTuple):
+    """One row per activity.
+
+    Attributes:
+        held_by: The pair (row of ``before`` and ``after``) that an activity waited for longest;
+            -1 where it waited for none. Of pairs that ended at once the last given counts.
+        slack_ps: How much later it could end with nothing ending later than the last activity, or
+            than it did where that is later.
+        way: The activities from the last one back, each held up by the next.
+    """
+
+    held_by: I64
+    slack_ps: I64
+    way: I64
+
+
+def chains(start_ps: I64, end_ps: I64, before: I64, after: I64, last: int) -> _Chains:
+    """What holds up ``last``, and how far everything else is from doing so.
+
+    An activity starts a fixed time after the last one that it waits for has ended (the time that
+    was recorded between them), and takes as long as it was recorded to take. So a delay of one
+    moves those behind it exactly as far as it reaches them.
+
+    Args:
+        start_ps: Of the activities.
+        end_ps: Of the activities, each behind its start.
+        before: Of each pair the activity that is waited for: it ends by the start of ``after``.
+        after: Of each pair the activity that waits.
+        last: The activity whose end counts.
+
+    Raises:
+        ValueError: An activity takes no time, or one waits for what ends after its start.
+    """
+    if np.any(end_ps <= start_ps):
+        raise ValueError("an activity takes no time")
+    if np.any(end_ps[before] > start_ps[after]):
+        raise ValueError("an activity waits for what ends after its start")
+    count = len(start_ps)
+    pairs = np.arange(len(before), dtype=np.int64)
+    ranked = np.lexsort((pairs, end_ps[before], after))
+    held_by = np.full(count, -1, np.int64)
+    held_by[after[ranked]] = ranked  # the last written of each counts
+    waited = np.flatnonzero(held_by >= 0)
+    holder = np.full(count, -1, np.int64)
+    holder[waited] = before[held_by[waited]]
+    gap = np.zeros(count, np.int64)
+    gap[waited] = start_ps[waited] - end_ps[holder[waited]]
+    latest = np.maximum(end_ps, end_ps[last])
+    # Activities take time, so that what waits for one always starts behind it.
+    order = np.argsort(-start_ps[after], kind="stable")
+    margin = (end_ps - start_ps + gap)[after[order]]
+    core.wait.latest_ends(before[order].data, after[order].data, margin.data, latest.data)
+    way = np.empty(count, np.int64)
+    length = core.wait.way_back(holder.data, last, way.data)
+    return _Chains(held_by, latest - end_ps, way[:length].copy())

@@ -7,16 +7,16 @@ at every level; time that two tracks spend at once counts twice, as it does in a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import nest
-from stepscope.columns.space import I64
+from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
-from stepscope.timeline.belonging import OUTSIDE, members
+from stepscope.timeline.belonging import OUTSIDE, members, recorded_groups
 from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.model import CATEGORIES, Timeline, Track
 from stepscope.timeline.ranges import RETOLD, events_in
@@ -304,3 +304,162 @@ def sum_at(place: I64, values: I64, size: int) -> I64:
     total = np.zeros(size, np.int64)
     np.add.at(total, place, values)
     return total
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _FlamePair:
+    """Nodes that either of two trees has, matched by the texts on the way to them.
+
+    Attributes:
+        parent: As in ``Flame``.
+        text: Label of each node; "" for the root.
+        before, after: Row of the node in either tree; -1 where that one has none.
+    """
+
+    parent: I64
+    text: tuple[str, ...]
+    before: I64
+    after: I64
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+
+def paired(before: Flame, after: Flame) -> _FlamePair:
+    """Both trees' nodes, matched from the root on."""
+    trees = (before, after)
+    words: dict[str, int] = {}
+    codes = [_codes(tree, words) for tree in trees]
+    levels = [_levels(tree) for tree in trees]
+    place = [np.zeros(len(tree), np.int64) for tree in trees]
+    parents, texts = [np.asarray([-1], np.int64)], [np.asarray([-1], np.int64)]
+    size, several = 1, max(len(words), 1)
+    for depth in range(1, max(map(len, levels))):
+        rows = [own[depth] if depth < len(own) else np.empty(0, np.int64) for own in levels]
+        keys = [place[i][trees[i].parent[rows[i]]] * several + codes[i][rows[i]] for i in range(2)]
+        key, which = np.unique(np.concatenate(keys), return_inverse=True)
+        which = which.ravel() + size
+        place[0][rows[0]], place[1][rows[1]] = np.split(which, [len(rows[0])])
+        parents.append(key // several)
+        texts.append(key % several)
+        size += len(key)
+    found = np.full((2, size), -1, np.int64)
+    for i in range(2):
+        found[i, place[i]] = np.arange(len(trees[i]))
+    listed = list(words)
+    label = np.concatenate(texts)[1:].tolist()
+    text = ("", *(listed[code] for code in label))
+    return _FlamePair(np.concatenate(parents), text, found[0], found[1])
+
+
+def _codes(tree: Flame, words: dict[str, int]) -> I64:
+    """A number for the text of each node; the same for both trees."""
+    used, which = np.unique(tree.label[1:], return_inverse=True)
+    known = [words.setdefault(tree.texts[label], len(words)) for label in used.tolist()]
+    own = np.asarray(known, np.int64)[which.ravel()] if len(used) else np.empty(0, np.int64)
+    return np.append(np.int64(0), own).astype(np.int64)
+
+
+def _levels(tree: Flame) -> list[I64]:
+    """Rows by depth. Two nodes of one parent never share a text, so levels match one to one."""
+    rows = [np.zeros(1, np.int64)]
+    while True:
+        inside = np.zeros(len(tree), np.bool_)
+        inside[rows[-1]] = True
+        below = np.flatnonzero(np.append(False, inside[tree.parent[1:]]))
+        if not len(below):
+            return rows
+        rows.append(below)
+
+
+def callers(tree: Flame, is_named: Callable[[str], bool]) -> Flame:
+    """The name first and its callers below it; a node's time is what the name took, called so.
+
+    Only outermost nodes of the name count, so that a function which calls itself is not counted
+    twice: a node inside another of the same name is one of its callees.
+    """
+    found = np.flatnonzero(_outermost(tree, is_named))
+    return upwards(tree, found, tree.total_ps[found])
+
+
+def callees(tree: Flame, is_named: Callable[[str], bool]) -> Flame:
+    """The name first and what it calls below it, merged over all that call it."""
+    found = np.flatnonzero(_outermost(tree, is_named))
+    order = np.argsort(tree.parent, kind="stable")
+    first = np.searchsorted(tree.parent[order], np.arange(len(tree) + 1))
+    nodes = Nodes(len(tree.texts))
+    at, above = found, np.full(len(found), ROOT, np.int64)
+    rows, places = [], []
+    while len(at):
+        place = nodes.below(above, tree.label[at])
+        rows.append(at)
+        places.append(place)
+        counts = first[at + 1] - first[at]
+        # The children of all nodes at once: so many from the first of each.
+        begin = np.repeat(first[at] - (np.cumsum(counts) - counts), counts)
+        above = np.repeat(place, counts)
+        at = order[begin + np.arange(len(begin))]
+    row = np.concatenate([np.empty(0, np.int64), *rows])
+    place = np.concatenate([np.empty(0, np.int64), *places])
+    total = sum_at(place, tree.total_ps[row], nodes.size)
+    total[ROOT] = tree.total_ps[found].sum()
+    example = np.full(nodes.size, -1, np.int64)
+    by_time = np.argsort(tree.self_ps[row], kind="stable")
+    example[place[by_time]] = tree.example[row][by_time]
+    return Flame(
+        parent=np.concatenate(nodes.parent),
+        label=np.concatenate(nodes.label),
+        texts=tree.texts,
+        count=sum_at(place, tree.count[row], nodes.size),
+        self_ps=sum_at(place, tree.self_ps[row], nodes.size),
+        total_ps=total,
+        example=example,
+        category=categories_of(nodes, tree),
+    )
+
+
+def _outermost(tree: Flame, is_named: Callable[[str], bool]) -> Bool:
+    """Nodes of a name below no other node of it."""
+    labels = np.asarray([is_named(text) for text in tree.texts] or [False], dtype=bool)
+    named = labels[tree.label]
+    named[ROOT] = False
+    above = np.maximum(tree.parent, ROOT)
+    is_within = named[above]
+    # Each pass looks twice as far up: as many passes as the depth has binary digits.
+    while above.any():
+        is_within, above = is_within | is_within[above], above[above]
+    found: Bool = named & ~is_within
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Groups from the root on, as ``flames.flame`` takes them, and their name for people."""
+
+    by: tuple[str, ...]
+    label: str
+
+
+#: The first is the one to begin with.
+GROUPINGS: Final = (
+    Grouping(("stack",), "stack, all tracks merged"),
+    Grouping(("track", "stack"), "track, then stack"),
+    Grouping(("section", "stack"), "device or host, then stack"),
+    Grouping(("category", "name"), "category, then name"),
+    Grouping(("track", "category", "name"), "track, category, name"),
+    Grouping(("section", "category", "name"), "device or host, category, name"),
+    Grouping(("name",), "name"),
+    Grouping(("name", "track"), "name, then track"),
+    Grouping(("module", "name"), "module, then name"),
+    Grouping(("module", "op", "name"), "module, framework op, name"),
+    Grouping(("op", "name"), "framework op, then name"),
+    Grouping(("step", "category", "name"), "step, category, name"),
+    Grouping(("step", "module", "name"), "step, module, name"),
+    Grouping(("name", "step"), "name, then step"),
+)
+
+
+def groupings(timeline: Timeline) -> tuple[Grouping, ...]:
+    """Those whose groups the session has: no modules where none was recorded."""
+    missing = set(OUTSIDE) - recorded_groups(timeline)
+    return tuple(one for one in GROUPINGS if missing.isdisjoint(one.by))

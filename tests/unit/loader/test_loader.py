@@ -15,10 +15,15 @@ from click.testing import CliRunner
 
 from stepscope.errors import UsageError
 from stepscope.loader import measure
-from stepscope.loader.batch import bytes_of, elements_of
 from stepscope.loader.find import find, opener
-from stepscope.loader.measure import deliver, fed_step_ms, synthetic_step_ms
-from stepscope.loader.verdict import judge
+from stepscope.loader.measure import (
+    bytes_of,
+    deliver,
+    elements_of,
+    fed_step_ms,
+    judge,
+    synthetic_step_ms,
+)
 from stepscope.surfaces.cli.commands.loader import loader
 from tests.profiles import worked_example
 

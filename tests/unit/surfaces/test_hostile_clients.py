@@ -17,9 +17,8 @@ from werkzeug.test import Client
 from stepscope.session import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Server, Settings
-from stepscope.surfaces.http.connections import MOST_CONNECTIONS, Janitor
-from stepscope.surfaces.http.redirect import redirecting_file
 from stepscope.surfaces.http.security import Guard
+from stepscope.surfaces.http.server import MOST_CONNECTIONS, Janitor, redirecting_file
 from tests.profiles import host, line, space
 
 _BIG = {"Host": "localhost"}

@@ -23,7 +23,7 @@ from stepscope.session import Session, open
 from stepscope.surfaces.http.app import STATIC_FOLDER
 from stepscope.surfaces.report import Choice, make_report
 from stepscope.surfaces.report.events import folded, varints
-from stepscope.surfaces.report.summary import text_summary
+from stepscope.surfaces.report.report import text_summary
 from tests.profiles import hostile_names, worked_example
 from tests.profiles.ready import names_of_strangers
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from stepscope.surfaces.cli.commands import COMMANDS
-from stepscope.surfaces.cli.start import _READ
+from stepscope.surfaces.cli.group import _READ
 
 CODE = """
 import gc, json, os, sys
-from stepscope.surfaces.cli.start import prepare
+from stepscope.surfaces.cli.group import prepare
 before = gc.get_threshold()
 prepare(sys.argv[1])
 print(json.dumps({

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from stepscope.surfaces.cli.commands import COMMANDS
-from stepscope.surfaces.cli.start import prepare
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+_READ: Final = frozenset(
+    ["advise", "ask", "check", "compare", "explain", "export", "ls", "report", "show", "sql"]
+)
+
+_BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
 
 
 class Commands(click.Group):
@@ -24,7 +31,7 @@ class Commands(click.Group):
         """The command of this name, imported now."""
         if name not in COMMANDS:
             return None
-        prepare(name)
+        _prepare(name)
         module = import_module(f"stepscope.surfaces.cli.commands.{name}")
         command: click.Command = module.COMMAND
         return command
@@ -52,3 +59,38 @@ def build() -> Commands:
         params=[version],
         context_settings=CONTEXT,
     )
+
+
+def _prepare(command: str) -> None:
+    """Shorten the start-up of a command that reads recordings, most of a small one's time.
+
+    Others may run somebody's program, in this process or one that inherits from it, and that
+    program keeps its collector and its threads.
+    """
+    if command not in _READ:
+        return
+    # What modules are made of lives as long as the process, and by default the collector walks it
+    # again after every 700 new objects.
+    gc.set_threshold(50_000, *gc.get_threshold()[1:])
+    _import_numpy()
+    # NumPy has imported what these import.
+    from stepscope.kernels.memory import keep_freed, share_one_arena
+
+    share_one_arena()
+    keep_freed()
+
+
+def _import_numpy() -> None:
+    """Import NumPy without the threads of its linear algebra, of which we use next to nothing.
+
+    Starting them is half of what its import costs the processor, and on a busy machine most of
+    the time.
+    """
+    is_ours = _BLAS_THREADS not in os.environ
+    if is_ours:
+        os.environ[_BLAS_THREADS] = "1"
+    try:
+        import numpy  # noqa: F401 - its libraries look at the environment once, now
+    finally:
+        if is_ours:
+            del os.environ[_BLAS_THREADS]

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import mimetypes
+import re
 from collections.abc import Iterable
+from functools import lru_cache
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 from werkzeug.routing import Map, RequestRedirect, Rule
+from werkzeug.security import safe_join
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
 from stepscope.errors import StepscopeError
 from stepscope.session import Workspace
-from stepscope.surfaces.http import notices
-from stepscope.surfaces.http.answers import error_answer, json_answer
+from stepscope.surfaces.http.answers import compressed, error_answer, json_answer
 from stepscope.surfaces.http.api import Api
 from stepscope.surfaces.http.security import Guard, cross_origin, cross_site, foreign_order
-from stepscope.surfaces.http.static import StaticFiles
 from stepscope.timeline.cancellation import GivenUp
 
 if TYPE_CHECKING:
@@ -58,6 +62,22 @@ _ROUTES = Map(
     merge_slashes=False,
 )
 
+_TEXTUAL = ("text/", "application/javascript", "application/json", "image/svg")
+# Vite puts a content hash before the suffix; such a file never changes.
+_HASHED = re.compile(r"-[\w-]{8,}\.\w+$")
+
+# The system's registry can map .js to text/plain; with nosniff such a module would not run.
+_TYPES = {
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".html": "text/html",
+    ".json": "application/json",
+    ".wasm": "application/wasm",
+    ".webmanifest": "application/manifest+json",
+}
+
 
 class Application:
     """Pages and API over one workspace.
@@ -70,7 +90,7 @@ class Application:
         self.workspace = workspace
         self.guard = guard
         self._api = Api(workspace, guard.settings.allow_capture)
-        self._static = StaticFiles(static)
+        self._static = _StaticFiles(static)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
@@ -179,19 +199,19 @@ class Application:
         given = request.args.get("token")
         if given is not None and self.guard.settings.token_required:
             if not self.guard.matches(given):
-                return notices.no_token_page(given=True)
+                return _no_token_page(given=True)
             # A redirect another site began would go without the cookie, so it gets the page itself.
             response = self._index(request) if cross_site(request) else redirect("./", 303)
             self.guard.remember(response, request)
             return response
         if not self.guard.admitted(request):
-            return notices.no_token_page(given=bool(self.guard.token_given(request)))
+            return _no_token_page(given=bool(self.guard.token_given(request)))
         return self._index(request)
 
     def _index(self, request: Request) -> Response:
         if not self._static.built:
-            return notices.not_built_page()
-        return self._static.answer(request, "index.html") or notices.not_built_page()
+            return _not_built_page()
+        return self._static.answer(request, "index.html") or _not_built_page()
 
 
 def _wrong_method(request: Request, endpoint: str) -> Response | None:
@@ -217,3 +237,91 @@ def _query(request: Request) -> str:
 def _refusal(request: Request, status: int, slug: str, what: str, hint: str) -> Response:
     body = {"error": slug, "what": what, "where": request.path, "why": "", "hint": hint}
     return json_answer(request, body, status)
+
+
+def _no_token_page(given: bool) -> Response:
+    """What a browser without the right token sees, in a page without script and style."""
+    why = (
+        "The token in this address is not this server's." if given else "This page needs its token."
+    )
+    body = (
+        f"<p>{why} Open the full address that <code>stepscope serve</code> printed in the "
+        "terminal; "
+        "a restarted server has a new one.</p>"
+        '<p>If you already opened it in this browser: <a href="">open this page again</a>.</p>'
+    )
+    return _page("Stepscope needs its token", body, 403 if given else 401)
+
+
+def _not_built_page() -> Response:
+    """What a browser sees when the web files are missing from the installation."""
+    body = (
+        "<p>The web pages were not built when this copy of Stepscope was installed; the "
+        "recordings are served "
+        "as JSON below <code>api/v1/</code> anyway.</p>"
+        "<p>In a source checkout run:</p><pre>python3 dev.py web</pre>"
+        "<p>For an installed package, install it again where node can be had (PyPI's node is "
+        "enough):</p>"
+        "<pre>pip install --force-reinstall --no-deps stepscope</pre>"
+    )
+    return _page("The web pages are not built", body, 503)
+
+
+def _page(title: str, body: str, status: int) -> Response:
+    text = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="color-scheme" content="light dark"><meta name="viewport" '
+        'content="width=device-width">'
+        f"<title>{escape(title)}</title></head><body><h1>{escape(title)}</h1>{body}</body></html>"
+    )
+    response = Response(text, status, mimetype="text/html")
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+class _StaticFiles:
+    """Files below one folder, and nothing else."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def built(self) -> bool:
+        """Whether the web files were built."""
+        return (self.folder / "index.html").is_file()
+
+    def answer(self, request: Request, name: str) -> Response | None:
+        """The file of this relative name; None when there is none below the folder."""
+        joined = safe_join(str(self.folder), name)
+        if joined is None:
+            return None
+        path = Path(joined)
+        try:
+            if not path.is_file() or not path.resolve().is_relative_to(self.folder.resolve()):
+                return None
+        except OSError:  # no file can have this name
+            return None
+        status = path.stat()
+        data, tag = _content(str(path), status.st_mtime_ns, status.st_size)
+        kind = (
+            _TYPES.get(path.suffix)
+            or mimetypes.guess_type(path.name)[0]
+            or "application/octet-stream"
+        )
+        response = Response(data, mimetype=kind)
+        response.set_etag(tag)
+        immutable = _HASHED.search(path.name) is not None
+        response.headers["Cache-Control"] = (
+            "private, max-age=31536000, immutable" if immutable else "no-cache"
+        )
+        response.make_conditional(request)
+        if response.status_code == 200 and kind.startswith(_TEXTUAL):
+            compressed(request, response)
+        return response
+
+
+@lru_cache(maxsize=64)
+def _content(path: str, mtime_ns: int, size: int) -> tuple[bytes, str]:
+    """A file's bytes and tag; the modification time is part of the key so that a rebuild shows."""
+    data = Path(path).read_bytes()
+    return data, hashlib.sha256(data).hexdigest()[:20]

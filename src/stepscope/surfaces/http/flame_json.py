@@ -13,9 +13,7 @@ from stepscope.errors import UsageError
 from stepscope.schema import names
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline import Timeline
-from stepscope.timeline.flame_difference import paired
-from stepscope.timeline.flames import GROUPS, Flame, flame, inverted
-from stepscope.timeline.sandwich import callees, callers
+from stepscope.timeline.flames import GROUPS, Flame, callees, callers, flame, inverted, paired
 
 if TYPE_CHECKING:
     from stepscope.surfaces.http.timeline import Query

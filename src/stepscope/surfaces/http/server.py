@@ -6,12 +6,16 @@ import logging
 import os
 import socket
 import sys
+import tempfile
 import webbrowser
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from html import escape
 from pathlib import Path
 from threading import Thread
+from time import monotonic, time
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from waitress.server import create_server
 from waitress.wasyncore import close_all, loop
@@ -21,8 +25,6 @@ from stepscope.session import Workspace
 from stepscope.store import Found, find, search
 from stepscope.surfaces.format import clean
 from stepscope.surfaces.http.app import Application
-from stepscope.surfaces.http.connections import MOST_CONNECTIONS, Janitor
-from stepscope.surfaces.http.redirect import redirecting_file
 from stepscope.surfaces.http.security import Guard
 from stepscope.surfaces.http.settings import DEFAULT_PORT, Settings
 from stepscope.urls import is_url
@@ -35,6 +37,14 @@ _POLL_SECONDS = 1
 logging.getLogger("waitress.queue").setLevel(logging.ERROR)
 # Python's message where a thread or a task would begin while the interpreter ends.
 _AT_EXIT = "interpreter shutdown"
+#: Beyond this many the server accepts no more until others end.
+MOST_CONNECTIONS: Final = 400
+# From this many on, those that ask nothing are closed, the longest quiet first.
+_CROWDED: Final = MOST_CONNECTIONS // 2
+# A request, which is at most 64 KiB here, arrives within this or not at all.
+_REQUEST_SECONDS: Final = 20.0
+# A client that has read nothing of its answer for this long will not read on.
+_UNREAD_SECONDS: Final = 30.0
 
 
 class Server:
@@ -206,3 +216,70 @@ def _has_screen() -> bool:
     return sys.platform in ("darwin", "win32") or bool(
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     )
+
+
+class Janitor:
+    """Closes connections that only take room, in favour of those that ask something.
+
+    Waitress by itself waits for the next byte.
+
+    Args:
+        server: The waitress server.
+    """
+
+    def __init__(self, server: Any) -> None:
+        self._server = server
+        self._looked = 0.0
+        self._begun: dict[Any, float] = {}
+
+    def look(self, every_s: float = 1.0) -> None:
+        """Close what should be closed; the server's own thread calls this."""
+        now = monotonic()
+        if now - self._looked < every_s:
+            return
+        self._looked = now
+        channels = list(self._server.active_channels.values())
+        for channel in (*self._unfinished(channels, now), *_unread(channels), *_idle(channels)):
+            channel.handle_close()
+
+    def _unfinished(self, channels: list[Any], now: float) -> list[Any]:
+        """Connections whose request does not get on, however often a byte of it comes."""
+        begun = {one: self._begun.get(one, now) for one in channels if one.request is not None}
+        self._begun = begun
+        return [one for one, since in begun.items() if now - since > _REQUEST_SECONDS]
+
+
+def _unread(channels: list[Any]) -> list[Any]:
+    """Connections whose answer nobody reads."""
+    limit = time() - _UNREAD_SECONDS
+    return [one for one in channels if one.total_outbufs_len > 0 and one.last_activity < limit]
+
+
+def _idle(channels: list[Any]) -> list[Any]:
+    """The quietest of those that ask nothing, as many as are too many."""
+    resting = [one for one in channels if not one.requests and one.total_outbufs_len == 0]
+    resting.sort(key=lambda one: one.last_activity)
+    return resting[: max(len(channels) - _CROWDED, 0)]
+
+
+@contextmanager
+def redirecting_file(url: str) -> Iterator[Path]:
+    """A page that leads a browser to ``url``, readable by this user only; removed at the end.
+
+    Every user of a machine may read the arguments of every program, the browser's among them.
+    """
+    with tempfile.NamedTemporaryFile(  # made with mode 0600
+        "w", prefix="stepscope-", suffix=".html", encoding="utf-8", delete=False
+    ) as file:
+        to = escape(url, quote=True)
+        file.write(
+            '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+            f'<meta http-equiv="refresh" content="0;url={to}">'
+            f'<title>Stepscope</title><p><a href="{to}">Open Stepscope</a></p>'
+        )
+    path = Path(file.name)
+    try:
+        yield path
+    finally:
+        with suppress(OSError):
+            path.unlink()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import io
+import json
 import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,6 +18,7 @@ from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
 from stepscope.session import Session
 from stepscope.surfaces.brought_names import brought
+from stepscope.surfaces.format import clean, saving_text
 from stepscope.surfaces.report.answers import (
     TIMELINE,
     advice_answer,
@@ -24,7 +29,6 @@ from stepscope.surfaces.report.answers import (
     tools_answer,
     variations,
 )
-from stepscope.surfaces.report.archive import Archive
 from stepscope.surfaces.report.events import pack_events
 from stepscope.surfaces.report.page import html_page
 from stepscope.surfaces.tiles.meta import LABEL_LENGTH, timeline_meta
@@ -44,6 +48,11 @@ _TOP_STEPS: Final = (0.0, 0.5, 1.0)
 # Without steps "top" is this much of the recording, from its middle.
 _TOP_FRAC: Final = 0.02
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+
+_FORMAT: Final = 1
+_GZIP_LEVEL: Final = 9
+
+_SUMMARY_FINDINGS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +120,7 @@ def make_report(session: Session, choice: Choice | None = None) -> Report:
 class _Writer:
     def __init__(self, session: Session, choice: Choice) -> None:
         self.session, self.choice = session, choice
-        self.archive = Archive()
+        self.archive = _Archive()
         self.notes = [*choice.notes]
         self.pages = _pages(choice.pages)
         self.room = choice.max_bytes - len(html_page(__version__, "", ""))
@@ -240,3 +249,69 @@ def _top(line: Timeline) -> tuple[list[tuple[int, int]], str]:
     begin, end = line.span()
     middle, half = (begin + end) // 2, max(int((end - begin) * _TOP_FRAC / 2), 1)
     return [(middle - half, middle + half)], f"{_TOP_FRAC:.0%} of the recording, from its middle"
+
+
+class _Archive:
+    """Members of a report by name, each packed by itself, in the base64 of one inert element.
+
+    A member is unpacked alone, so that the first page needs one.
+    """
+
+    def __init__(self) -> None:
+        self._members: dict[str, bytes] = {}
+
+    @property
+    def size_bytes(self) -> int:
+        """What the members take in the file."""
+        return sum(len(text) for text in self._members.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
+    def put(self, name: str, data: bytes) -> int:
+        """Add a member; returns what it takes in the file."""
+        # No time stamp: the same answers give the same bytes.
+        packed = base64.b64encode(gzip.compress(data, _GZIP_LEVEL, mtime=0))
+        self._members[name] = packed
+        return len(packed)
+
+    def put_json(self, name: str, value: Any) -> int:
+        """Add a value as JSON; returns what it takes in the file."""
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return self.put(name, text.encode())
+
+    def drop(self, names: Sequence[str]) -> None:
+        """Take members out again."""
+        for name in names:
+            self._members.pop(name, None)
+
+    def manifest(self, notes: Sequence[str]) -> str:
+        """What is inside and where, and what is not, as base64 of JSON."""
+        places: dict[str, tuple[int, int]] = {}
+        at = 0
+        for name, text in self._members.items():
+            places[name] = (at, len(text))
+            at += len(text)
+        value: Mapping[str, Any] = {"format": _FORMAT, "notes": list(notes), "members": places}
+        return base64.b64encode(json.dumps(value, ensure_ascii=False).encode()).decode()
+
+    def packed(self) -> str:
+        """All members one after the other: an alphabet without ``<``."""
+        return b"".join(self._members.values()).decode()
+
+
+def text_summary(session: Session, report: Report) -> str:
+    """A few lines to paste beside a report, as nobody previews HTML.
+
+    The verdict, what to change first, and what the file leaves out.
+    """
+    overview = session.overview_page()
+    lines = [f"Stepscope report: {clean(session.name)}", clean(overview.headline)]
+    lines += [
+        f"- {clean(finding.message)}"
+        + (f" {saving_text(finding)}." if finding.saving_ms is not None else "")
+        for finding in session.findings()[:_SUMMARY_FINDINGS]
+    ]
+    size = f"{len(report.html) / 1e6:.1f} MB"
+    lines.append(f"Inside: {report.events:,} of {report.all_events:,} events, {size}.")
+    return "\n".join([*lines, *report.notes]) + "\n"

@@ -8,8 +8,8 @@ from typing import Any, Final
 from stepscope.surfaces.tiles.versions import version_of
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline import CATEGORIES, Timeline, Track
+from stepscope.timeline.flames import groupings
 from stepscope.timeline.flows import KINDS
-from stepscope.timeline.groupings import groupings
 
 NAMES_PER_PAGE: Final = 1024
 # A kernel of Eigen or CUTLASS says what it computes after a few hundred characters.

@@ -23,10 +23,10 @@ from stepscope.surfaces.cli.progress import ProgressLine
 from stepscope.surfaces.export.check import (
     check_junit,
     check_markdown,
+    check_sarif,
     github_annotations,
     verdict,
 )
-from stepscope.surfaces.export.sarif import check_sarif
 from stepscope.surfaces.format import clean
 
 # Exit codes: 1 as a failed test, 3 as elsewhere where there is nothing to show.

@@ -12,8 +12,7 @@ import click
 from stepscope.surfaces.cli import arguments
 
 if TYPE_CHECKING:
-    from stepscope.loader.measure import Delivery
-    from stepscope.loader.verdict import LoaderVerdict
+    from stepscope.loader.measure import Delivery, LoaderVerdict
 
 _STYLE = {"fast enough": "green", "close": "yellow", "too slow": "red", "not compared": ""}
 
@@ -59,8 +58,7 @@ def loader(
 ) -> int:
     """Measure an input pipeline by itself, and compare it with the time of a step."""
     from stepscope.loader.find import find, opener
-    from stepscope.loader.measure import deliver, fed_step_ms, synthetic_step_ms
-    from stepscope.loader.verdict import judge
+    from stepscope.loader.measure import deliver, fed_step_ms, judge, synthetic_step_ms
 
     if sum(given is not None for given in (step_ms, recording, step)) > 1:
         raise click.UsageError("Give one of --step-ms, --recording and --step.")

@@ -49,8 +49,7 @@ def report(
     from stepscope.session import open
     from stepscope.store import write_atomic
     from stepscope.surfaces.cli.progress import ProgressLine
-    from stepscope.surfaces.report.report import Choice, make_report
-    from stepscope.surfaces.report.summary import text_summary
+    from stepscope.surfaces.report.report import Choice, make_report, text_summary
 
     redaction = arguments.redaction_of(redact, redact_key, private=private)
     choice = Choice(
