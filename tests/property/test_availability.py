@@ -37,8 +37,7 @@ from stepscope.tables.ops.module_tree import module_tree
 from stepscope.tables.serving import serving
 from stepscope.tables.steps.attribution import found_steps, steps
 from stepscope.tables.steps.session import taking_part
-from stepscope.tables.sums.hlo_ops import profile_totals
-from stepscope.tables.sums.kernels import session_kernels
+from stepscope.tables.sums import profile_totals, session_kernels
 from stepscope.tables.tf_data.events import iterator_calls
 from stepscope.tables.torch.graph_replays import replays
 from stepscope.tables.torch.op_calls import op_calls

@@ -14,9 +14,8 @@ from stepscope.result import Column, Result, Row, Table, columns_of, ms, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events, has_device_events
 from stepscope.tables.in_steps.copies import session_copies
-from stepscope.tables.in_steps.device_allocations import session_allocations
+from stepscope.tables.in_steps.driver_calls import session_allocations, session_launches
 from stepscope.tables.in_steps.idle import CAUSES, DeviceGaps, Idle, has_idle, idle
-from stepscope.tables.in_steps.launches import session_launches
 from stepscope.tables.in_steps.slow_calls import session_slow_calls
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.time_base import base_of

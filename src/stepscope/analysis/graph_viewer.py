@@ -14,14 +14,13 @@ from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
 from stepscope.tables.core.profile import Profile
-from stepscope.tables.hlo.category import category
-from stepscope.tables.hlo.kinds import kind_of
+from stepscope.tables.hlo.category import category, kind_of
 from stepscope.tables.hlo.module import Computation, HloModule, Instruction
 from stepscope.tables.hlo.neighbourhood import Subgraph, consumers, neighbourhood, producers, whole
 from stepscope.tables.hlo.programs import Program, find_program, has_programs, programs
 from stepscope.tables.hlo.source import source_line
 from stepscope.tables.hlo.text import expression
-from stepscope.tables.sums.hlo_ops import profile_totals
+from stepscope.tables.sums import profile_totals
 
 
 class ProgramRow(Row):

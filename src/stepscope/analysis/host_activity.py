@@ -17,7 +17,6 @@ from stepscope.tables.account.collections_at import collections_at
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.hlo.versions import versions_of
-from stepscope.tables.in_steps.after_update import after_update_frac
 from stepscope.tables.in_steps.host_activity import (
     GARBAGE,
     FunctionCalls,
@@ -28,7 +27,11 @@ from stepscope.tables.in_steps.host_activity import (
     host_time,
     side_work,
 )
-from stepscope.tables.in_steps.optimizer_updates import OptimizerUpdates, optimizer_updates
+from stepscope.tables.in_steps.optimizer_updates import (
+    OptimizerUpdates,
+    after_update_frac,
+    optimizer_updates,
+)
 from stepscope.tables.in_steps.python_calls import PythonFunction, python_functions
 from stepscope.tables.in_steps.recomputed import Recomputed, recomputed
 from stepscope.tables.parts.turns import Turns, turns

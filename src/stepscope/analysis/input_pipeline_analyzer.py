@@ -28,8 +28,7 @@ from stepscope.tables.host.input_ops import (
     merge_input_ops,
     without_instances,
 )
-from stepscope.tables.in_steps.restarts import restarts
-from stepscope.tables.in_steps.worker_processes import WorkerPlace, worker_place
+from stepscope.tables.in_steps.loaders import WorkerPlace, restarts, worker_place
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import steps, sum_parts
 from stepscope.tables.steps.session import SessionSteps, has_aligned_steps, session_steps

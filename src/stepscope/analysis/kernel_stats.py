@@ -21,7 +21,7 @@ from stepscope.tables.device.kernels import (
     runs_kernels,
     spread_of,
 )
-from stepscope.tables.sums.kernels import session_kernels
+from stepscope.tables.sums import session_kernels
 
 # Slices of the pie beside "all others".
 _SLICES = 10

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
+from stepscope.tables.core.planes import DEVICE_KINDS, plane_kind
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.memory import course
 from stepscope.tables.memory.allocations import (
@@ -23,10 +25,8 @@ from stepscope.tables.memory.allocations import (
     peak_event,
 )
 from stepscope.tables.memory.breakdown import BEFORE, Holding, holding_columns, holdings
-from stepscope.tables.memory.device_names import device_of
 from stepscope.tables.memory.places import HolderKind, holder_labels, recorded_kinds
 from stepscope.tables.memory.programs import ProgramMemory, has_program_memory, program_memories
-from stepscope.tables.memory.room import BatchRoom, batch_room
 from stepscope.tables.memory.samples import MemorySamples, has_memory_samples, memory_samples
 
 ALLOCATOR = "allocator events"
@@ -40,6 +40,11 @@ _LAYER_POINTS, _LAYERS = 320, 6
 AllocatedIn = Annotated[
     str, Column("Allocated in", kind="name", help="What enclosed it, where no op is recorded.")
 ]
+
+_DEVICE_NUMBER: Final = re.compile(r"(?:^|_)(\d+)(?:_|$)")
+
+# What stays free: sizes vary from step to step, and free memory is not in one piece.
+_SPARE_FRAC: Final = 0.1
 
 
 class MemoryTimeRow(Row):
@@ -170,6 +175,20 @@ class Options:
             "data type, PyTorch's module or the name scope, or the line of the program."
         ),
     ] = "op"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRoom:
+    """How many times the recorded batch fits, with a tenth of the memory left free.
+
+    Attributes:
+        at_least: Factor if all memory in use at the peak grows with the batch.
+        at_most: Factor if only temporary memory grows: (0.9 · capacity - least) / (peak - least),
+            with ``least`` the lowest use; None without temporary memory.
+    """
+
+    at_least: float
+    at_most: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,7 +383,7 @@ class _AllocatorMemory:
         return MemorySystem(
             id=self.id,
             host=self.host.name,
-            device=device_of(self.host, events.memories[self.memory]),
+            device=_device_of(self.host, events.memories[self.memory]),
             source=ALLOCATOR,
             allocations=count,
             deallocations=len(own) - count,
@@ -426,7 +445,7 @@ class _SampledMemory:
         return MemorySystem(
             id=self.id,
             host=self.host.name,
-            device=device_of(self.host, self.samples.name),
+            device=_device_of(self.host, self.samples.name),
             source=SAMPLES,
             peak_bytes=int(use[peak]),
             peak_time_ms=ms(int(self.samples.time_ps[peak])),
@@ -496,6 +515,32 @@ def _shown(time: I64, use: I64, options: Options) -> tuple[I64, int]:
 
 def _known(value: Any) -> int | None:
     return None if int(value) == UNKNOWN else int(value)
+
+
+def _device_of(host: Host, memory: str) -> str:
+    """The device a memory's name means: "GPU_1_bfc" and "1" are device 1 of its kind."""
+    devices = [
+        plane.name.removeprefix("/device:")
+        for plane in host.space.planes
+        if plane_kind(plane.name) in DEVICE_KINDS
+    ]
+    named = next((device for device in devices if f"/device:{device}:" in f"{memory}:"), "")
+    number = _DEVICE_NUMBER.search(memory)
+    if named or number is None or memory.lower().startswith(("gpu_host", "xla_gpu_host", "cpu")):
+        return named
+    kinds = [device for device in devices if device.split(":")[-1] == number[1]]
+    wanted = memory.partition("_")[0].upper()
+    return next((d for d in kinds if d.startswith(wanted)), kinds[0] if kinds else "")
+
+
+def batch_room(peak_bytes: int, least_bytes: int, capacity_bytes: int | None) -> BatchRoom | None:
+    """The room of one memory; None where its capacity or its use is not known."""
+    if not capacity_bytes or peak_bytes <= 0:
+        return None
+    usable = (1 - _SPARE_FRAC) * capacity_bytes
+    grows = peak_bytes - least_bytes
+    most = (usable - least_bytes) / grows if grows > 0 else None
+    return BatchRoom(usable / peak_bytes, most)
 
 
 def _has_memory(profile: Profile) -> bool:

@@ -20,7 +20,7 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events, has_device_events
 from stepscope.tables.host.events import Work
 from stepscope.tables.ops.gpu_models import model_peaks
-from stepscope.tables.ops.shaped_ops import ShapedOps, shaped_ops
+from stepscope.tables.ops.torch_ops import ShapedOps, shaped_ops
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.tables.torch.cost import OpCost
 from stepscope.tables.torch.op_calls import has_shaped_calls

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import nan
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -15,17 +15,18 @@ from stepscope.schema import names
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile, build_together
+from stepscope.tables.device.events import DeviceEvents, device_events
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible
 from stepscope.tables.device.usage import DeviceUsage, device_usage
+from stepscope.tables.host.events import Work
 from stepscope.tables.in_steps.batch_sizes import examples_per_step
-from stepscope.tables.in_steps.precision import precision_shares
 from stepscope.tables.ops.framework_totals import (
     device_busy,
     device_op_totals,
     host_op_totals,
     merge_totals,
+    op_shares,
 )
-from stepscope.tables.ops.op_shares import op_shares
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.recording.environment import cores_seen, environment, session_environment
 from stepscope.tables.recording.evidence import recorded
@@ -378,7 +379,7 @@ def _device_share(
 
 def _precision(profile: Profile, found: SessionSteps | None) -> Precision:
     """Device compute by precision: in the kept steps, else in the whole profile."""
-    shares = precision_shares(profile, found)
+    shares = _precision_shares(profile, found)
     return Precision(*shares) if shares is not None else Precision(None, None, None)
 
 
@@ -495,3 +496,41 @@ TOOL = Tool(
     times_of=("step", "recording"),
     steps_of="slowest",
 )
+
+
+class _PrecisionShares(NamedTuple):
+    """Shares of device compute; they sum to 1.
+
+    Attributes:
+        bits_16_frac: In 16 bits or fewer.
+        bits_32_frac: In more.
+        unknown_frac: Not known; the step's parts count it as 32-bit.
+    """
+
+    bits_16_frac: float
+    bits_32_frac: float
+    unknown_frac: float
+
+
+def _precision_shares(profile: Profile, found: SessionSteps | None) -> _PrecisionShares | None:
+    """In how many bits the devices compute in the kept steps, else in the whole profile.
+
+    None where no device computed.
+    """
+    events = [device_events(host) for host in profile.hosts]
+    wide = sum(_compute_ps(one, Work.COMPUTE_32) for one in events)
+    untold = sum(_compute_ps(one, Work.COMPUTE_32, untold=True) for one in events)
+    low, high = sum(_compute_ps(one, Work.COMPUTE_16) for one in events), wide
+    if found is not None and found.kept.any():
+        low = int(found.parts_ps["device_compute_16"][found.kept].sum())
+        high = int(found.parts_ps["device_compute_32"][found.kept].sum())
+    total = low + high
+    if not total:
+        return None
+    unknown = high / total * (untold / wide if wide else 0.0)
+    return _PrecisionShares(low / total, high / total - unknown, unknown)
+
+
+def _compute_ps(events: DeviceEvents, work: Work, *, untold: bool = False) -> int:
+    chosen = events.work == work
+    return int(events.self_ps[chosen & ~events.bits_known if untold else chosen].sum())

@@ -27,9 +27,9 @@ from stepscope.tables.ops.roofline import (
     rates_of,
     ridge,
 )
-from stepscope.tables.ops.used_types import used_peaks
+from stepscope.tables.ops.torch_ops import used_peaks
 from stepscope.tables.steps.attribution import HostSteps, found_steps
-from stepscope.tables.sums.hlo_ops import profile_totals
+from stepscope.tables.sums import profile_totals
 from stepscope.verdicts.roofline import headline, unknown_limits
 
 PROGRAM = "Program"

@@ -20,7 +20,7 @@ Step = Callable[[Any], Any]
 _AMPLE: Final = 0.7
 # A turn of the loop this much longer than its longer part: the parts do not overlap.
 _OVERLAPS: Final = 1.2
-_LoaderStatus = Literal["fast enough", "close", "too slow", "not compared"]
+LoaderStatus = Literal["fast enough", "close", "too slow", "not compared"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ class LoaderVerdict:
         next_steps: What to do about it.
     """
 
-    status: _LoaderStatus
+    status: LoaderStatus
     summary: str
     next_steps: tuple[str, ...]
 

@@ -338,7 +338,7 @@ def _least_slack(event: I64, slack: I64) -> tuple[I64, I64]:
     return event[order][first], slack[order][first]
 
 
-class _Chains(NamedTuple):
+class Chains(NamedTuple):
     """One row per activity.
 
     Attributes:
@@ -354,7 +354,7 @@ class _Chains(NamedTuple):
     way: I64
 
 
-def chains(start_ps: I64, end_ps: I64, before: I64, after: I64, last: int) -> _Chains:
+def chains(start_ps: I64, end_ps: I64, before: I64, after: I64, last: int) -> Chains:
     """What holds up ``last``, and how far everything else is from doing so.
 
     An activity starts a fixed time after the last one that it waits for has ended (the time that
@@ -392,4 +392,4 @@ def chains(start_ps: I64, end_ps: I64, before: I64, after: I64, last: int) -> _C
     core.wait.latest_ends(before[order].data, after[order].data, margin.data, latest.data)
     way = np.empty(count, np.int64)
     length = core.wait.way_back(holder.data, last, way.data)
-    return _Chains(held_by, latest - end_ps, way[:length].copy())
+    return Chains(held_by, latest - end_ps, way[:length].copy())

@@ -307,7 +307,7 @@ def sum_at(place: I64, values: I64, size: int) -> I64:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _FlamePair:
+class FlamePair:
     """Nodes that either of two trees has, matched by the texts on the way to them.
 
     Attributes:
@@ -325,7 +325,7 @@ class _FlamePair:
         return len(self.parent)
 
 
-def paired(before: Flame, after: Flame) -> _FlamePair:
+def paired(before: Flame, after: Flame) -> FlamePair:
     """Both trees' nodes, matched from the root on."""
     trees = (before, after)
     words: dict[str, int] = {}
@@ -349,7 +349,7 @@ def paired(before: Flame, after: Flame) -> _FlamePair:
     listed = list(words)
     label = np.concatenate(texts)[1:].tolist()
     text = ("", *(listed[code] for code in label))
-    return _FlamePair(np.concatenate(parents), text, found[0], found[1])
+    return FlamePair(np.concatenate(parents), text, found[0], found[1])
 
 
 def _codes(tree: Flame, words: dict[str, int]) -> I64:

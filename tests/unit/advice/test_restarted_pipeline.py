@@ -10,7 +10,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.in_steps.restarts import restarts
+from stepscope.tables.in_steps.loaders import restarts
 from tests.profiles import draw, event, nth, space
 from tests.unit.advice.asking import Asked
 from tests.unit.formats.kineto.layout import profile, x

@@ -152,7 +152,7 @@ class _Channel:
 def look(monkeypatch: pytest.MonkeyPatch, channels: list[_Channel], at: list[float]) -> None:
     janitor = Janitor(SimpleNamespace(active_channels=dict(enumerate(channels))))
     for now in at:
-        monkeypatch.setattr("stepscope.surfaces.http.connections.monotonic", lambda now=now: now)
+        monkeypatch.setattr("stepscope.surfaces.http.server.monotonic", lambda now=now: now)
         janitor.look()
 
 

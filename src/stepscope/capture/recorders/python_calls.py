@@ -115,7 +115,7 @@ class _CallsPlane:
         self._labels = FrameNames()
         self._lines: dict[tuple[int, int], int] = {}
 
-    def add(self, heard: Heard, calls: _CallSpans, caller_at: I64) -> None:
+    def add(self, heard: Heard, calls: CallSpans, caller_at: I64) -> None:
         """The calls of one thread as a line."""
         length = calls.end_ns - calls.start_ns
         rows = np.flatnonzero(length >= self._options.trace_min_us * 1e3)
@@ -143,7 +143,7 @@ class _CallsPlane:
         source = self._labels.source(code)
         return self.plane.name(self._labels.function(code), stats={names.SOURCE: source})
 
-    def _caller_lines(self, calls: _CallSpans, caller_at: I64) -> I64:
+    def _caller_lines(self, calls: CallSpans, caller_at: I64) -> I64:
         """The line each call was made from (0: its caller is not recorded)."""
         at = np.where(calls.event >= 0, caller_at[np.maximum(calls.event, 0)], -1)
         caller = np.where(calls.parent >= 0, calls.code[np.maximum(calls.parent, 0)], 0)
@@ -202,7 +202,7 @@ class CodeFilter:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _CallSpans:
+class CallSpans:
     """Calls of one thread, in no particular order.
 
     Attributes:
@@ -221,7 +221,7 @@ class _CallSpans:
     open: list[int]
 
 
-def pair(code: I64, time: I64, begin_ns: int, end_ns: int) -> _CallSpans:
+def pair(code: I64, time: I64, begin_ns: int, end_ns: int) -> CallSpans:
     """Calls from begins (positive codes) and ends (negative) in order of time.
 
     Begins and ends nest like brackets. The depth after a begin, and before an end, is the level
@@ -246,7 +246,7 @@ def pair(code: I64, time: I64, begin_ns: int, end_ns: int) -> _CallSpans:
     rows = np.concatenate([start_row, orphan])
     called = np.concatenate([start_row, np.full(len(orphan), -1, np.int64)])
     running = start_row[unended]
-    return _CallSpans(
+    return CallSpans(
         code=np.abs(code[rows]),
         start_ns=np.concatenate([time[start_row], np.full(len(orphan), begin_ns, np.int64)]),
         end_ns=np.concatenate([end, time[orphan]]),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+from typing import Final
+
 from stepscope.tables.hlo.module import Instruction
 
 # Arithmetic on each element on its own, counted as one operation per element.
@@ -87,6 +91,22 @@ NO_WORK = frozenset(
     }
 )
 
+OTHER: Final = "Elementwise, other"
+# By opcode and kind of fusion, the first that fits: the start of a collective before a copy.
+_KINDS: Final = (
+    ("Collective", r"\ball-|reduce-scatter|collective|\bsend|\brecv|partition-id|replica-id"),
+    ("Matrix product, convolution, custom call", r"\bdot\b|convolution|custom|gemm"),
+    ("Fusion", r"(?<!non-)fusion"),
+    (
+        "Copy, layout",
+        r"copy|formatting|transpose|bitcast|reshape|slice|concatenate|\bpad\b|broadcast|"
+        r"infeed|outfeed",
+    ),
+    ("Control", r"while|conditional|\bcall\b"),
+    ("Parameter, constant, tuple", r"parameter|constant|tuple|iota"),
+)
+KINDS: Final = (*(kind for kind, _ in _KINDS), OTHER)
+
 
 def category(instruction: Instruction) -> str:
     """The category the incumbent files it under, e.g. "loop fusion" (reference §8.3)."""
@@ -98,3 +118,10 @@ def category(instruction: Instruction) -> str:
     if opcode in ARITHMETIC | TRANSCENDENTAL | _MOVES:
         return "non-fusion elementwise"
     return opcode
+
+
+@lru_cache(maxsize=4096)
+def kind_of(category: str, opcode: str) -> str:
+    """What an instruction is for a reader of the graph, one of ``KINDS``; each has its colour."""
+    text = f"{category} {opcode}"
+    return next((kind for kind, pattern in _KINDS if re.search(pattern, text)), OTHER)

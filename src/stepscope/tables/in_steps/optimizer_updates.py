@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import nan
 from typing import Final
 
 import numpy as np
@@ -21,6 +22,7 @@ from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.host.events import on_host_threads, timed_rows
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.in_steps.host_activity import HostTime, host_time, torch_dispatches
+from stepscope.tables.steps.attribution import steps
 
 _STEP_OF_TORCH = re.compile(r"Optimizer\.step#(\w+?)(?:\.step)?$")
 _SCOPE = re.compile(
@@ -31,6 +33,9 @@ _SCOPE = re.compile(
 #: Up to this time an op is mostly overhead.
 SHORT_PS: Final = 100_000_000
 _TOGETHER = re.compile(r"(?:^|[/:_])(?:_foreach_|_fused_|_multi_tensor)")
+
+# Of a loop that updates more seldom most steps are of another kind.
+_MOST_FRAC: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +147,29 @@ def _within(host: Host, rows: I64, spans: tuple[I64, I64]) -> I64:
     place = np.searchsorted(spans[0], start, side="right") - 1
     inside = (place >= 0) & (start < spans[1][np.maximum(place, 0)])
     return rows[inside]
+
+
+def after_update_frac(host: Host) -> float:
+    """How much of the kept steps comes after their optimizer's last update.
+
+    Then the step's training is done: what still runs are previews, metrics, averages of weights.
+    It is all that a recording without lines knows of where in the loop an op is. NaN where no step
+    is marked, or few have an update of PyTorch's.
+
+    Steps that were found by their updates begin and end there, which says nothing.
+    """
+    found = steps(host)
+    if found is None or found.markers.source != "markers" or not found.kept.any():
+        return nan
+    start, end = found.start_ps[found.kept], found.end_ps[found.kept]
+    space = host.space
+    named = entries_named(host, lambda name: bool(step_of_torch(name)))
+    rows = np.flatnonzero(named[space.events.metadata])
+    done = np.sort(space.events.start_ps[rows] + space.length_ps[rows])
+    if len(done) == 0:
+        return nan
+    last = np.searchsorted(done, end, side="right") - 1
+    has = (last >= 0) & (done[np.maximum(last, 0)] > start)
+    if has.mean() < _MOST_FRAC:
+        return nan
+    return float((end - done[np.maximum(last, 0)])[has].sum() / (end - start)[has].sum())

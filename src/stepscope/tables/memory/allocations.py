@@ -10,20 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from stepscope.columns import StatColumn, distinct, rows_of, stats_by_name
+from stepscope.columns import StatColumn, distinct, nest, rows_of, stats_by_name
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.schema import names
-from stepscope.tables.core.data_types import data_type_name
+from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import any_event
 from stepscope.tables.core.processes import processes
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.memory.allocation_context import enclosing_names
 from stepscope.tables.steps.attribution import found_steps
 
 F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
@@ -48,6 +47,48 @@ _STATS = (
 )
 # What recorders write for a C string that was not there.
 _ABSENT = frozenset({"(null)", "null", ""})
+
+# Deeper nesting than this is a cycle of a broken recording, or not worth naming.
+_MOST_LEVELS: Final = 512
+
+# TensorFlow's numbers of element types (``types.proto``), as allocator events carry them.
+_TYPE_NAMES: Final = (
+    "",
+    "float",
+    "double",
+    "int32",
+    "uint8",
+    "int16",
+    "int8",
+    "string",
+    "complex64",
+    "int64",
+    "bool",
+    "qint8",
+    "quint8",
+    "qint32",
+    "bfloat16",
+    "qint16",
+    "quint16",
+    "uint16",
+    "complex128",
+    "half",
+    "resource",
+    "variant",
+    "uint32",
+    "uint64",
+    "float8_e5m2",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e4m3b11fnuz",
+    "float8_e5m2fnuz",
+    "int4",
+    "uint4",
+    "int2",
+    "uint2",
+)
+# A reference to a variable of a type has the type's number plus this.
+_REFERENCE: Final = 100
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -213,7 +254,7 @@ def allocations(host: Host) -> Allocations | None:
         lifetime_peak_bytes=values.ints(names.PEAK_BYTES_IN_USE),
         op=op.taken(begun_by),
         region=values.labels(names.REGION_TYPE).taken(begun_by),
-        data_type=values.labels(names.DATA_TYPE, data_type_name).taken(begun_by),
+        data_type=values.labels(names.DATA_TYPE, _data_type_name).taken(begun_by),
         shape=values.labels(names.SHAPE).taken(begun_by),
         context=_context(host, rows, op).taken(begun_by),
         step=_step_of(host, space.events.start_ps[rows]),
@@ -343,7 +384,7 @@ def _context(host: Host, rows: I64, op: AllocationLabels) -> AllocationLabels:
     codes = np.zeros(len(rows), dtype=np.int32)
     if len(nameless) == 0:
         return AllocationLabels(codes, [""])
-    codes[nameless], texts = enclosing_names(host, rows[nameless])
+    codes[nameless], texts = _enclosing_names(host, rows[nameless])
     return AllocationLabels(codes, texts)
 
 
@@ -421,3 +462,67 @@ def event_columns(events: Allocations, chosen: I64) -> dict[str, list[Any]]:
             for value in events.address[chosen].tolist()
         ],
     }
+
+
+def _enclosing_names(host: Host, rows: I64) -> tuple[I32, list[str]]:
+    """What encloses each event on its thread: "jitted function, innermost event".
+
+    PJRT (JAX, XLA) allocates all buffers of a program at once, outside of any op. What encloses
+    the event then tells more than nothing: the jitted function and the runtime's phase.
+
+    Returns:
+        Codes into texts; code 0 is "" (nothing encloses it).
+    """
+    space = host.space
+    select = space.on_lines(distinct(space.lines_of(rows)).tolist())
+    parent = nest(
+        space.events.start_ps, space.events.duration_ps, space.line_begin, select=select
+    ).parent.astype(np.int64)
+    is_memory, is_function = (
+        np.asarray([test(name) for name in space.event_metadata.name], dtype=bool)
+        for test in (_is_memory, _is_function)
+    )
+    metadata = space.events.metadata
+    innermost = np.full(len(rows), -1, dtype=np.int64)
+    function = np.full(len(rows), -1, dtype=np.int64)
+    above = parent[rows]
+    for _level in range(_MOST_LEVELS):
+        inside = np.flatnonzero(above >= 0)
+        if len(inside) == 0:
+            break
+        name = metadata[above[inside]]
+        new = inside[(innermost[inside] < 0) & ~is_memory[name]]
+        innermost[new] = metadata[above[new]]
+        new = inside[(function[inside] < 0) & is_function[name]]
+        function[new] = metadata[above[new]]
+        above[inside] = np.where(function[inside] < 0, parent[above[inside]], -1)
+    return _labels(function, innermost, space.event_metadata.name)
+
+
+def _labels(function: I64, innermost: I64, known: list[str]) -> tuple[I32, list[str]]:
+    first, codes = distinct_rows((function, innermost))
+    texts = {"": 0}
+    lut = []
+    for pair in zip(function[first].tolist(), innermost[first].tolist(), strict=True):
+        words = dict.fromkeys(known[code] for code in pair if code >= 0)
+        lut.append(texts.setdefault(", ".join(words), len(texts)))
+    return np.asarray(lut, dtype=np.int32)[codes], list(texts)
+
+
+def _is_memory(name: str) -> bool:
+    return name in names.MEMORY_EVENTS
+
+
+def _is_function(name: str) -> bool:
+    return name.startswith(names.PJIT_FUNCTION)
+
+
+def _data_type_name(text: str) -> str:
+    """The name of an element type given as a number; "" for none; other texts as they are."""
+    number = whole_number(text)
+    if number is None or number < 0:
+        return text
+    base = number - _REFERENCE if number > _REFERENCE else number
+    if base >= len(_TYPE_NAMES):
+        return f"type {number}"
+    return _TYPE_NAMES[base] + ("_ref" if number > _REFERENCE else "")

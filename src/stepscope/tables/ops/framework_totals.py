@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.event_names import name_codes
 from stepscope.tables.core.presence import stat_rows
-from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints
 from stepscope.tables.core.time_spans import TimeSpans, mean_ps
 from stepscope.tables.device.events import DeviceEvents, device_events, on_own_clock
@@ -312,3 +312,36 @@ def merge_totals(parts: list[OpTotals]) -> OpTotals:
         idle_ps=sum(part.idle_ps for part in parts),
         **sums,
     )
+
+
+class Shares(NamedTuple):
+    """By occurrence, and of op time; None where there is nothing to share.
+
+    Attributes:
+        host_frac, device_frac: Of all runs of ops, those on the host and on devices.
+        host_eager_frac, device_eager_frac: Of each side's op time, that of eager ops.
+    """
+
+    host_frac: float | None
+    device_frac: float | None
+    host_eager_frac: float | None
+    device_eager_frac: float | None
+
+
+def op_shares(profile: Profile) -> Shares:
+    """How much of a program's ops runs on devices, and how much eagerly, over all hosts."""
+    host = merge_totals([host_op_totals(one) for one in profile.hosts])
+    device = merge_totals([device_op_totals(one) for one in profile.hosts])
+    counts = int(host.executions.sum()), int(device.executions.sum())
+    total = sum(counts)
+    return Shares(
+        counts[0] / total if total else None,
+        counts[1] / total if total else None,
+        _eager_frac(host),
+        _eager_frac(device),
+    )
+
+
+def _eager_frac(totals: OpTotals) -> float | None:
+    whole = totals.op_time_ps
+    return int(totals.self_ps[totals.eager].sum()) / whole if whole else None

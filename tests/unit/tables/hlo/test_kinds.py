@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.tables.hlo.kinds import KINDS, kind_of
+from stepscope.tables.hlo.category import KINDS, kind_of
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.tables.core.profile import Host
-from stepscope.tables.in_steps.after_update import after_update_frac
+from stepscope.tables.in_steps.optimizer_updates import after_update_frac
 from tests.unit.formats.kineto.layout import profile, x
 
 

@@ -26,7 +26,7 @@ from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
-    from stepscope.tables.in_steps.worker_processes import WorkerPlace
+    from stepscope.tables.in_steps.loaders import WorkerPlace
 
 # Of fewer steps one that waits may be chance, if it has this share of all waiting.
 _FEW, _NEARLY_ALL = 20, 0.8

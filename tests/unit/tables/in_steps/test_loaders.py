@@ -9,8 +9,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host
-from stepscope.tables.in_steps.restarts import restarts
-from stepscope.tables.in_steps.worker_processes import worker_place
+from stepscope.tables.in_steps.loaders import restarts, worker_place
 from tests.profiles import space
 from tests.profiles.model import Event, line, plane
 from tests.profiles.model import host as model_host

@@ -8,7 +8,7 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host
 from stepscope.tables.ops.device_peaks import Peaks, device_peaks
-from stepscope.tables.ops.used_types import HALF, type_times, used_peaks
+from stepscope.tables.ops.torch_ops import HALF, type_times, used_peaks
 from tests.profiles.model import NVIDIA_A100, Event, gpu, host, line, space, stream
 from tests.profiles.torch_loop import PLAIN, TorchLoop, torch_loop
 
