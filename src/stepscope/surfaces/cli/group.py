@@ -31,7 +31,7 @@ class Commands(click.Group):
         """The command of this name, imported now."""
         if name not in COMMANDS:
             return None
-        _prepare(name)
+        prepare(name)
         module = import_module(f"stepscope.surfaces.cli.commands.{name}")
         command: click.Command = module.COMMAND
         return command
@@ -61,7 +61,7 @@ def build() -> Commands:
     )
 
 
-def _prepare(command: str) -> None:
+def prepare(command: str) -> None:
     """Shorten the start-up of a command that reads recordings, most of a small one's time.
 
     Others may run somebody's program, in this process or one that inherits from it, and that
