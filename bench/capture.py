@@ -133,9 +133,12 @@ def render(
     ratio = measured["python"]["ratio"]
     rows = [["what", "cost", "wanted"]]
     rows.append(
-        ["sampler, 100 Hz", f"{ratio['sampler']:.3f}×",
-         verdict(ratio["sampler"] <= WANTED_SAMPLER, f"≤ {WANTED_SAMPLER:.2f}×")]
-    )  # fmt: skip
+        [
+            "sampler, 100 Hz",
+            f"{ratio['sampler']:.3f}×",
+            verdict(ratio["sampler"] <= WANTED_SAMPLER, f"≤ {WANTED_SAMPLER:.2f}×"),
+        ]
+    )
     rows.append(["telemetry, 10 Hz", f"{ratio['telemetry']:.3f}×", ""])
     off, on = costs["annotations"]["off"], costs["annotations"]["on"]
     met = verdict(off <= WANTED_ANNOTATION_NS, f"≤ {WANTED_ANNOTATION_NS:.0f} ns")

@@ -72,8 +72,10 @@ def main() -> int:
         return 0
     FOLDER.mkdir(parents=True, exist_ok=True)
     print(machine())
-    print(f"{'format':<17}{'MB':>8}{'events':>11}{'cpu s':>8}{'MB/s':>8}{'events/s':>11}"
-          f"{'peak MB':>9}{'empty MB':>10}{'columns MB':>12}{'x':>6}")  # fmt: skip
+    print(
+        f"{'format':<17}{'MB':>8}{'events':>11}{'cpu s':>8}{'MB/s':>8}{'events/s':>11}"
+        f"{'peak MB':>9}{'empty MB':>10}{'columns MB':>12}{'x':>6}"
+    )
     for name in MADE:
         format_, _, file = name.partition(":")
         if given.only and format_ not in given.only.split(","):
@@ -217,8 +219,10 @@ def _rocprof_database(path: Path, times: int) -> None:
 
 def _rocprof_csv(path: Path, times: int) -> None:
     head, row = kernel_csv(path).read_text().splitlines()
-    rows = [row.replace(",2000,2600,", f",{2_000 * n},{2_000 * n + 600},")
-            for n in range(1, 10_000 * times + 2)]  # fmt: skip
+    rows = [
+        row.replace(",2000,2600,", f",{2_000 * n},{2_000 * n + 600},")
+        for n in range(1, 10_000 * times + 2)
+    ]
     path.write_text("\n".join([head, *rows]) + "\n")
 
 
@@ -242,10 +246,18 @@ def _snapshot(path: Path, times: int) -> None:
 
 def _chrome(path: Path, times: int) -> None:
     events = [
-        {"ph": "X", "cat": "net", "name": f"call {n % 100}", "pid": 1, "tid": n % 8,
-         "ts": 10 * n, "dur": 5.25, "args": {"size": n}}
+        {
+            "ph": "X",
+            "cat": "net",
+            "name": f"call {n % 100}",
+            "pid": 1,
+            "tid": n % 8,
+            "ts": 10 * n,
+            "dur": 5.25,
+            "args": {"size": n},
+        }
         for n in range(10_000 * times + 1)
-    ]  # fmt: skip
+    ]
     path.write_text(json.dumps({"traceEvents": events}))
 
 

@@ -73,9 +73,12 @@ def record(folder: Path, tried: Path, *, build: str, commit: str, date: str) -> 
     if not inputs:
         return
     said = {
-        "date": date, "commit": commit, "build": build, "failed": total["failed"]["inputs"],
+        "date": date,
+        "commit": commit,
+        "build": build,
+        "failed": total["failed"]["inputs"],
         "inputs": inputs,
-    }  # fmt: skip
+    }
     with tried.open("a", encoding="utf-8") as out:
         out.write(json.dumps(said) + "\n")
     recorded = ledgers(folder) / "recorded"

@@ -15,9 +15,18 @@ _ID: Final = 7
 _F32: Final = 11
 # What its kernels are called, in the order in which they ran: two loops, then a run of the rest.
 _KERNELS: Final = (
-    "add_fusion", "nvjet_tst", "add_fusion_2", "Memset", "nvjet_tst", "mul_fusion", "memcpy128",
-    "mul_fusion", "memcpy128", "add_fusion_3", "somebodys_kernel",
-)  # fmt: skip
+    "add_fusion",
+    "nvjet_tst",
+    "add_fusion_2",
+    "Memset",
+    "nvjet_tst",
+    "mul_fusion",
+    "memcpy128",
+    "mul_fusion",
+    "memcpy128",
+    "add_fusion_3",
+    "somebodys_kernel",
+)
 _GAP_NS, _LENGTH_NS = 10_000, 8_000
 
 
@@ -33,9 +42,13 @@ def _pair() -> bytes:
 
 def _metadata(op: str, copy_of: str = "") -> bytes:
     return (
-        wire.text(1, "Add") + wire.text(2, f"jit(f)/layer/{op}") + wire.text(3, "model.py")
-        + wire.number(4, 12) + wire.text(12, copy_of) + wire.number(15, 2)
-    )  # fmt: skip
+        wire.text(1, "Add")
+        + wire.text(2, f"jit(f)/layer/{op}")
+        + wire.text(3, "model.py")
+        + wire.number(4, 12)
+        + wire.text(12, copy_of)
+        + wire.number(15, 2)
+    )
 
 
 def _instruction(

@@ -16,9 +16,15 @@ from stepscope.tables.hlo.module import parse_module
 
 # What reads more of a program than the names of its ops.
 _READERS = (
-    "graph_viewer", "hlo_stats", "memory_viewer", "op_profile", "step_account", "collectives",
-    "roofline_model", "kernel_stats",
-)  # fmt: skip
+    "graph_viewer",
+    "hlo_stats",
+    "memory_viewer",
+    "op_profile",
+    "step_account",
+    "collectives",
+    "roofline_model",
+    "kernel_stats",
+)
 # Broken framing is a damaged program, of which nothing is read.
 _BROKEN_FRAC = 0.1
 

@@ -13,16 +13,35 @@ from tests.architecture.tree import PACKAGE
 from tests.profiles import draw, event, nth, space
 
 HEAVY = {
-    "google", "grpc", "jax", "jaxlib", "keras", "pandas", "polars", "tensorboard", "tensorflow",
-    "torch", "xprof",
-}  # fmt: skip
+    "google",
+    "grpc",
+    "jax",
+    "jaxlib",
+    "keras",
+    "pandas",
+    "polars",
+    "tensorboard",
+    "tensorflow",
+    "torch",
+    "xprof",
+}
 
 
 # What cost the overview of a small profile a millisecond or more, and gave it nothing.
 NEEDLESS = {
-    "concurrent.futures", "csv", "hashlib", "html", "importlib.metadata", "logging", "numpy.ma",
-    "secrets", "shutil", "stepscope.sql.run", "stepscope.timeline.model", "tempfile",
-}  # fmt: skip
+    "concurrent.futures",
+    "csv",
+    "hashlib",
+    "html",
+    "importlib.metadata",
+    "logging",
+    "numpy.ma",
+    "secrets",
+    "shutil",
+    "stepscope.sql.run",
+    "stepscope.timeline.model",
+    "tempfile",
+}
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -98,10 +117,14 @@ def test_the_command_line_says_its_version_without_loading_the_spine() -> None:
 def test_the_overview_imports_only_what_it_shows(tmp_path: Path) -> None:
     """Two thirds of a small profile's overview is start-up: this is what keeps it short."""
     marked = event("train", step_num=nth, _r=1)
-    planes = draw("""
+    planes = draw(
+        """
         /host:CPU
           python    S------S------S------
-    """, unit_us=100, S=marked)  # fmt: skip
+    """,
+        unit_us=100,
+        S=marked,
+    )
     path = tmp_path / "small.xplane.pb"
     path.write_bytes(space(*planes))
     code = (

@@ -29,8 +29,10 @@ def test_addresses_of_files_of_this_repository_name_files() -> None:
 
 def test_an_address_ends_where_the_sentence_does(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("See <https://a.org/b>, [c](https://c.org/d#e) or https://f.org/g. On\n"
-                    "http://localhost:8790/ and https://HOST/path are your own.\n")  # fmt: skip
+    page.write_text(
+        "See <https://a.org/b>, [c](https://c.org/d#e) or https://f.org/g. On\n"
+        "http://localhost:8790/ and https://HOST/path are your own.\n"
+    )
     assert set(links.addresses([page])) == {
         "https://a.org/b",
         "https://c.org/d#e",

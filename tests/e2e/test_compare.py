@@ -27,10 +27,11 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "2026_11_21_10_00_00": Loop(kernels=KERNELS, steps=12, wait="cuStreamSynchronize"),
         "2026_11_21_11_00_00": Loop(
             kernels=(Kernel("sgemm", 440, "dense/MatMul:MatMul"), KERNELS[1]),
-            steps=12, wait="cuStreamSynchronize",
+            steps=12,
+            wait="cuStreamSynchronize",
         ),
         "2026_11_21_12_00_00": Loop(kernels=KERNELS[:1], steps=12, wait="cuStreamSynchronize"),
-    }  # fmt: skip
+    }
     for name, loop in loops.items():
         folder = root / "plugins" / "profile" / name
         folder.mkdir(parents=True)
@@ -95,9 +96,17 @@ def test_a_change_beyond_the_limit_fails_the_job_and_names_the_op(
     summary, junit = tmp_path / "summary.md", tmp_path / "junit.xml"
     summary.write_text("# The job\n", encoding="utf-8")
     done = stepscope(
-        "check", slower, "--baseline", old, "--max-step-time", "+5%",
-        "--summary", summary, "--junit", junit,
-    )  # fmt: skip
+        "check",
+        slower,
+        "--baseline",
+        old,
+        "--max-step-time",
+        "+5%",
+        "--summary",
+        summary,
+        "--junit",
+        junit,
+    )
     assert done.returncode == 1, done.stderr
     assert "dense/MatMul" in done.stdout
     text = summary.read_text("utf-8")

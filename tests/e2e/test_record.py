@@ -79,9 +79,11 @@ def test_a_script_sees_its_own_arguments_and_the_summary_says_where_it_is(tmp_pa
         busy(0.3)
         print(sys.argv[1:], __name__, __file__.endswith("program.py"))
         """,
-        "--top", "-m", "x",
+        "--top",
+        "-m",
+        "x",
         flags=("--sample-hz", "200"),
-    )  # fmt: skip
+    )
     assert code == 0
     assert said == "['--top', '-m', 'x'] __main__ True\n"
     assert "Stepscope recorded" in told
@@ -97,8 +99,11 @@ def test_a_module_is_run_as_python_runs_it(tmp_path: Path) -> None:
     command = "-m stepscope record -qo logs -m package.work -q a"
     done = subprocess.run(
         [sys.executable, *command.split()],
-        capture_output=True, text=True, cwd=tmp_path, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "['-q', 'a'] __main__\n", "")
     assert has(space(tmp_path), "busy")
 
@@ -299,17 +304,22 @@ def test_a_sitecustomize_of_the_user_still_runs(tmp_path: Path) -> None:
     script.write_text("import sys; print(sys.of_the_user)\n", "utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "stepscope", "record", "-q", "-o", "logs", str(script)],
-        capture_output=True, text=True, cwd=tmp_path, check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
         env={**os.environ, "PYTHONPATH": str(site)},
-    )  # fmt: skip
+    )
     assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
 
 
 def test_a_program_that_is_no_python_says_that_nothing_was_recorded(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "stepscope", "record", "-o", str(tmp_path / "logs"), "true"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0
     assert "recorded nothing" in done.stderr
 
@@ -320,8 +330,10 @@ def test_a_program_that_the_system_does_not_start_is_no_bug(tmp_path: Path) -> N
     program.chmod(0o755)
     done = subprocess.run(
         [sys.executable, "-m", "stepscope", "record", "-o", str(tmp_path / "logs"), str(program)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert "The program cannot be started." in done.stderr
     assert "bug" not in done.stderr

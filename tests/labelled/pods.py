@@ -82,9 +82,15 @@ def _event(
 ) -> dict[str, Any]:
     where = {"device": 0, "stream": track[1], "correlation": 1} if category == "kernel" else {}
     return {
-        "ph": "X", "cat": category, "name": name, "pid": track[0], "tid": track[1],
-        "ts": 1e9 + start * 1e3, "dur": (end - start) * 1e3, "args": {**where, **args},
-    }  # fmt: skip
+        "ph": "X",
+        "cat": category,
+        "name": name,
+        "pid": track[0],
+        "tid": track[1],
+        "ts": 1e9 + start * 1e3,
+        "dur": (end - start) * 1e3,
+        "args": {**where, **args},
+    }
 
 
 PROFILES: tuple[Labelled, ...] = (

@@ -28,9 +28,15 @@ with jax.profiler.trace(sys.argv[1], create_perfetto_trace=True):
 #: What follows from times and names alone. Programs are not in the JSON: nothing of HLO is here.
 WHOLE = ("host_activity", "pod_viewer", "input_pipeline_analyzer")
 TIMES = (
-    "rank", "hlo_op", "occurrences", "total_time_us", "avg_time_us", "self_time_us",
-    "self_time_frac", "cumulative_frac",
-)  # fmt: skip
+    "rank",
+    "hlo_op",
+    "occurrences",
+    "total_time_us",
+    "avg_time_us",
+    "self_time_us",
+    "self_time_frac",
+    "cumulative_frac",
+)
 
 
 @pytest.fixture(scope="module")

@@ -55,12 +55,19 @@ def build(name: str, folder: Path) -> Any:
             numbers.map(slow).map(_cheap(tf)).shuffle(2).batch(3).prefetch(1)
         ),
         "second_of_two_maps": lambda: (
-            numbers.map(_cheap(tf)).filter(lambda x: x >= 0).map(slow).take(999).batch(3)
-        ).unbatch().batch(3).prefetch(1),
+            (numbers.map(_cheap(tf)).filter(lambda x: x >= 0).map(slow).take(999).batch(3))
+            .unbatch()
+            .batch(3)
+            .prefetch(1)
+        ),
         "map_of_batches": lambda: numbers.batch(8).map(_slow(tf, batched=True)).prefetch(1),
-        "generator": lambda: tf.data.Dataset.from_generator(
-            _slow_generator, output_signature=tf.TensorSpec([], tf.int64)
-        ).batch(3).prefetch(1),
+        "generator": lambda: (
+            tf.data.Dataset.from_generator(
+                _slow_generator, output_signature=tf.TensorSpec([], tf.int64)
+            )
+            .batch(3)
+            .prefetch(1)
+        ),
         "filter": lambda: numbers.filter(lambda x: slow(x) % 2 == 0).batch(2).prefetch(1),
         "scan": lambda: (
             numbers.scan(tf.constant(0, tf.int64), lambda s, x: (s + slow(x), x)).batch(3)
@@ -72,7 +79,8 @@ def build(name: str, folder: Path) -> Any:
         ),
         "inside_parallel_interleave": lambda: (
             numbers.interleave(_slow_part(tf), cycle_length=2, num_parallel_calls=2)
-            .batch(6).prefetch(1)
+            .batch(6)
+            .prefetch(1)
         ),
         "one_branch_of_zip": lambda: (
             tf.data.Dataset.zip((numbers, numbers.map(slow))).batch(3).prefetch(1)
@@ -82,11 +90,13 @@ def build(name: str, folder: Path) -> Any:
         ),
         "compressed_records": lambda: (
             tf.data.TFRecordDataset(str(_records(tf, folder)), compression_type="GZIP")
-            .repeat().batch(2).prefetch(1)
+            .repeat()
+            .batch(2)
+            .prefetch(1)
         ),
         "without_prefetch": lambda: numbers.map(slow).with_options(_plain(tf)),
         "healthy": lambda: numbers.map(_cheap(tf), num_parallel_calls=2).batch(8).prefetch(8),
-    }  # fmt: skip
+    }
     return makers[name]()
 
 

@@ -69,10 +69,15 @@ def with_lightning(folder: Path, **given: Any) -> LoopCallback:
 
     callback: LoopCallback = stepscope.lightning.Callback(folder, **given)
     trainer = lightning.Trainer(
-        max_epochs=2, val_check_interval=10, accelerator="cpu", callbacks=[callback],
-        logger=False, enable_checkpointing=False, enable_progress_bar=False,
+        max_epochs=2,
+        val_check_interval=10,
+        accelerator="cpu",
+        callbacks=[callback],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
         enable_model_summary=False,
-    )  # fmt: skip
+    )
     trainer.fit(Module(), DataLoader(Numbers(), batch_size=4), DataLoader(Numbers(), batch_size=4))
     return callback
 
@@ -83,14 +88,24 @@ def with_transformers(folder: Path, **given: Any) -> LoopCallback:
 
     callback: LoopCallback = stepscope.transformers.Callback(folder, **given)
     arguments = transformers.TrainingArguments(
-        output_dir=str(folder / "out"), num_train_epochs=2, per_device_train_batch_size=4,
-        per_device_eval_batch_size=4, eval_strategy="steps", eval_steps=10, save_strategy="no",
-        report_to=[], use_cpu=True, disable_tqdm=True,
-    )  # fmt: skip
+        output_dir=str(folder / "out"),
+        num_train_epochs=2,
+        per_device_train_batch_size=4,
+        per_device_eval_batch_size=4,
+        eval_strategy="steps",
+        eval_steps=10,
+        save_strategy="no",
+        report_to=[],
+        use_cpu=True,
+        disable_tqdm=True,
+    )
     trainer = transformers.Trainer(
-        model=Model(), args=arguments, train_dataset=Numbers(), eval_dataset=Numbers(),
+        model=Model(),
+        args=arguments,
+        train_dataset=Numbers(),
+        eval_dataset=Numbers(),
         callbacks=[callback],
-    )  # fmt: skip
+    )
     trainer.train()
     return callback
 

@@ -71,10 +71,16 @@ KNOWN: Final[dict[str, list[tuple[int, int, int, str]]]] = {
 # Of each rank: span, communication, exposed communication.
 RANKS: Final[dict[str, list[str]]] = {
     "v100-dlrm-8rank": [
-        "13.009 5.798 5.537", "18.749 11.336 11.056", "11.350 3.492 3.217", "18.853 9.774 9.440",
-        "16.589 6.587 6.550", "16.392 6.251 6.211", "11.410 3.558 3.289", "10.967 1.746 1.580",
+        "13.009 5.798 5.537",
+        "18.749 11.336 11.056",
+        "11.350 3.492 3.217",
+        "18.853 9.774 9.440",
+        "16.589 6.587 6.550",
+        "16.392 6.251 6.211",
+        "11.410 3.558 3.289",
+        "10.967 1.746 1.580",
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -109,8 +115,12 @@ def test_busy_time_is_that_of_a_plain_sweep_over_the_text(path: Path) -> None:
     for event in trace["traceEvents"]:
         kind = str(event.get("cat", "")).lower()
         if event.get("ph") == "X" and kind in (
-            "kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset",
-        ):  # fmt: skip
+            "kernel",
+            "gpu_memcpy",
+            "gpu_memset",
+            "memcpy",
+            "memset",
+        ):
             begin, length = (int(Fraction(event[key]) * 1000) for key in ("ts", "dur"))
             device = event["args"].get("device", event["pid"])
             by_device.setdefault(device, []).append((begin, begin + length))
@@ -138,9 +148,14 @@ def _windows(name: str) -> tuple[DeviceUsage, ...]:
 
 def _times(one: DeviceUsage) -> list[int]:
     return [
-        one.span_ns, one.busy_ns, one.compute_ns, one.communication_ns,
-        one.exposed_communication_ns, one.copy_ns, one.exposed_copy_ns,
-    ]  # fmt: skip
+        one.span_ns,
+        one.busy_ns,
+        one.compute_ns,
+        one.communication_ns,
+        one.exposed_communication_ns,
+        one.copy_ns,
+        one.exposed_copy_ns,
+    ]
 
 
 def _row(name: str, one: DeviceUsage) -> str:

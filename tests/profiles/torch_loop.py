@@ -9,12 +9,24 @@ from stepscope.formats.kineto.reading.read import read_pieces
 from stepscope.formats.kineto.steps import StepCount
 from tests.unit.formats.kineto.layout import text, x
 
-V100 = {"id": 0, "name": "Tesla V100-SXM2-16GB", "computeMajor": 7, "computeMinor": 0,
-        "numSms": 80, "totalGlobalMem": 16 << 30}  # fmt: skip
+V100 = {
+    "id": 0,
+    "name": "Tesla V100-SXM2-16GB",
+    "computeMajor": 7,
+    "computeMinor": 0,
+    "numSms": 80,
+    "totalGlobalMem": 16 << 30,
+}
 # How long a read of a number, a retry of the allocator and an update of a parameter take.
 _READ_US, _RETRY_US, _UPDATE_US = 60.0, 300.0, 8.0
-A100 = {"id": 0, "name": "NVIDIA A100-SXM4-80GB", "computeMajor": 8, "computeMinor": 0,
-        "numSms": 108, "totalGlobalMem": 80 << 30}  # fmt: skip
+A100 = {
+    "id": 0,
+    "name": "NVIDIA A100-SXM4-80GB",
+    "computeMajor": 8,
+    "computeMinor": 0,
+    "numSms": 108,
+    "totalGlobalMem": 80 << 30,
+}
 PLAIN = "ampere_sgemm_128x64_nn"
 MULTIPLY = (
     "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<c10::Half, "
@@ -143,9 +155,13 @@ def _step(loop: TorchLoop, step: int, begin: float) -> list[dict[str, object]]:
     for size in loop.reductions:
         number += 1
         said = {
-            "Collective_name": "allreduce", "In_msg_nelems": size // 2, "Out_msg_nelems": size // 2,
-            "Group_size": 8, "dtype": "BFloat16", "Process_Group_Name": "0",
-        }  # fmt: skip
+            "Collective_name": "allreduce",
+            "In_msg_nelems": size // 2,
+            "Out_msg_nelems": size // 2,
+            "Group_size": 8,
+            "dtype": "BFloat16",
+            "Process_Group_Name": "0",
+        }
         ran = loop.reduction_us - 1
         events += _launch(number, "record_param_comms", "ncclDevKernel_AllReduce", at, ran, **said)
         at += loop.reduction_us
@@ -179,9 +195,19 @@ def _faults(loop: TorchLoop, number: int, at: float) -> list[dict[str, object]]:
             x("cpu_op", "aten::_local_scalar_dense", at + 6, _READ_US / 2 + 3),
             x("cuda_runtime", "cudaMemcpyAsync", at + 7, 2.0, correlation=number + 1),
             x("cuda_runtime", "cudaStreamSynchronize", at + 10, _READ_US / 2 - 2),
-            x("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", at + _READ_US / 2 + 2, 3.0, 0, 7,
-              device=0, stream=7, correlation=number + 1, bytes=4),
-        ]  # fmt: skip
+            x(
+                "gpu_memcpy",
+                "Memcpy DtoH (Device -> Pageable)",
+                at + _READ_US / 2 + 2,
+                3.0,
+                0,
+                7,
+                device=0,
+                stream=7,
+                correlation=number + 1,
+                bytes=4,
+            ),
+        ]
         number, at = number + 2, at + _READ_US
     if loop.collection_us:
         events.append(x("python_function", "Python GC", at, loop.collection_us - 1))
@@ -193,9 +219,19 @@ def _copy(number: int, way: str, at: float, length: float) -> list[dict[str, obj
     return [
         x("cpu_op", "aten::copy_", at, length),
         x("cuda_runtime", "cudaMemcpyAsync", at + 0.5, length - 1, correlation=number),
-        x("gpu_memcpy", f"Memcpy {way}", at + 1, length - 2, 0, 7, device=0, stream=7,
-          correlation=number, bytes=round(length * 6000)),
-    ]  # fmt: skip
+        x(
+            "gpu_memcpy",
+            f"Memcpy {way}",
+            at + 1,
+            length - 2,
+            0,
+            7,
+            device=0,
+            stream=7,
+            correlation=number,
+            bytes=round(length * 6000),
+        ),
+    ]
 
 
 def _shapes(loop: TorchLoop) -> dict[str, object]:

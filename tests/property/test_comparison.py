@@ -31,9 +31,15 @@ REAL = (
     "tf-v100-8gpu",
 )
 NAMES = (
-    "model/dense/MatMul:MatMul", "model/dense_1/MatMul:MatMul", "model/act/Relu:Relu",
-    "IteratorGetNext", "cuLaunchKernel", "backend_compile", "ExecutorState::Process", "other call",
-)  # fmt: skip
+    "model/dense/MatMul:MatMul",
+    "model/dense_1/MatMul:MatMul",
+    "model/act/Relu:Relu",
+    "IteratorGetNext",
+    "cuLaunchKernel",
+    "backend_compile",
+    "ExecutorState::Process",
+    "other call",
+)
 KERNELS = ("sgemm", "relu_kernel", "ncclDevKernel_AllReduce", "MemcpyH2D", "MemcpyD2H", "MemcpyD2D")
 
 

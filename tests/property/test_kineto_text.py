@@ -216,8 +216,11 @@ def test_times_are_read_as_digits() -> None:
         data = data.replace('"ts": 0, "dur": 0', f'"ts": {ts}, "dur": 0.001', 1)
     trace = read_pieces([data.encode()])
     assert trace.slices["start_ns"].tolist() == [
-        1713800000000000000, 1713800000123456789, 1713800000123457001, 1713800000123458000,
-    ]  # fmt: skip
+        1713800000000000000,
+        1713800000123456789,
+        1713800000123457001,
+        1713800000123458000,
+    ]
     assert set(trace.slices["duration_ns"].tolist()) == {1}
 
 
@@ -253,12 +256,16 @@ EVENTS = st.lists(
         {"ph": st.sampled_from("XiCMsfBE"), "name": st.text() | JSON},
         optional={
             "cat": st.sampled_from(["cpu_op", "kernel", "fwdbwd", "", "ac2g"]) | st.text(),
-            "pid": st.integers() | st.text(), "tid": st.integers() | st.text(), "ts": JSON,
-            "dur": st.floats() | st.integers(), "id": JSON, "args": JSON,
+            "pid": st.integers() | st.text(),
+            "tid": st.integers() | st.text(),
+            "ts": JSON,
+            "dur": st.floats() | st.integers(),
+            "id": JSON,
+            "args": JSON,
         },
     ),
     max_size=12,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=60, deadline=None)

@@ -90,8 +90,13 @@ def launched() -> Tracks:
 
 
 LOOPS: list[Callable[[], Tracks]] = [
-    functions_called_twice, fetched, dispatched, eager, marked, launched,
-]  # fmt: skip
+    functions_called_twice,
+    fetched,
+    dispatched,
+    eager,
+    marked,
+    launched,
+]
 
 
 def found(tracks: Tracks, keep: Callable[[Event], bool]) -> HostSteps | None:

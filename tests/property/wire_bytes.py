@@ -17,7 +17,12 @@ Bytes = st.SearchStrategy[bytes]
 SCHEMA = {
     "XSpace": {1: "XPlane", 2: "text", 3: "text", 4: "text"},
     "XPlane": {
-        1: "int", 2: "text", 3: "XLine", 4: "EventEntry", 5: "StatEntry", 6: "XStat",
+        1: "int",
+        2: "text",
+        3: "XLine",
+        4: "EventEntry",
+        5: "StatEntry",
+        6: "XStat",
     },
     "XLine": {1: "int", 2: "text", 3: "time", 4: "XEvent", 9: "int", 10: "int", 11: "text"},
     "XEvent": {1: "id", 2: "time", 3: "time", 4: "XStat", 5: "int"},
@@ -26,7 +31,7 @@ SCHEMA = {
     "StatEntry": {1: "id", 2: "XStatMetadata"},
     "XEventMetadata": {1: "id", 2: "text", 3: "text", 4: "text", 5: "XStat", 6: "packed"},
     "XStatMetadata": {1: "id", 2: "text", 3: "text"},
-}  # fmt: skip
+}
 
 
 def varint(number: int, extra: int = 0) -> bytes:

@@ -70,8 +70,13 @@ def test_a_change_of_a_time_has_its_sign() -> None:
 def test_an_estimate_has_two_digits() -> None:
     listed = [0.0, 0.0123, 0.999, 1.234, 123.4, 12_340.0]
     assert [roughly(value) for value in listed] == [
-        "0 ms", "12 µs", "1 ms", "1.2 ms", "120 ms", "12 s",
-    ]  # fmt: skip
+        "0 ms",
+        "12 µs",
+        "1 ms",
+        "1.2 ms",
+        "120 ms",
+        "12 s",
+    ]
 
 
 @pytest.mark.parametrize(

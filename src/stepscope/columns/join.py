@@ -91,11 +91,15 @@ def _planes(space: Space, other: Space, names: Sequence[str]) -> list[Plane]:
     lines, stats = len(space.lines), len(space.plane_stats)
     return [
         Plane(
-            one.id, name, one.line_begin + lines, one.line_end + lines,
-            one.stat_begin + stats, one.stat_end + stats,
+            one.id,
+            name,
+            one.line_begin + lines,
+            one.line_end + lines,
+            one.stat_begin + stats,
+            one.stat_end + stats,
         )
         for one, name in zip(other.planes, names, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _lines(space: Space, other: Space, shift_ps: int) -> list[Line]:

@@ -82,10 +82,17 @@ def _nest_line(
     order, levels = _NO_ORDER, 256
     while True:
         stopped = core.nest.nest_line(
-            starts.data, durations.data, begin, end, order.data,
-            mask.data, np.empty(levels, np.int64).data, nesting.parent.data,
-            nesting.self_ps.data, nesting.depth.data,
-        )  # fmt: skip
+            starts.data,
+            durations.data,
+            begin,
+            end,
+            order.data,
+            mask.data,
+            np.empty(levels, np.int64).data,
+            nesting.parent.data,
+            nesting.self_ps.data,
+            nesting.depth.data,
+        )
         if not stopped:
             return
         if stopped == 1:
@@ -197,9 +204,11 @@ def _boundaries(
     if not real.all():
         starts, ends, kinds = starts[real], ends[real], kinds[real]
     return (
-        *_sorted(starts, kinds), *_sorted(ends, kinds),
-        np.ascontiguousarray(step_begin).data, np.ascontiguousarray(step_end).data,
-    )  # fmt: skip
+        *_sorted(starts, kinds),
+        *_sorted(ends, kinds),
+        np.ascontiguousarray(step_begin).data,
+        np.ascontiguousarray(step_end).data,
+    )
 
 
 def _sorted(times: I64, kinds: U8) -> tuple[memoryview, memoryview]:

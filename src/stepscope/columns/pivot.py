@@ -320,9 +320,14 @@ def _pivot(
     def collect(share: int) -> None:
         first, last = int(cuts[share]), int(cuts[share + 1])
         core.key.collect_stats(
-            first_owner + first, stat_begin[first : last + 1].data, *source,
-            place[share].data, owner.data, kind.data, bits.data,
-        )  # fmt: skip
+            first_owner + first,
+            stat_begin[first : last + 1].data,
+            *source,
+            place[share].data,
+            owner.data,
+            kind.data,
+            bits.data,
+        )
 
     if len(owner):
         on_cores(collect, range(shares), "stepscope-pivot")

@@ -93,9 +93,16 @@ class Pyramid:
         chosen = range(self.lanes) if lanes is None else lanes
         low, high = np.empty(len(chosen), np.int64), np.empty(len(chosen), np.int64)
         core.pyramid.find_spans(
-            self.start_ps, self.duration_ps, self.order, self.lane_begin, chosen.start,
-            begin_ps, end_ps, low, high,
-        )  # fmt: skip
+            self.start_ps,
+            self.duration_ps,
+            self.order,
+            self.lane_begin,
+            chosen.start,
+            begin_ps,
+            end_ps,
+            low,
+            high,
+        )
         return low, high
 
     def cells(
@@ -132,9 +139,17 @@ class Pyramid:
         busy, count = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
         if lane < self.lanes:
             core.pyramid.add_density(
-                self.start_ps, self.duration_ps, self.order, self.lane_begin, self.block_sum,
-                lane, begin_ps, column_ps, busy, count,
-            )  # fmt: skip
+                self.start_ps,
+                self.duration_ps,
+                self.order,
+                self.lane_begin,
+                self.block_sum,
+                lane,
+                begin_ps,
+                column_ps,
+                busy,
+                count,
+            )
         return busy, count
 
 

@@ -179,8 +179,11 @@ def _diagnostics(run: Side) -> list[Diagnostic]:
 
 def _waiting_frac(run: Side) -> float:
     """How much of the step its worker waits for others."""
-    waited = [ms for item, ms in zip(run.parts.items, run.parts.mean_ms, strict=True)
-              if item.name == WAITING]  # fmt: skip
+    waited = [
+        ms
+        for item, ms in zip(run.parts.items, run.parts.mean_ms, strict=True)
+        if item.name == WAITING
+    ]
     step_ms = float(run.parts.step_ms.mean())
     return float(sum(waited)) / step_ms if step_ms > 0 else 0.0
 

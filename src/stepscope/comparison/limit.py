@@ -15,9 +15,17 @@ Quantity = Literal["time", "bytes", "share", "part"]
 _FORM: Final = re.compile(r"(?P<sign>\+?)(?P<number>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>[a-zA-Zµ%]*)")
 _TIMES: Final = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4}
 _BYTES: Final = {
-    "B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-    "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
-}  # fmt: skip
+    "B": 1.0,
+    "kB": 1e3,
+    "KB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "TB": 1e12,
+    "KiB": 2.0**10,
+    "MiB": 2.0**20,
+    "GiB": 2.0**30,
+    "TiB": 2.0**40,
+}
 # Per quantity: units of a plain limit, and an example for the error.
 _UNITS: Final[dict[Quantity, tuple[tuple[str, ...], str]]] = {
     "time": (tuple(_TIMES), "+5%, +2ms or 30ms"),

@@ -147,8 +147,12 @@ def _row(pair: Pair, first: _Rows, second: _Rows, slowest: tuple[str, str]) -> d
     labels = [first.labels[row] for row in before], [second.labels[row] for row in after]
     label = (labels[1] or labels[0])[0]
     ms = float(first.mean_ms[before].sum()), float(second.mean_ms[after].sum())
-    noise = np.hypot(*(block_noise(side.block_ms[rows].sum(axis=0, keepdims=True))[0]
-                       for side, rows in ((first, before), (second, after))))  # fmt: skip
+    noise = np.hypot(
+        *(
+            block_noise(side.block_ms[rows].sum(axis=0, keepdims=True))[0]
+            for side, rows in ((first, before), (second, after))
+        )
+    )
     return {
         "kind": _kind(label.kind, pair, ms),
         "name": _name(labels, pair.how, slowest, ms),

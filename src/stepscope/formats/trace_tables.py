@@ -80,8 +80,9 @@ class Rows:
 
     def kept(self, wanted: Bool) -> Rows:
         """Some of the rows, without their texts."""
-        numbers = {name: None if one is None else self[name][wanted]
-                   for name, one in self._numbers.items()}  # fmt: skip
+        numbers = {
+            name: None if one is None else self[name][wanted] for name, one in self._numbers.items()
+        }
         return Rows(int(wanted.sum()), numbers, {}, self.known)
 
 

@@ -72,9 +72,13 @@ def clocks_of(found: Meetings, units: Units, who: Sequence[Who]) -> Clocks:
     if lasted_ps > DRIFT_FROM_PS:
         good = np.isfinite(edges.slope)
         drift, _ = _solve(
-            edges.one[good], edges.other[good], edges.slope[good], edges.slope_sigma[good], count,
+            edges.one[good],
+            edges.other[good],
+            edges.slope[good],
+            edges.slope_sigma[good],
+            count,
             component,
-        )  # fmt: skip
+        )
     bias = _shortest_ps(found) / 2
     counts = np.bincount(edges.one, edges.pairs, count) + np.bincount(
         edges.other, edges.pairs, count

@@ -17,10 +17,13 @@ class SuspectRow(Row):
     cost_ms: Annotated[
         float,
         Column(
-            "Cost", unit="ms", kind="time", sort="desc",
+            "Cost",
+            unit="ms",
+            kind="time",
+            sort="desc",
             help="What a typical step takes longer with this as recorded.",
         ),
-    ]  # fmt: skip
+    ]
     cost_frac: Annotated[float, Column("Of the step", unit="%", kind="ratio")]
     error_ms: Annotated[
         float, Column("±", unit="ms", kind="time", help="Standard error, from step to step.")
@@ -28,10 +31,12 @@ class SuspectRow(Row):
     saving_ms: Annotated[
         float,
         Column(
-            "Saves alone", unit="ms", kind="time",
+            "Saves alone",
+            unit="ms",
+            kind="time",
             help="What the recorded step would save if only this were as its peers.",
         ),
-    ]  # fmt: skip
+    ]
     cause: Annotated[str, Column("Cause", kind="category")]
     evidence: Annotated[str, Column("Evidence", kind="text")]
     pattern: Annotated[str, Column("When", kind="category")]
@@ -61,10 +66,13 @@ class DeviceRow(Row):
     charged_ms: Annotated[
         float,
         Column(
-            "Makes others wait", unit="ms", kind="time", sort="desc",
+            "Makes others wait",
+            unit="ms",
+            kind="time",
+            sort="desc",
             help="Waiting of all others per step that goes back to its own work.",
         ),
-    ]  # fmt: skip
+    ]
     waits_ms: Annotated[float, Column("Waits", unit="ms", kind="time", help="Per step.")]
     transfers_ms: Annotated[float, Column("Transfers", unit="ms", kind="time", help="Per step.")]
     input_ms: Annotated[float, Column("Input wait", unit="ms", kind="time", help="Per step.")]

@@ -21,8 +21,10 @@ from stepscope.pod.rows import runs
 
 # Odd numbers that spread what they multiply over all bits (Steele et al., SplitMix64).
 _NTH: Final = np.uint64(0x9E3779B97F4A7C15)
-_MIX: Final = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
-               (np.uint64(27), np.uint64(0x94D049BB133111EB)))  # fmt: skip
+_MIX: Final = (
+    (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
+    (np.uint64(27), np.uint64(0x94D049BB133111EB)),
+)
 #: What a stretch came from that is not known, or has no place.
 NOWHERE: Final = -1
 

@@ -87,8 +87,9 @@ def _arguments(mark: pytest.Mark) -> Mapping[str, Any]:
     unknown = [name for name in mark.kwargs if name not in known]
     if mark.args or unknown:
         said = ", ".join([*map(repr, mark.args), *unknown])
-        pytest.fail(f"@pytest.mark.stepscope: {said} is not one of {', '.join(known)}.",
-                    pytrace=False)  # fmt: skip
+        pytest.fail(
+            f"@pytest.mark.stepscope: {said} is not one of {', '.join(known)}.", pytrace=False
+        )
     return mark.kwargs
 
 
@@ -153,8 +154,10 @@ def _report(item: pytest.Item, result: GateReport) -> None:
         )
     lines += [result.headline] if result.headline else []
     lines += [f"not equal: {one}" for one in result.differences]
-    blame = [f"  {time_change(row['delta_ms'])} {row['name']} ({row['kind']})"
-             for row in result.guilty.rows()]  # fmt: skip
+    blame = [
+        f"  {time_change(row['delta_ms'])} {row['name']} ({row['kind']})"
+        for row in result.guilty.rows()
+    ]
     lines += ["What grew most:", *blame] if blame else []
     # They hold names of ops, and a terminal obeys what those may hold.
     text = "\n".join(map(clean, lines))

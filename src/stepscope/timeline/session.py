@@ -31,9 +31,18 @@ from stepscope.timeline.model import (
 )
 
 _ORDER: Final = (
-    "steps", "modules", "name_scope", "framework_ops", "ops", "async_ops", "source", "stream",
-    "thread", "other", "counter",
-)  # fmt: skip
+    "steps",
+    "modules",
+    "name_scope",
+    "framework_ops",
+    "ops",
+    "async_ops",
+    "source",
+    "stream",
+    "thread",
+    "other",
+    "counter",
+)
 _BY_LINE_NAME: Final[tuple[tuple[tuple[str, ...], TrackKind], ...]] = (
     (names.STEPS_LINES, "steps"),
     (names.NAME_SCOPE_LINES, "name_scope"),

@@ -8,9 +8,14 @@ from playwright.sync_api import Page, Route, expect
 from tests.e2e.browser.conftest import Opener
 
 PAGES = (
-    "overview", "framework_op_stats", "kernel_stats", "trace_viewer", "host_activity",
-    "memory_profile", "about",
-)  # fmt: skip
+    "overview",
+    "framework_op_stats",
+    "kernel_stats",
+    "trace_viewer",
+    "host_activity",
+    "memory_profile",
+    "about",
+)
 MOST_SHIFT = 0.02
 WATCH_SHIFTS = """
 window.shifted = 0;

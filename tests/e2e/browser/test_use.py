@@ -244,9 +244,12 @@ def test_a_server_that_is_gone_leaves_the_page_readable(
 
 def test_a_slow_opening_shows_its_stage(open_page: Opener, page: Page) -> None:
     progress = {
-        "state": "opening", "stage": "decode", "done": 41, "total": 100,
+        "state": "opening",
+        "stage": "decode",
+        "done": 41,
+        "total": 100,
         "message": "Reading plane 3 of 7",
-    }  # fmt: skip
+    }
     held: list[Route] = []
     page.route("**/api/v1/progress*", lambda route: route.fulfill(json=progress))
     page.route("**/api/v1/tools*", lambda route: held.append(route))

@@ -111,14 +111,23 @@ def compiled() -> bytes:
         product, activated = f"dot.{layer}", f"add.{layer}"
         entry += [
             instruction(
-                product, "dot", f32(side, side), before, "x",
-                contracting=(1, 0), op_name=f"jit(model)/layer_{layer}/matmul",
+                product,
+                "dot",
+                f32(side, side),
+                before,
+                "x",
+                contracting=(1, 0),
+                op_name=f"jit(model)/layer_{layer}/matmul",
             ),
             instruction(
-                activated, "add", f32(side, side), product, before,
+                activated,
+                "add",
+                f32(side, side),
+                product,
+                before,
                 op_name=f"jit(model)/layer_{layer}/add",
             ),
-        ]  # fmt: skip
+        ]
         first, second = 2 * layer + 2, 2 * layer + 3
         buffers |= {first: (size, product), second: (size, activated)}
         trace += [(0, first, 0), (0, second, 0), (1, first, 0)]
@@ -152,9 +161,13 @@ def heap() -> bytes:
             base = 1000.0 * step
             for layer in range(LAYERS):
                 own.take(
-                    base + 50 * layer, 1000 + layer, (4 + layer) << 20,
-                    tf_op=f"layer_{layer}/Relu:Relu", region_type="output", data_type=1,
-                )  # fmt: skip
+                    base + 50 * layer,
+                    1000 + layer,
+                    (4 + layer) << 20,
+                    tf_op=f"layer_{layer}/Relu:Relu",
+                    region_type="output",
+                    data_type=1,
+                )
             own.fragmentation = 0.05 * (step % 4)
             for layer in reversed(range(LAYERS)):
                 own.give(base + 900 - 10 * layer, 1000 + layer)

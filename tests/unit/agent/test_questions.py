@@ -204,11 +204,17 @@ def test_a_finding_is_explained_with_every_word_that_advise_prints(
     recordings: Recordings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = Finding(
-        "slow", "high", None, 0.9, "It is slow, and here is why. " * 30,
-        actions=("Do this, and then that. " * 20,), assumption="it goes on " * 50,
-        wrong_when="it rains all day " * 30, no_saving="it varies from day to day " * 20,
+        "slow",
+        "high",
+        None,
+        0.9,
+        "It is slow, and here is why. " * 30,
+        actions=("Do this, and then that. " * 20,),
+        assumption="it goes on " * 50,
+        wrong_when="it rains all day " * 30,
+        no_saving="it varies from day to day " * 20,
         code={"jax": "jax.jit(f, " + "static_argnames, " * 20},
-    )  # fmt: skip
+    )
     long = worded(plain, 10.0)
     monkeypatch.setattr(Session, "findings", lambda _: (long,))
     text = ask(recordings, "explain", handle="finding:1").text()

@@ -21,14 +21,28 @@ def rank(number: int, offset_us: float, waits_us: list[float], **more: Any) -> s
         end = 1000.0 * (n + 1) + offset_us
         length = 100 + wait
         said = {
-            "Collective_name": "allreduce", "Group_size": 2, "In_msg_nelems": 1_000_000,
-            "dtype": "BFloat16", "Process_Group_Name": "7", **more,
-        }  # fmt: skip
+            "Collective_name": "allreduce",
+            "Group_size": 2,
+            "In_msg_nelems": 1_000_000,
+            "dtype": "BFloat16",
+            "Process_Group_Name": "7",
+            **more,
+        }
         events += [
-            x("kernel", "ncclDevKernel_AllReduce_Sum_bf16(…)", end - length, length, 0, 20,
-              device=number, stream=20, correlation=n + 1, **said),
+            x(
+                "kernel",
+                "ncclDevKernel_AllReduce_Sum_bf16(…)",
+                end - length,
+                length,
+                0,
+                20,
+                device=number,
+                stream=20,
+                correlation=n + 1,
+                **said,
+            ),
             x("kernel", "gemm", end - 50, 30, 0, 7, device=number, stream=7, correlation=90 + n),
-        ]  # fmt: skip
+        ]
     info = {"backend": "nccl", "rank": number, "world_size": 2}
     return text(events, {"distributedInfo": info})
 

@@ -35,24 +35,32 @@ RESUMED = "train.py(12): torch_dynamo_resume_in_forward_at_17"
 def program() -> list[dict[str, Any]]:
     """Region 0 calls region 1 behind a break at line 17; 1 is compiled again before its second."""
     return [
-        x("cpu_op", "TorchDynamo Cache Lookup", 0, 2), region("0/0", 5, 60),
-        *kernel(1, 10, 1000, 7), region("1/0", 30, 20), *kernel(2, 35, 1010, 5),
+        x("cpu_op", "TorchDynamo Cache Lookup", 0, 2),
+        region("0/0", 5, 60),
+        *kernel(1, 10, 1000, 7),
+        region("1/0", 30, 20),
+        *kernel(2, 35, 1010, 5),
         x("python_function", RESUMED, 29, 25),
-        x("cpu_op", "TorchDynamo Cache Lookup", 100, 3), region("0/0", 105, 400),
+        x("cpu_op", "TorchDynamo Cache Lookup", 100, 3),
+        region("0/0", 105, 400),
         *kernel(3, 110, 1020, 7),
         x("cpu_op", "entire_frame_compile", 150, 200),
         x("cpu_op", "_compile.compile_inner (dynamo_timed)", 155, 190),
-        region("1/1", 360, 20), *kernel(4, 365, 1030, 5), x("python_function", RESUMED, 359, 30),
+        region("1/1", 360, 20),
+        *kernel(4, 365, 1030, 5),
+        x("python_function", RESUMED, 359, 30),
         *kernel(5, 600, 1040, 11),
-    ]  # fmt: skip
+    ]
 
 
 def test_time_goes_to_the_innermost_region(tmp_path: Path) -> None:
     found = compiled_regions(profile(tmp_path, program()))
     rows = {row["region"]: row for row in found.regions.rows()}
     assert {name: (row["calls"], row["kernels"]) for name, row in rows.items()} == {
-        "0/0": (2, 2), "1/0": (1, 1), "1/1": (1, 1),
-    }  # fmt: skip
+        "0/0": (2, 2),
+        "1/0": (1, 1),
+        "1/1": (1, 1),
+    }
     assert rows["0/0"]["device_ms"] == pytest.approx(0.014)
     assert rows["0/0"]["host_ms"] == pytest.approx(0.460)
     assert rows["0/0"]["self_ms"] == pytest.approx(0.420)
@@ -116,11 +124,21 @@ def test_kernels_of_triton_have_bytes_and_arguments(tmp_path: Path) -> None:
     name = "triton_poi_fused_add_mul_0"
     said = {"Input_Dims": [[1000], [1000], []], "Input_type": ["float", "float", "Scalar"]}
     events = [
-        x("cpu_op", name, 0, 10, kernel_backend="triton", kernel_kwargs="XBLOCK=512",
-          num_warps=4, num_stages=1, kernel_file="/tmp/cache/ab.py", **said),
+        x(
+            "cpu_op",
+            name,
+            0,
+            10,
+            kernel_backend="triton",
+            kernel_kwargs="XBLOCK=512",
+            num_warps=4,
+            num_stages=1,
+            kernel_file="/tmp/cache/ab.py",
+            **said,
+        ),
         *kernel(1, 2, 100, 4, name),
         *kernel(2, 20, 110, 6, "triton_red_fused_sum_1"),
-    ]  # fmt: skip
+    ]
     for key in ("kernel_backend", "kernel_kwargs", "num_warps", "num_stages", "kernel_file"):
         events[0]["args"][key] = events[0]["args"].pop(key.replace("_", " "))
     bare, full = compiled_regions(profile(tmp_path, events)).triton.rows()
@@ -201,8 +219,14 @@ def captured(
             said: dict[str, Any] = {"kernel": one} if kernel else {}
             said |= {"graph_node_id": nodes[count]} if nodes else {}
             count += 1
-            call = x("cuda_runtime", "hipLaunchKernel", at + 11 + place, 0.5,
-                     correlation=9000 + count, **said)  # fmt: skip
+            call = x(
+                "cuda_runtime",
+                "hipLaunchKernel",
+                at + 11 + place,
+                0.5,
+                correlation=9000 + count,
+                **said,
+            )
             events.append(call)
         at += 20
     return [*events, x("cuda_runtime", "hipStreamEndCapture", at + 10, 1)]
@@ -253,15 +277,21 @@ def test_nodes_tell_the_ops_whatever_their_order(tmp_path: Path) -> None:
     ("events", "reason"),
     [
         (replay(1, 2000, 2100, "abc"), NO_CAPTURE),
-        ([*captured(0, TWO_OPS), *replay(1, 2000, 2100, "abcd")],
-         "3 launches were captured, 4 are replayed"),
-        ([*captured(0, TWO_OPS), *replay(1, 2000, 2100, "abd")],
-         "kernel 3 of 3 is not the one that was captured there"),
-        ([*captured(0, TWO_OPS, kernel=False), *replay(1, 2000, 2100, "abc")],
-         "the launches that were captured have no names"),
+        (
+            [*captured(0, TWO_OPS), *replay(1, 2000, 2100, "abcd")],
+            "3 launches were captured, 4 are replayed",
+        ),
+        (
+            [*captured(0, TWO_OPS), *replay(1, 2000, 2100, "abd")],
+            "kernel 3 of 3 is not the one that was captured there",
+        ),
+        (
+            [*captured(0, TWO_OPS, kernel=False), *replay(1, 2000, 2100, "abc")],
+            "the launches that were captured have no names",
+        ),
         ([*run_once(0, TWO_OPS), *replay(1, 2000, 2100, "acb")], NO_CAPTURE),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_agree_is_not_guessed(
     tmp_path: Path, events: list[dict[str, Any]], reason: str
 ) -> None:

@@ -147,8 +147,11 @@ def test_printing_costs_what_no_other_op_hides() -> None:
     (row,) = found.side_work.rows()
     # 500 µs of printing in one of two steps, of which 300 lie under the product.
     assert (row["kind"], row["calls"], row["per_step"], row["steps_frac"]) == (
-        "printing", "PrintV2", 0.5, 0.5,
-    )  # fmt: skip
+        "printing",
+        "PrintV2",
+        0.5,
+        0.5,
+    )
     assert row["time_ms"] == pytest.approx(0.1)
     assert row["in_step_ms"] == pytest.approx(0.2)
     assert row["whole_ms"] == pytest.approx(0.25)

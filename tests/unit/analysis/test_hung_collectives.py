@@ -35,8 +35,11 @@ def test_a_rank_that_does_not_call_is_named_with_what_it_called_last(tmp_path: P
     assert found.is_stuck
     (row,) = found.stuck.rows()
     assert (row["state"], row["ranks"], row["joined"], row["missing"]) == (
-        "rank missing", 4, 3, "rank 2",
-    )  # fmt: skip
+        "rank missing",
+        4,
+        3,
+        "rank 2",
+    )
     assert row["behind"] == 1
     assert [one["unfinished"] for one in found.ranks.rows()] == [2, 2, 0, 2]
 

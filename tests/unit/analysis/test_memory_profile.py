@@ -147,11 +147,16 @@ def test_holders_are_told_apart_as_asked() -> None:
         "stack": 512,
     }
     assert held_by(answer(training(), by="region")) == {
-        "persist": 2048, "output": 3072, "from before the recording": 4096, "stack": 512
-    }  # fmt: skip
+        "persist": 2048,
+        "output": 3072,
+        "from before the recording": 4096,
+        "stack": 512,
+    }
     assert held_by(answer(training(), by="line"), "blocks") == {
-        "not recorded": 2, "from before the recording": None, "stack": None
-    }  # fmt: skip
+        "not recorded": 2,
+        "from before the recording": None,
+        "stack": None,
+    }
 
 
 def test_ops_of_layers_that_repeat_are_one_and_scopes_stand_for_modules() -> None:
@@ -416,10 +421,14 @@ def test_a_range_gives_its_events_in_full() -> None:
 def test_sizes_are_added_up_where_neither_addresses_nor_sums_were_recorded(tmp_path: Path) -> None:
     """PyTorch before 1.10; of 30 bytes the second is given back, then what was taken before."""
     told = [
-        (0, "ProfilerStep#1", None), (10, "aten::mm", 100), (20, "aten::add", 30),
-        (30, "aten::mul", 30), (40, "aten::relu", -30), (50, "aten::mm", -100),
+        (0, "ProfilerStep#1", None),
+        (10, "aten::mm", 100),
+        (20, "aten::add", 30),
+        (30, "aten::mul", 30),
+        (40, "aten::relu", -30),
+        (50, "aten::mm", -100),
         (60, "aten::sub", -7),
-    ]  # fmt: skip
+    ]
     events = [x("user_annotation", "ProfilerStep#1", 0, 100)]
     for ts, op, size in told[1:]:
         one = allocation(ts, size or 0, 0)

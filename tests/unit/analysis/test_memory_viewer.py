@@ -34,5 +34,7 @@ def test_spaces_and_sources_are_in_words() -> None:
     assert (found.memory_spaces, found.memory_space_names) == ((0,), ("device memory",))
     assert found.source_text == "as the compiler recorded it"
     assert [memory_viewer.space_name(space) for space in (1, 5, 9)] == [
-        "on-chip memory", "host memory", "memory space 9",
-    ]  # fmt: skip
+        "on-chip memory",
+        "host memory",
+        "memory space 9",
+    ]

@@ -23,19 +23,35 @@ from stepscope.errors import UsageError
 from stepscope.tables.core.profile import Profile
 from tests.unit.formats.kineto.layout import PID, profile, x
 
-H100 = [{"id": 0, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0,
-         "numSms": 132, "totalGlobalMem": 85 << 30}]  # fmt: skip
+H100 = [
+    {
+        "id": 0,
+        "name": "NVIDIA H100 80GB HBM3",
+        "computeMajor": 9,
+        "computeMinor": 0,
+        "numSms": 132,
+        "totalGlobalMem": 85 << 30,
+    }
+]
 N = 1024
 FLOPS = 2 * N**3
 
 
 def product(
-    number: int, ts: float, dur: float, type_: str = "c10::BFloat16", kernel: str = "gemm",
-    tid: int = PID, **said: Any,
-) -> list[dict[str, Any]]:  # fmt: skip
+    number: int,
+    ts: float,
+    dur: float,
+    type_: str = "c10::BFloat16",
+    kernel: str = "gemm",
+    tid: int = PID,
+    **said: Any,
+) -> list[dict[str, Any]]:
     """A product of matrices: the op, the call, the kernel and the memset before it."""
-    shapes = {"Input_Dims": [[N, N], [N, N]], "Input_type": [type_] * 2,
-              "Concrete_Inputs": ["", ""]}  # fmt: skip
+    shapes = {
+        "Input_Dims": [[N, N], [N, N]],
+        "Input_type": [type_] * 2,
+        "Concrete_Inputs": ["", ""],
+    }
     of_device: dict[str, Any] = {"device": 0, "stream": 7}
     return [
         x("cpu_op", "aten::mm", ts, 10, PID, tid, **shapes, **said),
@@ -92,8 +108,16 @@ def test_32_bits_on_tensor_cores_count_against_their_peak(tmp_path: Path) -> Non
 
 
 def test_what_is_recomputed_counts_for_the_hardware_only(tmp_path: Path) -> None:
-    node = x("cpu_op", "autograd::engine::evaluate_function: MmBackward0", 100, 60, PID, 777,
-             Sequence_number=1, Fwd_thread_id=1)  # fmt: skip
+    node = x(
+        "cpu_op",
+        "autograd::engine::evaluate_function: MmBackward0",
+        100,
+        60,
+        PID,
+        777,
+        Sequence_number=1,
+        Fwd_thread_id=1,
+    )
     again = product(2, 110, 9, tid=777, Sequence_number=9)
     forward = product(1, 10, 9, Sequence_number=1)
     found = model_flops(made(tmp_path, steps(*forward, node, *again))).utilisation

@@ -29,21 +29,26 @@ def module(name: str, ts: float, dur: float) -> dict[str, Any]:
 def program() -> list[dict[str, Any]]:
     forward = [
         module("Net_0", 0, 100),
-        module("Linear_0", 10, 30), x("cpu_op", "aten::addmm", 15, 10, Sequence_number=3),
+        module("Linear_0", 10, 30),
+        x("cpu_op", "aten::addmm", 15, 10, Sequence_number=3),
         *kernel(1, 18, 5),
-        module("Linear_1", 50, 30), x("cpu_op", "aten::addmm", 55, 10, Sequence_number=4),
+        module("Linear_1", 50, 30),
+        x("cpu_op", "aten::addmm", 55, 10, Sequence_number=4),
         *kernel(2, 58, 7),
-        x("cpu_op", "aten::relu", 90, 5, Sequence_number=5), *kernel(3, 91, 2),
-        x("cpu_op", "aten::mse_loss", 110, 5, Sequence_number=6), *kernel(4, 111, 1),
-    ]  # fmt: skip
+        x("cpu_op", "aten::relu", 90, 5, Sequence_number=5),
+        *kernel(3, 91, 2),
+        x("cpu_op", "aten::mse_loss", 110, 5, Sequence_number=6),
+        *kernel(4, 111, 1),
+    ]
     node = "autograd::engine::evaluate_function: AddmmBackward0"
     backward = [
         x("cpu_op", node, 200, 20, PID, AUTOGRAD, Sequence_number=4, Fwd_thread_id=1),
         *kernel(5, 205, 11, AUTOGRAD),
         x("cpu_op", node, 230, 20, PID, AUTOGRAD, Sequence_number=3, Fwd_thread_id=1),
         x("cpu_op", "aten::addmm", 232, 5, PID, AUTOGRAD, Sequence_number=9),
-        *kernel(6, 233, 4, AUTOGRAD), *kernel(7, 240, 13, AUTOGRAD),
-    ]  # fmt: skip
+        *kernel(6, 233, 4, AUTOGRAD),
+        *kernel(7, 240, 13, AUTOGRAD),
+    ]
     return [*forward, *backward]
 
 

@@ -19,8 +19,9 @@ def test_it_answers_on_every_device_and_says_what_is_missing() -> None:
 def test_wasted_time_is_what_the_peak_would_not_need() -> None:
     nodes = list(op_profile.op_profile(on_gpu()).nodes.rows())
     assert (nodes[0]["time_us"], nodes[0]["wasted_frac"]) == (
-        40, pytest.approx(1 - nodes[0]["utilisation_frac"]),
-    )  # fmt: skip
+        40,
+        pytest.approx(1 - nodes[0]["utilisation_frac"]),
+    )
     dot = next(row for row in nodes if row["name"] == "dot.1")
     peak = 108 * 1.41e9 * 2048
     assert dot["utilisation_frac"] == pytest.approx(2 * 64**3 / 10e-6 / peak)

@@ -98,10 +98,17 @@ NOT_THERE = [
 
 def test_xprof_and_ours_say_the_same() -> None:
     rows = [
-        (r["chip"], r["kernel"], r["sample"], r["counter"], r["value"], r["description"],
-         r["counter_set"])
+        (
+            r["chip"],
+            r["kernel"],
+            r["sample"],
+            r["counter"],
+            r["value"],
+            r["description"],
+            r["counter_set"],
+        )
         for r in answer(every_form()).samples.rows()
-    ]  # fmt: skip
+    ]
     theirs = []
     for chip_, kernel, sample, name, bits, description, set_ in XPROF:
         value = NO_INTEGERS.get(name, bits)

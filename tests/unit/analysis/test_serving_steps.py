@@ -16,17 +16,21 @@ from tests.unit.formats.kineto.layout import profile, x
 @pytest.mark.parametrize(
     ("name", "batch"),
     [
-        ("execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086sqsq32sqsk55086)",
-         Batch("decode", 32, 32)),
-        ("execute_3_context_1(sq512sk512sqsq1sqsk1)_generation_2(sq2sk9sqsq2sqsk9)",
-         Batch("mixed", 3, 514)),
+        (
+            "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086sqsq32sqsk55086)",
+            Batch("decode", 32, 32),
+        ),
+        (
+            "execute_3_context_1(sq512sk512sqsq1sqsk1)_generation_2(sq2sk9sqsq2sqsk9)",
+            Batch("mixed", 3, 514),
+        ),
         ("execute_context_2(768)_generation_0(0)", Batch("prefill", 2, 768)),
         ("step[DECODE bs=32]", Batch("decode", 32, 32)),
         ("step[EXTEND bs=4 toks=1024]", Batch("prefill", 4, 1024)),
         ("step[TARGET_VERIFY bs=4]", Batch("other", 4, -1)),
         ("step[IDLE]", Batch("other", -1, -1)),
     ],
-)  # fmt: skip
+)
 def test_marks_tell_the_batch(name: str, batch: Batch) -> None:
     assert batch_of(name) == batch
 
@@ -62,10 +66,15 @@ def test_a_step_has_what_it_launched_and_the_gap_before(tmp_path: Path) -> None:
     found = steps_of_engines(profile(tmp_path, server()))
     us = 1000
     rows = [
-        (row["kind"], row["kernels"], row["device_ms"] * us, (row["gap_ms"] or 0) * us,
-         round(row["graph_frac"], 3))
+        (
+            row["kind"],
+            row["kernels"],
+            row["device_ms"] * us,
+            (row["gap_ms"] or 0) * us,
+            round(row["graph_frac"], 3),
+        )
         for row in found.steps.rows()
-    ]  # fmt: skip
+    ]
     assert rows == [
         ("prefill", 2, pytest.approx(40), 0, 0.25),
         ("decode", 2, pytest.approx(25), pytest.approx(50), 0.6),

@@ -45,8 +45,11 @@ def test_the_headline_names_the_largest_part() -> None:
     assert one.headline == "prepare takes 50% of each 1 ms step."
     first = next(iter(one.parts.records()))
     assert (first.kind, first.function, first.file, first.line) == (
-        "python", "prepare", "train.py", 12,
-    )  # fmt: skip
+        "python",
+        "prepare",
+        "train.py",
+        12,
+    )
     assert one.busy_ms == pytest.approx(0.2)
 
 

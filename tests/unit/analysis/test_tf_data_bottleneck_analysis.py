@@ -103,9 +103,7 @@ def test_fast_calls_are_healthy() -> None:
 
 
 def test_slow_calls_that_cost_little_are_healthy() -> None:
-    main: list[EventLike] = [
-        (ROOT, 10_000.0 * call, 100.0, {"id": 1}) for call in range(5)
-    ]  # fmt: skip
+    main: list[EventLike] = [(ROOT, 10_000.0 * call, 100.0, {"id": 1}) for call in range(5)]
     found = analyze(space(host_plane(line("python", *main))))
     assert found.verdict == "healthy"
     assert found.pipelines["slow_calls"][0] == 5

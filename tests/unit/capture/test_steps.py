@@ -60,8 +60,12 @@ def test_a_recording_that_cannot_start_costs_the_loop_nothing(
 ) -> None:
     with stepscope.Profile(tmp_path / "other", OPTIONS):
         assert list(stepscope.steps(range(5), tmp_path / "mine", "1,2", options=OPTIONS)) == [
-            0, 1, 2, 3, 4,
-        ]  # fmt: skip
+            0,
+            1,
+            2,
+            3,
+            4,
+        ]
     assert "already being recorded" in caplog.text
     assert not (tmp_path / "mine").exists()
 

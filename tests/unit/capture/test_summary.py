@@ -18,8 +18,12 @@ NOTES = tuple(Note(f"n{n}", "warning", f"Something about {n}. " * 20) for n in r
 
 def capture(**more: Any) -> Capture:
     facts: dict[str, Any] = {
-        "path": PATH, "bytes": 2_400_000, "events": 1234, "seconds": 3.21, "counts": {"jax": 1234},
-    }  # fmt: skip
+        "path": PATH,
+        "bytes": 2_400_000,
+        "events": 1234,
+        "seconds": 3.21,
+        "counts": {"jax": 1234},
+    }
     return Capture(**{**facts, **more})
 
 

@@ -104,8 +104,11 @@ def test_children_are_summed_and_may_end_at_any_time(
     cpu = [one.get("Child processes CPU") for one in found]
     assert cpu == [None, *[100] * 10, 200, 100]
     assert [one["Child processes memory (RSS)"] // (25 * 4096) for one in found] == [
-        *[1] * 10, 2, 2, 1,
-    ]  # fmt: skip
+        *[1] * 10,
+        2,
+        2,
+        1,
+    ]
 
 
 def test_broken_files_are_left_out(tmp_path: Path) -> None:

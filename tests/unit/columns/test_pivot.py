@@ -78,8 +78,11 @@ def test_doubles_as_integers(value: float, expected: int) -> None:
 def test_shared_stats_come_first_and_give_way() -> None:
     found = decode(DATA)
     assert event_stats(found, 1) == [
-        ("flops", 10), ("n", 1), ("mixed", 7), ("addr", 2**63 + 5),
-    ]  # fmt: skip
+        ("flops", 10),
+        ("n", 1),
+        ("mixed", 7),
+        ("addr", 2**63 + 5),
+    ]
     assert event_stats(found, 0) == [("n", 5), ("mixed", "12")]
     message = XSpace(hostnames=["h"])
     added = message.planes.add(name="p")

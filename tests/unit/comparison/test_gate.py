@@ -190,9 +190,19 @@ def test_limits_are_read_as_people_write_them(
 
 @pytest.mark.parametrize(
     ("text", "quantity"),
-    [("30", "time"), ("5%", "time"), ("-5%", "time"), ("8GiB", "time"), ("ten ms", "time"),
-     ("30ms", "bytes"), ("10%", "bytes"), ("1e3ms", "time"), ("", "time"), ("30ms", "share")],
-)  # fmt: skip
+    [
+        ("30", "time"),
+        ("5%", "time"),
+        ("-5%", "time"),
+        ("8GiB", "time"),
+        ("ten ms", "time"),
+        ("30ms", "bytes"),
+        ("10%", "bytes"),
+        ("1e3ms", "time"),
+        ("", "time"),
+        ("30ms", "share"),
+    ],
+)
 def test_what_is_no_limit_says_what_would_be(text: str, quantity: str) -> None:
     with pytest.raises(UsageError, match="--max-it cannot be") as raised:
         Limit.parse(text, quantity, "--max-it")  # type: ignore[arg-type]  # parametrised text

@@ -11,20 +11,24 @@ def labels(*names: str, type_: str = "MatMul", same_framework: bool = True) -> l
 
 
 def test_equal_names_are_the_same_op() -> None:
-    found = match(labels("a/dense/MatMul", "a/dense_1/MatMul"),
-                  labels("a/dense_1/MatMul", "a/dense/MatMul"))  # fmt: skip
+    found = match(
+        labels("a/dense/MatMul", "a/dense_1/MatMul"), labels("a/dense_1/MatMul", "a/dense/MatMul")
+    )
     assert set(found) == {Pair((0,), (1,), "name"), Pair((1,), (0,), "name")}
 
 
 def test_as_many_ops_with_other_numbers_are_paired_in_order() -> None:
-    found = match(labels("dense_9/MatMul", "dense_10/MatMul"),
-                  labels("dense_12/MatMul", "dense_11/MatMul"))  # fmt: skip
+    found = match(
+        labels("dense_9/MatMul", "dense_10/MatMul"), labels("dense_12/MatMul", "dense_11/MatMul")
+    )
     assert set(found) == {Pair((0,), (1,), "number"), Pair((1,), (0,), "number")}
 
 
 def test_one_more_op_of_a_kind_is_the_one_without_a_partner() -> None:
-    found = match(labels("dense/MatMul", "dense_1/MatMul"),
-                  labels("dense/MatMul", "dense_1/MatMul", "dense_2/MatMul"))  # fmt: skip
+    found = match(
+        labels("dense/MatMul", "dense_1/MatMul"),
+        labels("dense/MatMul", "dense_1/MatMul", "dense_2/MatMul"),
+    )
     assert Pair((), (2,), "") in found
     assert {pair.how for pair in found} == {"name", ""}
 
@@ -41,8 +45,9 @@ def test_another_type_is_another_op() -> None:
 
 
 def test_what_cannot_be_told_apart_is_one_row() -> None:
-    found = match(labels("a_1/MatMul", "a_2/MatMul", "a_3/MatMul"),
-                  labels("a_7/MatMul", "a_8/MatMul"))  # fmt: skip
+    found = match(
+        labels("a_1/MatMul", "a_2/MatMul", "a_3/MatMul"), labels("a_7/MatMul", "a_8/MatMul")
+    )
     assert found == [Pair((0, 1, 2), (0, 1), "number")]
 
 

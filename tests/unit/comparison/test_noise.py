@@ -48,9 +48,13 @@ SPREADS: dict[str, Callable[[int], F64]] = {
 @pytest.mark.parametrize(
     # Ten steps cannot show that they depend on each other.
     ("spread", "steps"),
-    [(spread, steps) for spread in SPREADS for steps in (10, 30, 200)
-     if (spread, steps) != ("autocorrelated", 10)],
-)  # fmt: skip
+    [
+        (spread, steps)
+        for spread in SPREADS
+        for steps in (10, 30, 200)
+        if (spread, steps) != ("autocorrelated", 10)
+    ],
+)
 def test_equal_programs_show_no_significant_change(
     spread: str, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

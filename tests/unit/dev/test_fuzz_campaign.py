@@ -119,8 +119,10 @@ def test_each_reader_gets_as_many_inputs_whatever_its_seeds_weigh(
     while sum(worker.readers.values()) < 20:
         worker._try(target)
     assert {kind: earlier[kind] + worker.readers.get(kind, 0) for kind in "abc"} == {
-        "a": 20, "b": 20, "c": 20,
-    }  # fmt: skip
+        "a": 20,
+        "b": 20,
+        "c": 20,
+    }
     assert set(worker.seeds[target.name]) == {"a", "b", "c"}
 
 
@@ -167,9 +169,11 @@ def test_a_small_truncated_input_does_not_take_the_place_of_larger_seeds(
 def test_what_was_tried_is_recorded_once(tmp_path: Path) -> None:
     def tried(name: str, gecko: int) -> None:
         said = {
-            "counts": {"imports": gecko, "scanner": 7, "rpc": 0}, "failed": 1,
-            "readers": {"gecko": gecko, "": 3}, "opened": {"gecko": 2, "": 0},
-        }  # fmt: skip
+            "counts": {"imports": gecko, "scanner": 7, "rpc": 0},
+            "failed": 1,
+            "readers": {"gecko": gecko, "": 3},
+            "opened": {"gecko": 2, "": 0},
+        }
         file = ledgers(tmp_path) / f"{name}.json"
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps(said))

@@ -19,9 +19,13 @@ def shown(found: Timeline) -> tuple[Counter[Any], Counter[Any], dict[Any, Any]]:
     for one in threads(found, *view):
         section = found.sections[one.track.section].name
         rows = zip(
-            one.event.tolist(), one.name.tolist(), one.begin_ps.tolist(), one.end_ps.tolist(),
-            one.depth.tolist(), strict=True,
-        )  # fmt: skip
+            one.event.tolist(),
+            one.name.tolist(),
+            one.begin_ps.tolist(),
+            one.end_ps.tolist(),
+            one.depth.tolist(),
+            strict=True,
+        )
         for number, name, begin, end, depth in rows:
             start, stop = ((origin_ps + at) // 1000 for at in (begin, end))
             # Lanes of a track that does not nest are tracks of their own in Perfetto.
@@ -40,5 +44,5 @@ def shown(found: Timeline) -> tuple[Counter[Any], Counter[Any], dict[Any, Any]]:
         )
         for one in found.tracks
         if one.counter is not None
-    }  # fmt: skip
+    }
     return events, joined, counters

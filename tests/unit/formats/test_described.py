@@ -23,8 +23,9 @@ def folder(path: Path) -> dict[str, str]:
     """A file of each format, and what it is to be called."""
     version = {"name": "EXPORT_PRODUCT_VERSION", "value": "2026.2.1"}
     schema = {"name": "EXPORT_SCHEMA_VERSION", "value": "3.25.0"}
-    export(path / "n.sqlite", ("k",), kernels=[kernel(1, 2, 1, 1)],
-           META_DATA_EXPORT=[version, schema])  # fmt: skip
+    export(
+        path / "n.sqlite", ("k",), kernels=[kernel(1, 2, 1, 1)], META_DATA_EXPORT=[version, schema]
+    )
     rocpd(path / "r.db")
     tool_json(path / "j_results.json")
     kernel_csv(path / "c_kernel_trace.csv")

@@ -73,9 +73,10 @@ def both(path: Path) -> tuple[dict[str, Any], dict[str, Any], bool]:
 
 @settings(max_examples=60)
 @given(
-    st.lists(st.tuples(ANYTHING, ANYTHING, ANYTHING), max_size=40), WAYS,
+    st.lists(st.tuples(ANYTHING, ANYTHING, ANYTHING), max_size=40),
+    WAYS,
     st.sampled_from([512, 4096]),
-)  # fmt: skip
+)
 def test_pages_say_what_sqlite_says(
     tmp_path_factory: pytest.TempPathFactory, cells: list[Any], way: str, page_bytes: int
 ) -> None:

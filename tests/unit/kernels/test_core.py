@@ -67,10 +67,14 @@ def run(core: str, data: bytes, program: str = PROGRAM) -> tuple[bool, list[obje
 def profiles() -> dict[str, bytes]:
     random = np.random.default_rng(2)
     events = [
-        (f"e{i % 7}", float(random.integers(0, 500)), float(random.integers(0, 60)),
-         {"n": int(random.integers(-9, 9)), "s": ref(f"v{i % 3}"), "u": u(2**64 - 1), "d": 1.5})
+        (
+            f"e{i % 7}",
+            float(random.integers(0, 500)),
+            float(random.integers(0, 60)),
+            {"n": int(random.integers(-9, 9)), "s": ref(f"v{i % 3}"), "u": u(2**64 - 1), "d": 1.5},
+        )
         for i in range(300)
-    ]  # fmt: skip
+    ]
     sound = space(host(line("a", *events[:200]), line("b", *events[200:], timestamp_ns=77)))
     return {
         "sound": sound,

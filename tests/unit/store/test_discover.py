@@ -226,8 +226,11 @@ def test_ranks_with_a_folder_each_are_one_run(tmp_path: Path) -> None:
 
 
 def test_windows_of_ranks_in_folders_of_their_own_stay_apart(tmp_path: Path) -> None:
-    names = [f"job/rank{rank}/h_{7 + rank}.{time}.pt.trace.json"
-             for rank in (0, 1) for time in (1690000000000, 1690000900000)]  # fmt: skip
+    names = [
+        f"job/rank{rank}/h_{7 + rank}.{time}.pt.trace.json"
+        for rank in (0, 1)
+        for time in (1690000000000, 1690000900000)
+    ]
     traces(tmp_path, *names)
     first, second = find(tmp_path).runs
     assert first.hosts == second.hosts == ("rank0", "rank1")

@@ -55,8 +55,10 @@ def self_ns(found: Timeline) -> dict[tuple[str, ...], int]:
 
 
 def plain(path: tuple[str, ...]) -> str:
-    text = ";".join(part.replace(";", ":").replace("\n", " ").replace("\r", " ").strip()
-                    or "(no name)" for part in path)  # fmt: skip
+    text = ";".join(
+        part.replace(";", ":").replace("\n", " ").replace("\r", " ").strip() or "(no name)"
+        for part in path
+    )
     return text.encode("utf-8", "replace").decode()
 
 
@@ -83,11 +85,16 @@ def profile_message() -> Any:
         "Line": {"function_id": (1, ""), "line": (2, "")},
         "Location": {"id": (1, ""), "line": (4, "*Line")},
         "Function": {"id": (1, ""), "name": (2, "")},
-        "Profile": {"sample_type": (1, "*ValueType"), "sample": (2, "*Sample"),
-                    "location": (4, "*Location"), "function": (5, "*Function"),
-                    "string_table": (6, "*text"), "duration_nanos": (10, ""),
-                    "default_sample_type": (14, "")},
-    }  # fmt: skip
+        "Profile": {
+            "sample_type": (1, "*ValueType"),
+            "sample": (2, "*Sample"),
+            "location": (4, "*Location"),
+            "function": (5, "*Function"),
+            "string_table": (6, "*text"),
+            "duration_nanos": (10, ""),
+            "default_sample_type": (14, ""),
+        },
+    }
     for name, fields in messages.items():
         message = file.message_type.add(name=name)
         for field, (number, what) in fields.items():
@@ -110,8 +117,9 @@ def test_protobuf_reads_the_same_totals_from_pprof(build: Callable[[], bytes]) -
     texts = profile.string_table
     assert texts[0] == ""
     assert [(texts[one.type], texts[one.unit]) for one in profile.sample_type] == [
-        ("events", "count"), ("time", "nanoseconds"),
-    ]  # fmt: skip
+        ("events", "count"),
+        ("time", "nanoseconds"),
+    ]
     assert texts[profile.default_sample_type] == "time"
     name = {one.id: texts[one.name] for one in profile.function}
     frame = {one.id: name[one.line[0].function_id] for one in profile.location}

@@ -118,8 +118,10 @@ def test_events_group_by_the_step_they_begin_in() -> None:
     got = ways(flame(found, 0, 300 * US, by=("name", "step")))
     # The first begins in step 7 and outlives it, the second begins between the steps.
     assert {way[1]: v for way, v in got.items() if way[:1] == ("g",) and len(way) == 2} == {
-        "train 7": (15, 15, 1), "train 8": (30, 30, 1), "outside of steps": (4, 4, 1)
-    }  # fmt: skip
+        "train 7": (15, 15, 1),
+        "train 8": (30, 30, 1),
+        "outside of steps": (4, 4, 1),
+    }
 
 
 def test_kernels_group_by_the_module_and_the_op_that_launched_them(tmp_path: Path) -> None:

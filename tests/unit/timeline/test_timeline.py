@@ -249,8 +249,10 @@ def test_hardware_counters_under_their_own_name_are_drawn() -> None:
 
 
 def test_a_sample_that_is_no_number_hides_no_other() -> None:
-    samples = [Event("load", us, 0, {"counter_value": value})
-               for us, value in ((1, 5.0), (2, math.nan), (3, 9.0))]  # fmt: skip
+    samples = [
+        Event("load", us, 0, {"counter_value": value})
+        for us, value in ((1, 5.0), (2, math.nan), (3, 9.0))
+    ]
     found = opened(space(gpu(0, line("_counters_", *samples))))
     whole = tile(found, [LaneRange(track(found, "load").id)], 0, 1 << 40, 1).counters
     assert (whole.least.tolist(), whole.most.tolist(), whole.last.tolist()) == ([5], [9], [9])

@@ -31,23 +31,37 @@ open_annotations: Final[set[object]] = set()
 _STANDARD: Final = f"{Path(threading.__file__).parent}/"
 #: Where a thread of Python's library waits for something, and calls nothing of PyTorch's.
 _WAITING: Final = (
-    "threading.py:", "queue.py:", "selectors.py:", "socket.py:", "ssl.py:", "subprocess.py:",
-    "multiprocessing/", "asyncio/", "concurrent/futures/thread.py:_worker",
-)  # fmt: skip
+    "threading.py:",
+    "queue.py:",
+    "selectors.py:",
+    "socket.py:",
+    "ssl.py:",
+    "subprocess.py:",
+    "multiprocessing/",
+    "asyncio/",
+    "concurrent/futures/thread.py:_worker",
+)
 #: PyTorch's Python code that opens no range, though it calls the program's.
 _PLAIN: Final = tuple(
     f"torch/{file}"
     for file in (
-        "nn/modules/", "nn/functional.py:", "utils/_contextlib.py:", "amp/autocast_mode.py:",
-        "multiprocessing/spawn.py:", "distributed/elastic/", "distributed/launcher/",
+        "nn/modules/",
+        "nn/functional.py:",
+        "utils/_contextlib.py:",
+        "amp/autocast_mode.py:",
+        "multiprocessing/spawn.py:",
+        "distributed/elastic/",
+        "distributed/launcher/",
         "distributed/run.py:",
     )
-)  # fmt: skip
+)
 #: That which opens none itself but calls C++ code that does, and calls Python: it is outside of
 #: them only while it calls nobody.
 _PLAIN_AT_TOP: Final = (
-    "torch/_tensor.py:", "torch/autograd/__init__.py:", "torch/autograd/graph.py:"
-)  # fmt: skip
+    "torch/_tensor.py:",
+    "torch/autograd/__init__.py:",
+    "torch/autograd/graph.py:",
+)
 #: Methods of the program's that C++ code calls in the middle of an op.
 _WITHIN_OPS: Final = frozenset({"__torch_dispatch__", "__torch_function__"})
 _AGAIN_SECONDS: Final = 0.001

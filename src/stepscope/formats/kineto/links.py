@@ -79,8 +79,9 @@ def links(slices: Slices, *, of_ops: bool = False) -> Links:
         return Links(rows, call, np.where(is_op, rows, NONE), origin)
     op = np.full(len(rows), NONE, np.int64)
     called = np.flatnonzero(call >= 0)
-    op[called] = around(slices, slices.rows("op"), slices.place[call[called]],
-                        slices.start_ns[call[called]])  # fmt: skip
+    op[called] = around(
+        slices, slices.rows("op"), slices.place[call[called]], slices.start_ns[call[called]]
+    )
     is_graph = slices.of_name(lambda name: bool(_GRAPH.search(name)))
     graph = np.zeros(len(rows), bool)
     graph[called] = is_graph[call[called]]

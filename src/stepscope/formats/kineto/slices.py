@@ -26,10 +26,18 @@ _OF_THE_PROCESS: Final = ("op", "annotation", "runtime", "python")
 #: Numbers that planes tell in stats of their own, in names or by order.
 _READ_ELSEWHERE: Final = frozenset(
     {
-        "External id", "external id", "correlation", "Record function id", "Sequence number",
-        "Python id", "Python parent id", "bytes", "graph node id", "memory bandwidth (GB/s)",
+        "External id",
+        "external id",
+        "correlation",
+        "Record function id",
+        "Sequence number",
+        "Python id",
+        "Python parent id",
+        "bytes",
+        "graph node id",
+        "memory bandwidth (GB/s)",
     }
-)  # fmt: skip
+)
 _MOST_OTHERS: Final = 40
 _THREAD_NAME: Final = re.compile(r"thread -?\d+ \((.*)\)", re.DOTALL)
 

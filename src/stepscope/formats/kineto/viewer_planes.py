@@ -21,10 +21,18 @@ from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 #: Whole numbers that exporters write as texts.
 _NUMBERS: Final = frozenset(
     {
-        "bytes_accessed", "correlation_id", "device_duration_ps", "device_offset_ps", "flops",
-        "group_id", "model_flops", "program_id", "run_id", "step_num",
+        "bytes_accessed",
+        "correlation_id",
+        "device_duration_ps",
+        "device_offset_ps",
+        "flops",
+        "group_id",
+        "model_flops",
+        "program_id",
+        "run_id",
+        "step_num",
     }
-)  # fmt: skip
+)
 
 
 def is_from_viewer(trace: Trace) -> bool:

@@ -88,8 +88,10 @@ class _Writer:
 
         def describe(rows: NDArray[Any]) -> tuple[NDArray[Any], list[Stat]]:
             name = table.name[rows]
-            said = [NamedValues(one.name, one.values[name], one.has[name], one.is_text)
-                    for one in of_names]  # fmt: skip
+            said = [
+                NamedValues(one.name, one.values[name], one.has[name], one.is_text)
+                for one in of_names
+            ]
             found = stats_of(said, slice(None), self._texts)
             found += stats_of(table.columns, rows, self._texts)
             if len(table.launch):

@@ -67,9 +67,13 @@ def ranges_of(texts: list[str], used: Iterable[int], covered_ns: dict[int, int])
     """
     count = len(texts)
     found = Ranges(
-        list(texts), [""] * count, [{} for _ in texts], np.zeros(count, bool),
-        np.ones(count, bool), np.full(count, NONE, np.int64),
-    )  # fmt: skip
+        list(texts),
+        [""] * count,
+        [{} for _ in texts],
+        np.zeros(count, bool),
+        np.ones(count, bool),
+        np.full(count, NONE, np.int64),
+    )
     families: dict[str, dict[int, int]] = {}
     for code in used:
         text = texts[code]

@@ -105,10 +105,14 @@ class HostEvents:
     def narrowed(self) -> HostEvents:
         """The same in as few bytes as it needs."""
         return HostEvents(
-            self.kind, compact(self.thread), compact(self.name), compact(self.start_ns),
-            compact(self.duration_ns), compact(self.launch),
+            self.kind,
+            compact(self.thread),
+            compact(self.name),
+            compact(self.start_ns),
+            compact(self.duration_ns),
+            compact(self.launch),
             tuple(one.narrowed() for one in self.columns if one.has.any()),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,11 +145,15 @@ class DeviceWork:
     def narrowed(self) -> DeviceWork:
         """The same in as few bytes as it needs."""
         return DeviceWork(
-            self.kind, compact(self.stream), compact(self.name), compact(self.start_ns),
-            compact(self.duration_ns), compact(self.launch),
+            self.kind,
+            compact(self.stream),
+            compact(self.name),
+            compact(self.start_ns),
+            compact(self.duration_ns),
+            compact(self.launch),
             tuple(one.narrowed() for one in self.columns if one.has.any()),
             None if self.display is None else compact(self.display),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

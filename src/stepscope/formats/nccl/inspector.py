@@ -215,13 +215,16 @@ class _Record:
         """What recordings of PyTorch say of a collective, as JSON."""
         return json.dumps(
             {
-                "Collective name": self.collective, "Group size": self.ranks,
-                "In msg nelems": self.bytes, "Out msg nelems": self.bytes, "dtype": "Byte",
+                "Collective name": self.collective,
+                "Group size": self.ranks,
+                "In msg nelems": self.bytes,
+                "Out msg nelems": self.bytes,
+                "dtype": "Byte",
                 "Process Group Name": self.communicator,
                 "Process Group Description": self.group,
                 **({"Timing": self.source} if self.source else {}),
             }
-        )  # fmt: skip
+        )
 
 
 def _is(value: Any) -> bool:

@@ -26,28 +26,63 @@ from stepscope.formats.xspace.plane_writer import Value
 from stepscope.schema import names as stats
 
 _COMMON: Final = (
-    "start", "end", "deviceId", "contextId", "greenContextId", "streamId", "correlationId",
+    "start",
+    "end",
+    "deviceId",
+    "contextId",
+    "greenContextId",
+    "streamId",
+    "correlationId",
     "globalPid",
-)  # fmt: skip
+)
 _LAUNCH: Final = (
-    "registersPerThread", "staticSharedMemory", "dynamicSharedMemory",
-    "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
-)  # fmt: skip
+    "registersPerThread",
+    "staticSharedMemory",
+    "dynamicSharedMemory",
+    "gridX",
+    "gridY",
+    "gridZ",
+    "blockX",
+    "blockY",
+    "blockZ",
+)
 _CLUSTER: Final = ("clusterX", "clusterY", "clusterZ")
 # What else is known of kernels and copies keeps the name that the export has for it.
 _OF_KERNELS: Final = (
-    "localMemoryPerThread", "localMemoryTotal", "sharedMemoryExecuted", "gridId", "graphNodeId",
-    "graphId", "launchType", "cacheConfig", *_CLUSTER,
-)  # fmt: skip
+    "localMemoryPerThread",
+    "localMemoryTotal",
+    "sharedMemoryExecuted",
+    "gridId",
+    "graphNodeId",
+    "graphId",
+    "launchType",
+    "cacheConfig",
+    *_CLUSTER,
+)
 _OF_COPIES: Final = (
-    "graphNodeId", "migrationCause", "virtualAddress", "copyCount", "srcDeviceId", "dstDeviceId",
-)  # fmt: skip
+    "graphNodeId",
+    "migrationCause",
+    "virtualAddress",
+    "copyCount",
+    "srcDeviceId",
+    "dstDeviceId",
+)
 _OWN_NAMES: Final = {"graphNodeId": stats.GRAPH_NODE, "contextId": "context_id"}
 _COPIES: Final = {
-    1: "MemcpyH2D", 2: "MemcpyD2H", 3: "MemcpyH2D", 4: "MemcpyD2H", 5: "MemcpyD2D",
-    6: "MemcpyD2D", 7: "MemcpyD2D", 8: "MemcpyD2D", 9: "MemcpyH2H", 10: "MemcpyP2P",
-    11: "MemcpyH2D", 12: "MemcpyD2H", 13: "MemcpyD2D",
-}  # fmt: skip
+    1: "MemcpyH2D",
+    2: "MemcpyD2H",
+    3: "MemcpyH2D",
+    4: "MemcpyD2H",
+    5: "MemcpyD2D",
+    6: "MemcpyD2D",
+    7: "MemcpyD2D",
+    8: "MemcpyD2D",
+    9: "MemcpyH2H",
+    10: "MemcpyP2P",
+    11: "MemcpyH2D",
+    12: "MemcpyD2H",
+    13: "MemcpyD2D",
+}
 _MEMORIES: Final = {0: "Pageable", 1: "Pinned", 2: "Device", 3: "Array", 4: "Managed"}
 _WAITS: Final = {1: "Event Sync", 2: "Stream Wait Event", 3: "Stream Sync", 4: "Context Sync"}
 _FACTS: Final = (
@@ -136,8 +171,9 @@ class Devices:
         direction = _COPIES.get(kind, "MemcpyD2D").removeprefix("Memcpy")
         said = []
         for key, memory, letter in (
-            ("kind_src", source, direction[0]), ("kind_dst", target, direction[2]),
-        ):  # fmt: skip
+            ("kind_src", source, direction[0]),
+            ("kind_dst", target, direction[2]),
+        ):
             word = self._kinds_of_memory.get(memory, ends[letter]) if memory >= 0 else ends[letter]
             said.append(f"{key}:{word.lower().replace(' ', '_')}")
         return " ".join([*said, *([f"size:{size}"] if size >= 0 else [])])
@@ -232,9 +268,15 @@ def taken(events: DeviceWork, kept: Bool) -> DeviceWork:
     )
     display = None if events.display is None else events.display[kept]
     return DeviceWork(
-        events.kind, events.stream[kept], events.name[kept], events.start_ns[kept],
-        events.duration_ns[kept], events.launch[kept], columns, display,
-    )  # fmt: skip
+        events.kind,
+        events.stream[kept],
+        events.name[kept],
+        events.start_ns[kept],
+        events.duration_ns[kept],
+        events.launch[kept],
+        columns,
+        display,
+    )
 
 
 def versions(database: TraceTables, table: str) -> list[str]:

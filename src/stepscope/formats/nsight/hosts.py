@@ -32,11 +32,15 @@ _RANGES: Final = (59, 60, 70, 71)
 _DOMAINS: Final = (75,)
 _CALLS: Final = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
 _OVERHEADS: Final = {
-    1: "Unknown", 2: "Driver JIT compiler (CUDA)", 3: "Buffer flush (Profiler)",
-    4: "Instrumentation (Profiler)", 5: "Resource creation/destruction (Profiler)",
-    6: "Runtime module loading (CUDA)", 7: "Lazy function loading (CUDA)",
+    1: "Unknown",
+    2: "Driver JIT compiler (CUDA)",
+    3: "Buffer flush (Profiler)",
+    4: "Instrumentation (Profiler)",
+    5: "Resource creation/destruction (Profiler)",
+    6: "Runtime module loading (CUDA)",
+    7: "Lazy function loading (CUDA)",
     8: "Command buffer full (CUDA)",
-}  # fmt: skip
+}
 # Kinds that say nothing; the name of such a row does.
 _VAGUE: Final = (0, 1)
 # What torch.autograd.profiler.emit_nvtx puts after the name of an op, in this order.
@@ -143,8 +147,13 @@ class Hosts:
         for name, kinds in (("range", _RANGES), ("other", _MARKS)):
             events = HostEvents(
                 "range" if name == "range" else "other",
-                threads, label, start, length, none, tuple(columns),
-            )  # fmt: skip
+                threads,
+                label,
+                start,
+                length,
+                none,
+                tuple(columns),
+            )
             yield kept(events, timed & np.isin(kind, kinds))
 
     def _labels(self, rows: Rows) -> tuple[Ints, list[NamedValues]]:
@@ -240,9 +249,14 @@ def kept(events: HostEvents, wanted: Bool) -> HostEvents:
     )
     launch = events.launch[wanted] if len(events.launch) else events.launch
     return HostEvents(
-        events.kind, events.thread[wanted], events.name[wanted], events.start_ns[wanted],
-        events.duration_ns[wanted], launch, columns,
-    )  # fmt: skip
+        events.kind,
+        events.thread[wanted],
+        events.name[wanted],
+        events.start_ns[wanted],
+        events.duration_ns[wanted],
+        launch,
+        columns,
+    )
 
 
 def _overhead(text: str) -> str:

@@ -184,9 +184,15 @@ def _allocations(
 ) -> Iterator[MemoryEvents]:
     """Memory of GPUs taken and given back through CUDA."""
     wanted = (
-        "start", "deviceId", "address", "bytes", "memKind", "memoryOperationType",
-        "correlationId", "globalPid",
-    )  # fmt: skip
+        "start",
+        "deviceId",
+        "address",
+        "bytes",
+        "memKind",
+        "memoryOperationType",
+        "correlationId",
+        "globalPid",
+    )
     for table in versions(database, "CUDA_GPU_MEMORY_USAGE_EVENTS"):
         rows = database.rows(table, wanted)
         kept = rows.has("start") & rows.has("bytes")

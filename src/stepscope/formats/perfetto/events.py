@@ -51,9 +51,12 @@ class _Event(IntEnum):
 #: What a stat's value is: a place of a number's bits, or the code of a text.
 INT, UINT, REAL, TEXT = 0, 1, 2, 3
 _STAT_KINDS: Final = (
-    (2, Wire.VARINT, UINT), (3, Wire.VARINT, UINT), (4, Wire.VARINT, INT), (7, Wire.VARINT, UINT),
+    (2, Wire.VARINT, UINT),
+    (3, Wire.VARINT, UINT),
+    (4, Wire.VARINT, INT),
+    (7, Wire.VARINT, UINT),
     (5, Wire.FIXED64, REAL),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,9 +106,15 @@ _OLD_TIMES: Final = (1, 16)
 # 0 is what has a phase that is not shown, which is counted there.
 _KINDS: Final = (0, *map(int, Kind))
 NO_EVENTS: Final = TrackEvents(
-    np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64),
-    np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, bool),
-)  # fmt: skip
+    np.zeros(0, np.int8),
+    np.zeros(0, np.int64),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.int64),
+    np.zeros(0, np.int64),
+    np.zeros(0),
+    np.zeros(0, np.int64),
+    np.zeros(0, bool),
+)
 NO_STATS: Final = TrackEventStats(
     np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int8), np.zeros(0, np.int64)
 )
@@ -145,11 +154,17 @@ def track_events(
     value = summed(_values(found, count)[rows], track[rows], state[rows], tracks, states)
     yield (
         TrackEvents(
-            kind, track, columns["name"].astype(np.int32), time, columns["length"], value, flow,
+            kind,
+            track,
+            columns["name"].astype(np.int32),
+            time,
+            columns["length"],
+            value,
+            flow,
             ends,
         ),
         _stats(buffer, found, state, states, damage),
-    )  # fmt: skip
+    )
     event, track, value = extra_counts(buffer, found, state, states, damage)
     if len(event):
         value = summed(value, track, state[event], tracks, states)
@@ -168,10 +183,15 @@ def _counted(track: I64, time_ns: I64, value: F64) -> TrackEvents:
     """Values of counters as events."""
     none = np.zeros(len(track), np.int64)
     return TrackEvents(
-        np.full(len(track), int(Kind.COUNTER), np.int8), track,
-        np.full(len(track), NONE, np.int32), time_ns, none, value, none,
+        np.full(len(track), int(Kind.COUNTER), np.int8),
+        track,
+        np.full(len(track), NONE, np.int32),
+        time_ns,
+        none,
+        value,
+        none,
         np.zeros(len(track), bool),
-    )  # fmt: skip
+    )
 
 
 def found_any(found: Fields, number: int, count: int) -> Bool:
@@ -227,9 +247,11 @@ def _values(found: Fields, count: int) -> F64:
 def _flows(found: Fields, count: int) -> tuple[I64, Bool]:
     flow, ends = np.zeros(count, np.int64), np.zeros(count, bool)
     for number, wire, is_end in (
-        (_Event.OLD_FLOW, Wire.VARINT, False), (_Event.FLOW, Wire.FIXED64, False),
-        (_Event.OLD_FLOW_END, Wire.VARINT, True), (_Event.FLOW_END, Wire.FIXED64, True),
-    ):  # fmt: skip
+        (_Event.OLD_FLOW, Wire.VARINT, False),
+        (_Event.FLOW, Wire.FIXED64, False),
+        (_Event.OLD_FLOW_END, Wire.VARINT, True),
+        (_Event.FLOW_END, Wire.FIXED64, True),
+    ):
         some = found.of(number, wire)
         flow[some.parent], ends[some.parent] = some.value.view(np.int64), is_end
     return flow, ends

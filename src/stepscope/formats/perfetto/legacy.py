@@ -40,9 +40,11 @@ class _Legacy(IntEnum):
 
 
 _PHASES: Final = {
-    **dict.fromkeys(b"BSb", Kind.BEGIN), **dict.fromkeys(b"EFe", Kind.END),
-    **dict.fromkeys(b"IiRnTp", Kind.INSTANT), ord("X"): Kind.COMPLETE,
-}  # fmt: skip
+    **dict.fromkeys(b"BSb", Kind.BEGIN),
+    **dict.fromkeys(b"EFe", Kind.END),
+    **dict.fromkeys(b"IiRnTp", Kind.INSTANT),
+    ord("X"): Kind.COMPLETE,
+}
 # On a track by id instead of the writer's: of one name where the phase is of the first generation.
 _ASYNC: Final = {**dict.fromkeys(b"bne", False), **dict.fromkeys(b"STpF", True)}
 _IDS: Final = (_Legacy.UNSCOPED_ID, _Legacy.LOCAL_ID, _Legacy.GLOBAL_ID)
@@ -103,9 +105,11 @@ def _place_by_id(
         event, kind = int(of[row]), int(which[row])
         name, track = int(columns["name"][event]), int(columns["track"][event])
         key = (
-            kind, int(number[row]), int(columns["category"][event]),
+            kind,
+            int(number[row]),
+            int(columns["category"][event]),
             name if _ASYNC[int(phase[row])] else -1,
             tracks.process(track) if kind == _Legacy.LOCAL_ID else -1,
-        )  # fmt: skip
+        )
         label = states.texts.list[name] if name >= 0 else ""
         columns["track"][event] = tracks.of_id(key, label, track)

@@ -69,9 +69,11 @@ def open_trace(pieces: Input, *, file: str) -> Space:
     del data
     if not found.count and not found.gpu_counters:
         raise FormatError(
-            TITLE, "it has neither track events nor counters of GPUs", file=file,
+            TITLE,
+            "it has neither track events nor counters of GPUs",
+            file=file,
             hint="Traces of the system alone (ftrace, samples) have nothing of a program's ops.",
-        )  # fmt: skip
+        )
     states, damage, gpu_counters = found.states, found.damage, found.gpu_counters
     planes = _Planes(
         _placed_in_time(_joined(found.events), states), _joined(found.stats), found.tracks, states

@@ -35,8 +35,11 @@ TITLE: Final = "a rocprofv3 database (rocpd)"
 _DISPATCH: Final = "rocpd_kernel_dispatch"
 _ANCHORS: Final = (_DISPATCH, "rocpd_region", "rocpd_info_process")
 _NOT_SHOWN: Final = (
-    "rocpd_memory_allocate", "rocpd_sample", "rocpd_graph_launch", "rocpd_call_stack",
-)  # fmt: skip
+    "rocpd_memory_allocate",
+    "rocpd_sample",
+    "rocpd_graph_launch",
+    "rocpd_call_stack",
+)
 _MARKERS: Final = "MARKER"
 _PLACES: Final = ("pid", "tid", "agent_id", "queue_id", "stream_id")
 
@@ -179,9 +182,16 @@ class _Process:
     def _dispatches(self) -> None:
         sizes = ("private_segment_size", "group_segment_size")
         columns = (
-            "start", "end", "kernel_id", "dispatch_id", "event_id", "track_id", *_PLACES, *sizes,
+            "start",
+            "end",
+            "kernel_id",
+            "dispatch_id",
+            "event_id",
+            "track_id",
+            *_PLACES,
+            *sizes,
             *DIMS,
-        )  # fmt: skip
+        )
         rows = self._timed(self._rows(_DISPATCH, columns))
         kernels = self._kernels()
         add_dispatches(
@@ -212,16 +222,26 @@ class _Process:
         return {
             key: RocmKernel(display or (name or "").removesuffix(".kd"), *counts)
             for key, display, name, *counts in zip(
-                rows["id"].tolist(), rows.texts["display_name"], rows.texts["kernel_name"],
-                *registers, strict=True,
+                rows["id"].tolist(),
+                rows.texts["display_name"],
+                rows.texts["kernel_name"],
+                *registers,
+                strict=True,
             )
-        }  # fmt: skip
+        }
 
     def _copies(self) -> None:
         columns = (
-            "start", "end", "size", "src_agent_id", "dst_agent_id", "event_id", "track_id",
-            "queue_id", "stream_id",
-        )  # fmt: skip
+            "start",
+            "end",
+            "size",
+            "src_agent_id",
+            "dst_agent_id",
+            "event_id",
+            "track_id",
+            "queue_id",
+            "stream_id",
+        )
         rows = self._timed(self._rows("rocpd_memory_copy", columns))
         add_copies(
             self._recorded,

@@ -33,16 +33,30 @@ _MARKERS: Final = "marker_api"
 _LISTS: Final = ("kernel_dispatch", "memory_copy", _MARKERS, *_CALLS)
 _INSIDE: Final = frozenset(
     {
-        (), _TOOL[:1], _TOOL, _BUFFERS, (*_TOOL, "agents"), (*_TOOL, "kernel_symbols"),
+        (),
+        _TOOL[:1],
+        _TOOL,
+        _BUFFERS,
+        (*_TOOL, "agents"),
+        (*_TOOL, "kernel_symbols"),
         *((*_BUFFERS, one) for one in _LISTS),
     }
-)  # fmt: skip
+)
 _GPU: Final = 2
 _LARGEST: Final = 1 << 63
 _DISPATCH: Final = (
-    "start", "end", "agent", "kernel", "queue", "stream", "launch", "dispatch_id", "private",
-    "group", *DIMS,
-)  # fmt: skip
+    "start",
+    "end",
+    "agent",
+    "kernel",
+    "queue",
+    "stream",
+    "launch",
+    "dispatch_id",
+    "private",
+    "group",
+    *DIMS,
+)
 _COPY: Final = ("start", "end", "source", "target", "size", "queue", "stream", "launch")
 _CALL: Final = ("start", "end", "thread", "launch", "kind", "operation")
 
@@ -198,27 +212,43 @@ def _dispatch(one: dict[str, Any]) -> list[Any]:
     info = _dict(one.get("dispatch_info"))
     grid, group = _dict(info.get("grid_size")), _dict(info.get("workgroup_size"))
     return [
-        one.get("start_timestamp"), one.get("end_timestamp"), _handle(info.get("agent_id")),
-        info.get("kernel_id"), _handle(info.get("queue_id")), _handle(one.get("stream_id")),
-        _launch(one), info.get("dispatch_id"), info.get("private_segment_size"),
-        info.get("group_segment_size"), *(grid.get(axis) for axis in "xyz"),
+        one.get("start_timestamp"),
+        one.get("end_timestamp"),
+        _handle(info.get("agent_id")),
+        info.get("kernel_id"),
+        _handle(info.get("queue_id")),
+        _handle(one.get("stream_id")),
+        _launch(one),
+        info.get("dispatch_id"),
+        info.get("private_segment_size"),
+        info.get("group_segment_size"),
+        *(grid.get(axis) for axis in "xyz"),
         *(group.get(axis) for axis in "xyz"),
-    ]  # fmt: skip
+    ]
 
 
 def _copy(one: dict[str, Any]) -> list[Any]:
     return [
-        one.get("start_timestamp"), one.get("end_timestamp"), _handle(one.get("src_agent_id")),
-        _handle(one.get("dst_agent_id")), one.get("bytes"), -1, _handle(one.get("stream_id")),
+        one.get("start_timestamp"),
+        one.get("end_timestamp"),
+        _handle(one.get("src_agent_id")),
+        _handle(one.get("dst_agent_id")),
+        one.get("bytes"),
+        -1,
+        _handle(one.get("stream_id")),
         _launch(one),
-    ]  # fmt: skip
+    ]
 
 
 def _call(one: dict[str, Any]) -> list[Any]:
     return [
-        one.get("start_timestamp"), one.get("end_timestamp"), one.get("thread_id"), _launch(one),
-        one.get("kind"), one.get("operation"),
-    ]  # fmt: skip
+        one.get("start_timestamp"),
+        one.get("end_timestamp"),
+        one.get("thread_id"),
+        _launch(one),
+        one.get("kind"),
+        one.get("operation"),
+    ]
 
 
 def _launch(one: dict[str, Any]) -> Any:

@@ -58,9 +58,12 @@ def open_csv(pieces: Input, *, file: str) -> Space:
         with warnings.catch_warnings(record=True) as odd:
             warnings.simplefilter("always")
             table = pl.read_csv(
-                io.BytesIO(data), infer_schema=False, truncate_ragged_lines=True,
-                ignore_errors=True, encoding="utf8-lossy",
-            )  # fmt: skip
+                io.BytesIO(data),
+                infer_schema=False,
+                truncate_ragged_lines=True,
+                ignore_errors=True,
+                encoding="utf8-lossy",
+            )
     except (pl.exceptions.PolarsError, ValueError) as error:
         raise FormatError(TITLE, f"it is not a table: {error}", file=file) from error
     if odd:

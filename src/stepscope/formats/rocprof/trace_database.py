@@ -153,9 +153,13 @@ class _Reader:
         # Grids and groups have their sizes here, not their shapes.
         none = np.full(len(kernel), NONE, np.int64)
         columns = {
-            **work, **dict.fromkeys(DIMS, none), "kernel": kernel, "dispatch_id": none,
-            "private": rows.columns["scr"], "group": rows.columns["lds"],
-        }  # fmt: skip
+            **work,
+            **dict.fromkeys(DIMS, none),
+            "kernel": kernel,
+            "dispatch_id": none,
+            "private": rows.columns["scr"],
+            "group": rows.columns["lds"],
+        }
         if table == "KERN":
             # Here ``Index`` counts dispatches, which no call names.
             columns |= {"launch": none, "dispatch_id": rows.columns["Index"]}

@@ -160,8 +160,11 @@ class _Events:
     ) -> None:
         if not work.name:
             return
-        columns = {**_times(work), "thread": np.asarray(work.thread, np.int64),
-                   "launch": np.asarray(launch, np.int64)}  # fmt: skip
+        columns = {
+            **_times(work),
+            "thread": np.asarray(work.thread, np.int64),
+            "launch": np.asarray(launch, np.int64),
+        }
         pid = max(work.pid[0], 0)
         name = recorded.texts.codes(work.name)
         add_calls(recorded, name, columns, 0, pid, is_range=is_range)

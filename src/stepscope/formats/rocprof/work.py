@@ -29,13 +29,19 @@ LACKS: Final = (
     "of XLA and nothing of what a framework's allocator did."
 )
 DIMS: Final = (
-    "grid_size_x", "grid_size_y", "grid_size_z",
-    "workgroup_size_x", "workgroup_size_y", "workgroup_size_z",
-)  # fmt: skip
+    "grid_size_x",
+    "grid_size_y",
+    "grid_size_z",
+    "workgroup_size_x",
+    "workgroup_size_y",
+    "workgroup_size_z",
+)
 _DIRECTIONS: Final = {
-    ("CPU", "GPU"): "MemcpyH2D", ("GPU", "CPU"): "MemcpyD2H", ("CPU", "CPU"): "MemcpyH2H",
+    ("CPU", "GPU"): "MemcpyH2D",
+    ("GPU", "CPU"): "MemcpyD2H",
+    ("CPU", "CPU"): "MemcpyH2H",
     ("GPU", "GPU"): "MemcpyD2D",
-}  # fmt: skip
+}
 # Of the names that rocprof 1 and 2 have for copies and fills.
 _COPY: Final = re.compile(r"Copy(Host|Device)To(Host|Device)")
 _FILL: Final = re.compile(r"Fill|Memset")
@@ -183,9 +189,11 @@ def add_named_copies(
     is_fill = np.asarray([bool(_FILL.search(one)) for one in distinct] or [False])[code]
     ends = [_named_end(distinct, code, agent, side) for side in (1, 2)]
     everything = {
-        **columns, "source": ends[0], "target": ends[1],
+        **columns,
+        "source": ends[0],
+        "target": ends[1],
         "size": np.full(len(code), NONE, np.int64),
-    }  # fmt: skip
+    }
     for wanted, add in ((~is_fill, add_copies), (is_fill, _add_fills)):
         if wanted.any():
             some = {key: values[wanted] for key, values in everything.items()}
@@ -263,8 +271,9 @@ def add_facts(recorded: LaunchedRecording, number: int, said: Mapping[str, Any])
     version = said.get("gfx_target_version")
     if isinstance(version, int) and 0 < version < 10**8:
         facts["compute_cap_major"], facts["compute_cap_minor"] = (
-            version // 10_000, version // 100 % 100,
-        )  # fmt: skip
+            version // 10_000,
+            version // 100 % 100,
+        )
     banks = said.get("mem_banks")
     sizes = [
         one["size_in_bytes"]

@@ -32,8 +32,10 @@ _PROFILE_FIELDS: Final = {
     **dict.fromkeys((7, 8, 9, 10, 12, 13, 14, 15), Wire.VARINT),
 }
 _STRUCTURES: Final[dict[int, frozenset[int]]] = {
-    3: frozenset(), 4: frozenset({Wire.LEN}), 5: frozenset()
-}  # fmt: skip
+    3: frozenset(),
+    4: frozenset({Wire.LEN}),
+    5: frozenset(),
+}
 # Tags of what may come first besides a type of samples: a mapping, location, function or text,
 # and when and how often the writer looked.
 _PPROF_BEGINS: Final = (b"\x1a", b"\x22", b"\x2a", b"\x32", b"\x48", b"\x50", b"\x60", b"\x70")

@@ -137,8 +137,10 @@ def profile_of(buffer: memoryview, damage: DamageLog) -> Profile:
         profile.types += _pairs(buffer, found, ProfileField.SAMPLE_TYPE, damage)
         for pair in _pairs(buffer, found, ProfileField.PERIOD_TYPE, damage):
             profile.period_type = pair
-        for name, number in (("period", ProfileField.PERIOD),
-                             ("default_type", ProfileField.DEFAULT_TYPE)):  # fmt: skip
+        for name, number in (
+            ("period", ProfileField.PERIOD),
+            ("default_type", ProfileField.DEFAULT_TYPE),
+        ):
             for value in found.of(number, Wire.VARINT).value.view(np.int64)[-1:].tolist():
                 setattr(profile, name, value)
         for columns, number, wanted in (
@@ -240,9 +242,11 @@ def _bare_codes(profile: Profile, stacks: Stacks, rows: I64) -> I64:
     }
     codes = []
     for number, address, file in zip(
-        ids.view(np.uint64).tolist(), addresses.view(np.uint64).tolist(), files.tolist(),
+        ids.view(np.uint64).tolist(),
+        addresses.view(np.uint64).tolist(),
+        files.tolist(),
         strict=True,
-    ):  # fmt: skip
+    ):
         place = f"0x{address:x}" if address else f"location {number}"
         binary = binaries[file]
         codes.append(stacks.code(StackFrame(f"{place} ({binary})" if binary else place)))

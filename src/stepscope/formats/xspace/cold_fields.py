@@ -66,9 +66,13 @@ class Fields:
     def __getitem__(self, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Fields:
         """The chosen rows."""
         return Fields(
-            self.parent[chosen], self.tag[chosen], self.begin[chosen], self.prefix[chosen],
-            self.value[chosen], self.end[chosen],
-        )  # fmt: skip
+            self.parent[chosen],
+            self.tag[chosen],
+            self.begin[chosen],
+            self.prefix[chosen],
+            self.value[chosen],
+            self.end[chosen],
+        )
 
     def of(self, number: int, wire: Wire) -> Fields:
         """The fields with this number and wire type."""

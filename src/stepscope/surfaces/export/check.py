@@ -32,8 +32,11 @@ _NOWHERE: Final = "README.md"
 
 def verdict(result: GateReport) -> str:
     """The answer in one sentence."""
-    over = [name for name, status in zip(result.limits["metric"], result.limits["status"],
-                                         strict=True) if status == result.status]  # fmt: skip
+    over = [
+        name
+        for name, status in zip(result.limits["metric"], result.limits["status"], strict=True)
+        if status == result.status
+    ]
     which = "" if result.status == "kept" else f" ({', '.join(over)})"
     return f"{_WORDS[result.status].rstrip('.')}{which}."
 
@@ -49,8 +52,14 @@ def check_markdown(result: GateReport) -> str:
     ]
     for row in result.limits.rows():
         change = "–" if row["change_frac"] is None else f"{row['change_frac']:+.1%}"
-        cells = [row["metric"], row["limit"], row["baseline"], row["measured"], change,
-                 row["message"]]  # fmt: skip
+        cells = [
+            row["metric"],
+            row["limit"],
+            row["baseline"],
+            row["measured"],
+            change,
+            row["message"],
+        ]
         lines.append(f"| {_MARKS[row['status']]} | " + " | ".join(map(escape, cells)) + " |")
     if result.headline:
         lines += ["", escape(result.headline)]
@@ -78,9 +87,11 @@ def check_junit(result: GateReport) -> str:
     ]
     for row in rows:
         case = ET.SubElement(
-            suite, "testcase", classname=clean(f"stepscope.{result.session}"),
+            suite,
+            "testcase",
+            classname=clean(f"stepscope.{result.session}"),
             name=f"{row['metric']} {row['limit']}",
-        )  # fmt: skip
+        )
         said = clean(f"{row['measured']} (baseline {row['baseline']}). {row['message']}")
         if row["status"] == "exceeded":
             ET.SubElement(case, "failure", message=said).text = "\n".join(blame)

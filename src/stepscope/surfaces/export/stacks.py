@@ -68,11 +68,14 @@ def _profile(label: str, thread: Thread, begin_ps: int, end_ps: int) -> Iterator
             }
         )
         text = pl.concat_str(
-            pl.when("opens").then(pl.lit('{"type":"O","frame":')).otherwise(
-                pl.lit('{"type":"C","frame":')
-            ),
-            "frame", pl.lit(',"at":'), "at", pl.lit("}"),
-        )  # fmt: skip
+            pl.when("opens")
+            .then(pl.lit('{"type":"O","frame":'))
+            .otherwise(pl.lit('{"type":"C","frame":')),
+            "frame",
+            pl.lit(',"at":'),
+            "at",
+            pl.lit("}"),
+        )
         lines = ",\n".join(columns.select(text=text)["text"].to_list())
         yield (",\n" if first else "").encode() + lines.encode()
     yield b"\n]}"

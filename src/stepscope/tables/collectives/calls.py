@@ -112,10 +112,18 @@ def calls(profile: Profile) -> GroupCalls:
     kept = is_message == 0
     found = [_RANK.search(host.name) for host in hosts]
     return GroupCalls(
-        worker[kept], group[kept], number[kept], said[kept], done[kept] > 0, created[kept],
-        tuple(host.name for host in hosts), tuple(int(one[1]) if one else -1 for one in found),
-        tuple(groups), tuple(called), int((~kept).sum()),
-    )  # fmt: skip
+        worker[kept],
+        group[kept],
+        number[kept],
+        said[kept],
+        done[kept] > 0,
+        created[kept],
+        tuple(host.name for host in hosts),
+        tuple(int(one[1]) if one else -1 for one in found),
+        tuple(groups),
+        tuple(called),
+        int((~kept).sum()),
+    )
 
 
 def _of_host(

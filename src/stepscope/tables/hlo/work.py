@@ -25,20 +25,37 @@ _RANDOM: Final = 20.0
 _SORT: Final = 4.0
 # Of what only moves elements; other moves are done where their result is read.
 _MOVES: Final = {
-    "copy": 1.0, "transpose": 2.0, "reverse": 1.0, "concatenate": 1.0, "gather": 2.0,
-    "scatter": 8.0, "dynamic-update-slice": 1.0, "dynamic-slice": 1.0,
-}  # fmt: skip
+    "copy": 1.0,
+    "transpose": 2.0,
+    "reverse": 1.0,
+    "concatenate": 1.0,
+    "gather": 2.0,
+    "scatter": 8.0,
+    "dynamic-update-slice": 1.0,
+    "dynamic-slice": 1.0,
+}
 # Multiply-adds of a product come in wide registers, eight or more at once.
 _PRODUCT: Final = 0.1
 _PRODUCTS: Final = ("dot", "convolution")
 # Decompositions of n × n matrices, in n³ multiply-adds, by LAPACK's names of them; they run less
 # well than products.
-_LAPACK: Final = re.compile(r"(?:lapack|blas|cusolver|cu|solver)_\w*?(getrf|potrf|geqrf|orgqr|"
-                            r"ungqr|gesdd|gesvd|syevd|heevd|geev|trsm)")  # fmt: skip
+_LAPACK: Final = re.compile(
+    r"(?:lapack|blas|cusolver|cu|solver)_\w*?(getrf|potrf|geqrf|orgqr|"
+    r"ungqr|gesdd|gesvd|syevd|heevd|geev|trsm)"
+)
 _CUBES: Final = {
-    "getrf": 0.7, "potrf": 0.4, "geqrf": 1.4, "orgqr": 1.4, "ungqr": 1.4, "gesdd": 20.0,
-    "gesvd": 20.0, "syevd": 9.0, "heevd": 9.0, "geev": 25.0, "trsm": 1.0,
-}  # fmt: skip
+    "getrf": 0.7,
+    "potrf": 0.4,
+    "geqrf": 1.4,
+    "orgqr": 1.4,
+    "ungqr": 1.4,
+    "gesdd": 20.0,
+    "gesvd": 20.0,
+    "syevd": 9.0,
+    "heevd": 9.0,
+    "geev": 25.0,
+    "trsm": 1.0,
+}
 _CUBIC: Final = 0.3
 # A transform whose length has a larger prime factor is done as three of twice the length.
 _LARGEST_FACTOR, _AWKWARD = 13, 6.0

@@ -48,8 +48,10 @@ CATEGORIES: Final = (DEMANDED, ADVANCED, PREPROCESSING, ENQUEUE, OTHER)
 # Leaves of iterators that read files, and stages that make a reader run ahead of its consumer.
 _READERS = ("TFRecord", "TextLine", "FixedLengthRecord", "SSTable", "RecordIO", "ArrayRecord")
 _FILE_READ = re.compile(rf"::({'|'.join(_READERS)})(V\d+)?(\[\d+\])?$")
-_AHEAD = re.compile(r"::(MemoryReader|MemoryWriter|Interleave|ParallelInterleave|Prefetch|"
-                    r"ParallelMap)")  # fmt: skip
+_AHEAD = re.compile(
+    r"::(MemoryReader|MemoryWriter|Interleave|ParallelInterleave|Prefetch|"
+    r"ParallelMap)"
+)
 _STAGE_CATEGORY = {"enqueue": ENQUEUE, "read": DEMANDED, "preprocessing": PREPROCESSING}
 # Python frames ("$file.py:line function") of libraries whose business is reading data.
 _READER_FRAME = re.compile(

@@ -272,8 +272,10 @@ def _sources(
 def _mix_shaped(
     events: _Events,
     sources: list[tuple[int, int, int, str, Signature | None]],
-    source_of: I64, of_source: I32, costs: list[RunCost],
-) -> None:  # fmt: skip
+    source_of: I64,
+    of_source: I32,
+    costs: list[RunCost],
+) -> None:
     """Give an op that was called with several types of one shape the mean cost of its calls."""
     called = np.flatnonzero(events.call >= 0)
     first = called[np.unique(events.call[called], return_index=True)[1]]

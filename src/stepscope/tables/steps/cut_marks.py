@@ -18,9 +18,12 @@ from stepscope.tables.steps.found import Markers
 
 # What Keras' loops call once a batch.
 _BATCH_FUNCTIONS = (
-    "train_function", "test_function", "predict_function", "one_step_on_iterator",
+    "train_function",
+    "test_function",
+    "predict_function",
+    "one_step_on_iterator",
     "multi_step_on_iterator",
-)  # fmt: skip
+)
 # A batch without its mark is within this many batches of the next.
 _NEAR = 2.0
 

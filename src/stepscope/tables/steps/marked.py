@@ -46,13 +46,17 @@ def annotated(host: Host) -> Markers | None:
     bare = [label.removesuffix(f"#{num}") for label, num in zip(labels, texts, strict=True)]
     what = ", ".join(f"{label!r}" for label in dict.fromkeys(bare[:1000]))
     found = _markers(
-        host, rows, nums, "markers", 1.0,
+        host,
+        rows,
+        nums,
+        "markers",
+        1.0,
         f"{counted(len(rows))} marked by the program ({what}).{others}",
         [
             label if label != stem else f"{label} {num}"
             for label, stem, num in zip(labels, bare, texts, strict=True)
         ],
-    )  # fmt: skip
+    )
     return _told_from_optimizer(host, found) or replace(found, others_ps=apart)
 
 
@@ -141,9 +145,14 @@ def keras(host: Host) -> Markers | None:
     nums = nums if (nums >= 0).all() else np.arange(len(rows), dtype=np.int64)
     what = "1 batch" if len(rows) == 1 else f"{len(rows)} batches"
     found = _markers(
-        host, rows, nums, "framework", 0.95, f"{what} marked by Keras.",
+        host,
+        rows,
+        nums,
+        "framework",
+        0.95,
+        f"{what} marked by Keras.",
         [f"batch {num}" for num in nums.tolist()],
-    )  # fmt: skip
+    )
     # Between its callback's end of a batch and its begin of the next, fit calls other callbacks.
     return replace(found, between="between the batches that Keras marks, where callbacks run")
 

@@ -117,8 +117,10 @@ def test_a_process_of_ours_records_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 def test_gaps_are_events_of_a_track_and_their_share_decides_how_loud_they_are() -> None:
     gaps = RecordingGaps()
     gaps.found = [
-        Gap("tensorflow", 1_000, 3_000), Gap("tensorflow", 9_000, 10_000), Gap("jax", 1_000, 1_500),
-    ]  # fmt: skip
+        Gap("tensorflow", 1_000, 3_000),
+        Gap("tensorflow", 9_000, 10_000),
+        Gap("jax", 1_000, 1_500),
+    ]
     found = merged(decode(gaps.plane()))
     assert [plane.name for plane in found.planes] == ["Stepscope recording"]
     assert sorted(found.events.duration_ps.tolist()) == [500_000, 1_000_000, 2_000_000]

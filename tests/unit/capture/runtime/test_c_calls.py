@@ -55,8 +55,7 @@ def acquires(over: threading.Event) -> None:
 
 def shuffles(over: threading.Event) -> None:
     while not over.is_set():
-        (np.random
-         .shuffle)(MANY)  # fmt: skip
+        (np.random.shuffle)(MANY)
 
 
 def sorts(over: threading.Event) -> None:

@@ -24,27 +24,50 @@ def x(
 ) -> dict[str, Any]:
     """A slice."""
     return {
-        "ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
+        "ph": "X",
+        "cat": category,
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
         "args": {key.replace("_", " "): value for key, value in args.items()},
-    }  # fmt: skip
+    }
 
 
 def allocation(ts: float, size: int, total: int, addr: int = 64, **args: Any) -> dict[str, Any]:
     """An allocation (negative size: it is given back)."""
     said = {
-        "Total Reserved": 0, "Total Allocated": total, "Bytes": size, "Device Id": -1,
-        "Device Type": 0, "Addr": addr,
-    }  # fmt: skip
+        "Total Reserved": 0,
+        "Total Allocated": total,
+        "Bytes": size,
+        "Device Id": -1,
+        "Device Type": 0,
+        "Addr": addr,
+    }
     return {
-        "ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": PID,
-        "tid": PID, "ts": ts, "args": said | {k.replace("_", " "): v for k, v in args.items()},
-    }  # fmt: skip
+        "ph": "i",
+        "cat": "cpu_instant_event",
+        "s": "t",
+        "name": "[memory]",
+        "pid": PID,
+        "tid": PID,
+        "ts": ts,
+        "args": said | {k.replace("_", " "): v for k, v in args.items()},
+    }
 
 
 def arrow(phase: str, number: int, ts: float, tid: int = PID) -> dict[str, Any]:
     """One end of a forward-backward arrow."""
-    return {"ph": phase, "id": number, "pid": PID, "tid": tid, "ts": ts, "cat": "fwdbwd",
-            "name": "fwdbwd"}  # fmt: skip
+    return {
+        "ph": phase,
+        "id": number,
+        "pid": PID,
+        "tid": tid,
+        "ts": ts,
+        "cat": "fwdbwd",
+        "name": "fwdbwd",
+    }
 
 
 def text(events: list[dict[str, Any]], head: Mapping[str, Any] | None = None) -> str:
@@ -57,9 +80,13 @@ def text(events: list[dict[str, Any]], head: Mapping[str, Any] | None = None) ->
         if "args" in one:
             body += ',\n    "args": {\n      ' + json.dumps(one["args"])[1:-1] + "\n    }"
         bodies.append("  {\n    " + body + "\n  }")
-    return "{\n  " + words + ',\n  "traceEvents": [\n' + ",\n".join(bodies) + (
-        '\n  ],"traceName": "/tmp/trace.json" }'
-    )  # fmt: skip
+    return (
+        "{\n  "
+        + words
+        + ',\n  "traceEvents": [\n'
+        + ",\n".join(bodies)
+        + ('\n  ],"traceName": "/tmp/trace.json" }')
+    )
 
 
 def trace(folder: Path, events: list[dict[str, Any]], **head: Any) -> Trace:

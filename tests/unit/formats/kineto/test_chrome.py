@@ -185,9 +185,12 @@ def test_an_end_that_says_a_name_ends_that_range(tmp_path: Path) -> None:
     space = opened(tmp_path, json.dumps(events))
     found = [(one["name"], one["start"], one["length"]) for one in shown(space)]
     assert found == [
-        ("outer", 0, 9_000), ("inner", 1_000, 4_000), ("other", 2_000, 2_000),
-        ("late", 3_000, 2_000), ("within", 3_000, 1_000),
-    ]  # fmt: skip
+        ("outer", 0, 9_000),
+        ("inner", 1_000, 4_000),
+        ("other", 2_000, 2_000),
+        ("late", 3_000, 2_000),
+        ("within", 3_000, 1_000),
+    ]
     assert any("Begins or ends" in one and one.endswith(": 3.") for one in space.warnings)
 
 

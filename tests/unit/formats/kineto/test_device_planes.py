@@ -59,8 +59,9 @@ def test_grids_that_count_threads_become_blocks(tmp_path: Path) -> None:
     ]
     found = lines(xspace(tmp_path, events))["/device:GPU:2", "Stream #0(Compute)"]
     assert [one["kernel_details"] for one in found] == [
-        "grid:1368,1,1 block:256,1,1", "grid:350208,1,1 block:256,1,1",
-    ]  # fmt: skip
+        "grid:1368,1,1 block:256,1,1",
+        "grid:350208,1,1 block:256,1,1",
+    ]
 
 
 def test_what_an_event_says_of_itself_is_kept(tmp_path: Path) -> None:
@@ -76,8 +77,10 @@ def test_what_an_event_says_of_itself_is_kept(tmp_path: Path) -> None:
     (op,) = found[MAIN]
     assert (op["shape"], op["sequence_number"]) == ("[[2, 3], [3, 4]]", 12)
     assert json.loads(op["args"]) == {
-        "Concrete Inputs": ["", ""], "Fwd thread id": 1, "Input type": ["float", "float"],
-    }  # fmt: skip
+        "Concrete Inputs": ["", ""],
+        "Fwd thread id": 1,
+        "Input type": ["float", "float"],
+    }
     (kernel,) = found["/device:GPU:0", "Stream #7(Communication)"]
     assert json.loads(kernel["args"])["Collective name"] == "allreduce"
     (wait,) = found["/device:GPU:0", "Synchronization #7"]
@@ -102,11 +105,14 @@ def test_waits_of_an_mtia_are_not_computing(tmp_path: Path) -> None:
     found = lines(xspace(tmp_path, events))
     work = found["/device:GPU:0", "Stream #7(Compute)"]
     assert [one["name"] for one in work] == [
-        "fused_mm_kernel", "async_copy_kernel", "hccl::all_reduce_sync",
-    ]  # fmt: skip
+        "fused_mm_kernel",
+        "async_copy_kernel",
+        "hccl::all_reduce_sync",
+    ]
     waits = found["/device:GPU:0", "Synchronization #7"]
     assert [(one["name"], one["length"]) for one in waits] == [
-        ("event_wait", 50), ("Stream Synchronize", 60),
-    ]  # fmt: skip
+        ("event_wait", 50),
+        ("Stream Synchronize", 60),
+    ]
     (gpu,) = overview_page(profile(tmp_path, events)).window.devices
     assert (gpu.busy_ns, gpu.communication_ns) == (55_000, 20_000)

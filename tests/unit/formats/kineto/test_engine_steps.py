@@ -27,9 +27,18 @@ def test_a_step_lasts_to_the_next_mark(mark: str, tmp_path: Path) -> None:
             number = 100 * step + layer + 1
             events += [
                 x("cuda_runtime", "cudaGraphLaunch", begin + 20 + layer, 0.5, correlation=number),
-                x("kernel", "attention", begin + 500 + 20 * layer, 15.0, 0, 7, device=0, stream=7,
-                  correlation=number),
-            ]  # fmt: skip
+                x(
+                    "kernel",
+                    "attention",
+                    begin + 500 + 20 * layer,
+                    15.0,
+                    0,
+                    7,
+                    device=0,
+                    stream=7,
+                    correlation=number,
+                ),
+            ]
     found = lines(xspace(tmp_path, events))[("/host:CPU", "python")]
     steps = [one for one in found if one["name"] == "serve"]
     spans = [(one["begin"], one["length"]) for one in steps]

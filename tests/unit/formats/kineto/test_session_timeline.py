@@ -25,9 +25,15 @@ PROCESSES = {
 
 def op(type_: str, node: str, pid: int, at: float, lasts: float, lane: int = 0) -> dict[str, Any]:
     return {
-        "ph": "X", "cat": "Op", "name": type_, "pid": pid, "tid": lane, "ts": at, "dur": lasts,
+        "ph": "X",
+        "cat": "Op",
+        "name": type_,
+        "pid": pid,
+        "tid": lane,
+        "ts": at,
+        "dur": lasts,
         "args": {"name": node, "op": type_},
-    }  # fmt: skip
+    }
 
 
 def timeline(folder: Path, events: list[dict[str, Any]]) -> Path:

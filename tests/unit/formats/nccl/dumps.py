@@ -70,9 +70,17 @@ def write_dumps(folder: Path, *ranks: dict[str, Any], protocol: int = 2) -> Path
 
 
 def perf(
-    number: int, size: int, length_us: int, *, collective: str = "AllReduce", rank: int = 0,
-    ranks: int = 8, dumped_us: int = START_NS // 1000, factor: int = 1, **more: Any,
-) -> dict[str, Any]:  # fmt: skip
+    number: int,
+    size: int,
+    length_us: int,
+    *,
+    collective: str = "AllReduce",
+    rank: int = 0,
+    ranks: int = 8,
+    dumped_us: int = START_NS // 1000,
+    factor: int = 1,
+    **more: Any,
+) -> dict[str, Any]:
     """A collective of a communicator; NCCL moves ``factor`` times its message."""
     share = (ranks - 1) / ranks
     moved = size * factor / length_us / 1e3

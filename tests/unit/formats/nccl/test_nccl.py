@@ -167,8 +167,10 @@ def test_times_are_those_of_the_trace_where_there_is_one(tmp_path: Path) -> None
     )
     events = lines(space)[GPU]
     assert [(one["start"] // 1000 - at, one["length"] // 1000) for one in events] == [
-        (-900, 100), (-100, 40), (-60, 60),
-    ]  # fmt: skip
+        (-900, 100),
+        (-100, 40),
+        (-60, 60),
+    ]
     (note,) = space.warnings
     assert note.startswith("When 2 collectives ran is not in the log")
 

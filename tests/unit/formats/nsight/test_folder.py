@@ -152,8 +152,9 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     away = tmp_path / "away.parquet"
     (folder / "NVTX_EVENTS.parquet").rename(away)
     (folder / "NVTX_EVENTS.parquet").symlink_to(away)
-    assert not any(one["name"].startswith("step") for some in lines(opened(folder)).values()
-                   for one in some)  # fmt: skip
+    assert not any(
+        one["name"].startswith("step") for some in lines(opened(folder)).values() for one in some
+    )
 
 
 def test_a_cut_table_never_raises_anything_else(tmp_path: Path) -> None:

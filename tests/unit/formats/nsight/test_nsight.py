@@ -35,13 +35,21 @@ def test_a_kernel_has_its_launch_its_op_and_its_shape(tmp_path: Path) -> None:
             tmp_path / "a.sqlite",
             TEXTS,
             kernels=[
-                kernel(300, 500, GEMM, 5, **dims, registersPerThread=40, staticSharedMemory=8,
-                       dynamicSharedMemory=16),
+                kernel(
+                    300,
+                    500,
+                    GEMM,
+                    5,
+                    **dims,
+                    registersPerThread=40,
+                    staticSharedMemory=8,
+                    dynamicSharedMemory=16,
+                ),
             ],
             calls=[call(100, 120, LAUNCH, 5)],
             ranges=[range_(90, 200, "aten::mm, seq = 3, op_id = 12, sizes = [[2, 3], [3, 4]]")],
         )
-    )  # fmt: skip
+    )
     found = lines(space)
     (work,) = found["/device:GPU:0", "Stream #7(Compute)"]
     assert (work["name"], work["start"], work["length"]) == ("gemm<float>", 300, 200)
@@ -126,8 +134,10 @@ def test_jax_tells_the_instruction_and_program_of_a_kernel(tmp_path: Path) -> No
     assert "tf_op" not in work
     module, thunk, _ = found["/host:CPU", "python"]
     assert (module["name"], module["hlo_module"], module["domain"]) == (
-        "XlaModule", "jit_step", "TSL",
-    )  # fmt: skip
+        "XlaModule",
+        "jit_step",
+        "TSL",
+    )
     assert (thunk["name"], thunk["hlo_op"]) == ("Thunk", "dot.3")
 
 
@@ -187,8 +197,11 @@ def test_metrics_memory_and_system_calls_are_there(tmp_path: Path) -> None:
     assert (sample["name"], sample["counter_value"], sample["unit"]) == ("SM Active [%]", 40, "%")
     events = found["/host:CPU", "python"]
     assert [one["name"] for one in events] == [
-        "cudaMalloc", "MemoryAllocation", "read", "MemoryDeallocation",
-    ]  # fmt: skip
+        "cudaMalloc",
+        "MemoryAllocation",
+        "read",
+        "MemoryDeallocation",
+    ]
     assert [one["bytes_allocated"] for one in events if "addr" in one] == [1024, 0]
     assert dict(stepscope.columns.plane_stats(space, 1))["clock_rate"] == 1_980_000
 
@@ -375,9 +388,11 @@ def test_what_the_profiler_does_on_a_thread_is_no_work_of_the_program(tmp_path: 
     )
     names = [one["name"] for one in lines(space)["/host:CPU", "python"]]
     assert names == [
-        "Profiler: CUDA profiling initialization", "cudaLaunchKernel",
-        "Runtime module loading (CUDA)", "Profiler: Buffer flush",
-    ]  # fmt: skip
+        "Profiler: CUDA profiling initialization",
+        "cudaLaunchKernel",
+        "Runtime module loading (CUDA)",
+        "Profiler: Buffer flush",
+    ]
     found = steps(Host("h", space))
     assert found is not None and found.markers.is_window
     # From the launch to the end of the kernel: 90 µs, 80 of which the host launches.

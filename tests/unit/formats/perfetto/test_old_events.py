@@ -34,8 +34,16 @@ def opened(folder: Path, *packets: bytes) -> Space:
     return FORMATS["perfetto"].open(read_pieces(str(path)), str(path))
 
 
-def old(phase: str, name: str, *, at: int, id_: tuple[int, int] = (0, 0), cat: str = "c",
-        more: bytes = b"", writer: int = 2) -> bytes:  # fmt: skip
+def old(
+    phase: str,
+    name: str,
+    *,
+    at: int,
+    id_: tuple[int, int] = (0, 0),
+    cat: str = "c",
+    more: bytes = b"",
+    writer: int = 2,
+) -> bytes:
     """An event without a type: its phase is Chrome's."""
     inner = wire.number(2, ord(phase)) + wire.number(*id_) + more
     return packet(event(0, writer, wire.text(22, cat), wire.blob(6, inner), name=name), at=at)
@@ -131,14 +139,23 @@ def test_a_counter_of_what_was_added_starts_over_with_its_writer(tmp_path: Path)
         return packet(event(4, 9, wire.number(30, value)), at=at, sequence=writer, flags=flags)
 
     space = opened(
-        tmp_path, adds, count(100, 10, 7), count(50, 15, 8), count(10, 20, 7), count(5, 25, 8),
-        count(-4, 28, 7), count(3, 30, 7, CLEARED),
-    )  # fmt: skip
+        tmp_path,
+        adds,
+        count(100, 10, 7),
+        count(50, 15, 8),
+        count(10, 20, 7),
+        count(5, 25, 8),
+        count(-4, 28, 7),
+        count(3, 30, 7, CLEARED),
+    )
     assert values(space) == [
-        ("bytes", 10, 200.0, "bytes"), ("bytes", 15, 100.0, "bytes"),
-        ("bytes", 20, 220.0, "bytes"), ("bytes", 25, 110.0, "bytes"),
-        ("bytes", 28, 212.0, "bytes"), ("bytes", 30, 6.0, "bytes"),
-    ]  # fmt: skip
+        ("bytes", 10, 200.0, "bytes"),
+        ("bytes", 15, 100.0, "bytes"),
+        ("bytes", 20, 220.0, "bytes"),
+        ("bytes", 25, 110.0, "bytes"),
+        ("bytes", 28, 212.0, "bytes"),
+        ("bytes", 30, 6.0, "bytes"),
+    ]
 
 
 def test_events_bring_values_of_counters_along(tmp_path: Path) -> None:
@@ -157,9 +174,12 @@ def test_events_bring_values_of_counters_along(tmp_path: Path) -> None:
         packet(event(4, 8, wire.number(30, 7)), at=50),
     )
     assert values(space) == [
-        ("thread_time", 10, 10_000.0, "ns"), ("thread_time", 20, 15_000.0, "ns"),
-        ("share", 30, 0.5, None), ("share", 40, 2.0, None), ("share", 50, 7.0, None),
-    ]  # fmt: skip
+        ("thread_time", 10, 10_000.0, "ns"),
+        ("thread_time", 20, 15_000.0, "ns"),
+        ("share", 30, 0.5, None),
+        ("share", 40, 2.0, None),
+        ("share", 50, 7.0, None),
+    ]
     assert [one["name"] for one in lines(space)[MAIN]] == ["step", "mark", "mark"]
     assert any("1 packets or values count something" in one for one in space.warnings)
 
@@ -208,11 +228,17 @@ def test_a_state_lasts_until_the_next_of_its_track(tmp_path: Path) -> None:
 
     found = placed(
         opened(
-            tmp_path, track(9, "phase", 1), track(8, "mode", 1), state(10, "warm"),
-            state(30, "run"), state(40), state(60, "run"), state(15, "fast", 8),
+            tmp_path,
+            track(9, "phase", 1),
+            track(8, "mode", 1),
+            state(10, "warm"),
+            state(30, "run"),
+            state(40),
+            state(60, "run"),
+            state(15, "fast", 8),
             packet(event(3, 2, name="end"), at=100),
         )
-    )  # fmt: skip
+    )
     assert found["trainer/phase"] == [("warm", 10, 20), ("run", 30, 10), ("run", 60, 40)]
     assert found["trainer/mode"] == [("fast", 15, 85)]
 
@@ -231,7 +257,9 @@ def test_nothing_goes_missing_without_a_word(tmp_path: Path) -> None:
     assert [one["name"] for one in lines(space)[MAIN]] == ["seen", "after", "first"]
     said = " ".join(space.warnings)
     for part in (
-        "1 packets or values hold what the kernel did", "1 packets or values are events of a kind",
-        "1 packets or values have times in a form", "Writers lost packets 1 times",
-    ):  # fmt: skip
+        "1 packets or values hold what the kernel did",
+        "1 packets or values are events of a kind",
+        "1 packets or values have times in a form",
+        "Writers lost packets 1 times",
+    ):
         assert part in said

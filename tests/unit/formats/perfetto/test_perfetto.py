@@ -86,11 +86,13 @@ def test_counters_of_gpus_are_on_their_planes_under_their_names(tmp_path: Path) 
         for one in found["/device:GPU:0", "_counters_"]
     ]
     assert seen == [
-        ("Busy", 1_000, 40.0, "%"), ("Busy", 2_000, 60.0, "%"), ("Busy", 3_000, -3.0, "%"),
+        ("Busy", 1_000, 40.0, "%"),
+        ("Busy", 2_000, 60.0, "%"),
+        ("Busy", 3_000, -3.0, "%"),
         ("Read", 1_000, 1.5, "MB/s"),
         ("counter 9", 3_000, 7.0, None),
         ("counter 1", 2_000, 99.0, None),
-    ]  # fmt: skip
+    ]
     ((busy,),) = ([one] for one in found["/device:GPU:1", "_counters_"])
     assert (busy["name"], busy["counter_value"]) == ("Busy", 50.0)
 
@@ -141,8 +143,11 @@ def test_clocks_are_brought_together(tmp_path: Path) -> None:
     )
     ((_, events),) = lines(opened(tmp_path, data)).items()
     assert [(one["name"], one["start"] - 1_000_005_000) for one in events] == [
-        ("a", 10), ("b", 20), ("c", 30), ("d", 40),
-    ]  # fmt: skip
+        ("a", 10),
+        ("b", 20),
+        ("c", 30),
+        ("d", 40),
+    ]
 
 
 def test_packets_may_be_compressed(tmp_path: Path) -> None:
@@ -166,8 +171,10 @@ def test_what_does_not_pair_is_counted(tmp_path: Path) -> None:
     space = opened(tmp_path, data)
     ((_, events),) = lines(space).items()
     assert [(one["name"], one["start"], one["length"]) for one in events] == [
-        ("open", 2, 7), ("inner", 3, 2), ("last", 9, 0),
-    ]  # fmt: skip
+        ("open", 2, 7),
+        ("inner", 3, 2),
+        ("last", 9, 0),
+    ]
     said = " ".join(space.warnings)
     assert "1 slices never end" in said and "1 ends of slices lack their begin" in said
 

@@ -109,9 +109,14 @@ class _Writer:
         extdata = json.dumps({"message": message} if message else {})
         number, kind = len(self._events) + 1, self._string(category)
         self._events.append(
-            {"id": number, "stack_id": launch, "correlation_id": 0, "category_id": kind,
-             "extdata": extdata}
-        )  # fmt: skip
+            {
+                "id": number,
+                "stack_id": launch,
+                "correlation_id": 0,
+                "category_id": kind,
+                "extdata": extdata,
+            }
+        )
         return len(self._events)
 
     def _placed(self, place: Row) -> Row:
@@ -196,7 +201,7 @@ class _Writer:
         strings = [{"id": key, "string": text, "name": text} for text, key in self._strings.items()]
         self._table("rocpd_string", strings)
         if self._generation == 4:
-            self._table("rocpd_info_category", strings)  # fmt: skip
+            self._table("rocpd_info_category", strings)
 
     def _dispatch(self, said: Row) -> Row:
         info = said["dispatch_info"]
@@ -213,29 +218,38 @@ class _Writer:
             for axis in "xyz"
         }
         return {
-            "start": said["start_timestamp"], "end": said["end_timestamp"],
-            "kernel_id": info["kernel_id"], "dispatch_id": info["dispatch_id"],
+            "start": said["start_timestamp"],
+            "end": said["end_timestamp"],
+            "kernel_id": info["kernel_id"],
+            "dispatch_id": info["dispatch_id"],
             "private_segment_size": info["private_segment_size"],
-            "group_segment_size": info["group_segment_size"], **sizes, **self._placed(place),
+            "group_segment_size": info["group_segment_size"],
+            **sizes,
+            **self._placed(place),
             "event_id": self._event(said["correlation_id"]["internal"], "KERNEL_DISPATCH"),
-        }  # fmt: skip
+        }
 
     def _copy(self, said: Row) -> Row:
         place = {"stream_id": said["stream_id"]["handle"]}
         return {
-            "start": said["start_timestamp"], "end": said["end_timestamp"], "size": said["bytes"],
+            "start": said["start_timestamp"],
+            "end": said["end_timestamp"],
+            "size": said["bytes"],
             "src_agent_id": said["src_agent_id"]["handle"],
-            "dst_agent_id": said["dst_agent_id"]["handle"], **self._placed(place),
+            "dst_agent_id": said["dst_agent_id"]["handle"],
+            **self._placed(place),
             "event_id": self._event(said["correlation_id"]["internal"], "MEMORY_COPY"),
-        }  # fmt: skip
+        }
 
     def _region(self, said: Row, name: str, category: str, message: str = "") -> Row:
         launch = said["correlation_id"]["internal"]
         return {
-            "start": said["start_timestamp"], "end": said["end_timestamp"],
-            "name_id": self._string(name), **self._placed({"pid": 1, "tid": 5}),
+            "start": said["start_timestamp"],
+            "end": said["end_timestamp"],
+            "name_id": self._string(name),
+            **self._placed({"pid": 1, "tid": 5}),
             "event_id": self._event(launch, category, message),
-        }  # fmt: skip
+        }
 
 
 def kernel_csv(path: Path) -> Path:
@@ -263,19 +277,30 @@ def old_trace(path: Path) -> Path:
         return {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}
 
     def arrow(phase: str, number: int, pid: int, tid: int, at: int) -> Row:
-        return {"ph": phase, "cat": "DataFlow", "id": number, "pid": pid, "tid": tid, "ts": at,
-                "name": "dep"}  # fmt: skip
+        return {
+            "ph": phase,
+            "cat": "DataFlow",
+            "id": number,
+            "pid": pid,
+            "tid": tid,
+            "ts": at,
+            "name": "dep",
+        }
 
     events = [
-        named(2, "0 CPU HIP API"), named(5, "1 Markers and Ranges"), named(6, "2 GPU0"),
+        named(2, "0 CPU HIP API"),
+        named(5, "1 Markers and Ranges"),
+        named(6, "2 GPU0"),
         slice_(5, 51, "forward", 900_000, 1_500_000),
         slice_(2, 51, "hipLaunchKernel", 1_000_123, 1_200_000),
         slice_(2, 51, "hipMemcpyAsync", 1_250_000, 1_260_000),
         slice_(6, 0, f"{KERNEL}.kd", 2_000_777, 2_600_000, **{"stream-id": "2"}),
         slice_(6, 0, "CopyHostToDevice", 3_000_000, 3_100_000, **{"stream-id": "2"}),
-        arrow("s", 7, 2, 51, 1_000), arrow("t", 7, 6, 0, 2_000),
-        arrow("s", 8, 2, 51, 1_250), arrow("t", 8, 6, 0, 3_000),
-    ]  # fmt: skip
+        arrow("s", 7, 2, 51, 1_000),
+        arrow("t", 7, 6, 0, 2_000),
+        arrow("s", 8, 2, 51, 1_250),
+        arrow("t", 8, 6, 0, 3_000),
+    ]
     lines = "\n,".join(["{}", *map(json.dumps, events)])
     path.write_text(f'{{ "traceEvents":[{lines}\n],\n"otherData": {{"cmd": "{SECRET}"}}\n}}\n')
     return path

@@ -64,9 +64,11 @@ def test_counted_dispatches_are_kernels_where_no_call_was_recorded(tmp_path: Pat
     assert (second["start"], second["dispatch_id"], second["sgpr_count"]) == (7_000, 1, 32)
     samples = found["/device:GPU:1", "_counters_"]
     assert [(one["name"], one["start"], one["counter_value"]) for one in samples] == [
-        ("SQ_WAVES", 5_000, 16.0), ("SQ_WAVES", 7_000, 32.0),
-        ("WRITE_SIZE", 5_000, 0.25), ("WRITE_SIZE", 7_000, 0.5),
-    ]  # fmt: skip
+        ("SQ_WAVES", 5_000, 16.0),
+        ("SQ_WAVES", 7_000, 32.0),
+        ("WRITE_SIZE", 5_000, 0.25),
+        ("WRITE_SIZE", 7_000, 0.5),
+    ]
 
 
 def test_counted_dispatches_are_not_kernels_twice(tmp_path: Path) -> None:
@@ -80,9 +82,11 @@ def test_copies_of_hsa_belong_to_calls_of_hsa(tmp_path: Path) -> None:
     times = {"BeginNs": 3_000, "EndNs": 3_100, "pid": 50, "tid": 51}
     call = {**times, "BeginNs": 2_000, "EndNs": 2_100, "Name": "hsa_amd_memory_async_copy"}
     path = old_database(
-        tmp_path / "a.db", OPS=(), HSA=[{**call, "Index": 7}],
+        tmp_path / "a.db",
+        OPS=(),
+        HSA=[{**call, "Index": 7}],
         COPY=[{**times, "Name": "async-copy", "Index": 7}],
-    )  # fmt: skip
+    )
     found = lines(opened(path))
     (copy,) = (one for key, some in found.items() if "GPU" in key[0] for one in some)
     (hip,) = (one for one in found["/host:CPU", "python"] if one["name"] == "hipLaunchKernel")
@@ -95,18 +99,29 @@ def test_processes_are_kept_apart(tmp_path: Path) -> None:
     call = {"tid": 51, "Name": "hipLaunchKernel", "Index": 7}
     work = {"tid": 51, "Name": "k", "Index": 7, "dev-id": 0, "queue-id": 0, "stream-id": 0}
     path = old_database(
-        tmp_path / "a.db", COPY=(), rocTX=(),
+        tmp_path / "a.db",
+        COPY=(),
+        rocTX=(),
         HIP=[{**call, "pid": 50 + at, "BeginNs": 10 + at, "EndNs": 20} for at in range(2)],
         OPS=[{**work, "pid": 50 + at, "BeginNs": 30 + at, "EndNs": 40} for at in range(2)],
-    )  # fmt: skip
+    )
     found = lines(opened(path))
     kernels = [one for key, some in found.items() if "GPU" in key[0] for one in some]
     assert len({one["correlation_id"] for one in kernels}) == 2
 
 
 def test_fills_are_sets(tmp_path: Path) -> None:
-    fill = {"BeginNs": 3_000, "EndNs": 3_100, "pid": 50, "tid": 51, "Name": "FillBuffer",
-            "Index": 8, "dev-id": 0, "queue-id": 0, "stream-id": 0}  # fmt: skip
+    fill = {
+        "BeginNs": 3_000,
+        "EndNs": 3_100,
+        "pid": 50,
+        "tid": 51,
+        "Name": "FillBuffer",
+        "Index": 8,
+        "dev-id": 0,
+        "queue-id": 0,
+        "stream-id": 0,
+    }
     found = lines(opened(old_database(tmp_path / "a.db", OPS=(), COPY=[fill])))
     (events,) = (some for key, some in found.items() if "GPU" in key[0])
     assert [one["name"] for one in events] == ["Memset"]

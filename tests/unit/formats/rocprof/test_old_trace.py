@@ -30,8 +30,10 @@ def test_work_has_its_launch_and_its_range(tmp_path: Path) -> None:
     mark, launch, other = found["/host:CPU", "python"]
     assert (mark["name"], mark["length"]) == ("forward", 600_000)
     assert (launch["name"], launch["start"], launch["correlation_id"]) == (
-        "hipLaunchKernel", 1_000_123, 7,
-    )  # fmt: skip
+        "hipLaunchKernel",
+        1_000_123,
+        7,
+    )
     assert other["correlation_id"] == 8
 
 

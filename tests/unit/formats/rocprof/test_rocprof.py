@@ -53,8 +53,9 @@ def test_a_dispatch_has_its_launch_its_range_and_its_shape(written: Callable[...
     assert (kernel["tf_op"], kernel["queue_id"]) == ("forward:forward", 16)
     assert (kernel["accum_vgpr_count"], kernel["sgpr_count"]) == (4, 32)
     assert (copy["name"], copy["memcpy_details"]) == (
-        "MemcpyH2D", "kind_src:host kind_dst:device size:4096",
-    )  # fmt: skip
+        "MemcpyH2D",
+        "kind_src:host kind_dst:device size:4096",
+    )
     mark, call = found["/host:CPU", "python"]
     assert (mark["name"], mark["length"]) == ("forward", 600)
     assert (call["name"], call["correlation_id"]) == ("hipLaunchKernel", 7)

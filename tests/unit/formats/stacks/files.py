@@ -27,26 +27,45 @@ def speedscope() -> dict[str, Any]:
     return {
         "$schema": "https://www.speedscope.app/file-format-schema.json",
         "profiles": [
-            {"type": "sampled", "name": 'Thread 34 "MainThread"', "unit": "seconds",
-             "startValue": 0.0, "endValue": 0.04,
-             "samples": [[0, 1], [0, 1], [0, 1], [0, 2]], "weights": [0.01] * 4},
+            {
+                "type": "sampled",
+                "name": 'Thread 34 "MainThread"',
+                "unit": "seconds",
+                "startValue": 0.0,
+                "endValue": 0.04,
+                "samples": [[0, 1], [0, 1], [0, 1], [0, 2]],
+                "weights": [0.01] * 4,
+            },
         ],
         "shared": {"frames": frames},
-    }  # fmt: skip
+    }
 
 
 def evented() -> dict[str, Any]:
     """Two calls of ``step`` one right after the other, and what they call."""
-    opened = [("O", 0, 0), ("O", 0, 1), ("C", 5, 1), ("O", 5, 1), ("O", 6, 2), ("C", 8, 2),
-              ("C", 9, 1), ("C", 10, 0)]  # fmt: skip
+    opened = [
+        ("O", 0, 0),
+        ("O", 0, 1),
+        ("C", 5, 1),
+        ("O", 5, 1),
+        ("O", 6, 2),
+        ("C", 8, 2),
+        ("C", 9, 1),
+        ("C", 10, 0),
+    ]
     return {
         **speedscope(),
         "profiles": [
-            {"type": "evented", "name": "main", "unit": "microseconds", "startValue": 0,
-             "endValue": 10,
-             "events": [{"type": kind, "at": at, "frame": frame} for kind, at, frame in opened]},
+            {
+                "type": "evented",
+                "name": "main",
+                "unit": "microseconds",
+                "startValue": 0,
+                "endValue": 10,
+                "events": [{"type": kind, "at": at, "frame": frame} for kind, at, frame in opened],
+            },
         ],
-    }  # fmt: skip
+    }
 
 
 COLLAPSED = (
@@ -75,16 +94,23 @@ def gecko(*, rows: bool = False) -> dict[str, Any]:
     words = ["main", "step", "load", f"{HOME}/train.py", f"{HOME}/data.py"]
     times = [0.0, 10.0, 20.0, 30.0]
     if rows:
-        texts = [f"main ({HOME}/train.py:3)", f"step ({HOME}/train.py:12)",
-                 f"load ({HOME}/data.py:7)"]  # fmt: skip
+        texts = [
+            f"main ({HOME}/train.py:3)",
+            f"step ({HOME}/train.py:12)",
+            f"load ({HOME}/data.py:7)",
+        ]
         thread: dict[str, Any] = {
             "stringTable": texts,
             "frameTable": {"schema": {"location": 0}, "data": [[0], [1], [2]]},
-            "stackTable": {"schema": {"prefix": 0, "frame": 1},
-                           "data": [[None, 0], [0, 1], [0, 2]]},
-            "samples": {"schema": {"stack": 0, "time": 1},
-                        "data": [[1, times[0]], [1, times[1]], [1, times[2]], [2, times[3]]]},
-        }  # fmt: skip
+            "stackTable": {
+                "schema": {"prefix": 0, "frame": 1},
+                "data": [[None, 0], [0, 1], [0, 2]],
+            },
+            "samples": {
+                "schema": {"stack": 0, "time": 1},
+                "data": [[1, times[0]], [1, times[1]], [1, times[2]], [2, times[3]]],
+            },
+        }
     else:
         thread = {
             "stringArray": words,
@@ -101,8 +127,18 @@ def gecko(*, rows: bool = False) -> dict[str, Any]:
 
 def pprof() -> bytes:
     """A profile with counts and nanoseconds, gzipped, as ``go tool pprof`` takes it."""
-    words = ["", "samples", "count", "cpu", "nanoseconds", "main", "step", "load",
-             f"{HOME}/train.py", f"{HOME}/data.py"]  # fmt: skip
+    words = [
+        "",
+        "samples",
+        "count",
+        "cpu",
+        "nanoseconds",
+        "main",
+        "step",
+        "load",
+        f"{HOME}/train.py",
+        f"{HOME}/data.py",
+    ]
     parts = [_pair(1, 1, 2), _pair(1, 3, 4)]
     for number, (name, path, line) in enumerate(((5, 8, 3), (6, 8, 12), (7, 9, 7)), 1):
         function = wire.number(1, number) + wire.number(2, name) + wire.number(4, path)

@@ -152,8 +152,10 @@ def test_a_location_without_a_function_is_its_address_in_its_binary() -> None:
     found = slices(profile.data())
     assert found[0] == ("main", 3)
     assert {name for name, _ in found[1:]} == {
-        "0xbeef (train)", "0xffffffff00000000", f"location {1 << 63}",
-    }  # fmt: skip
+        "0xbeef (train)",
+        "0xffffffff00000000",
+        f"location {1 << 63}",
+    }
 
 
 @pytest.mark.parametrize("ids", [(1, 2), (10**12, 5)], ids=["few", "far"])
@@ -225,8 +227,9 @@ def test_a_profile_of_samples_without_places_is_none() -> None:
         opened(profile.data())
 
 
-@pytest.mark.parametrize("first", [3, 4, 5, 6, 9], ids=["mapping", "location", "function", "text",
-                                                        "time"])  # fmt: skip
+@pytest.mark.parametrize(
+    "first", [3, 4, 5, 6, 9], ids=["mapping", "location", "function", "text", "time"]
+)
 def test_a_profile_is_known_whichever_field_comes_first(first: int) -> None:
     profile = made(CPU)
     binary = wire.number(1, 1) + wire.number(2, 1 << 40) + wire.number(5, profile.text("/bin/a"))

@@ -78,8 +78,11 @@ def test_calls_of_an_evented_profile_stay_apart(tmp_path: Path) -> None:
     path = tmp_path / "a.speedscope.json"
     path.write_text(json.dumps(evented()))
     assert slices(opened(path)) == [
-        (MAIN, 0, 10), (STEP, 0, 5), (STEP, 5, 4), (LOAD, 6, 2),
-    ]  # fmt: skip
+        (MAIN, 0, 10),
+        (STEP, 0, 5),
+        (STEP, 5, 4),
+        (LOAD, 6, 2),
+    ]
 
 
 def test_a_profile_of_rows_is_one_of_columns(tmp_path: Path) -> None:
@@ -124,8 +127,9 @@ def test_texts_of_pythons_own_sampler(tmp_path: Path) -> None:
     ((key, events),) = lines(opened(path)).items()
     assert key == (PLANE, "tid:34")
     assert [(one["name"], one["length"]) for one in events] == [
-        (MAIN, 30_000_000), (STEP, 30_000_000),
-    ]  # fmt: skip
+        (MAIN, 30_000_000),
+        (STEP, 30_000_000),
+    ]
 
 
 def test_pythons_binary_profile_is_read_in_either_byte_order(tmp_path: Path) -> None:
@@ -193,9 +197,10 @@ def test_perf_knows_python_and_native_frames(tmp_path: Path) -> None:
     ((key, events),) = lines(opened(path)).items()
     assert key == (PLANE, "python")
     assert [(one["name"], one["length"] // 1000) for one in events] == [
-        ("$work/train.py:0 main", 30_000), ("$work/train.py:0 step", 20_000),
+        ("$work/train.py:0 main", 30_000),
+        ("$work/train.py:0 step", 20_000),
         ("sgemm_kernel", 10_000),
-    ]  # fmt: skip
+    ]
     assert events[0]["start"] == 100 * 10**9
 
 
@@ -232,9 +237,12 @@ ODD: list[Any] = [
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Every place in a JSON value."""
     pairs = (
-        value.items() if isinstance(value, dict)
-        else enumerate(value) if isinstance(value, list) else ()
-    )  # fmt: skip
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     return [path, *(one for key, inner in pairs for one in places(inner, (*path, key)))]
 
 
@@ -322,9 +330,16 @@ def test_samples_without_a_unit_are_so_short_that_they_fit_a_day(
     assert {10_000_000: "10 ms", 1_000: "1 µs", 1: "1 ns"}[length_ns] in said
     profile = speedscope()
     profile["profiles"] = [
-        {"type": "sampled", "name": "a", "unit": "none", "startValue": 0, "endValue": count + 3,
-         "samples": [[0], [0, 1]], "weights": [3, count]}
-    ]  # fmt: skip
+        {
+            "type": "sampled",
+            "name": "a",
+            "unit": "none",
+            "startValue": 0,
+            "endValue": count + 3,
+            "samples": [[0], [0, 1]],
+            "weights": [3, count],
+        }
+    ]
     path = tmp_path / "a.speedscope.json"
     path.write_text(json.dumps(profile))
     space = opened(path)

@@ -25,24 +25,40 @@ def frames(*lines: str) -> list[dict[str, Any]]:
 def event(action: str, address: int, size: int, time_us: int, *stack: str, **more: Any) -> Event:
     """One event of the allocator's."""
     return {
-        "action": action, "addr": address, "size": size, "stream": 0,
-        "time_us": START_US + time_us, "frames": frames(*stack), **more,
-    }  # fmt: skip
+        "action": action,
+        "addr": address,
+        "size": size,
+        "stream": 0,
+        "time_us": START_US + time_us,
+        "frames": frames(*stack),
+        **more,
+    }
 
 
 def block(address: int, size: int, state: str, *stack: str) -> dict[str, Any]:
     """A block of a segment at the snapshot."""
-    return {"address": address, "size": size, "requested_size": size, "state": state,
-            "frames": frames(*stack)}  # fmt: skip
+    return {
+        "address": address,
+        "size": size,
+        "requested_size": size,
+        "state": state,
+        "frames": frames(*stack),
+    }
 
 
 def segment(address: int, size: int, *blocks: dict[str, Any], device: int = 0) -> dict[str, Any]:
     """A segment at the snapshot."""
     used = sum(one["size"] for one in blocks if one["state"].startswith("active"))
     return {
-        "device": device, "address": address, "total_size": size, "allocated_size": used,
-        "active_size": used, "stream": 0, "segment_type": "large", "blocks": list(blocks),
-    }  # fmt: skip
+        "device": device,
+        "address": address,
+        "total_size": size,
+        "allocated_size": used,
+        "active_size": used,
+        "stream": 0,
+        "segment_type": "large",
+        "blocks": list(blocks),
+    }
 
 
 def training() -> dict[str, Any]:
@@ -51,7 +67,8 @@ def training() -> dict[str, Any]:
     return {
         "segments": [
             segment(
-                0, 40 * MB,
+                0,
+                40 * MB,
                 block(0, 8 * MB, "active_allocated", "train.py:3 main"),
                 block(8 * MB, 16 * MB, "inactive"),
                 block(24 * MB, 4 * MB, "active_allocated", step),
@@ -71,7 +88,7 @@ def training() -> dict[str, Any]:
             ]
         ],
         "allocator_settings": {"expandable_segments": False},
-    }  # fmt: skip
+    }
 
 
 def written(path: Path, value: Any, protocol: int = 4) -> Path:

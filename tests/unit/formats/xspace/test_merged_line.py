@@ -45,8 +45,14 @@ def written(tables: list[list[tuple[int, int, int]]], line: int, *, merged: bool
         plane.add(MergedLine(plane, 4, "python", parts))
     elif parts:
         metadata, start, length = (np.concatenate(one) for one in zip(*every, strict=True))
-        plane.line(4, "python", metadata=metadata, start_ns=start, duration_ns=length,
-                   stats=[Stat("row", np.concatenate(values))])  # fmt: skip
+        plane.line(
+            4,
+            "python",
+            metadata=metadata,
+            start_ns=start,
+            duration_ns=length,
+            stats=[Stat("row", np.concatenate(values))],
+        )
     return plane
 
 

@@ -115,9 +115,12 @@ def test_what_contains_comes_before_what_it_contains() -> None:
     plane = PlaneWriter("p")
     inner, outer = plane.names(["inner", "outer"])
     plane.line(
-        1, "t", metadata=np.array([inner, outer]), start_ns=np.array([5, 5]),
+        1,
+        "t",
+        metadata=np.array([inner, outer]),
+        start_ns=np.array([5, 5]),
         duration_ns=np.array([1, 9]),
-    )  # fmt: skip
+    )
     (found,) = parse(plane.xspace()).planes
     assert [one.metadata_id for one in found.lines[0].events] == [outer, inner]
 
@@ -158,14 +161,20 @@ def test_a_stat_of_another_length_than_its_rows_is_refused() -> None:
     plane = PlaneWriter("p")
     with pytest.raises(ValueError, match="'n' has 1 values for 2 rows"):
         plane.line(
-            1, "t", metadata=np.array([1, 1]), start_ns=np.array([1, 2]),
+            1,
+            "t",
+            metadata=np.array([1, 1]),
+            start_ns=np.array([1, 2]),
             stats=[Stat("n", np.array([1]))],
-        )  # fmt: skip
+        )
     with pytest.raises(ValueError, match="'n' has two values for one event"):
         plane.line(
-            1, "t", metadata=np.array([1, 1]), start_ns=np.array([1, 2]),
+            1,
+            "t",
+            metadata=np.array([1, 1]),
+            start_ns=np.array([1, 2]),
             stats=[Stat("n", np.array([1, 2]), np.array([0, 0]))],
-        )  # fmt: skip
+        )
     with pytest.raises(ValueError, match="one length"):
         plane.line(1, "t", metadata=np.array([1, 1]), start_ns=np.array([1]))
 

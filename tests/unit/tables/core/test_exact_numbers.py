@@ -73,8 +73,12 @@ def test_one_array_holds_all_where_it_can(values: Readings, dtype: type) -> None
 def test_digits_are_said_where_a_double_rounds() -> None:
     edge = 2**53
     assert signed(edge, edge + 1, -edge, -edge - 1, 7).digits() == [
-        "", "9007199254740993", "", "-9007199254740993", "",
-    ]  # fmt: skip
+        "",
+        "9007199254740993",
+        "",
+        "-9007199254740993",
+        "",
+    ]
     # As int64 its bits are a small negative number, as uint64 the largest there is.
     assert unsigned(2**64 - 1, 5).digits() == ["18446744073709551615", ""]
     assert readings((KIND_DOUBLE, 1e300)).digits() == [""]

@@ -76,9 +76,10 @@ def test_each_process_has_a_memory_of_its_own() -> None:
     found = allocations(host)
     assert found is not None
     assert found.memories == ["GPU_0_bfc", "GPU_0_bfc [42]"]
-    held = {found.memories[code]: int(size) for code, size in zip(
-        found.memory.tolist(), found.in_use_bytes, strict=True
-    )}  # fmt: skip
+    held = {
+        found.memories[code]: int(size)
+        for code, size in zip(found.memory.tolist(), found.in_use_bytes, strict=True)
+    }
     assert held == {"GPU_0_bfc": 8_192_000, "GPU_0_bfc [42]": 8_192}
 
 

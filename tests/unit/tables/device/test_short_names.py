@@ -154,5 +154,8 @@ def test_a_number_is_not_given_twice() -> None:
     adds = [f"void at::native::add<int, {size}>()" for size in (2, 4)]
     titles = told_apart(["add<int>", *adds, "add<int> (2)"])
     assert sorted([*titles.values(), "add<int>", "add<int> (2)"]) == [
-        "add<int>", "add<int> (2)", "add<int> (3)", "add<int> (4)"
-    ]  # fmt: skip
+        "add<int>",
+        "add<int> (2)",
+        "add<int> (3)",
+        "add<int> (4)",
+    ]

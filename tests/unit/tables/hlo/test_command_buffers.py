@@ -84,15 +84,24 @@ def test_kernels_have_the_names_of_their_fusions_and_products_lie_between() -> N
 def test_a_loop_runs_again_from_its_end_to_its_begin() -> None:
     once = ["memcpy128", "loop_scale_fusion", GEMM, "loop_tanh_fusion"]
     found = ops(recorded("loop_max_fusion", *once, *once, "loop_last_fusion"))
-    assert found[1:5] == found[5:9] == [
-        "slice", "loop_scale_fusion", "custom-call.3", "loop_tanh_fusion",
-    ]  # fmt: skip
+    assert (
+        found[1:5]
+        == found[5:9]
+        == [
+            "slice",
+            "loop_scale_fusion",
+            "custom-call.3",
+            "loop_tanh_fusion",
+        ]
+    )
 
 
 def test_kernels_outside_of_buffers_tell_where_the_others_lie() -> None:
     assert ops(recorded("=loop_norm_fusion", GEMM, "=loop_add_fusion_3")) == [
-        "loop_norm_fusion", "custom-call.1", "loop_add_fusion.3",
-    ]  # fmt: skip
+        "loop_norm_fusion",
+        "custom-call.1",
+        "loop_add_fusion.3",
+    ]
 
 
 def test_of_fusions_that_share_a_kernel_the_one_between_its_neighbours_runs() -> None:

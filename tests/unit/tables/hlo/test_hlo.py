@@ -129,11 +129,16 @@ def test_a_gemm_call_costs_what_the_product_costs() -> None:
         instruction("a", "parameter", f32(16, 32)),
         instruction("b", "parameter", f32(32, 8)),
         instruction(
-            "c", "custom-call", f32(16, 8), "a", "b",
-            custom_call_target="__cublas$gemm", backend_config=GEMM,
+            "c",
+            "custom-call",
+            f32(16, 8),
+            "a",
+            "b",
+            custom_call_target="__cublas$gemm",
+            backend_config=GEMM,
         ),
         instruction("d", "custom-call", f32(16, 8), "c", custom_call_target="mine"),
-    )  # fmt: skip
+    )
     analysis = CostAnalysis(module)
     assert analysis.of(module.instructions["c"]).flops == 2 * 16 * 8 * 32
     assert analysis.of(module.instructions["c"]).bytes == 4 * (16 * 32 + 32 * 8 + 16 * 8)
@@ -203,9 +208,13 @@ def _jax_functions() -> dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...
 
     def conv(stride: int, groups: int = 1) -> Callable[..., Any]:
         return lambda a, b: jax.lax.conv_general_dilated(
-            a, b, (stride, stride), "SAME",
-            dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=groups,
-        )  # fmt: skip
+            a,
+            b,
+            (stride, stride),
+            "SAME",
+            dimension_numbers=("NHWC", "HWIO", "NHWC"),
+            feature_group_count=groups,
+        )
 
     image, kernel = (2, 16, 16, 8), (3, 3, 8, 32)
     return {

@@ -23,9 +23,15 @@ from tests.profiles.hlo import (
 from tests.profiles.model import gpu, space, stream, u
 
 TOOLS = (
-    "graph_viewer", "hlo_stats", "memory_viewer", "op_profile", "step_account", "collectives",
-    "roofline_model", "kernel_stats",
-)  # fmt: skip
+    "graph_viewer",
+    "hlo_stats",
+    "memory_viewer",
+    "op_profile",
+    "step_account",
+    "collectives",
+    "roofline_model",
+    "kernel_stats",
+)
 _HUGE = (1 << 62) - 57
 X = instruction("x", "parameter", f32(4), parameter_number=0)
 
@@ -118,10 +124,15 @@ def library(config: Any) -> bytes:
     text = config if isinstance(config, bytes) else json.dumps(config).encode()
     big = instruction("b", "parameter", f32(2, 3, 4, 5), parameter_number=1)
     call = instruction(
-        "a", "custom-call", f32(2, 3, 4, 5), "b", "b", "b",
+        "a",
+        "custom-call",
+        f32(2, 3, 4, 5),
+        "b",
+        "b",
+        "b",
         custom_call_target=b"__cublas$gemm" if b"gemm" in text else b"__cudnn$fmhaSoftmax",
         backend_config=text,
-    )  # fmt: skip
+    )
     return one(call, big)
 
 

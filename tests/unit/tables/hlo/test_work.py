@@ -82,9 +82,11 @@ def test_a_transform_of_a_prime_length_takes_several_times_as_long() -> None:
 def test_what_a_fusion_encloses_is_counted_for_it_alone() -> None:
     inner = [parameter("p", 1000), instruction("s", "tanh", f32(1000), "p")]
     module = module_of(
-        parameter("x", 1000), instruction("f", "fusion", f32(1000), "x", calls=["fused"]),
-        instruction("z", "add", f32(1000), "f", "f"), fused=inner,
-    )  # fmt: skip
+        parameter("x", 1000),
+        instruction("f", "fusion", f32(1000), "x", calls=["fused"]),
+        instruction("z", "add", f32(1000), "f", "f"),
+        fused=inner,
+    )
     fusion = module.instructions["f"]
     assert [(one.name, work) for one, work in body_work(module, fusion)][1:] == [("s", 1e4)]
 

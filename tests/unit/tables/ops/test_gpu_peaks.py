@@ -73,9 +73,12 @@ def test_peaks_are_dense_and_halve_with_the_width(model: GpuModel) -> None:
 
 
 def test_the_manual_lists_every_peak_with_its_source() -> None:
-    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| "
-                      r"([^|]+) \| ([^|]+) \| ([^|]+ data sheet[^|]*) \|$",
-                      DOCS.read_text("utf-8"), re.MULTILINE)  # fmt: skip
+    rows = re.findall(
+        r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| "
+        r"([^|]+) \| ([^|]+) \| ([^|]+ data sheet[^|]*) \|$",
+        DOCS.read_text("utf-8"),
+        re.MULTILINE,
+    )
     assert rows == [_row(model) for model in MODELS]
 
 

@@ -27,10 +27,11 @@ PROGRAM = program(
     [
         instruction("p", "parameter", f32(256)),
         instruction("sum.1", "add", f32(256), "p", "p", op_name="jit(f)/net/add"),
-        instruction("sum.2", "add", f32(256), "p", "sum.1", op_name="jit(f)/net/add",
-                    copy_of="sum.1"),
+        instruction(
+            "sum.2", "add", f32(256), "p", "sum.1", op_name="jit(f)/net/add", copy_of="sum.1"
+        ),
     ],
-)  # fmt: skip
+)
 
 
 def kernel(op: str, start: float, duration: float, name: str = "k", program_id: int = 7) -> Event:
@@ -177,19 +178,26 @@ def test_ops_of_a_tpu_are_what_its_recorder_says() -> None:
         text: Kind(
             "fusion.1",
             {
-                "hlo_category": "loop fusion", "program_id": u(7), "flops": 100,
-                "model_flops": 200, "bytes_accessed": 64, "tf_op": "jit(f)/mul:",
+                "hlo_category": "loop fusion",
+                "program_id": u(7),
+                "flops": 100,
+                "model_flops": 200,
+                "bytes_accessed": 64,
+                "tf_op": "jit(f)/mul:",
                 "memory_access_breakdown": b"\x0a\x06\x08\x01\x10\x01\x18\x20"
                 b"\x0a\x06\x08\x02\x10\x03\x18\x20",
             },
         )
-    }  # fmt: skip
+    }
     ops = line("XLA Ops", Event(text, 0, 5), Event(text, 10, 5))
     totals = profile_totals(profile(space(plane("/device:TPU:0", ops, kinds=kinds))))
     (op,) = totals.ops
     assert (op.name, op.category, op.framework_op, op.core_type) == (
-        "fusion.1", "loop fusion", "jit(f)/mul", "TensorCore",
-    )  # fmt: skip
+        "fusion.1",
+        "loop fusion",
+        "jit(f)/mul",
+        "TensorCore",
+    )
     assert (totals.flops[0], totals.model_flops[0], totals.bytes[0]) == (200, 400, 128)
     assert (totals.hbm_bytes[0], totals.on_chip_write_bytes[0]) == (64, 64)
     assert totals.idle_ps == 5_000_000
@@ -197,8 +205,9 @@ def test_ops_of_a_tpu_are_what_its_recorder_says() -> None:
 
 SPANS = st.lists(
     st.tuples(st.sampled_from(["sum.1", "sum.2"]), st.integers(0, 500), st.integers(1, 90)),
-    min_size=1, max_size=25,
-)  # fmt: skip
+    min_size=1,
+    max_size=25,
+)
 
 
 @given(SPANS, SPANS)
@@ -376,10 +385,14 @@ def test_the_bandwidth_of_hbm3_is_not_halved(
 ) -> None:
     found = device_peaks(
         device(
-            device_vendor=vendor, compute_cap_major=9, compute_cap_minor=minor,
-            clock_rate=2_100_000, core_count=304, memory_bandwidth=recorded,
+            device_vendor=vendor,
+            compute_cap_major=9,
+            compute_cap_minor=minor,
+            clock_rate=2_100_000,
+            core_count=304,
+            memory_bandwidth=recorded,
         )
-    )  # fmt: skip
+    )
     assert found.hbm_bytes == pytest.approx(true)
 
 

@@ -18,9 +18,18 @@ def totals(**spent: int) -> OpTotals:
     ones = np.ones(count, dtype=np.int64)
     types = [name.rpartition(":")[2] for name in spent]
     return OpTotals(
-        names, types, ones, ones, times, times, np.zeros(count, dtype=bool), none, none,
-        np.zeros(count, dtype=np.int64), 0,
-    )  # fmt: skip
+        names,
+        types,
+        ones,
+        ones,
+        times,
+        times,
+        np.zeros(count, dtype=bool),
+        none,
+        none,
+        np.zeros(count, dtype=np.int64),
+        0,
+    )
 
 
 def test_a_layer_is_its_ops_and_their_gradients_of_whatever_family() -> None:

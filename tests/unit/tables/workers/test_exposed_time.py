@@ -75,10 +75,12 @@ def test_an_op_that_calls_others_owns_only_what_they_leave() -> None:
 
 def test_what_runs_behind_a_kernel_is_exposed_for_no_time() -> None:
     data = space(
-        host(line("python", ("train", 0, 100, {"step_num": 0, "_r": 1})),
-             line("tf_Compute", ("IteratorGetNext", 10, 50))),
+        host(
+            line("python", ("train", 0, 100, {"step_num": 0, "_r": 1})),
+            line("tf_Compute", ("IteratorGetNext", 10, 50)),
+        ),
         gpu(0, stream(7, ("sgemm", 0, 80))),
-    )  # fmt: skip
+    )
     found, nothing = owned(data)
     assert found == {"sgemm": pytest.approx(80), "IteratorGetNext": pytest.approx(0)}
     assert nothing == pytest.approx(20)
@@ -106,13 +108,17 @@ def test_only_kept_steps_count() -> None:
 
 def test_waiting_in_a_collective_is_told_from_its_transfer() -> None:
     loop = Loop(
-        kernels=(Kernel("sgemm", 400),), steps=8, wait="cuStreamSynchronize",
+        kernels=(Kernel("sgemm", 400),),
+        steps=8,
+        wait="cuStreamSynchronize",
         collective=Collective(us=100),
-    )  # fmt: skip
+    )
     late = Loop(
-        kernels=(Kernel("sgemm", 1000),), steps=8, wait="cuStreamSynchronize",
+        kernels=(Kernel("sgemm", 1000),),
+        steps=8,
+        wait="cuStreamSynchronize",
         collective=Collective(us=100),
-    )  # fmt: skip
+    )
     hosts = tuple(Host(name, decode(data)) for name, data in record(loop, late).items())
     quick, slow = exposed(Profile("p", hosts))
     for one, waited in ((quick, 600), (slow, 0)):

@@ -78,9 +78,11 @@ class RangeEnds:
             return
         is_old = one_of(phase[rows], (_ASYNC_BEGINS[1], _ASYNC_ENDS[1]))
         keys = (
-            columns["pid"][rows], columns["category"][rows], columns["ident"][rows],
+            columns["pid"][rows],
+            columns["category"][rows],
+            columns["ident"][rows],
             np.where(is_old, columns["name"][rows], -1),
-        )  # fmt: skip
+        )
         group = np.unique(np.stack(keys).astype(np.int64), axis=1, return_inverse=True)[1].ravel()
         begin = self._pair(rows, group, one_of(phase[rows], _ASYNC_BEGINS))
         used, inverse = np.unique(self._place_of[begin], return_inverse=True)

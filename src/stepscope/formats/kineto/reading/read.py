@@ -109,8 +109,9 @@ class _Reader:
         columns, trace = self._scanned.columns, self._trace
         phase = columns["phase"]
         others = phase[(phase != 0) & ~one_of(phase, _KNOWN)]
-        for code, count in zip(*(one.tolist() for one in np.unique(others, return_counts=True)),
-                               strict=True):  # fmt: skip
+        for code, count in zip(
+            *(one.tolist() for one in np.unique(others, return_counts=True)), strict=True
+        ):
             trace.unshown[chr(code)] = count
         timed = one_of(phase, (SLICE, _COUNTER, *_INSTANTS))
         # XLA ends its lists with an empty object, so that each event may have a comma behind it.

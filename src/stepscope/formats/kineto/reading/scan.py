@@ -60,10 +60,18 @@ _EVENT_ROWS: Final = 1 << 15
 _VALUE_ROWS: Final = 1 << 18
 _TOKENS: Final = 1 << 19
 _COLUMNS: Final = {
-    "phase": np.uint8, "flags": np.uint8, "category": np.int32, "name": np.int32,
-    "pid": np.int32, "tid": np.int32, "ident": np.int64, "chain": np.int32,
-    "values": np.int32, "start": np.int64, "duration": np.int64,
-}  # fmt: skip
+    "phase": np.uint8,
+    "flags": np.uint8,
+    "category": np.int32,
+    "name": np.int32,
+    "pid": np.int32,
+    "tid": np.int32,
+    "ident": np.int64,
+    "chain": np.int32,
+    "values": np.int32,
+    "start": np.int64,
+    "duration": np.int64,
+}
 _VALUES: Final = {"key": np.int32, "kind": np.uint8, "number": np.int64}
 _ARROWS: Final = tuple(map(ord, "stf"))
 #: ``flags``: whether there is a start and a duration, and whether it is in ps instead of ns.
@@ -200,9 +208,16 @@ class _Scan:
         del self._block, self._value_block
         self._data = b""
         return Scanned(
-            self._head, texts, self._events.columns(), self._arrows, self._values.by_kind(),
-            before, link_key, link_text, damage,
-        )  # fmt: skip
+            self._head,
+            texts,
+            self._events.columns(),
+            self._arrows,
+            self._values.by_kind(),
+            before,
+            link_key,
+            link_text,
+            damage,
+        )
 
     # --- the text ---------------------------------------------------------------------------
 
@@ -354,8 +369,9 @@ class _Scan:
         They are a third of the events of most files.
         """
         count, block = self._reader.row + 1, self._block
-        values = {name: column[: self._reader.value_row] for name, column in
-                  self._value_block.items()}  # fmt: skip
+        values = {
+            name: column[: self._reader.value_row] for name, column in self._value_block.items()
+        }
         category = block["category"][:count]
         left_out = one_of(block["phase"][:count], _ARROWS) & ~np.isin(category, self._followed)
         for one, times in zip(*np.unique(category[left_out], return_counts=True), strict=True):

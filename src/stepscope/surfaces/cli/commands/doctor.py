@@ -137,8 +137,11 @@ def _others_page(page: Page, others: list[str], *, is_newest: bool) -> None:
     count = len(others) + 1
     which = "; this is the newest" if is_newest else ""
     more = ", …" if len(others) > _NAMED else ""
-    page.text(f"{count:,} recordings are at this path{which}. The others: "
-              f"{clean(', '.join(others[:_NAMED]))}{more}.", style="yellow")  # fmt: skip
+    page.text(
+        f"{count:,} recordings are at this path{which}. The others: "
+        f"{clean(', '.join(others[:_NAMED]))}{more}.",
+        style="yellow",
+    )
     page.text("Look at another with --run NAME; `stepscope ls` lists all.", lead="→ ")
 
 

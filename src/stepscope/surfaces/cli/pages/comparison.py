@@ -44,8 +44,11 @@ def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
         page.heading("What changed for the worker the others wait for")
         page.table(result.slowest_worker_parts, rows)
     page.blank()
-    page.text("By module or kernel: --table modules, --table kernels. Everything: --format json.",
-              indent=2, style="dim")  # fmt: skip
+    page.text(
+        "By module or kernel: --table modules, --table kernels. Everything: --format json.",
+        indent=2,
+        style="dim",
+    )
 
 
 def _differences(page: Page, result: Comparison) -> None:

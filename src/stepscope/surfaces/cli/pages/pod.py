@@ -36,8 +36,11 @@ def write_pod(page: Page, result: Pod, rows: int | None) -> None:
         page.heading("Not in the numbers")
         page.table(result.files, rows)
     page.blank()
-    page.text("Steps, links and more: --table steps, --table links. Everything: --format json.",
-              indent=2, style="dim")  # fmt: skip
+    page.text(
+        "Steps, links and more: --table steps, --table links. Everything: --format json.",
+        indent=2,
+        style="dim",
+    )
 
 
 def write_pod_comparison(page: Page, result: PodComparison, rows: int | None) -> None:

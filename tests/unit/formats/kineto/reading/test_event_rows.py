@@ -23,8 +23,9 @@ def test_blocks_of_several_widths_become_one_column(blocks: list[list[int]]) -> 
     rows = EventRows({"phase": np.uint8, "start": np.int64})
     for one in blocks:
         size = len(one)
-        rows.keep({"phase": np.zeros(size, np.uint8), "start": np.asarray(one, np.int64)},
-                  slice(0, size))  # fmt: skip
+        rows.keep(
+            {"phase": np.zeros(size, np.uint8), "start": np.asarray(one, np.int64)}, slice(0, size)
+        )
     assert rows.count == sum(map(len, blocks))
     assert rows.columns()["start"].tolist() == [number for one in blocks for number in one]
 
@@ -41,9 +42,11 @@ def test_values_are_found_by_key_in_the_order_of_events() -> None:
     rows = ValueRows()
     bits = np.asarray([1.5], np.float64).view(np.int64)[0]
     rows.keep(
-        np.asarray([7, 3, 7, 7]), np.asarray([WHOLE, WHOLE, REAL, TEXT]),
-        np.asarray([10, 20, bits, 4]), np.asarray([0, 0, 1, 2], np.int32),
-    )  # fmt: skip
+        np.asarray([7, 3, 7, 7]),
+        np.asarray([WHOLE, WHOLE, REAL, TEXT]),
+        np.asarray([10, 20, bits, 4]),
+        np.asarray([0, 0, 1, 2], np.int32),
+    )
     rows.keep(np.asarray([7]), np.asarray([WHOLE]), np.asarray([2**40]), np.asarray([5], np.int32))
     own = rows.by_kind()
     assert [one.tolist() for one in own[WHOLE].of(7)] == [[0, 5], [10, 2**40]]
