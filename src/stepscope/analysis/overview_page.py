@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import nan
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
@@ -379,8 +379,24 @@ def _device_share(
 
 def _precision(profile: Profile, found: SessionSteps | None) -> Precision:
     """Device compute by precision: in the kept steps, else in the whole profile."""
-    shares = _precision_shares(profile, found)
-    return Precision(*shares) if shares is not None else Precision(None, None, None)
+    events = [device_events(host) for host in profile.hosts]
+    wide = sum(_compute_ps(one, Work.COMPUTE_32) for one in events)
+    untold = sum(_compute_ps(one, Work.COMPUTE_32, untold=True) for one in events)
+    low, high = sum(_compute_ps(one, Work.COMPUTE_16) for one in events), wide
+    if found is not None and found.kept.any():
+        low = int(found.parts_ps["device_compute_16"][found.kept].sum())
+        high = int(found.parts_ps["device_compute_32"][found.kept].sum())
+    total = low + high
+    if not total:
+        return Precision(None, None, None)
+    # The step's parts count compute of unknown precision as 32-bit.
+    unknown = high / total * (untold / wide if wide else 0.0)
+    return Precision(low / total, high / total - unknown, unknown)
+
+
+def _compute_ps(events: DeviceEvents, work: Work, *, untold: bool = False) -> int:
+    chosen = events.work == work
+    return int(events.self_ps[chosen & ~events.bits_known if untold else chosen].sum())
 
 
 def _low_precision_frac(precision: Precision) -> float:
@@ -496,41 +512,3 @@ TOOL = Tool(
     times_of=("step", "recording"),
     steps_of="slowest",
 )
-
-
-class _PrecisionShares(NamedTuple):
-    """Shares of device compute; they sum to 1.
-
-    Attributes:
-        bits_16_frac: In 16 bits or fewer.
-        bits_32_frac: In more.
-        unknown_frac: Not known; the step's parts count it as 32-bit.
-    """
-
-    bits_16_frac: float
-    bits_32_frac: float
-    unknown_frac: float
-
-
-def _precision_shares(profile: Profile, found: SessionSteps | None) -> _PrecisionShares | None:
-    """In how many bits the devices compute in the kept steps, else in the whole profile.
-
-    None where no device computed.
-    """
-    events = [device_events(host) for host in profile.hosts]
-    wide = sum(_compute_ps(one, Work.COMPUTE_32) for one in events)
-    untold = sum(_compute_ps(one, Work.COMPUTE_32, untold=True) for one in events)
-    low, high = sum(_compute_ps(one, Work.COMPUTE_16) for one in events), wide
-    if found is not None and found.kept.any():
-        low = int(found.parts_ps["device_compute_16"][found.kept].sum())
-        high = int(found.parts_ps["device_compute_32"][found.kept].sum())
-    total = low + high
-    if not total:
-        return None
-    unknown = high / total * (untold / wide if wide else 0.0)
-    return _PrecisionShares(low / total, high / total - unknown, unknown)
-
-
-def _compute_ps(events: DeviceEvents, work: Work, *, untold: bool = False) -> int:
-    chosen = events.work == work
-    return int(events.self_ps[chosen & ~events.bits_known if untold else chosen].sum())
