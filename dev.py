@@ -391,7 +391,7 @@ def check(_: argparse.Namespace) -> int:
         [*python, "ruff", "format", "--check", "."],
         [*python, "mypy"],
         [str(PYTHON.with_name("lint-imports")), "--no-cache"],
-        [*python, "stepscope.surfaces.generate", "--check"],
+        [*python, "generate", "--check"],
         [str(PYTHON), "lint/words.py"],
     ]
     failed = []
@@ -453,7 +453,7 @@ def collection(arguments: argparse.Namespace) -> int:
 def generate(arguments: argparse.Namespace) -> int:
     """Refresh the files that are derived from the list of tools."""
     ensure_environment()
-    return run([str(PYTHON), "-m", "stepscope.surfaces.generate", *arguments.rest])
+    return run([str(PYTHON), "-m", "generate", *arguments.rest])
 
 
 def parser() -> argparse.ArgumentParser:

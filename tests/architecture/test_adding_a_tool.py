@@ -87,7 +87,12 @@ print(json.dumps({"method": method, "listed": listed, "answer": answer, "csv": t
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository with one more tool: its file, and its line in the list."""
     root = copy_to(
-        tmp_path_factory.mktemp("repository"), "src", "docs", "web/src/api", "ARCHITECTURE.md"
+        tmp_path_factory.mktemp("repository"),
+        "src",
+        "generate",
+        "docs",
+        "web/src/api",
+        "ARCHITECTURE.md",
     )
     analysis = root / "src" / "stepscope" / "analysis"
     (analysis / "line_count.py").write_text(TOOL, "utf-8")
@@ -120,7 +125,7 @@ def test_the_command_line_shows_it_with_its_options(extended: Path) -> None:
 
 
 def test_generated_files_and_every_other_surface_follow(extended: Path) -> None:
-    python(extended, "-m", "stepscope.surfaces.generate")
+    python(extended, "-m", "generate")
     assert "line_count" in (extended / "web/src/api/types.gen.ts").read_text("utf-8")
     assert "--at-least" in (extended / "docs/cli.md").read_text("utf-8")
     assert (extended / "docs/tools/line_count.md").is_file()

@@ -81,6 +81,10 @@ def test_it_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert wheel.stat().st_size < LIMIT_WHEEL_BYTES
 
 
+def test_it_holds_no_tool_of_developers(wheel: Path) -> None:
+    assert [name for name in names_in(wheel) if re.search(r"\b(generate|lint)/", name)] == []
+
+
 def test_it_holds_the_web_files(wheel: Path) -> None:
     if not (STATIC / "index.html").is_file():
         pytest.skip("the web files are not built: python3 dev.py web")

@@ -1,4 +1,4 @@
-"""What is known of rules unimported. Generated: python -m stepscope.surfaces.generate."""
+"""What is known of rules unimported. Generated: python -m generate."""
 
 from __future__ import annotations
 

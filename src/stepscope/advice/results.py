@@ -1,4 +1,4 @@
-"""The results that rules read. Generated: python -m stepscope.surfaces.generate."""
+"""The results that rules read. Generated: python -m generate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One typed method per tool. Generated: python -m stepscope.surfaces.generate."""
+"""One typed method per tool. Generated: python -m generate."""
 
 from __future__ import annotations
 

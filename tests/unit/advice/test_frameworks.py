@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import stepscope
+from generate.advice_docs import advice_page
 from stepscope.advice import RULES
 from stepscope.advice.wording import in_words_of
 from stepscope.result import Finding
-from stepscope.surfaces.generate.advice_docs import advice_page
 from tests.collection.labels import Recorded, sample
 
 FINDING = Finding(

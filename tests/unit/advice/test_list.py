@@ -15,7 +15,7 @@ from tests.unit.advice.asking import ask
 
 
 def test_what_is_known_of_rules_is_what_they_say_of_themselves() -> None:
-    """Stale? Refresh it: python -m stepscope.surfaces.generate."""
+    """Stale? Refresh it: python -m generate."""
     assert RULES.facts == tuple(rule.facts for rule in RULES)
     assert RULES.ids == tuple(rule.id for rule in RULES)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
+from generate import typescript
 from stepscope.result import Result, Table, tables_of
 from stepscope.surfaces import export
 from stepscope.surfaces.envelope import columnar
 from stepscope.surfaces.fields import table_fields
-from stepscope.surfaces.generate import typescript
 from stepscope.surfaces.outline import outline
 from tests.unit.surfaces.sample import Sample, sample
 

@@ -1,4 +1,4 @@
-// Generated: python -m stepscope.surfaces.generate. Do not edit.
+// Generated: python -m generate. Do not edit.
 
 export const SCHEMA_VERSION = 1;
 

@@ -11,7 +11,7 @@ from stepscope.registry import RuleFacts, Tool
 _WIDEST = 79
 _LINE = 100
 _RESULTS_HEAD = '''\
-"""The results that rules read. Generated: python -m stepscope.surfaces.generate."""
+"""The results that rules read. Generated: python -m generate."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class OptionalResults:
 '''
 
 _FACTS_HEAD = '''\
-"""What is known of rules unimported. Generated: python -m stepscope.surfaces.generate."""
+"""What is known of rules unimported. Generated: python -m generate."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from stepscope.registry import Option, Tool
 
-_HEAD = '''"""One typed method per tool. Generated: python -m stepscope.surfaces.generate."""
+_HEAD = '''"""One typed method per tool. Generated: python -m generate."""
 
 from __future__ import annotations
 

@@ -1,10 +1,23 @@
-"""Words of framework ops and of the usual kernel libraries, beside those that readers name."""
+"""The words that redaction leaves standing: those by which our own code knows recordings.
+
+A name that a reader of recordings looks for is a framework's or a library's, never a user's.
+"""
 
 from __future__ import annotations
 
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
-_WORDS: Final = """
+# Where names of recordings are looked for.
+_READERS = ("schema", "tables", "formats", "timeline", "advice/evidence", "comparison")
+# Sentences are ours, not names in a recording; lists of file names are.
+_MOST_SPACES = 3
+# Words of framework ops and of the usual kernel libraries, beside those that readers name.
+_OP_WORDS: Final = """
 abs abseil absl accumulate addcdiv addcmul adjust affine ailk all alpha amax amin ampere analyzer
 and anonymous any apache apply approximate arg assert atan autocast avgpool backprop backward
 baddbmm band batchnorm bce beside bessel beta bias bicubic bilinear bin bincount bitwise blackwell
@@ -39,4 +52,51 @@ unpool unravel unrolled unsigned unsorted unstack upsample upsampling usr usual 
 variable vectorized venv view void volatile volta warp warpgroup warpgroupsize wgrad where while
 window worker workspace write xlogy xmma xor zero zeros zeta
 """
-OP_WORDS: Final = frozenset(_WORDS.split())
+_LIST = re.compile(r"[a-z0-9_]+( [a-z0-9_]+)* ?")
+_RUN = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def words_source(package: Path) -> str:
+    """``redaction/words.py``."""
+    named = {word for text in _literals(package) for word in _words(text)}
+    block = textwrap.fill(
+        " ".join(sorted(named.union(_OP_WORDS.split()))),
+        98,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return (
+        '"""Words that no redaction replaces (python -m generate)."""\n\n'
+        "from __future__ import annotations\n\nfrom typing import Final\n\n"
+        f'_WORDS: Final = """\n{block}\n"""\n'
+        "WORDS: Final = frozenset(_WORDS.split())\n"
+    )
+
+
+def _words(text: str) -> Iterator[str]:
+    for run in _RUN.findall(text):
+        yield from (word.lower() for word in _WORD.findall(run) if len(word) > 1)
+
+
+def _literals(package: Path) -> Iterator[str]:
+    """Texts in the code of what reads recordings, docstrings and sentences aside."""
+    for folder in _READERS:
+        for path in sorted((package / folder).rglob("*.py")):
+            tree = ast.parse(path.read_text("utf-8"))
+            documents = {id(node) for node in _docstrings(tree)}
+            for node in ast.walk(tree):
+                if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+                    continue
+                text = node.value
+                is_name = text.count(" ") <= _MOST_SPACES or _LIST.fullmatch(text)
+                if id(node) not in documents and is_name:
+                    yield text
+
+
+def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                yield first.value

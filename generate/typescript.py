@@ -26,7 +26,7 @@ from stepscope.surfaces.fields import first_sentence, own_fields, records_in, ro
 
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 
-_HEAD = """// Generated: python -m stepscope.surfaces.generate. Do not edit.
+_HEAD = """// Generated: python -m generate. Do not edit.
 
 export const SCHEMA_VERSION = {version};
 

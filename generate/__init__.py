@@ -1,0 +1,1 @@
+"""Files made from the registry: TypeScript types, Python methods, documents. Not installed."""
