@@ -27,6 +27,7 @@ LEFT = {
     "tables.account": 8,
     "tables.core": 1,
     "tables.hlo": 1,
+    "tables.host": 1,
     "tables.parts": 7,
     "tables.steps": 6,
     "tables.tf_data": 1,

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import median, pivot, rows_of
+from stepscope.columns import distinct, median, pivot, rows_of
 from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.schema.numbers import as_integer
@@ -76,7 +76,7 @@ def _counted(host: Host) -> UndisturbedStep | None:
     moments = host.space.events.start_ps[runs.rows]
     known = [
         counted
-        for one in np.unique(program[program >= 0]).tolist()
+        for one in distinct(program[program >= 0]).tolist()
         if (counted := _counted_by(host, moments[program == one], runs.values[program == one]))
     ]
     return max(known, key=lambda one: one.steps, default=None)
@@ -121,7 +121,7 @@ def rests(host: Host) -> tuple[I64, I64]:
         [name.endswith(names.GAP_REST) for name in metadata.name], dtype=bool
     )
     rows = rows_of(space.events.metadata, wanted)
-    start = np.unique(space.events.start_ps[rows])
+    start = distinct(space.events.start_ps[rows])
     ends = [
         int(
             (space.events.start_ps[rows] + space.length_ps[rows])[
