@@ -5,6 +5,7 @@ python3 dev.py bench --timeline [--quick] [--ours-only] [--small-only]
 python3 dev.py bench --all-tools [--ours-only] [--small-only]
 python3 dev.py bench --advice [--built-only] [--collection]
 python3 dev.py bench --capture [--quick]
+python3 dev.py bench --price [--quick] [--own] [--full] [NAME …]
 python3 dev.py bench --pytorch [--ours-only] [--small-only] [--every-page]
 python3 dev.py bench --formats [--times N]
 python3 dev.py bench --pods [--quick] [--faulty N] [--clean N] [--hosts N]
@@ -130,6 +131,7 @@ MODES = {
     "--all-tools": "bench.all_tools",
     "--advice": "bench.advice",
     "--capture": "bench.capture",
+    "--price": "bench.price",
     "--pytorch": "bench.pytorch",
     "--formats": "bench.formats",
     "--pods": "bench.pods.__main__",

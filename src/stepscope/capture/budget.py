@@ -29,6 +29,8 @@ _EXPORT_FACTOR: Final = 8
 _FIRST_EVENTS, _FEWEST_EVENTS, _MOST_EVENTS = 40_000, 10_000, 120_000
 # A session that many events are known from; its end may take this long.
 _ENOUGH_EVENTS, _SESSION_END_SECONDS = 5_000, 0.5
+# What ending takes however few events there are.
+_FIXED_END_SECONDS: Final = 0.1
 # Between two readings of the allocator, which takes a millisecond.
 _HEAP_SECONDS: Final = 0.04
 # What recording one event takes from the program, where the recorder does not know better.
@@ -41,6 +43,8 @@ _SHORTEST_REST_SECONDS, _LONGEST_REST_SECONDS = 0.3, 60.0
 _HALF_SECONDS: Final = 60.0
 # Steps, recorded and undisturbed, that make the undisturbed step known.
 _STEPS_BEFORE, _STEPS_FACTOR = 40, 4
+# Where no step is heard of, and executions tell: recorded time instead of steps.
+_SECONDS_BEFORE: Final = 3.0
 UNDISTURBED_STEPS: Final = 20
 UNDISTURBED_SECONDS: Final = 2.0
 _PATIENCE_SECONDS: Final = 5.0
@@ -155,8 +159,8 @@ class SessionLimit:
             events: What it gave.
             end_seconds: Processor time that handing them over took.
         """
-        if events > _ENOUGH_EVENTS and end_seconds > 0:
-            affordable = _SESSION_END_SECONDS * events / end_seconds
+        if events > _ENOUGH_EVENTS and end_seconds > _FIXED_END_SECONDS:
+            affordable = _SESSION_END_SECONDS * events / (end_seconds - _FIXED_END_SECONDS)
             self._events = min(max(affordable, _FEWEST_EVENTS), _MOST_EVENTS)
         # Much growth and few events: the program grows, too.
         seen = self._grown / max(events, 1)
@@ -181,6 +185,7 @@ class Price:
         self._rest_from = 0.0
         self._rest_until = 0.0
         self._steps = _STEPS_BEFORE
+        self._seconds = _SECONDS_BEFORE
 
     def session(self, events: int, seconds: float, end_seconds: float) -> None:
         """A session has ended: what it took from the program.
@@ -220,6 +225,17 @@ class Price:
         if self._price is None or recorded_steps < self._steps:
             return False
         self._steps = recorded_steps * _STEPS_FACTOR
+        return True
+
+    def wants_executions(self, session_seconds: float) -> bool:
+        """The same where undisturbed steps are known only by their executions.
+
+        Args:
+            session_seconds: How long the session has been recording.
+        """
+        if self._price is None or session_seconds < self._seconds:
+            return False
+        self._seconds *= _STEPS_FACTOR
         return True
 
     def rest(self, seconds: float) -> None:

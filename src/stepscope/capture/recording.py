@@ -42,6 +42,8 @@ Reason = Literal["stop", "budget", "signal", "exit", "preempted", "error"]
 _TICK_SECONDS: Final = 0.05
 # While frameworks record: some gather a million events a second.
 _SESSION_TICK_SECONDS: Final = 0.02
+# A probe is to have seen at least one execution begin and end.
+_PROBE_EVENTS: Final = 500
 # Executions between two probes are many, and the end of the probe's session is little of the time.
 _PROBED_REST_SECONDS: Final = 0.5
 # Memory is given back to the system after a session with this many events.
@@ -297,8 +299,20 @@ class Recording:
             self._cut()
             if self._price.rest_seconds(self._budget.bytes, self._budget.seconds) > 0:
                 self._rest()
-        elif has_price and self._price.wants_steps(self._clock.steps_so_far()):
+        elif has_price and self._is_step_wanted():
             self._rest()
+
+    def _is_step_wanted(self) -> bool:
+        """Whether enough was recorded to compare it with undisturbed steps."""
+        steps = self._clock.steps_so_far()
+        if steps:
+            return self._price.wants_steps(steps)
+        counts_executions = any(
+            slot.state == "running" and hasattr(slot.recorder, "probe") for slot in self._slots
+        )
+        if not (counts_executions and self._in_session()):
+            return False
+        return self._price.wants_executions(time.monotonic() - self._session_begun)
 
     def _rest(self, only_after: int = 0) -> None:
         """Write what was recorded; then the program runs undisturbed for as long as it is owed.
@@ -308,6 +322,7 @@ class Recording:
                 was the program that took memory.
         """
         self._gaps.pause()
+        seconds = time.monotonic() - self._session_begun
         events = self._cut(restart=False, resting=True)
         if events < only_after:
             self._gaps.resume(self._resting, names.GAP_CHUNK)
@@ -315,7 +330,9 @@ class Recording:
             self._start_recorders()
             return
         rest = self._price.rest_seconds(self._budget.bytes, self._budget.seconds)
-        self._price.rest(max(rest, _PROBED_REST_SECONDS) if self._probe() else rest)
+        self._price.rest(
+            max(rest, _PROBED_REST_SECONDS) if self._probe(events / max(seconds, 1e-3)) else rest
+        )
         tracing.switch(self._clock.emitter())
         self._clock.listen(undisturbed=True)
 
@@ -468,9 +485,9 @@ class Recording:
         if not restart and events > _MANY_EVENTS:
             machine.release_free_memory()
         converting = min(_children_seconds() - children, time.monotonic() - ended)
-        spent = time.thread_time() - begin + self._main_thread_seconds() + converting
+        spent = time.thread_time() - begin + self._main_thread_seconds()
         self._limit.end(events, spent)
-        self._price.session(events, seconds, spent)
+        self._price.session(events, seconds, spent + converting)
         return events
 
     def _main_thread_seconds(self) -> float:
@@ -482,13 +499,14 @@ class Recording:
                 slot.recorder.main_thread_seconds = 0.0
         return taken
 
-    def _probe(self) -> bool:
+    def _probe(self, events_per_second: float) -> bool:
         """Note how far the program is where only its events tell: see ``JaxRecorder.probe``."""
+        seconds = min(max(_PROBE_EVENTS / max(events_per_second, 1.0), 0.004), 0.1)
         planes = Assembly(self.origin_ns, self.suffix)
         for slot in self._slots:
             probe = getattr(slot.recorder, "probe", None)
             if probe is not None and slot.recorder.name in self._resting:
-                recorded = self._safely(slot, functools.partial(probe, self.options))
+                recorded = self._safely(slot, functools.partial(probe, self.options, seconds))
                 self._take(planes, slot, recorded)
         if planes.payloads:
             self._append(planes.pieces())

@@ -73,7 +73,7 @@ def test_memory_that_the_program_frees_does_not_hide_events(process: Process) ->
 def test_events_that_are_slow_to_hand_over_make_shorter_sessions(process: Process) -> None:
     limit = SessionLimit(500 * MB)
     events = events_of_session(process, limit, 1_000)
-    limit.end(events, end_seconds=events * 50e-6)
+    limit.end(events, end_seconds=0.1 + events * 50e-6)
     assert events_of_session(process, limit, 1_000) == pytest.approx(10_000, 0.15)
 
 
@@ -140,6 +140,12 @@ def test_at_any_price_nothing_rests(process: Process) -> None:
     price.session(10_000_000, 1.0, 100.0)
     assert price.rest_seconds(10**12, 1.0) == 0.0
     assert not price.wants_steps(10_000)
+
+
+def test_executions_are_counted_after_longer_and_longer_sessions() -> None:
+    price = Price(1.2, None)
+    assert [second for second in range(60) if price.wants_executions(second)] == [3, 12, 48]
+    assert not Price(None, None).wants_executions(1_000)
 
 
 def test_undisturbed_steps_are_wanted_after_more_and_more_recorded_ones() -> None:

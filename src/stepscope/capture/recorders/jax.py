@@ -15,7 +15,6 @@ from stepscope.capture.tracing import Emitter, trace_me
 
 # JAX lets a second session start, which then records nothing; only the first gets events.
 _session_lock: Final = threading.Lock()
-_PROBE_SECONDS: Final = 0.004
 
 
 class JaxRecorder:
@@ -93,14 +92,14 @@ class JaxRecorder:
             _session_lock.release()
         return Recorded(data, count_events(data))
 
-    def probe(self, options: ProfilerOptions) -> Recorded:
-        """A session of a few milliseconds, made where the program begins to run undisturbed.
+    def probe(self, options: ProfilerOptions, seconds: float) -> Recorded:
+        """A short session, made where the program begins to run undisturbed.
 
         No hook hears of a call of a compiled function. Each execution has the number after the
         last one's, so those between this session and the next are counted by their numbers.
         """
         self.start(options)
-        time.sleep(_PROBE_SECONDS)
+        time.sleep(seconds)
         return self.collect()
 
     def drop(self) -> None:
