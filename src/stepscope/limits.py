@@ -8,7 +8,6 @@ same file is refused or read on every machine.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -119,6 +118,8 @@ def cut_name(name: bytes) -> bytes:
     """Return begin and end of a long name, with a digest between them that tells it from others."""
     if len(name) <= MAX_NAME_CHARS:
         return name
+    import hashlib  # few recordings have such names, and it loads the system's OpenSSL
+
     digest = hashlib.blake2b(name, digest_size=8).hexdigest().encode()
     return b"%b ...%b... %b" % (name[:_HEAD_CHARS], digest, name[-_TAIL_CHARS:])
 

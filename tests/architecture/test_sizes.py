@@ -26,14 +26,10 @@ LEFT = {
     "advice.parts": 4,
     "tables.account": 8,
     "tables.core": 1,
-    "tables.hlo": 1,
-    "tables.host": 1,
     "tables.parts": 7,
-    "tables.steps": 6,
-    "tables.tf_data": 1,
     "tables.torch": 2,
     "tables.traits": 8,
-    "verdicts": 2,
+    "verdicts": 1,
 }
 
 

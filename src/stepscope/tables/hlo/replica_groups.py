@@ -37,6 +37,12 @@ COLLECTIVES: Final = (
 # Groups of these are of partitions where a channel is given without global ids.
 _OF_PARTITIONS: Final = ("all-to-all", "collective-permute", "ragged-all-to-all")
 
+# Of DeviceAssignmentProto, of HloInstructionProto, and of OpSharding, whose type is 0 where a value
+# is whole on each device.
+_REPLICAS, _PARTITIONS, _SHARDING, _TYPE = 1, 2, 40, 1
+# What tells devices apart.
+_OWN: Final = ("partition-id", "replica-id", *COLLECTIVES)
+
 
 @dataclass(frozen=True, slots=True)
 class HloCollective:
@@ -199,3 +205,32 @@ def _connected(pairs: list[tuple[int, int]]) -> list[tuple[int, ...]]:
     for one in sorted(first):
         groups.setdefault(root(one), []).append(one)
     return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def computes_the_same(module: HloModule) -> int:
+    """How many devices compute the same; 0 where they do not, or where it is not recorded.
+
+    Where all that a program is given is whole on each device and nothing is exchanged, each of them
+    does all of the work: a batch that nobody divided.
+    """
+    entry = module.entry
+    if entry is None:
+        return 0
+    try:
+        counts = {n: v for n, v in values(module.device_assignment) if isinstance(v, int)}
+        given = [one for one in entry.instructions if one.opcode == "parameter"]
+        is_same = bool(given) and all(map(_is_whole, given))
+    except DecodeError:
+        return 0
+    devices = counts.get(_PARTITIONS, 1)
+    if counts.get(_REPLICAS, 1) != 1 or devices < 2 or not is_same:
+        return 0
+    is_alone = all(not one.opcode.startswith(_OWN) for one in module.by_id.values())
+    return devices if is_alone else 0
+
+
+def _is_whole(parameter: Instruction) -> bool:
+    said = parameter.attributes.get(_SHARDING)
+    if not said or not isinstance(said[0], bytes):
+        return False
+    return all(value == 0 for number, value in values(said[0]) if number == _TYPE)

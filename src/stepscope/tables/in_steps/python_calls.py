@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.waits import waits_for_device
-from stepscope.tables.host.framework_frames import is_framework_function
 from stepscope.tables.in_steps.host_activity import HostTime, host_time
 
 # Functions that wait for what runs elsewhere; to make them faster is to make that faster.
@@ -39,6 +39,26 @@ _FRAMEWORKS = re.compile(
 )
 _PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$")
 _OWN, _LIBRARY, _FRAMEWORK = range(3)
+
+# Files that only JAX has.
+_FILES_OF_JAX: Final = re.compile(
+    r"(pxla|pjit|partial_eval|xla_bridge|linear_util|traceback_util|api_util|source_info_util|"
+    r"compilation_cache|lax_numpy|mlir|sharding_impls|custom_derivatives|array_methods|"
+    r"array_constructors|xla_primitive_callable)\.py"
+)
+# Functions of files whose names others use, too: JAX's, TensorFlow's, then our recorder's hosts.
+_FRAMEWORK_FUNCTIONS: Final = re.compile(
+    r"(api\.py (try_to_block|block_until_ready|device_(put|get)\w*|cache_miss|\w+_f(un)?|\w*jit\w*)"
+    r"|array\.py (_value|__\w+__|item|tolist|block_until_ready|_single_device_array\w*|"
+    r"_copy_single_device\w*|copy_to_host_async|reorder_shards|_check_and_rearrange\w*)"
+    r"|dispatch\.py (apply_primitive|xla_primitive_callable|\w*device_put\w*|wait_for_tokens)"
+    r"|compiler\.py (\w*backend_compile\w*|compile_or_get_cached|_compile_and_\w+|_cache_\w+)"
+    r"|core\.py (\w*bind\w*|process_primitive|find_top_trace|__init__)"
+    r"|profiler\.py (st(art|op)_trace|__(init|enter|exit)__|wrapper|trace)"
+    r"|ops\.py (_?numpy|__(array|float|int|bool|index|len)__|_numpy_internal)"
+    r"|(polymorphic_function|concrete_function|atomic_function|func_graph|def_function|profiler_v2|"
+    r"execute)\.py \w+)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +165,7 @@ def _names(host: Host, meta: I64) -> _Names:
         installed = _INSTALLED.search(path) is not None
         framework = installed and _FRAMEWORKS.search(path) is not None
         # Without the file's path only names tell whose function it is.
-        framework |= not path and is_framework_function(file, function)
+        framework |= not path and _is_framework_function(file, function)
         kind.append(_FRAMEWORK if framework else _LIBRARY if installed else _OWN)
         # A line without a name, or a comprehension, is a part of the function around it.
         named = said.group(3) if said is not None else ""
@@ -205,3 +225,24 @@ def _rows(host: Host, time: HostTime) -> I64 | None:
         marked = int(spent.argmax())
     own: I64 = rows[lines == marked]
     return own
+
+
+def _is_framework_function(file: str, function: str) -> bool:
+    """Whether a framework has a function of this name in a file of this name.
+
+    The tracers of JAX and TensorFlow write ``$array.py:615 _value`` without the folder of the file.
+    A program may have an ``api.py`` of its own, so such files count by the functions they have.
+    """
+    base = _base(file)
+    return bool(
+        _FILES_OF_JAX.fullmatch(base) or _FRAMEWORK_FUNCTIONS.fullmatch(f"{base} {_leaf(function)}")
+    )
+
+
+def _base(file: str) -> str:
+    return re.split(r"[/\\]", file)[-1]
+
+
+def _leaf(function: str) -> str:
+    """Of "Array._value" or "outer.<locals>.inner" the last part."""
+    return function.rpartition(".")[2]

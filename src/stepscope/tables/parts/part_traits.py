@@ -16,7 +16,7 @@ import numpy as np
 from stepscope.columns import pivot
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host
-from stepscope.tables.hlo.replicated import computes_the_same
+from stepscope.tables.hlo.replica_groups import computes_the_same
 from stepscope.tables.parts.grouping import Part
 from stepscope.tables.steps import attribution
 from stepscope.tables.torch.copy_purposes import LAYOUT, TYPES, copy_purposes, is_copy

@@ -7,17 +7,21 @@ so that its time is accounted for, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
-from stepscope.columns import median, rows_of
+from stepscope.columns import median, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
+from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import any_stretch, entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.recording_gaps import crosses_gap, next_gap, recording_gaps
+from stepscope.tables.core.regions import is_of_backward, prepares_backward, region_name
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.core.waits import is_wait_for_device
 from stepscope.tables.device.driver_calls import waiting_names
@@ -30,15 +34,10 @@ from stepscope.tables.host.events import (
     timed_events,
 )
 from stepscope.tables.steps import marked
-from stepscope.tables.steps.cut_marks import with_cut_batches
+from stepscope.tables.steps.calls import function_calls
+from stepscope.tables.steps.cycle import Calls
 from stepscope.tables.steps.found import WINDOW, Markers
-from stepscope.tables.steps.loop_edges import up_to_the_edges
-from stepscope.tables.steps.one_pass import (
-    is_one_forward,
-    is_one_module_call,
-    is_one_pass,
-    is_small_part,
-)
+from stepscope.tables.steps.program_runs import program_runs
 from stepscope.tables.steps.recorder_work import recorder_spans, summary_spans
 
 # Share of a loop's time between marks from which a step lasts to the start of the next.
@@ -52,6 +51,29 @@ _ENOUGH = 5
 _WINDOW_CONFIDENCE = 0.3
 
 _Finder = Callable[[Host], Markers | None]
+
+# What Keras' loops call once a batch.
+_BATCH_FUNCTIONS = (
+    "train_function",
+    "test_function",
+    "predict_function",
+    "one_step_on_iterator",
+    "multi_step_on_iterator",
+)
+# A batch without its mark is within this many batches of the next.
+_NEAR_BATCHES = 2.0
+
+# The start or stop of a profiler within this many rounds is an edge of the loop.
+_SOON_ROUNDS = 2
+# A stretch before the first call, as a share of a round, that is a part of each round.
+_LEADING_FRAC = 0.25
+
+# What people call the range around one pass of a model, and words that say it is a loop.
+_PASS: Final = re.compile(r"inference|forward|predict|evaluat|generat|model", re.IGNORECASE)
+_LOOP: Final = re.compile(r"train|loop|epoch|steps|iter|bench|batches|warm|repeat", re.IGNORECASE)
+_MODULE: Final = f"{names.PYTHON_CALL_MARK}nn.Module: "
+# Rounds of which nothing else says that they are steps, and less of the recording: no loop.
+_LEAST_FRAC: Final = 1 / 3
 
 
 def _finders() -> Iterator[_Finder]:
@@ -78,15 +100,15 @@ def step_markers(host: Host) -> Markers | None:
     for find in () if host.as_window else _finders():
         found = find(host)
         if found is not None and not _are_layers(host, found):
-            return _on_loop_thread(host, _whole(host, with_cut_batches(host, found)))
+            return _on_loop_thread(host, _whole(host, _with_cut_batches(host, found)))
     return _window(host)
 
 
 def _are_layers(host: Host, found: Markers) -> bool:
     """Whether what recurs is not a loop, but what one pass is made of."""
-    layers = (is_one_pass, is_one_module_call, is_one_forward)
+    layers = (_is_one_pass, _is_one_module_call, _is_one_forward)
     return any(is_one(host, found) for is_one in layers) or (
-        is_small_part(found, _recorded_span(host))
+        _is_small_part(found, _recorded_span(host))
     )
 
 
@@ -122,7 +144,7 @@ def _whole(host: Host, found: Markers) -> Markers:
     """The steps with the time that belongs to them: to the next start, less what a recorder did."""
     if not found.is_start_to_start:
         found = _to_next_start(host, found)
-    found = up_to_the_edges(host, found)
+    found = _extended_to_profiler(host, found)
     start, end = found.start_ps, found.end_ps
     end = np.minimum(end, np.maximum(next_gap(host, start), start))
     end = np.maximum(_before_recorder(host, found, end), start)
@@ -355,3 +377,166 @@ def _time(host: Host, row: int) -> int:
     start = events.start_ps[line.begin : line.end]
     end = start + host.space.length_ps[line.begin : line.end]
     return int(end.max() - start.min())
+
+
+def _with_cut_batches(host: Host, found: Markers) -> Markers:
+    """The marked steps, with the batch before the first mark and the one after the last.
+
+    Keras 2 marks a batch around the callbacks that begin and end to record within it: of the first
+    and the last batch the function's call is recorded and the mark is not.
+    """
+    if found.source != "markers" or len(found) < 2:
+        return found
+    call = next((one for one in function_calls(host) if _is_once_each(one, found)), None)
+    if call is None:
+        return found
+    near = _NEAR_BATCHES * median(np.diff(found.start_ps))
+    before = np.flatnonzero(call.end_ps <= found.start_ps[0])
+    after = np.flatnonzero(call.start_ps >= found.end_ps[-1])
+    is_before = len(before) == 1 and found.start_ps[0] - call.end_ps[before[0]] <= near
+    is_after = len(after) == 1 and call.start_ps[after[0]] - found.end_ps[-1] <= near
+    start, end, num, name = found.start_ps, found.end_ps, found.num, found.name
+    if is_before:
+        start, end = np.append(call.start_ps[before], start), np.append(start[:1], end)
+        num, name = np.append(num[:1] - 1, num), ["cut at the begin", *name]
+    if is_after:
+        start, end = np.append(start, end[-1:]), np.append(end, call.end_ps[after])
+        num, name = np.append(num, num[-1:] + 1), [*name, "cut at the end"]
+    cut = int(is_before) + int(is_after)
+    if not cut:
+        return found
+    return replace(
+        found,
+        explanation=f"{found.explanation} {cut} more {'was' if cut == 1 else 'were'} cut at the "
+        "edges of the recording.",
+        num=num,
+        name=name,
+        start_ps=start,
+        end_ps=end,
+        mark_end_ps=end,
+        is_first_open=is_before,
+        is_last_cut=is_after,
+    )
+
+
+def _is_once_each(one: Calls, found: Markers) -> bool:
+    """Whether a function of Keras' is called once within each mark."""
+    if one.kind != "call" or one.line != found.line or one.name not in _BATCH_FUNCTIONS:
+        return False
+    first, last = (np.searchsorted(one.start_ps, edge) for edge in (found.start_ps, found.end_ps))
+    return bool((last - first == 1).all())
+
+
+def _extended_to_profiler(host: Host, found: Markers) -> Markers:
+    """Rounds from the profiler's start and to its stop, where these are recorded and near.
+
+    People start a profiler right before the loop and stop it right after. Where the recording has
+    these calls (frames of Python), what the loop did before its first recorded call and after its
+    last belongs to its rounds.
+    """
+    if not found.is_last_open or len(found) < 2:
+        return found
+    return _to_the_stop(host, _from_the_start(host, found))
+
+
+def _from_the_start(host: Host, found: Markers) -> Markers:
+    """Let rounds begin where their first unrecorded work does: at the end of the one before."""
+    if found.source != "framework":
+        return found
+    _starts, ends = recorder_spans(host)
+    before = ends[ends <= found.start_ps[0]]
+    if len(before) == 0:
+        return found
+    usual = median(np.diff(found.start_ps))
+    led = float(found.start_ps[0] - before[-1])
+    if not _LEADING_FRAC * usual <= led <= _SOON_ROUNDS * usual:
+        return found
+    end = found.mark_end_ps
+    return replace(
+        found,
+        start_ps=np.concatenate([before[-1:], end[:-1]]),
+        end_ps=end,
+        explanation=found.explanation.replace("start to start", "end to end"),
+    )
+
+
+def _to_the_stop(host: Host, found: Markers) -> Markers:
+    """Let the last round last to the profiler's stop, if that is near or work is waited for."""
+    stops, _ends = recorder_spans(host)
+    after = stops[stops >= found.end_ps[-1]]
+    if len(after) == 0:
+        return found
+    end = found.end_ps.copy()
+    end[-1] = after[0]
+    usual = median(np.diff(found.start_ps))
+    is_near = end[-1] - found.start_ps[-1] <= _SOON_ROUNDS * usual
+    if not is_near and not _is_worked(host, found.end_ps[-1:], end[-1:]):
+        return found
+    return replace(found, end_ps=end, is_last_open=False)
+
+
+def _is_worked(host: Host, start: I64, end: I64) -> bool:
+    """Whether programs or devices run most of a time: the loop's work is waited for in it."""
+    runs, devices = program_runs(host), device_events(host)
+    busy = union_spans(
+        np.concatenate([runs.start_ps, devices.start_ps]),
+        np.concatenate([runs.end_ps, devices.end_ps]),
+    )
+    return bool(2 * covered(*busy, start, end)[0] > end[0] - start[0])
+
+
+def _is_one_pass(host: Host, found: Markers) -> bool:
+    """Whether inferred steps lie in one range that the program calls a pass of its model.
+
+    Layers of one kind run the same ops one after the other, as steps do.
+    """
+    if found.source != "inferred" or found.line < 0:
+        return False
+    space = host.space
+    if names.NAMED_OPS not in space.stat_metadata.name:
+        return False
+    line = space.lines[found.line]
+    begin = space.events.start_ps[line.begin : line.end]
+    until = begin + space.length_ps[line.begin : line.end]
+    around = (begin <= found.start_ps[0]) & (until >= found.mark_end_ps[-1])
+    return any(
+        _PASS.search(name) is not None and _LOOP.search(name) is None
+        for meta in space.events.metadata[line.begin : line.end][around].tolist()
+        if (name := region_name(space.event_metadata.name[meta]))
+    )
+
+
+def _is_one_module_call(host: Host, found: Markers) -> bool:
+    """Whether inferred steps lie within one call of a module of PyTorch's.
+
+    A loop calls its model in each step, and no module's call holds the loop.
+    """
+    if found.source not in ("inferred", "framework"):
+        return False
+    space = host.space
+    is_module = entries_named(host, lambda name: name.startswith(_MODULE))
+    rows = rows_of(space.events.metadata, is_module)
+    begin = space.events.start_ps[rows]
+    until = begin + space.length_ps[rows]
+    # The last round may end behind the call: devices do.
+    around = (begin <= found.start_ps[0]) & (until > found.start_ps[-1])
+    return bool(around.any())
+
+
+def _is_one_forward(host: Host, found: Markers) -> bool:
+    """Whether inferred steps only prepare a backward pass, which was not recorded.
+
+    Every step of a training has one: rounds without it are the layers of a forward pass.
+    """
+    if found.source not in ("inferred", "framework"):
+        return False
+    texts = host.space.event_metadata.name
+    return any(map(prepares_backward, texts)) and not any(map(is_of_backward, texts))
+
+
+def _is_small_part(found: Markers, recorded_ps: tuple[int, int] | None) -> bool:
+    """Whether steps that are only a guess have little of what was recorded."""
+    if found.source != "inferred" or found.certainty != "uncertain" or recorded_ps is None:
+        return False
+    steps = int(found.end_ps[-1]) - int(found.start_ps[0])
+    return steps < _LEAST_FRAC * (recorded_ps[1] - recorded_ps[0])

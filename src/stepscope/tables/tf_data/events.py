@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import prod
+from typing import Final
 
 import numpy as np
 
@@ -35,6 +37,15 @@ _ASYNCHRONOUS = re.compile(
 )
 # Wrappers that tf.data puts round the user's pipeline.
 WRAPPERS = frozenset({"Root", "Model"})
+
+_ELEMENT_SHAPE = re.compile(r"\[([^\[\]]*)\]")
+_TYPE_BYTES: Final = {
+    **dict.fromkeys(("bool", "int8", "uint8"), 1),
+    **dict.fromkeys(("half", "bfloat16", "int16", "uint16"), 2),
+    **dict.fromkeys(("float", "int32", "uint32"), 4),
+    **dict.fromkeys(("double", "int64", "uint64", "complex64"), 8),
+    "complex128": 16,
+}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -252,3 +263,42 @@ def _waiting_parent(events: _Events, loose: I64) -> I64:
     overlaps = (parent >= 0) & (events.start_ps[parent] < events.end_ps[loose])
     found[known] = np.where(overlaps, parent, -1)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What an iterator hands on at once.
+
+    Attributes:
+        largest: Shape and type of its largest component: "[640,640,3] float".
+        size: Of all components, in bytes.
+    """
+
+    largest: str
+    size: int
+
+
+def element(shapes: str, types: str) -> Element | None:
+    """How large an element is by its shapes and types; None where that is not known.
+
+    An iterator's event says both of its elements' components: ``shapes="[640,640,3] []"``,
+    ``types="float int32"``. Sizes that differ from element to element ("?" and "-1"), strings and
+    other components without a fixed size leave an element's size unknown.
+    """
+    listed, kinds = _ELEMENT_SHAPE.findall(shapes), types.split()
+    if not listed or len(listed) != len(kinds):
+        return None
+    sizes = [_size(shape, kind) for shape, kind in zip(listed, kinds, strict=True)]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
+        return None
+    at = known.index(max(known))
+    return Element(f"[{listed[at]}] {kinds[at]}", sum(known))
+
+
+def _size(shape: str, kind: str) -> int | None:
+    """Bytes of a component; None where it has no fixed size."""
+    dims = [one.strip() for one in shape.split(",") if one.strip()]
+    if kind not in _TYPE_BYTES or not all(one.isdecimal() for one in dims):
+        return None
+    return prod(map(int, dims)) * _TYPE_BYTES[kind]

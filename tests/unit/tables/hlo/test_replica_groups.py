@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from stepscope.tables.hlo.module import parse_module
-from stepscope.tables.hlo.replica_groups import HloCollective, collectives_of
+from stepscope.tables.hlo.replica_groups import HloCollective, collectives_of, computes_the_same
 from tests.profiles.hlo import f32, instruction, program
+
+WHOLE, DIVIDED = {"type": 0}, {"type": 3}
 
 
 def told(opcode: str, *, devices: tuple[int, int] = (0, 0), **fields: Any) -> HloCollective:
@@ -109,3 +111,37 @@ def test_what_starts_finishes_or_wraps_a_collective_has_its_groups() -> None:
 )
 def test_damaged_groups_are_none(listed: Any) -> None:
     assert told("all-reduce", collective_device_list=listed).groups == ()
+
+
+def count(*shardings: Any, opcode: str = "add", devices: tuple[int, int] = (1, 4)) -> int:
+    """Of a program whose parameters have these shardings (None: not said)."""
+    given = [
+        instruction(f"p{number}", "parameter", f32(8), parameter_number=number)
+        if said is None
+        else instruction(f"p{number}", "parameter", f32(8), parameter_number=number, sharding=said)
+        for number, said in enumerate(shardings)
+    ]
+    end = instruction("end", opcode, f32(8), *(one.name for one in given))
+    module = parse_module(program("jit_step", [*given, end], devices=devices))
+    assert module is not None
+    return computes_the_same(module)
+
+
+def test_what_is_given_whole_to_each_of_several_devices_is_computed_by_each() -> None:
+    assert count(WHOLE, WHOLE) == 4
+
+
+@pytest.mark.parametrize(
+    ("shardings", "changes"),
+    [
+        ((WHOLE, DIVIDED), {}),
+        ((WHOLE, None), {}),
+        ((), {}),
+        ((WHOLE, WHOLE), {"opcode": "all-reduce"}),
+        ((WHOLE, WHOLE), {"devices": (1, 1)}),
+        ((WHOLE, WHOLE), {"devices": (4, 1)}),
+    ],
+    ids=["divided", "not said", "nothing given", "exchanged", "one device", "replicas"],
+)
+def test_else_nothing_is_said(shardings: tuple[Any, ...], changes: dict[str, Any]) -> None:
+    assert count(*shardings, **changes) == 0
