@@ -46,8 +46,12 @@ def test_no_fault_of_a_review_is_left_out(review: str) -> None:
 
 
 def test_every_fault_is_held_by_tests_that_exist() -> None:
-    wrong = [f"{at}: {problem}" for at, one in FAULTS.items()
-             for problem in map(missing, one["tests"]) if problem]  # fmt: skip
+    wrong = [
+        f"{at}: {problem}"
+        for at, one in FAULTS.items()
+        for problem in map(missing, one["tests"])
+        if problem
+    ]
     assert not wrong
     assert all(one["tests"] and one["fault"] for one in FAULTS.values())
 

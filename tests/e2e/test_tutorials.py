@@ -44,9 +44,15 @@ def follow(name: str, folder: Path) -> str:
     if not (STATIC_FOLDER / "index.html").is_file():
         blocks = re.sub(r"^stepscope report.*\n", "", blocks, flags=re.MULTILINE)
     done = subprocess.run(
-        ["bash", "-ex"], input=blocks, cwd=folder, env=env, capture_output=True, text=True,
-        check=False, timeout=900,
-    )  # fmt: skip
+        ["bash", "-ex"],
+        input=blocks,
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 

@@ -171,11 +171,14 @@ class SlowCallRow(Row):
     total_ms: Annotated[
         float,
         Column(
-            "Time", unit="ms", kind="time", sort="desc",
+            "Time",
+            unit="ms",
+            kind="time",
+            sort="desc",
             help="Host time per step, all hosts together.",
             whole_help="In the recording, all hosts together.",
         ),
-    ]  # fmt: skip
+    ]
     longest_ms: Annotated[float, Column("Longest", unit="ms", kind="time")]
     steps_frac: Annotated[float, Column("Steps with it", unit="%", kind="ratio")]
 

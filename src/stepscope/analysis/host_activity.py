@@ -400,11 +400,19 @@ def _call(host: Host, time: HostTime, one: FunctionCalls) -> tuple[Any, ...]:
     versions = versions_of(host, one.function) if one.built > 1 and not one.traces else None
     place = None if versions is None else versions.place
     return (
-        host.name, one.function, one.calls / count, one.built / count, one.eager / count,
-        one.traces, ms(one.time_ps) / count, ms(one.build_ps) / count,
-        "" if versions is None else versions.differs, "" if versions is None else versions.what,
-        "" if place is None else place.file, None if place is None else place.line,
-    )  # fmt: skip
+        host.name,
+        one.function,
+        one.calls / count,
+        one.built / count,
+        one.eager / count,
+        one.traces,
+        ms(one.time_ps) / count,
+        ms(one.build_ps) / count,
+        "" if versions is None else versions.differs,
+        "" if versions is None else versions.what,
+        "" if place is None else place.file,
+        None if place is None else place.line,
+    )
 
 
 def _side(host: Host, one: SideWork) -> tuple[Any, ...]:
@@ -412,10 +420,17 @@ def _side(host: Host, one: SideWork) -> tuple[Any, ...]:
     costs = one.step_ps >= 0.01 * length
     where = float(one.step_ps[costs].mean()) if costs.any() else 0.0
     return (
-        host.name, one.kind, _few(one.calls), one.count / len(length), float(costs.mean()),
-        _mean_ms(one.step_ps), ms(where), _mean_ms(one.whole_ps), _most_frac(one.step_ps),
+        host.name,
+        one.kind,
+        _few(one.calls),
+        one.count / len(length),
+        float(costs.mean()),
+        _mean_ms(one.step_ps),
+        ms(where),
+        _mean_ms(one.whole_ps),
+        _most_frac(one.step_ps),
         *_interrupted(host, one.kind),
-    )  # fmt: skip
+    )
 
 
 def _most_frac(per_step_ps: Any) -> float:
@@ -441,19 +456,30 @@ def _few(calls: tuple[str, ...]) -> str:
 def _update(host: Host, time: HostTime, one: OptimizerUpdates) -> tuple[Any, ...]:
     count = len(time.start_ps)
     return (
-        host.name, one.optimizer, one.ops / count, ms(one.time_ps) / count,
-        ms(one.short_ps) / count, one.op_ps / 1e6, one.is_together,
-    )  # fmt: skip
+        host.name,
+        one.optimizer,
+        one.ops / count,
+        ms(one.time_ps) / count,
+        ms(one.short_ps) / count,
+        one.op_ps / 1e6,
+        one.is_together,
+    )
 
 
 def _python(host: Host, time: HostTime, one: PythonFunction) -> tuple[Any, ...]:
     count = len(time.start_ps)
     whole = int((time.end_ps - time.start_ps).sum())
     return (
-        host.name, one.function, one.file, one.line, one.calls / count, ms(one.self_ps) / count,
-        ms(one.total_ps) / count, one.self_ps / whole if whole else nan,
+        host.name,
+        one.function,
+        one.file,
+        one.line,
+        one.calls / count,
+        ms(one.self_ps) / count,
+        ms(one.total_ps) / count,
+        one.self_ps / whole if whole else nan,
         one.is_wait,
-    )  # fmt: skip
+    )
 
 
 def _table(schema: type[Row], rows: Iterable[tuple[Any, ...]]) -> Table[Any]:

@@ -94,9 +94,14 @@ def modules(profile: Profile, options: Options = Options()) -> ModuleTree:
 
 #: What only devices tell.
 _NOT_RECORDED: Final = {
-    "device_ms": nan, "device_frac": nan, "forward_ms": nan, "backward_ms": nan,
-    "recomputed_ms": nan, "self_ms": nan, "kernels": None,
-}  # fmt: skip
+    "device_ms": nan,
+    "device_frac": nan,
+    "forward_ms": nan,
+    "backward_ms": nan,
+    "recomputed_ms": nan,
+    "self_ms": nan,
+    "kernels": None,
+}
 
 
 def _rows(host: str, tree: facts.ModuleTable, whole_ps: int) -> list[dict[str, Any]]:

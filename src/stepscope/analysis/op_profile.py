@@ -312,9 +312,19 @@ def _fused(profile: Profile, op: HloOp, runs: float) -> list[Node]:
                     continue
                 flops = analysis.of(one).flops * runs
                 inner = HloOp(
-                    op.program_id, op.program, one.name, category(one), expression(module, one),
-                    one.op_name, "", one.source, "", op.core_type, True, False,
-                )  # fmt: skip
+                    op.program_id,
+                    op.program,
+                    one.name,
+                    category(one),
+                    expression(module, one),
+                    one.op_name,
+                    "",
+                    one.source,
+                    "",
+                    op.core_type,
+                    True,
+                    False,
+                )
                 costs = [nan if isnan(flops) else flops] * 2 + [nan] * (len(COST_FIELDS) - 2)
                 found.append(Node(one.name, "op", inner, 0, 0, costs))
         return sorted(found, key=lambda node: (-np.nan_to_num(node.costs[0]), node.name))

@@ -205,8 +205,10 @@ def _of_host(host: Host) -> _Samples:
     line_id = np.asarray([line.id for line in space.lines] or [0], dtype=np.int64)
     plane = line_plane[found.line]
     chips = {row: chip_of(host, row) for row in np.unique(plane).tolist()}
-    keys = {row: one.label if one.is_global else f"{host.name}/{one.label}"
-            for row, one in chips.items()}  # fmt: skip
+    keys = {
+        row: one.label if one.is_global else f"{host.name}/{one.label}"
+        for row, one in chips.items()
+    }
     lines, names = space.lines, space.event_metadata.name
     is_timed = events.data[rows] != DATA_OCCURRENCES
     return _Samples(

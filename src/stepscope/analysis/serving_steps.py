@@ -128,9 +128,12 @@ def steps_of_engines(profile: Profile, options: Options = Options()) -> ServingS
 
 #: What only devices tell.
 _NOT_RECORDED: Final = {
-    "device_ms": nan, "device_mean_ms": nan, "idle_mean_ms": nan, "graph_frac": nan,
+    "device_ms": nan,
+    "device_mean_ms": nan,
+    "idle_mean_ms": nan,
+    "graph_frac": nan,
     "kernels": None,
-}  # fmt: skip
+}
 
 
 def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:

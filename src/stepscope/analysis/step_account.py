@@ -85,24 +85,30 @@ class PartRow(Row):
     alone_ms: Annotated[
         float,
         Column(
-            "Saves alone", unit="ms", kind="time",
+            "Saves alone",
+            unit="ms",
+            kind="time",
             help="The step gets shorter by this if the part takes no time and all else stays.",
         ),
-    ]  # fmt: skip
+    ]
     typical_ms: Annotated[
         float,
         Column(
-            "In a typical step", unit="ms", kind="time",
+            "In a typical step",
+            unit="ms",
+            kind="time",
             help="The same from the median of its shares: a burst in one step counts little.",
         ),
-    ]  # fmt: skip
+    ]
     most_ms: Annotated[
         float,
         Column(
-            "Saves at most", unit="ms", kind="time",
+            "Saves at most",
+            unit="ms",
+            kind="time",
             help="With all that can go with it: hand-over, cold caches, shared cores.",
         ),
-    ]  # fmt: skip
+    ]
     stretches: Annotated[
         float,
         Column(
@@ -133,10 +139,13 @@ class PartRow(Row):
     input_frac: Annotated[
         float,
         Column(
-            "Within input", unit="%", kind="ratio", hidden=True,
+            "Within input",
+            unit="%",
+            kind="ratio",
+            hidden=True,
             help="Share of it in the program's calls for its next batch.",
         ),
-    ]  # fmt: skip
+    ]
     data_type: Annotated[str, Column("Data type", kind="category", help="Of what it computes.")]
     on_device: Annotated[bool, Column("On a device", kind="flag")]
     is_source: Annotated[

@@ -375,10 +375,11 @@ def _event_table(line: Timeline, parts: list[tuple[Track, I64]]) -> Table[EventR
         "track": [tracks[i].name for i in of],
         "name": [line.names[i] for i in name.tolist()],
         "start_ms": start[order] / 1e9,
-        "duration_us": np.concatenate(
-            [np.maximum(t.duration_ps[index], 0) for t, index in parts]
-        )[order] / 1e6,
-    }  # fmt: skip
+        "duration_us": np.concatenate([np.maximum(t.duration_ps[index], 0) for t, index in parts])[
+            order
+        ]
+        / 1e6,
+    }
     return Table(EventRow, columns)
 
 

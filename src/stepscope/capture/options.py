@@ -9,8 +9,13 @@ from typing import Final
 from stepscope.errors import UsageError
 
 _LIMITS: Final = (
-    "max_memory", "max_seconds", "max_events", "max_bytes", "chunk_seconds", "stop_seconds"
-)  # fmt: skip
+    "max_memory",
+    "max_seconds",
+    "max_events",
+    "max_bytes",
+    "chunk_seconds",
+    "stop_seconds",
+)
 #: Recorders of a framework.
 FRAMEWORKS: Final = ("tensorflow", "jax", "torch")
 

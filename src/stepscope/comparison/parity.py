@@ -129,14 +129,18 @@ def _steps(before: SessionSteps | None, after: SessionSteps | None) -> Iterator[
         return
     counts = int(before.kept.sum()), int(after.kept.sum())
     yield _Property(
-        "steps found by", before.source, after.source,
+        "steps found by",
+        before.source,
+        after.source,
         "A step may not span the same work in both.",
-    )  # fmt: skip
+    )
     yield _Property(
-        "steps", str(counts[0]), str(counts[1]),
+        "steps",
+        str(counts[0]),
+        str(counts[1]),
         "The recordings may cover different phases of the program.",
         max(counts) <= _COUNT_RATIO * max(min(counts), 1),
-    )  # fmt: skip
+    )
 
 
 def _levels(profile: Profile) -> str:

@@ -30,9 +30,16 @@ _HEADS_AT_ONCE: Final = 32
 _MAX_HEAD_BYTES: Final = 64 << 20
 #: What stores call the version of an object's bytes, or the time when they were written.
 VERSIONS: Final = (
-    "etag", "ETag", "generation", "md5Hash", "mtime", "LastModified", "last_modified", "updated",
+    "etag",
+    "ETag",
+    "generation",
+    "md5Hash",
+    "mtime",
+    "LastModified",
+    "last_modified",
+    "updated",
     "created",
-)  # fmt: skip
+)
 
 
 class Heads:

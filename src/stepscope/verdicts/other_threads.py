@@ -50,17 +50,21 @@ class LockHolderRow(_PlaceRow):
     wait_frac: Annotated[
         float,
         Column(
-            "Share of the waits", unit="%", kind="ratio", sort="desc",
+            "Share of the waits",
+            unit="%",
+            kind="ratio",
+            sort="desc",
             help="Of the loop's for a lock, or for the threads that wait for it.",
         ),
-    ]  # fmt: skip
+    ]
     waiters: Annotated[
         int,
         Column(
-            "Wait for it", kind="number",
+            "Wait for it",
+            kind="number",
             help="Threads that the loop waits for, at most at once; 0: the loop itself does.",
         ),
-    ]  # fmt: skip
+    ]
     taken_in: Annotated[
         str, Column("Asked for in", kind="name", help="The function in which these wait for it.")
     ]
@@ -76,10 +80,13 @@ class OutsideWaitRow(_PlaceRow):
     wait_frac: Annotated[
         float,
         Column(
-            "Share of the waits", unit="%", kind="ratio", sort="desc",
+            "Share of the waits",
+            unit="%",
+            kind="ratio",
+            sort="desc",
             help="Of the loop's for other threads: one of them at least is there.",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def thread_tables(

@@ -233,9 +233,13 @@ def test_a_recording_without_steps_is_told_as_a_whole() -> None:
 
     def fires(_results: Results) -> Iterator[Answer]:
         yield Finding(
-            "waits", "high", 40.0, 0.9, "The device waits 40 ms of each 1e+02 ms step (40%).",
+            "waits",
+            "high",
+            40.0,
+            0.9,
+            "The device waits 40 ms of each 1e+02 ms step (40%).",
             title="Waiting takes 40% of the step",
-        )  # fmt: skip
+        )
 
     (found,) = advise({"overview_page": page}, [rule("waits", check=fires)]).findings
     assert found.message == "The device waits 40 ms of the 100 ms recorded (40%)."

@@ -30,8 +30,14 @@ def test_numbers_come_first_and_fragments_are_used_up(tmp_path: Path) -> None:
     root = _repository(tmp_path, report__added="A report.", idle__numbers="Idle time\nis lower.")
     release_notes.release(root, "0.2.0", "2026-12-01")
     text = (root / "CHANGELOG.md").read_text()
-    order = ["## 0.2.0 (2026-12-01)", "### Numbers changed", "- Idle time is lower.", "### Added",
-             "- A report.", "## 0.1.0"]  # fmt: skip
+    order = [
+        "## 0.2.0 (2026-12-01)",
+        "### Numbers changed",
+        "- Idle time is lower.",
+        "### Added",
+        "- A report.",
+        "## 0.1.0",
+    ]
     places = [text.index(one) for one in order]
     assert places == sorted(places)
     assert [path.name for path in (root / "changes").iterdir()] == ["README.md"]

@@ -56,10 +56,13 @@ def test_begins_and_ends_pair_as_brackets_do(moves: list[int]) -> None:
     parents = [int(calls.code[row]) if row >= 0 else 0 for row in calls.parent.tolist()]
     found = set(
         zip(
-            calls.code.tolist(), calls.start_ns.tolist(), calls.end_ns.tolist(), parents,
+            calls.code.tolist(),
+            calls.start_ns.tolist(),
+            calls.end_ns.tolist(),
+            parents,
             strict=True,
         )
-    )  # fmt: skip
+    )
     assert found == walked(code, time_)
     assert calls.open == open_
 

@@ -424,9 +424,14 @@ def test_who_ran_is_told_by_processor_time_and_by_where_threads_were(
     monkeypatch.setattr(python_sampler, "cpu_ns", lambda _: next(used))
     made = looks(
         monkeypatch,
-        [(0, Frame(MAIN, 2)), (10, Frame(MAIN, 4)), (20, Frame(MAIN, 3)), (30, Frame(MAIN, 5)),
-         (100, Frame(MAIN, 2))],
-    )  # fmt: skip
+        [
+            (0, Frame(MAIN, 2)),
+            (10, Frame(MAIN, 4)),
+            (20, Frame(MAIN, 3)),
+            (30, Frame(MAIN, 5)),
+            (100, Frame(MAIN, 2)),
+        ],
+    )
     (plane,) = parse(made.threads_plane().xspace()).planes
     assert plane.name == names.PYTHON_THREADS_PLANE
     stat = {key: value.name for key, value in plane.stat_metadata.items()}

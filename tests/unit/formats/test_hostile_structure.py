@@ -98,14 +98,17 @@ def alternating_stacks(samples: int = 60_000, depth: int = 1_000) -> bytes:
     prefix = [None, *range(depth - 1), None, *range(depth, 2 * depth - 1)]
     frames = [0] * depth + [1] * depth
     thread = {
-        "name": "main", "tid": 1, "stringArray": ["f", "g"],
+        "name": "main",
+        "tid": 1,
+        "stringArray": ["f", "g"],
         "samples": {
-            "stack": [depth - 1, 2 * depth - 1] * (samples // 2), "time": list(range(samples))
+            "stack": [depth - 1, 2 * depth - 1] * (samples // 2),
+            "time": list(range(samples)),
         },
         "stackTable": {"prefix": prefix, "frame": frames},
         "frameTable": {"func": [0, 1], "line": [1, 1]},
         "funcTable": {"name": [0, 1], "fileName": [0, 0]},
-    }  # fmt: skip
+    }
     return json.dumps({"meta": {"interval": 1}, "threads": [thread]}).encode()
 
 
@@ -114,8 +117,9 @@ def shared_tables(threads: int = 3_000, rows: int = 3_000) -> bytes:
     shared = {
         "stringArray": ["f"] * rows,
         "stackTable": {"prefix": [None] * rows, "frame": [0] * rows},
-        "frameTable": {"func": [0] * rows}, "funcTable": {"name": [0]},
-    }  # fmt: skip
+        "frameTable": {"func": [0] * rows},
+        "funcTable": {"name": [0]},
+    }
     one = {"samples": {"stack": [0], "time": [1]}}
     profile = {"meta": {"interval": 1}, "shared": shared, "threads": [one] * threads}
     return json.dumps(profile).encode()

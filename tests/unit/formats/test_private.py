@@ -54,32 +54,45 @@ ENVIRONMENT = f"WANDB_API_KEY={WORD}env"
 COMMAND = f"python train.py --token={WORD}command"
 USER, HOST, PATH = f"{WORD}user", f"{WORD}host", f"/home/{WORD}path/run/train.py"
 PRIVATE = {
-    "environment": ENVIRONMENT, "env": {"TOKEN": ENVIRONMENT}, "command": COMMAND,
-    "command_line": COMMAND, "cmdline": COMMAND, "argv": [COMMAND], "user": USER,
-    "username": USER, "hostname": HOST, "host_name": HOST, "cwd": PATH, "executable": PATH,
-}  # fmt: skip
+    "environment": ENVIRONMENT,
+    "env": {"TOKEN": ENVIRONMENT},
+    "command": COMMAND,
+    "command_line": COMMAND,
+    "cmdline": COMMAND,
+    "argv": [COMMAND],
+    "user": USER,
+    "username": USER,
+    "hostname": HOST,
+    "host_name": HOST,
+    "cwd": PATH,
+    "executable": PATH,
+}
 
 
 def _nsight(folder: Path) -> Path:
     said = [
         {"name": f"PROCESS_0:{name}", "value": value}
         for name, value in (
-            ("ENVIRONMENT_VARIABLE", ENVIRONMENT), ("ARGUMENT", COMMAND), ("USER", USER),
+            ("ENVIRONMENT_VARIABLE", ENVIRONMENT),
+            ("ARGUMENT", COMMAND),
+            ("USER", USER),
             ("WORKING_DIRECTORY", PATH),
         )
-    ]  # fmt: skip
+    ]
     system = [
         {"name": "DeviceEnvironment", "nameEnum": 1, "value": ENVIRONMENT},
         {"name": "Hostname", "nameEnum": 2, "value": HOST},
     ]
     return nsight.export(
-        folder / "a.sqlite", ("gemm",),
+        folder / "a.sqlite",
+        ("gemm",),
         kernels=[nsight.kernel(1, 2, 1, 1)],
-        META_DATA_CAPTURE=said, TARGET_INFO_SYSTEM_ENV=system,
+        META_DATA_CAPTURE=said,
+        TARGET_INFO_SYSTEM_ENV=system,
         PROCESSES=[{"globalPid": nsight.pid(10), "pid": 10, "name": f"/opt/{WORD}path/python"}],
         ANALYSIS_FILE=[{"id": 1, "filename": PATH, "content": COMMAND}],
         DIAGNOSTIC_EVENT=[{"text": f"{COMMAND} {USER}@{HOST}"}],
-    )  # fmt: skip
+    )
 
 
 def _nsight_folder(folder: Path) -> Path:
@@ -178,8 +191,13 @@ def _inspector(folder: Path) -> Path:
 def _csv(folder: Path) -> Path:
     path = kernel_csv(folder / "x_kernel_trace.csv")
     head, *rows = path.read_text().splitlines()
-    more = {"Command": COMMAND, "Hostname": HOST, "User": USER, "Environment": ENVIRONMENT,
-            "Working_Directory": PATH}  # fmt: skip
+    more = {
+        "Command": COMMAND,
+        "Hostname": HOST,
+        "User": USER,
+        "Environment": ENVIRONMENT,
+        "Working_Directory": PATH,
+    }
     names, cells = (",".join(f'"{one}"' for one in side) for side in (more, more.values()))
     path.write_text("\n".join([f"{head},{names}", *(f"{row},{cells}" for row in rows)]) + "\n")
     return path
@@ -240,11 +258,17 @@ def _xspace_message() -> Any:
     """A training with private metadata wherever an XSpace has strings for it."""
     options = wire.number(2, 3) + wire.text(10, f"gs://{WORD}bucket/logs") + wire.number(4, 1)
     facts = environment(
-        profile_start_time=1, profile_options=options, command_line=COMMAND,
+        profile_start_time=1,
+        profile_options=options,
+        command_line=COMMAND,
         environment=ENVIRONMENT,
-        user=USER, hostName=ref(HOST), working_directory=ref(PATH), dumped_to=PATH,
-        profilerLogDir=f"gs://{WORD}bucket", cpu_version="1.2",
-    )  # fmt: skip
+        user=USER,
+        hostName=ref(HOST),
+        working_directory=ref(PATH),
+        dumped_to=PATH,
+        profilerLogDir=f"gs://{WORD}bucket",
+        cpu_version="1.2",
+    )
     said = {"hostname": HOST, "login_user": ref(USER), "cwd": PATH, "env": ENVIRONMENT.encode()}
     more = space(
         facts,

@@ -85,9 +85,13 @@ def plane(
 
 HOST, GPU = b"/host:CPU", b"/device:GPU:0"
 _CAPABILITIES = (
-    b"compute_cap_major", b"compute_cap_minor", b"core_count", b"clock_rate", b"memory_bandwidth",
+    b"compute_cap_major",
+    b"compute_cap_minor",
+    b"core_count",
+    b"clock_rate",
+    b"memory_bandwidth",
     b"memory_size",
-)  # fmt: skip
+)
 
 
 def _capabilities(value: float) -> bytes:

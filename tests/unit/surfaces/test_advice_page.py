@@ -9,10 +9,16 @@ from stepscope.result import Advice, Checked, Finding, Ref
 from stepscope.surfaces.cli.pages.advice import advice_markdown, advice_page
 
 FINDING = Finding(
-    "serial-map", "high", 4.0, 0.8, "A map delays the step.", saving_low_ms=3.0,
-    saving_high_ms=6.0, assumption="batches are ready in time",
+    "serial-map",
+    "high",
+    4.0,
+    0.8,
+    "A map delays the step.",
+    saving_low_ms=3.0,
+    saving_high_ms=6.0,
+    assumption="batches are ready in time",
     saving_text="Saves 3 to 6 ms per step",
-)  # fmt: skip
+)
 
 
 def test_the_page_names_the_range_and_what_it_assumes() -> None:

@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 
 # Parts of a step in which one worker may take longer than the others.
 _PARTS = (
-    "host_compute_ms", "input_ms", "output_ms", "compilation_ms", "host_wait_ms", "other_ms",
-)  # fmt: skip
+    "host_compute_ms",
+    "input_ms",
+    "output_ms",
+    "compilation_ms",
+    "host_wait_ms",
+    "other_ms",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,13 @@ _Modules = Mapping[str, ModuleType]
 _MOST_OBJECTS: Final = 2_000_000
 # Switches of JAX's that check or repeat each computation.
 _OF_JAX: Final = (
-    "jax_enable_x64", "jax_debug_nans", "jax_debug_infs", "jax_disable_jit", "jax_log_compiles",
+    "jax_enable_x64",
+    "jax_debug_nans",
+    "jax_debug_infs",
+    "jax_disable_jit",
+    "jax_log_compiles",
     "jax_check_tracer_leaks",
-)  # fmt: skip
+)
 
 
 def processor_facts(cpuinfo: str | None = None) -> dict[str, int | str]:
@@ -119,10 +123,18 @@ class _MallInfo(ctypes.Structure):
     _fields_ = [
         (name, ctypes.c_size_t)
         for name in (
-            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
-            "fordblks", "keepcost",
+            "arena",
+            "ordblks",
+            "smblks",
+            "hblks",
+            "hblkhd",
+            "usmblks",
+            "fsmblks",
+            "uordblks",
+            "fordblks",
+            "keepcost",
         )
-    ]  # fmt: skip
+    ]
 
 
 def _allocator() -> _MallInfo | None:

@@ -252,12 +252,22 @@ _LINE: Final = (names.PROCESS_GROUP, names.GROUP_DESCRIPTION)
 _CREATED: Final = "time_created_ns"
 _NAME: Final = "profiling_name"
 _NUMBERS: Final = (
-    _CREATED, names.COLLECTIVE_NUMBER, names.ELEMENTS, names.IS_P2P, names.KERNEL_US,
-)  # fmt: skip
+    _CREATED,
+    names.COLLECTIVE_NUMBER,
+    names.ELEMENTS,
+    names.IS_P2P,
+    names.KERNEL_US,
+)
 _TEXTS: Final = (
-    names.PROCESS_GROUP, names.GROUP_DESCRIPTION, names.GROUP_RANKS, names.CALL_STATE,
-    names.MESSAGE_SIZES, names.MESSAGE_TYPES, names.TF_OP, names.SOURCE_STACK,
-)  # fmt: skip
+    names.PROCESS_GROUP,
+    names.GROUP_DESCRIPTION,
+    names.GROUP_RANKS,
+    names.CALL_STATE,
+    names.MESSAGE_SIZES,
+    names.MESSAGE_TYPES,
+    names.TF_OP,
+    names.SOURCE_STACK,
+)
 
 
 def _ids(column: CodedTexts, number: Callable[[str], int]) -> NDArray[np.int32]:

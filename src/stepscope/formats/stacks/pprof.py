@@ -29,9 +29,15 @@ from stepscope.limits import current
 
 TITLE: Final = "a pprof profile"
 _NS: Final = {
-    "nanosecond": 1, "ns": 1, "microsecond": 10**3, "us": 10**3, "millisecond": 10**6, "ms": 10**6,
-    "second": 10**9, "s": 10**9,
-}  # fmt: skip
+    "nanosecond": 1,
+    "ns": 1,
+    "microsecond": 10**3,
+    "us": 10**3,
+    "millisecond": 10**6,
+    "ms": 10**6,
+    "second": 10**9,
+    "s": 10**9,
+}
 _BYTES: Final = ("byte", "b")
 _LONGEST_NS: Final = 1 << 51  # 26 days
 _LARGEST: Final = 1 << 50

@@ -29,9 +29,12 @@ _LACKS: Final = (
     "it was taken."
 )
 _NS: Final = {
-    "nanoseconds": 1.0, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9,
+    "nanoseconds": 1.0,
+    "microseconds": 1e3,
+    "milliseconds": 1e6,
+    "seconds": 1e9,
     "bytes": 1.0,
-}  # fmt: skip
+}
 _PROFILE: Final = ("profiles", "*")
 _LISTS: Final = ("samples", "weights", "events")
 _INSIDE: Final = frozenset(

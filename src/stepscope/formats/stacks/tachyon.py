@@ -117,9 +117,15 @@ class Header:
         )
         longest = 1 << 50
         return cls(
-            order, version, f"{major}.{minor}.{micro}", min(start, longest),
-            min(interval, longest), texts, frames, packing,
-        )  # fmt: skip
+            order,
+            version,
+            f"{major}.{minor}.{micro}",
+            min(start, longest),
+            min(interval, longest),
+            texts,
+            frames,
+            packing,
+        )
 
 
 class _Bytes:

@@ -15,15 +15,27 @@ I64 = NDArray[np.int64]
 
 #: Events of the allocator, by the code in ``MemoryTrace.columns()["action"]``.
 ACTIONS: Final = (
-    "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
-    "segment_unmap", "oom", "snapshot", "user_defined",
-)  # fmt: skip
+    "alloc",
+    "free_requested",
+    "free_completed",
+    "segment_alloc",
+    "segment_free",
+    "segment_map",
+    "segment_unmap",
+    "oom",
+    "snapshot",
+    "user_defined",
+)
 _CODE: Final = {name: code for code, name in enumerate(ACTIONS)}
 _FIELDS: Final = ("addr", "size", "time_us")
 # How each column is kept: there may be as many rows as a file of a gigabyte has events.
 _KEPT: Final = {
-    "action": "b", **dict.fromkeys(_FIELDS, "q"), "stack": "i", "line": "i", "kind": "i",
-}  # fmt: skip
+    "action": "b",
+    **dict.fromkeys(_FIELDS, "q"),
+    "stack": "i",
+    "line": "i",
+    "kind": "i",
+}
 _NONE: Final = -1
 
 

@@ -264,9 +264,15 @@ class PlaneWriter:
         if order is not None:
             metadata, offset_ps, length_ps = metadata[order], offset_ps[order], length_ps[order]
         line = WrittenLine(
-            id, name, display_name, origin, metadata, offset_ps, length_ps,
+            id,
+            name,
+            display_name,
+            origin,
+            metadata,
+            offset_ps,
+            length_ps,
             self._placed(stats, len(metadata), order),
-        )  # fmt: skip
+        )
         self.add(line)
 
     def add(self, line: LineInPieces) -> None:

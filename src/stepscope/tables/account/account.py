@@ -317,8 +317,13 @@ def _growing(said: Native, ops: I64, step: I64, count: int) -> str:
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
 # Kinds of what happens on the thread that calls around it may locate.
 _UNPLACED = (
-    GAP, of_native.COMPILE, of_native.FRAME, of_native.DISPATCH, of_native.PART, of_native.WAIT,
-)  # fmt: skip
+    GAP,
+    of_native.COMPILE,
+    of_native.FRAME,
+    of_native.DISPATCH,
+    of_native.PART,
+    of_native.WAIT,
+)
 # Ops, and what hands them over.
 _OF_OPS = (of_native.OP, of_native.DISPATCH, of_native.FRAME, FRAMEWORK_CALL)
 _IDLE = (GAP, of_native.WAIT, of_native.FRAME, of_native.PART, FRAMEWORK_CALL)
@@ -502,9 +507,12 @@ class _Moments:
 
 
 def _moments(
-    steps: tuple[I64, I64], markers: Markers, said: Native | None, calls: Frames | None,
+    steps: tuple[I64, I64],
+    markers: Markers,
+    said: Native | None,
+    calls: Frames | None,
     work: Compute,
-) -> _Moments:  # fmt: skip
+) -> _Moments:
     start, end = steps
     events = None if said is None else innermost(said.start_ps, said.length_ps)
     parted = events, None if calls is None else calls.moments
@@ -663,10 +671,16 @@ def _hand_over(
 
 
 def _summed(
-    moments: _Moments, under: I32, found: HostSteps, line: int,
-    said: NativeLabels | None, calls: Frames | None, work: Compute, around: Between | None,
+    moments: _Moments,
+    under: I32,
+    found: HostSteps,
+    line: int,
+    said: NativeLabels | None,
+    calls: Frames | None,
+    work: Compute,
+    around: Between | None,
     grows: Growth | None,
-) -> Account:  # fmt: skip
+) -> Account:
     count = int(found.kept.sum())
     owners, code = _distinct_owners(moments, under, calls)
     alone = np.flatnonzero(~moments.waits).astype(np.int32)
@@ -693,10 +707,22 @@ def _summed(
         moments.start_ps, moments.end_ps, moments.step, moments.waits, of_time, owner, time
     )
     return Account(
-        found, line, listed[:, 0].astype(np.uint8), listed[:, 1], place, listed[:, 3],
-        total, stretches, timeline, tuple(moments.gaps), said, calls, work, around,
+        found,
+        line,
+        listed[:, 0].astype(np.uint8),
+        listed[:, 1],
+        place,
+        listed[:, 3],
+        total,
+        stretches,
+        timeline,
+        tuple(moments.gaps),
+        said,
+        calls,
+        work,
+        around,
         grows,
-    )  # fmt: skip
+    )
 
 
 def _places_of(moments: _Moments, listed: I64, owner: I32, moment: I32) -> I64:

@@ -33,9 +33,18 @@ from stepscope.tables.traits.updates import marked_updates
 # DISPATCH: the runtime hands an op or a program over; PART: a part that the program named.
 NOTHING, OP, INPUT, COMPILE, COPY, LAUNCH, WAIT, FRAME, DISPATCH, PART, ALLOCATE = range(11)
 KIND_NAMES = (
-    "nothing", "op", "input", "compile", "copy", "launch", "wait", "frame", "dispatch", "part",
+    "nothing",
+    "op",
+    "input",
+    "compile",
+    "copy",
+    "launch",
+    "wait",
+    "frame",
+    "dispatch",
+    "part",
     "allocate",
-)  # fmt: skip
+)
 _OF_PROGRAM = (OP, INPUT, COMPILE, FRAME, DISPATCH, PART)
 
 # Of this many ops that lie in each other, or more, the outermost says little of what is waited for.
@@ -397,9 +406,11 @@ def _of_name(name: str, work: Work) -> tuple[int, str]:
     if name.endswith(names.LOADED_BY_CUDA):
         return LAUNCH, name
     by_work = {
-        Work.INPUT_WAIT: INPUT, Work.LAUNCH: LAUNCH,
-        Work.HOST_TO_DEVICE: COPY, Work.DEVICE_TO_HOST: COPY,
-    }  # fmt: skip
+        Work.INPUT_WAIT: INPUT,
+        Work.LAUNCH: LAUNCH,
+        Work.HOST_TO_DEVICE: COPY,
+        Work.DEVICE_TO_HOST: COPY,
+    }
     marks = (names.PYTORCH_STEP, names.KERAS_BATCH, "ThreadpoolListener", "end: ")
     if name.startswith((names.RECORDER_OVERHEAD, *marks)):
         return NOTHING, ""

@@ -160,9 +160,15 @@ def saved_ps(
         if relief is not None:
             part[WORK] += relief[rows]
         core.wait.replay(
-            line.step[rows].astype(np.int64), waits_for, line.end_ps[rows] - line.start_ps[rows],
-            np.stack(gap), np.round(part, out=part).astype(np.int64), slack, clocks, lead,
-        )  # fmt: skip
+            line.step[rows].astype(np.int64),
+            waits_for,
+            line.end_ps[rows] - line.start_ps[rows],
+            np.stack(gap),
+            np.round(part, out=part).astype(np.int64),
+            slack,
+            clocks,
+            lead,
+        )
     saved: F64 = np.diff(lead, prepend=0).astype(np.float64)
     return saved
 

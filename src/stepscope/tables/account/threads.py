@@ -377,11 +377,18 @@ def _holders(threads: Threads, taken: _Taken, waits: Spans, whole: int) -> list[
     when = common_spans(*waits, *taken.contended)
     return [
         LockHolder(
-            one.thread, one.function, one.file, one.line, one.call, one.spent_ps / whole,
-            taken.threads - 1, *taken.by, taken.line,
+            one.thread,
+            one.function,
+            one.file,
+            one.line,
+            one.call,
+            one.spent_ps / whole,
+            taken.threads - 1,
+            *taken.by,
+            taken.line,
         )
         for one in stays(threads, taken.holds, when)[:_PLACES]
-    ]  # fmt: skip
+    ]
 
 
 def _asks(calls: Frames, level: int) -> dict[_Function, I64]:

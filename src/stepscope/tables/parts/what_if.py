@@ -26,9 +26,15 @@ from stepscope.tables.parts.grouping import Part
 
 # Kinds of what the host does around the work itself.
 _AROUND = (
-    "framework", "annotated", "unrecorded", "region", "runtime", "allocation", "launch",
+    "framework",
+    "annotated",
+    "unrecorded",
+    "region",
+    "runtime",
+    "allocation",
+    "launch",
     "recorder",
-)  # fmt: skip
+)
 # A run of an op that is shorter costs its hand-over, not what it computes.
 _SHORT_PS = 50e6
 # All that goes with a part is at most this many times the part: what it leaves cold, what makes its

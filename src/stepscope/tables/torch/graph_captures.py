@@ -132,8 +132,9 @@ def captures(host: Host) -> tuple[LaunchSequence, ...]:
         mine = calls[space.lines_of(calls) == line]
         began, ended = (np.sort(start[one[space.lines_of(one) == line]]) for one in (begins, ends))
         end_at = np.searchsorted(ended, began)
-        for at, until in zip(began[end_at < len(ended)], ended[end_at[end_at < len(ended)]],
-                             strict=True):  # fmt: skip
+        for at, until in zip(
+            began[end_at < len(ended)], ended[end_at[end_at < len(ended)]], strict=True
+        ):
             first, last = np.searchsorted(start[mine], (at, until))
             if last > first:
                 found.append(_captured(host, space.lines[line].id, mine[first:last]))

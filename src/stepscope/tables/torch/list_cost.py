@@ -21,9 +21,18 @@ _OPAQUE: Final = re.compile(r"OpaqueType(?:<|ILj)(\d{1,2})")
 _FUNCTOR: Final = re.compile(r"Functor(?:<([\w:]+(?: int)?)|I(N3c108BFloat16E|N3c104HalfE|[a-z]))")
 _COPY: Final = re.compile(r"Copy<([\w:]+), ([\w:]+)>")
 _MANGLED: Final = {
-    "f": 4, "d": 8, "l": 8, "x": 8, "i": 4, "s": 2, "a": 1, "h": 1, "b": 1,
-    "N3c108BFloat16E": 2, "N3c104HalfE": 2,
-}  # fmt: skip
+    "f": 4,
+    "d": 8,
+    "l": 8,
+    "x": 8,
+    "i": 4,
+    "s": 2,
+    "a": 1,
+    "h": 1,
+    "b": 1,
+    "N3c108BFloat16E": 2,
+    "N3c104HalfE": 2,
+}
 
 
 def _words(text: str) -> list[str]:

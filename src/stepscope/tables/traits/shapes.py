@@ -85,10 +85,8 @@ def _broadcast(op: str, operands: list[tuple[int, ...]]) -> Broadcast | None:
     left, right = operands[:2]
     depth = max(len(left), len(right))
     pairs = list(
-        zip(
-            (1,) * (depth - len(left)) + left, (1,) * (depth - len(right)) + right, strict=True
-        )
-    )  # fmt: skip
+        zip((1,) * (depth - len(left)) + left, (1,) * (depth - len(right)) + right, strict=True)
+    )
     if any(a != b and 1 not in (a, b) for a, b in pairs):
         return None
     result = tuple(max(pair) for pair in pairs)

@@ -142,8 +142,15 @@ def test_names_may_be_anything(tmp_path: Path, name: str) -> None:
 
 
 def slice_(name: str, ts: float, dur: float, process: str) -> dict[str, Any]:
-    return {"name": name, "ph": "X", "ts": ts, "dur": dur, "tid": 0 if process[1] == "U" else 1,
-            "pid": process, "args": {}}  # fmt: skip
+    return {
+        "name": name,
+        "ph": "X",
+        "ts": ts,
+        "dur": dur,
+        "tid": 0 if process[1] == "U" else 1,
+        "pid": process,
+        "args": {},
+    }
 
 
 def conv(process: str, ts: float, dur: float) -> list[dict[str, Any]]:

@@ -43,10 +43,16 @@ from tests.unit.formats.kineto.layout import (
 
 V100 = {
     "deviceProperties": [
-        {"id": 0, "name": "Tesla V100", "totalGlobalMem": 2**34, "computeMajor": 7,
-         "computeMinor": 0, "numSms": 80}
+        {
+            "id": 0,
+            "name": "Tesla V100",
+            "totalGlobalMem": 2**34,
+            "computeMajor": 7,
+            "computeMinor": 0,
+            "numSms": 80,
+        }
     ]
-}  # fmt: skip
+}
 MAIN = ("/host:CPU", "python")
 GPU = "/device:GPU:0"
 
@@ -125,8 +131,12 @@ def test_a_cuda_trace_as_planes(tmp_path: Path) -> None:
     found = lines(xspace(tmp_path, cuda_step(5, 0.0), **V100))
     main = {event["name"]: event for event in found[MAIN]}
     assert main["ProfilerStep#5"] == {
-        "name": "ProfilerStep#5", "begin": 0, "length": 1000, "step_num": 5, "_r": 1,
-    }  # fmt: skip
+        "name": "ProfilerStep#5",
+        "begin": 0,
+        "length": 1000,
+        "step_num": 5,
+        "_r": 1,
+    }
     assert main["aten/addmm:addmm"]["shape"] == "[[8, 16], [16, 4]]"
     loader = main["enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"]
     # A loader without worker processes is named so: advice need not read names of iterators.
@@ -135,10 +145,13 @@ def test_a_cuda_trace_as_planes(tmp_path: Path) -> None:
     assert main["cudaLaunchKernel"]["correlation_id"] == 52
     kernel, copy = found[GPU, "Stream #7(Compute)"]
     assert kernel == {
-        "name": "volta_sgemm_128x64_nn", "begin": 520, "length": 400, "correlation_id": 52,
+        "name": "volta_sgemm_128x64_nn",
+        "begin": 520,
+        "length": 400,
+        "correlation_id": 52,
         "kernel_details": "regs:122 shm:12288 grid:4,16,1 block:128,1,1 occ_pct:31",
         "tf_op": "aten/addmm:addmm",
-    }  # fmt: skip
+    }
     assert copy["name"] == "MemcpyD2H"
     assert copy["memcpy_details"] == "kind_src:device kind_dst:pinned size:4096 dest:0 async:1"
     (scope,) = found[GPU, "Framework Name Scope #7"]
@@ -166,10 +179,18 @@ def test_every_tool_reads_a_cuda_trace(tmp_path: Path) -> None:
 
 def test_kernels_of_rocm_have_their_launch_from_the_call(tmp_path: Path) -> None:
     events = [
-        x("cuda_runtime", "hipLaunchKernel", 10, 5, correlation=9, grid=[2, 1, 1],
-          block=[256, 1, 1], shared_memory=64),
+        x(
+            "cuda_runtime",
+            "hipLaunchKernel",
+            10,
+            5,
+            correlation=9,
+            grid=[2, 1, 1],
+            block=[256, 1, 1],
+            shared_memory=64,
+        ),
         x("kernel", "Cijk_gemm", 20, 30, 2, 0, device=2, stream=0, correlation=9),
-    ]  # fmt: skip
+    ]
     head = {"hip_driver_version": 6, "deviceProperties": [{"id": 2, "name": "AMD Instinct MI300X"}]}
     data = xspace(tmp_path, events, **head)
     (kernel,) = lines(data)["/device:GPU:2", "Stream #0(Compute)"]
@@ -285,8 +306,14 @@ def test_any_annotation_comes_through(tmp_path: Path, text_: str) -> None:
     assert name.isascii()
     (found,) = lines(xspace(tmp_path, [x("cpu_op", name, 0, 1)]))[MAIN]
     assert found == {
-        "name": text_, "begin": 0, "length": 1, "key, =": text_ or "-", "n": -3, "f": 1.5, "is": 1,
-    }  # fmt: skip
+        "name": text_,
+        "begin": 0,
+        "length": 1,
+        "key, =": text_ or "-",
+        "n": -3,
+        "f": 1.5,
+        "is": 1,
+    }
 
 
 def test_allocations_say_who_took_what_and_what_that_left(tmp_path: Path) -> None:
@@ -334,8 +361,14 @@ def test_python_calls_have_a_plane_of_their_own(tmp_path: Path) -> None:
 
 
 def test_threads_have_the_names_that_the_system_gives_them(tmp_path: Path) -> None:
-    name = {"ph": "M", "name": "thread_name", "ts": 0, "pid": PID, "tid": 101,
-            "args": {"name": "thread 101 (pt_autograd_0)"}}  # fmt: skip
+    name = {
+        "ph": "M",
+        "name": "thread_name",
+        "ts": 0,
+        "pid": PID,
+        "tid": 101,
+        "args": {"name": "thread 101 (pt_autograd_0)"},
+    }
     events = [name, x("cpu_op", "aten::a", 0, 1), x("cpu_op", "aten::a", 0, 1, tid=101)]
     assert set(lines(xspace(tmp_path, events))) == {MAIN, ("/host:CPU", "pt_autograd_0")}
 
@@ -472,10 +505,16 @@ def test_begins_and_ends_become_ranges(tmp_path: Path) -> None:
         return {"ph": phase, "cat": "cpu_op", "name": name, "pid": PID, "tid": tid, "ts": ts}
 
     events = [
-        mark("B", "aten::outer", 0), mark("B", "aten::inner", 2), mark("B", "aten::other", 3, 7),
-        mark("E", "aten::inner", 5), mark("E", "aten::outer", 9), mark("E", "aten::other", 4, 7),
-        mark("B", "aten::again", 9), mark("E", "aten::again", 10), mark("B", "aten::open", 11),
-    ]  # fmt: skip
+        mark("B", "aten::outer", 0),
+        mark("B", "aten::inner", 2),
+        mark("B", "aten::other", 3, 7),
+        mark("E", "aten::inner", 5),
+        mark("E", "aten::outer", 9),
+        mark("E", "aten::other", 4, 7),
+        mark("B", "aten::again", 9),
+        mark("E", "aten::again", 10),
+        mark("B", "aten::open", 11),
+    ]
     made = trace(tmp_path, events)
     assert made.unpaired == 1
     names = [made.names[code] for code in made.slices["name"].tolist()]

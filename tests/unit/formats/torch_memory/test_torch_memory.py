@@ -45,8 +45,10 @@ def test_memory_over_time_is_what_the_allocator_held(tmp_path: Path, protocol: i
     ]
     assert (events[4]["region_type"], events[4]["start"]) == ("gradient", (START_US + 20) * 1000)
     assert events[3]["source_stack"].split("\n") == [
-        "torch/nn/linear.py:9 forward", "work/model.py:40 forward", "work/train.py:12 step",
-    ]  # fmt: skip
+        "torch/nn/linear.py:9 forward",
+        "work/model.py:40 forward",
+        "work/train.py:12 step",
+    ]
 
 
 def test_the_end_agrees_with_the_segments(tmp_path: Path) -> None:
@@ -82,8 +84,13 @@ def test_events_without_time_keep_their_order(tmp_path: Path) -> None:
         del one["time_us"]
     space = opened(written(tmp_path / "a.pickle", value))
     assert [one["bytes_allocated"] // MB for one in memory(space) if "addr" in one] == [
-        2, 10, 8, 24, 28, 12,
-    ]  # fmt: skip
+        2,
+        10,
+        8,
+        24,
+        28,
+        12,
+    ]
     assert any("no time" in one for one in space.warnings)
 
 

@@ -46,7 +46,7 @@ def step(at: float, number: int) -> list[dict[str, Any]]:
         x("cuda_runtime", "cudaDeviceSynchronize", at + 105, 790, PID, PID),
         kernel(at + 110, 200, 10 * number + 1),
         kernel(at + 310, 600, 10 * number + 2),
-    ]  # fmt: skip
+    ]
 
 
 def opened(folder: Path, events: list[dict[str, Any]]) -> StepAccount:
@@ -206,12 +206,22 @@ def test_many_kinds_of_kernels_keep_their_names(tmp_path: Path) -> None:
     ]
     for number in range(300):
         names = ("triton_poi_fused_gelu", "triton_red_fused_mean", f"kernel_{'x' * number}y")
-        events.append(x("cuda_runtime", "cudaLaunchKernel", 2 + number, 1, PID, PID,
-                        correlation=number + 1))  # fmt: skip
         events.append(
-            x("kernel", f"{names[min(number % 3, 2)]}_{number}", 1000 + 300 * number,
-              250 if number % 3 == 1 else 40, 0, 7, device=0, stream=7, correlation=number + 1)
-        )  # fmt: skip
+            x("cuda_runtime", "cudaLaunchKernel", 2 + number, 1, PID, PID, correlation=number + 1)
+        )
+        events.append(
+            x(
+                "kernel",
+                f"{names[min(number % 3, 2)]}_{number}",
+                1000 + 300 * number,
+                250 if number % 3 == 1 else 40,
+                0,
+                7,
+                device=0,
+                stream=7,
+                correlation=number + 1,
+            )
+        )
     found = opened(tmp_path, events)
     made = {one.name: one.time_ms for one in found.parts.records() if one.kind == "op"}
     assert made["triton_red_fused_mean"] == pytest.approx(25.0)
@@ -229,9 +239,10 @@ def test_what_is_mostly_not_launched_is_where_the_loop_is(tmp_path: Path) -> Non
             call("model.py(12): forward", at + 12, 26),
             *op("aten::mm", at + 20, launched),
             call("log.py(5): log", at + 400, 230),
-            kernel(at + 110, 300, launched), kernel(at + 410, 200, lost),
+            kernel(at + 110, 300, launched),
+            kernel(at + 410, 200, lost),
             kernel(at + 640, 200, after),
-        ]  # fmt: skip
+        ]
 
     found = opened(tmp_path, [*lossy(0, 1), *lossy(1000, 2), *lossy(2000, 3)])
     part = products(found)

@@ -49,8 +49,10 @@ def test_a_function_that_the_work_waits_for_saves_all_its_time() -> None:
           "        PPPPFFFF..PPPPFFFF..PPPPFFFF..
           tf_pool  .....OOO.......OOO.......OOO..
         """,
-        P=PREPARE, F=CALL, O=OP,
-    )  # fmt: skip
+        P=PREPARE,
+        F=CALL,
+        O=OP,
+    )
     # 400 µs alone; with it the 100 and 200 µs around the op and a third of its 300 µs, which is
     # less than twice the function.
     assert ms(without(found, "prepare")) == pytest.approx((0.4, 0.4, 0.4 + 0.3 + 0.1))
@@ -65,8 +67,9 @@ def test_work_that_goes_on_beside_a_function_bounds_what_it_saves() -> None:
           "        .PPPPPPPP..PPPPPPPP..PPPPPPPP.
           tf_pool  OOOO......OOOO......OOOO......
         """,
-        P=PREPARE, O=OP,
-    )  # fmt: skip
+        P=PREPARE,
+        O=OP,
+    )
     alone, typical, most = ms(without(found, "prepare"))
     assert alone == pytest.approx(0.6)
     assert typical == pytest.approx(0.6)
@@ -88,8 +91,9 @@ def test_what_runs_beside_ops_of_the_host_has_a_core_of_theirs() -> None:
           "        .PPPPPPPP..PPPPPPPP..PPPPPPPP.
           tf_pool  OOOOOOOOO.OOOOOOOOO.OOOOOOOOO.
         """,
-        P=PREPARE, O=OP,
-    )  # fmt: skip
+        P=PREPARE,
+        O=OP,
+    )
     # Of two cores it held one for 800 µs; and a third of the ops may go with it.
     assert ms(without(found, "prepare")) == pytest.approx((0.1, 0.1, 0.1 + 0.4 + 0.9 / 3), abs=1e-3)
 
@@ -104,8 +108,9 @@ def test_a_wait_takes_back_what_the_thread_gained_before_it() -> None:
         /device:GPU:0
           Stream #7  .KKKKKKKKK.KKKKKKKKK.KKKKKKKKK
         """,
-        P=PREPARE, K=event("sgemm", correlation_id=nth),
-    )  # fmt: skip
+        P=PREPARE,
+        K=event("sgemm", correlation_id=nth),
+    )
     assert ms(without(found, "prepare"))[:2] == pytest.approx((0.1, 0.1))
 
 
@@ -130,8 +135,9 @@ def test_a_burst_of_one_step_is_no_part_of_the_typical_one() -> None:
           python   S-----S-----S---------S-----S-----
           "        PPPP..PPPP..PPPP.FFFF.PPPP..PPPP..
         """,
-        P=PREPARE, F=CALL,
-    )  # fmt: skip
+        P=PREPARE,
+        F=CALL,
+    )
     step = (4 * 0.6 + 1.0) / 5
     saved = without(found, "prepare")
     assert saved.alone_ps / MS == pytest.approx(0.4)
@@ -147,8 +153,9 @@ def test_a_short_step_says_little_however_large_its_share() -> None:
           python   S-----------------S-
           "        PPFFFFFFFFFFFFFFFFPP
         """,
-        P=PREPARE, F=CALL,
-    )  # fmt: skip
+        P=PREPARE,
+        F=CALL,
+    )
     saved = without(found, "prepare")
     assert saved.alone_ps / MS == pytest.approx(0.2)
     assert saved.typical_ps / MS == pytest.approx(2 / 18 * 1.0)
@@ -163,7 +170,7 @@ def test_at_most_it_saves_what_it_has_of_a_step_that_nothing_made_longer() -> No
           "        PPPP..PPPP..PPPP..PPPP...........................PPPP.
         """,
         P=PREPARE,
-    )  # fmt: skip
+    )
     saved = without(found, "prepare")
     step = (4 * 0.6 + 3 * 1.0) / 7
     assert saved.typical_ps / MS < 0.5 * step
@@ -183,9 +190,12 @@ def test_ops_that_another_function_calls_do_not_go_with_an_op(of_sort: str, most
           "        .F---------..A-----..F---------..A-----.
           "        ..MMMMMMMM....OOOO....MMMMMMMM....OOOO..
         """,
-        L=event("$train.py:50 main"), F=event("$train.py:12 forward"), A=event(of_sort),
-        M=event("aten/mm:mm"), O=event("aten/sort:sort"),
-    )  # fmt: skip
+        L=event("$train.py:50 main"),
+        F=event("$train.py:12 forward"),
+        A=event(of_sort),
+        M=event("aten/mm:mm"),
+        O=event("aten/sort:sort"),
+    )
     assert ms(without(found, "matmul")) == pytest.approx((0.8, 0.8, most))
 
 
@@ -196,8 +206,9 @@ def test_of_ops_whose_function_is_unknown_any_may_go_with_an_op() -> None:
           python   S---------S---------S---------
           tf_pool  .MMMMOO....MMMMOO....MMMMOO...
         """,
-        M=event("a/MatMul:MatMul"), O=event("a/Sort:Sort"),
-    )  # fmt: skip
+        M=event("a/MatMul:MatMul"),
+        O=event("a/Sort:Sort"),
+    )
     assert without(found, "MatMul").most_ps / MS >= 0.6
 
 
@@ -209,8 +220,10 @@ def test_what_is_as_it_was_saves_nothing() -> None:
           "        PPPPFFFF..PPPPFFFF..
           tf_pool  .....OOO.......OOO..
         """,
-        P=PREPARE, F=CALL, O=OP,
-    )  # fmt: skip
+        P=PREPARE,
+        F=CALL,
+        O=OP,
+    )
     saved = saved_ps(found, dependencies(found), np.zeros(len(found.kind)))
     assert not saved.any()
 
@@ -227,8 +240,10 @@ def test_blocks_of_any_length_tell_the_same(monkeypatch: pytest.MonkeyPatch) -> 
               tf_pool  .....OOOOOOOO..OOOO.......OOO.
               tf_pool  ..OOOOOO....OO........OO...O..
             """,
-            P=PREPARE, F=CALL, O=OP,
-        )  # fmt: skip
+            P=PREPARE,
+            F=CALL,
+            O=OP,
+        )
         return what_if(found, parts(found)), found.time_ps.tolist()
 
     whole = told()

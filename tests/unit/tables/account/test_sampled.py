@@ -79,8 +79,9 @@ def test_an_op_is_not_where_no_op_of_its_name_was_seen_if_many_were() -> None:
 
 def test_an_op_may_be_where_another_of_its_name_was_seen() -> None:
     assert often(*["P-F---"] * 4, "F-P---", "P-----", *["P-F---"] * 3) == [
-        ("forward", 5), ("post", 2),
-    ]  # fmt: skip
+        ("forward", 5),
+        ("post", 2),
+    ]
 
 
 def test_few_looks_say_nothing_of_an_op_that_none_of_them_found() -> None:

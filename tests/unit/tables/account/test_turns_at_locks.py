@@ -141,9 +141,12 @@ def test_what_several_do_at_once_is_not_done_with_the_lock() -> None:
 
 def test_a_function_that_only_takes_the_lock_is_told_by_its_caller() -> None:
     guard: list[Call] = [
-        (READ, 0, END), ("$/me/train.py:82", 0, END), ("$/me/guards.py:3 Guard.__enter__", 0, END),
-        ("$/me/guards.py:4", 0, END), (LOCK, 0, END),
-    ]  # fmt: skip
+        (READ, 0, END),
+        ("$/me/train.py:82", 0, END),
+        ("$/me/guards.py:3 Guard.__enter__", 0, END),
+        ("$/me/guards.py:4", 0, END),
+        (LOCK, 0, END),
+    ]
     (one,) = found(guard, holds(0, END))
     assert (one.taken_in, one.taken_file, one.taken_line) == ("Reader.read", "/me/train.py", 82)
 

@@ -30,10 +30,16 @@ def products(first: list[Frame], second: list[Frame], thread: str) -> tuple[Host
             "dot.1", "dot", f32(64, 64), "x", "x", contracting=(1, 0), op_name=name, stack=first
         ),
         instruction(
-            "dot.2", "dot", f32(64, 64), "dot.1", "x", contracting=(1, 0), op_name=name,
+            "dot.2",
+            "dot",
+            f32(64, 64),
+            "dot.1",
+            "x",
+            contracting=(1, 0),
+            op_name=name,
             stack=second,
         ),
-    ]  # fmt: skip
+    ]
     planes = draw(
         f"""
         /host:CPU

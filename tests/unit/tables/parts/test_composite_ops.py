@@ -16,9 +16,12 @@ from tests.profiles.model import Event, host, line
 Op = tuple[str, float, float]
 
 ATTENTION: list[Op] = [
-    ("scaled_dot_product_attention", 0, 400), ("bmm", 10, 150), ("mul", 165, 90),
-    ("bernoulli_", 260, 70), ("softmax", 335, 60),
-]  # fmt: skip
+    ("scaled_dot_product_attention", 0, 400),
+    ("bmm", 10, 150),
+    ("mul", 165, 90),
+    ("bernoulli_", 260, 70),
+    ("softmax", 335, 60),
+]
 REST: list[Op] = [
     ("linear", 410, 130),
     ("mm", 415, 120),
@@ -54,13 +57,17 @@ def test_what_it_runs_is_one_part() -> None:
 @pytest.mark.parametrize(
     ("ops", "why"),
     [
-        ([("linear", 0, 400), ("t", 1, 20), ("addmm", 30, 200), ("add_", 240, 100), *REST],
-         "a layer that multiplies is that product"),
-        ([("gelu", 0, 400), ("mul", 10, 200), ("erf", 220, 170), *REST],
-         "an elementwise op says less than the chain it is in"),
+        (
+            [("linear", 0, 400), ("t", 1, 20), ("addmm", 30, 200), ("add_", 240, 100), *REST],
+            "a layer that multiplies is that product",
+        ),
+        (
+            [("gelu", 0, 400), ("mul", 10, 200), ("erf", 220, 170), *REST],
+            "an elementwise op says less than the chain it is in",
+        ),
         ([("norm", 0, 100), ("pow", 1, 40), ("sum", 50, 40), *REST], "others take longer"),
     ],
-)  # fmt: skip
+)
 def test_else_families_stay_parts(ops: list[Op], why: str) -> None:
     assert all(part.kind != "layer" for part in found(*ops)), why
 

@@ -43,10 +43,12 @@ def experts(count: int = 8, *, grows: int = 0) -> list[dict[str, Any]]:
     for one in range(count):
         at, rows = 100.0 + 50 * one, 8 + grows * one
         found += [
-            op("linear", at, 30, rows), op("silu", at + 30, 10, rows),
-            *([op("slice", at + 40, 1, rows)] if one % 2 else []), op("mul", at + 41, 4, rows),
+            op("linear", at, 30, rows),
+            op("silu", at + 30, 10, rows),
+            *([op("slice", at + 40, 1, rows)] if one % 2 else []),
+            op("mul", at + 41, 4, rows),
             op("add", at + 45, 5, rows),
-        ]  # fmt: skip
+        ]
     return found
 
 
@@ -55,10 +57,19 @@ def test_experts_one_after_the_other_are_turns(tmp_path: Path) -> None:
     found = turns(recorded(tmp_path, [op("sort", 10, 50)], experts(), [op("stack", 600, 9)]))
     assert found is not None
     assert replace(found, step_frac=0.0, ops_frac=0.0) == Turns(
-        ops="aten/linear, aten/silu, aten/mul, aten/add", op_count=4, times=8, places=1,
-        after="aten/sort", before="aten/stack", within="", is_same_size=True, is_layers=True,
-        is_training=False, step_frac=0.0, ops_frac=0.0,
-    )  # fmt: skip
+        ops="aten/linear, aten/silu, aten/mul, aten/add",
+        op_count=4,
+        times=8,
+        places=1,
+        after="aten/sort",
+        before="aten/stack",
+        within="",
+        is_same_size=True,
+        is_layers=True,
+        is_training=False,
+        step_frac=0.0,
+        ops_frac=0.0,
+    )
     assert found.step_frac == pytest.approx(0.4)
     assert found.ops_frac == pytest.approx(0.98, abs=0.02)
 

@@ -21,8 +21,9 @@ PATH = "jit(step)/jvp()/conv_general_dilated"
 
 
 def convolution(of: str) -> Instruction:
-    return instruction("conv.1", "convolution", f32(8, 32, 32, 16), of, "w", op_name=PATH,
-                       stack=HERE)  # fmt: skip
+    return instruction(
+        "conv.1", "convolution", f32(8, 32, 32, 16), of, "w", op_name=PATH, stack=HERE
+    )
 
 
 def made(
@@ -67,10 +68,23 @@ def test_it_is_counted_with_the_product_that_reads_it(name: str) -> None:
 def test_the_products_fusion_is_looked_into() -> None:
     inner = instruction("p", "parameter", f32(32, 32, 8, 4), parameter_number=0)
     other = instruction("q", "parameter", f32(3, 3, 4, 16), parameter_number=1)
-    body = [inner, other, instruction("conv.2", "convolution", f32(8, 32, 32, 16), "p", "q",
-                                      op_name=PATH, stack=HERE)]  # fmt: skip
-    fusion = instruction("fusion.9", "fusion", f32(8, 32, 32, 16), "copy.3", "w", calls=["body"],
-                         op_name=PATH, stack=HERE)  # fmt: skip
+    body = [
+        inner,
+        other,
+        instruction(
+            "conv.2", "convolution", f32(8, 32, 32, 16), "p", "q", op_name=PATH, stack=HERE
+        ),
+    ]
+    fusion = instruction(
+        "fusion.9",
+        "fusion",
+        f32(8, 32, 32, 16),
+        "copy.3",
+        "w",
+        calls=["body"],
+        op_name=PATH,
+        stack=HERE,
+    )
     assert parts_of(made("copy.3", fusion, body=body)) == {"conv_general_dilated": 10.0}
 
 
@@ -99,8 +113,9 @@ def test_a_product_that_was_rewritten_has_the_name_of_what_rearranges_its_result
     other = instruction("q", "parameter", f32(3, 3, 4, 16), parameter_number=1)
     body = [inner, other, instruction("conv.2", "convolution", f32(8, 32, 32, 16), "p", "q")]
     fusion = instruction("ynn_fusion", "fusion", f32(8, 32, 32, 16), "copy.3", "w", calls=["body"])
-    turned = instruction("turned", "transpose", f32(8, 16, 32, 32), "ynn_fusion", op_name=PATH,
-                         stack=HERE)  # fmt: skip
+    turned = instruction(
+        "turned", "transpose", f32(8, 16, 32, 32), "ynn_fusion", op_name=PATH, stack=HERE
+    )
     one = made("copy.3", fusion, turned, body=body)
     assert parts_of(one) == {"conv_general_dilated": pytest.approx(10.0)}
     event = int(one.space.lines[-1].begin) + 1

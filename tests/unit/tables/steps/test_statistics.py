@@ -103,16 +103,19 @@ def test_simulated_runs_raise_few_false_alarms_and_intervals_hold() -> None:
 @pytest.mark.parametrize("steps", [10, 30, 200])
 def test_equal_programs_show_no_change(spread: str, steps: int) -> None:
     make = SPREADS[spread]
-    outcomes = [difference(StepSample.of(make(steps)), StepSample.of(make(steps))).outcome
-                for _ in range(100)]  # fmt: skip
+    outcomes = [
+        difference(StepSample.of(make(steps)), StepSample.of(make(steps))).outcome
+        for _ in range(100)
+    ]
     assert outcomes.count("slower") + outcomes.count("faster") <= 3
 
 
 @pytest.mark.parametrize("spread", ["normal", "autocorrelated"])
 def test_a_change_of_six_per_cent_is_found(spread: str) -> None:
     make = SPREADS[spread]
-    found = [difference(StepSample.of(make(100)), StepSample.of(1.06 * make(100)))
-             for _ in range(50)]  # fmt: skip
+    found = [
+        difference(StepSample.of(make(100)), StepSample.of(1.06 * make(100))) for _ in range(50)
+    ]
     assert sum(one.outcome == "slower" for one in found) >= 48
     assert sum(one.low <= 6 <= one.high for one in found) >= 48
 
@@ -231,10 +234,17 @@ def test_the_answer_is_the_same_each_time() -> None:
     # Tables of Student's t, two-sided.
     ("freedom", "confidence", "quantile"),
     [
-        (1, 0.99, 63.657), (2, 0.99, 9.925), (3, 0.99, 5.841), (5, 0.99, 4.032),
-        (10, 0.99, 3.169), (30, 0.99, 2.750), (3, 0.999, 12.924), (10, 0.999, 4.587),
-        (5, 0.95, 2.571), (1, 0.95, 12.706),
+        (1, 0.99, 63.657),
+        (2, 0.99, 9.925),
+        (3, 0.99, 5.841),
+        (5, 0.99, 4.032),
+        (10, 0.99, 3.169),
+        (30, 0.99, 2.750),
+        (3, 0.999, 12.924),
+        (10, 0.999, 4.587),
+        (5, 0.95, 2.571),
+        (1, 0.95, 12.706),
     ],
-)  # fmt: skip
+)
 def test_quantiles_of_student(freedom: int, confidence: float, quantile: float) -> None:
     assert student_quantile(freedom, confidence) == pytest.approx(quantile, rel=1e-3)

@@ -46,7 +46,17 @@ def test_copies_from_the_host_are_no_work_of_the_device(tmp_path: Path) -> None:
         x("cpu_op", "aten::_to_copy", 101.0, 38.0),
         x("cpu_op", "aten::copy_", 102.0, 36.0, **_SAID),
         x("cuda_runtime", "cudaMemcpyAsync", 104.0, 20.0, correlation=1),
-        x("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 110.0, 30.0, 0, 7, device=0, stream=7,
-          correlation=1, bytes=4096),
-    ]  # fmt: skip
+        x(
+            "gpu_memcpy",
+            "Memcpy HtoD (Pageable -> Device)",
+            110.0,
+            30.0,
+            0,
+            7,
+            device=0,
+            stream=7,
+            correlation=1,
+            bytes=4096,
+        ),
+    ]
     assert copy_purposes(profile(tmp_path, events).hosts[0]) == {}

@@ -25,7 +25,7 @@ def call(op: str, *inputs: Any, strides: Any = None, **said: Any) -> Signature:
         "Concrete Inputs": ["" if is_tensor else str(one) for one, is_tensor in pairs],
         **({"Input Strides": strides} if strides else {}),
         **said,
-    }  # fmt: skip
+    }
     dims = [list(one[1]) if is_tensor else [] for one, is_tensor in pairs]
     return parse_signature(op, str(dims), json.dumps(args))
 
@@ -55,9 +55,13 @@ def test_groups_of_unknown_size_are_at_most_all_rows() -> None:
 
 @pytest.mark.parametrize(
     ("stride", "padding", "dilation", "out"),
-    [("[1, 1]", "[1, 1]", "[1, 1]", 8 * 8), ("[2, 2]", "[0, 0]", "[1, 1]", 3 * 3),
-     ("[1, 1]", "[0, 0]", "[2, 2]", 4 * 4), ("[1]", "[1]", "[1]", 8 * 8)],
-)  # fmt: skip
+    [
+        ("[1, 1]", "[1, 1]", "[1, 1]", 8 * 8),
+        ("[2, 2]", "[0, 0]", "[1, 1]", 3 * 3),
+        ("[1, 1]", "[0, 0]", "[2, 2]", 4 * 4),
+        ("[1]", "[1]", "[1]", 8 * 8),
+    ],
+)
 def test_a_convolution_multiplies_the_kernel_at_each_place_of_its_result(
     stride: str, padding: str, dilation: str, out: int
 ) -> None:
@@ -71,9 +75,19 @@ def test_a_convolution_multiplies_the_kernel_at_each_place_of_its_result(
 
 def test_a_transposed_convolution_multiplies_it_at_each_place_of_its_input() -> None:
     found = cost_of(
-        call("aten::convolution", (FP32, (2, 6, 5, 5)), (FP32, (6, 4, 3, 3)), "", "[2, 2]",
-             "[0, 0]", "[1, 1]", True, "[0, 0]", 1)
-    )  # fmt: skip
+        call(
+            "aten::convolution",
+            (FP32, (2, 6, 5, 5)),
+            (FP32, (6, 4, 3, 3)),
+            "",
+            "[2, 2]",
+            "[0, 0]",
+            "[1, 1]",
+            True,
+            "[0, 0]",
+            1,
+        )
+    )
     assert found.flops == 2 * 2 * 25 * 6 * 4 * 9
 
 
@@ -154,18 +168,18 @@ def test_packed_sequences_are_at_most_as_long_as_the_longest() -> None:
         (call("aten::_softmax", (BF16, (4, 8)), -1, True), 2 * 32 + 4 * 32),
         (call("aten::embedding", (BF16, (100, 8)), (LONG, (5,))), 8 * 5 + 2 * 5 * 16),
         (call("aten::index_select", (BF16, (100, 8)), 0, (LONG, (5,))), 8 * 5 + 2 * 5 * 16),
-        (call("aten::native_layer_norm", (BF16, (4, 8)), "[8]", (BF16, (8,)), (BF16, (8,)), 1),
-         2 * (32 + 8 + 8 + 32)),
+        (
+            call("aten::native_layer_norm", (BF16, (4, 8)), "[8]", (BF16, (8,)), (BF16, (8,)), 1),
+            2 * (32 + 8 + 8 + 32),
+        ),
     ],
-)  # fmt: skip
+)
 def test_other_ops_count_the_bytes_they_move_and_no_operations(made: Signature, moved: int) -> None:
     assert cost_of(made) == OpCost(0.0, 0.0, moved)
 
 
 def test_what_is_expanded_is_read_once() -> None:
-    made = call(
-        "aten::add", (FP32, (4, 8)), (FP32, (4, 8)), 1, strides=[[8, 1], [0, 1], []]
-    )  # fmt: skip
+    made = call("aten::add", (FP32, (4, 8)), (FP32, (4, 8)), 1, strides=[[8, 1], [0, 1], []])
     assert cost_of(made).bytes == 4 * (32 + 8 + 32)
 
 
@@ -179,10 +193,18 @@ def test_a_kernel_of_triton_moves_its_tensors() -> None:
 
 @pytest.mark.parametrize(
     ("shapes", "said"),
-    [("", ""), ("[[", "{"), ("[[3, 5], [5, 7]]", "[]"), ("[[1e400], [5]]", "{}"),
-     (str([[10**30, 5], [5, 7]]), "{}"), (str([[-3, 5], [5, 7]]), "{}"), ("[" * 5000, "{}"),
-     (str([[2] * 13, [2] * 13]), "{}"), ('{"a": 1}', '{"Input type": "x"}')],
-)  # fmt: skip
+    [
+        ("", ""),
+        ("[[", "{"),
+        ("[[3, 5], [5, 7]]", "[]"),
+        ("[[1e400], [5]]", "{}"),
+        (str([[10**30, 5], [5, 7]]), "{}"),
+        (str([[-3, 5], [5, 7]]), "{}"),
+        ("[" * 5000, "{}"),
+        (str([[2] * 13, [2] * 13]), "{}"),
+        ('{"a": 1}', '{"Input type": "x"}'),
+    ],
+)
 def test_damaged_shapes_cost_nothing_that_anybody_could_print(shapes: str, said: str) -> None:
     found = cost_of(parse_signature("aten::mm", shapes, said))
     assert math.isnan(found.flops) or found.flops == 210

@@ -53,8 +53,11 @@ def test_a_text_that_is_run_whole_for_each_token_is_found(tmp_path: Path) -> Non
     found = growing_products(recorded(tmp_path, [720, 724, 728] * 3))
     assert found is not None
     assert (found.op, found.first_rows, found.last_rows, found.by_rows) == (
-        "aten/addmm", 720, 728, 4,
-    )  # fmt: skip
+        "aten/addmm",
+        720,
+        728,
+        4,
+    )
     assert found.passes == pytest.approx(3.0)
     assert found.needless_frac == pytest.approx(1 - 728 / 2172)
 
@@ -115,13 +118,20 @@ def test_without_shapes_nothing_is_known(tmp_path: Path) -> None:
 
 
 @given(
-    first=st.integers(1, 500), by=st.integers(1, 8), passes=st.integers(3, 9),
-    texts=st.integers(2, 4), layers=st.integers(1, 3),
-)  # fmt: skip
+    first=st.integers(1, 500),
+    by=st.integers(1, 8),
+    passes=st.integers(3, 9),
+    texts=st.integers(2, 4),
+    layers=st.integers(1, 3),
+)
 def test_the_needless_share_is_what_a_loop_over_the_rows_counts(
     tmp_path_factory: pytest.TempPathFactory,
-    first: int, by: int, passes: int, texts: int, layers: int,
-) -> None:  # fmt: skip
+    first: int,
+    by: int,
+    passes: int,
+    texts: int,
+    layers: int,
+) -> None:
     rows = [first + by * nth for nth in range(passes)] * texts
     host = recorded(tmp_path_factory.mktemp("rows"), rows, layers=layers)
     needed = first + sum(

@@ -18,9 +18,11 @@ OTHER = CallLine("/home/me/other.py", 5, "other")
 def test_two_passes_of_one_net_are_two_calls() -> None:
     inner = NET._replace(line=24)
     chains = [
-        ((MAIN, LOSS, NET), 20.0), ((MAIN, LOSS, inner), 20.0),
-        ((MAIN, AGAIN, NET), 30.0), ((MAIN, AGAIN, inner), 20.0),
-    ]  # fmt: skip
+        ((MAIN, LOSS, NET), 20.0),
+        ((MAIN, LOSS, inner), 20.0),
+        ((MAIN, AGAIN, NET), 30.0),
+        ((MAIN, AGAIN, inner), 20.0),
+    ]
     found = branches(chains, 100.0)
     assert found == Branches(
         "loss", ((AGAIN, "make.<locals>.net", 0.5), (LOSS, "make.<locals>.net", 0.4)), 2

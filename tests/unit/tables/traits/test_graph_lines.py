@@ -108,7 +108,11 @@ def test_an_event_is_placed_by_the_op_that_it_ran() -> None:
 @pytest.mark.parametrize(
     "noted",
     [
-        b"", b"[]", b"{}", b"\xff", b'{"frames": 1, "stacks": [], "ops": {}}',
+        b"",
+        b"[]",
+        b"{}",
+        b"\xff",
+        b'{"frames": 1, "stacks": [], "ops": {}}',
         b'{"frames": [["a", 1, "f"]], "stacks": [[0]], "ops": {"x": 7}}',
         b'{"frames": [["a", "1", "f"]], "stacks": [[0]], "ops": {"x": 0}}',
         b'{"frames": [["a", 1, "f"]], "stacks": [[5, -1]], "ops": {"x": 0}}',
@@ -116,7 +120,7 @@ def test_an_event_is_placed_by_the_op_that_it_ran() -> None:
         b'{"frames": [["a", 99999999999999999999, "f"]], "stacks": [[0]], "ops": {"x": 0}}',
         b"[" * 100_000,
     ],
-)  # fmt: skip
+)
 def test_what_is_damaged_places_nothing(noted: bytes) -> None:
     assert lines(noted) is None
 

@@ -27,17 +27,26 @@ def joined() -> list[Instruction]:
     return [
         instruction("x", "parameter", f32(1000), parameter_number=0),
         instruction(
-            "concatenate_fusion", "fusion", f32(2000), "x", calls=["fused"],
-            op_name="jit(generation)/concatenate", stack=JOIN,
+            "concatenate_fusion",
+            "fusion",
+            f32(2000),
+            "x",
+            calls=["fused"],
+            op_name="jit(generation)/concatenate",
+            stack=JOIN,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def body(*inner: Instruction) -> list[Instruction]:
     end = instruction(
-        "c", "concatenate", f32(2000), inner[-1].name, op_name="jit(generation)/concatenate",
+        "c",
+        "concatenate",
+        f32(2000),
+        inner[-1].name,
+        op_name="jit(generation)/concatenate",
         stack=JOIN,
-    )  # fmt: skip
+    )
     return [instruction("p", "parameter", f32(1000), parameter_number=0), *inner, end]
 
 

@@ -107,8 +107,10 @@ def test_it_is_where_most_of_its_time_is_called_from() -> None:
     graph = found(
         "....vvvff.bb..vvvff.bb..",
         "...E----.....E----......",
-        v=(1, False), f=(2, False), b=(2, True),
-    )  # fmt: skip
+        v=(1, False),
+        f=(2, False),
+        b=(2, True),
+    )
     assert graph is not None and graph.place is not None
     assert (graph.place.function, graph.place.line) == ("evaluate", 30)
 
