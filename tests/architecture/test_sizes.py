@@ -19,7 +19,7 @@ from tests.architecture.tree import PACKAGE, ROOT
 FUNCTION_LINES = 80
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}
 
-# Small modules that still stand beside their only importer, by package: these may only fall.
+# Small modules that are not yet part of their only importer, by package: these may only fall.
 LEFT = {
     "advice": 1,
     "advice.evidence": 4,
@@ -29,7 +29,6 @@ LEFT = {
     "tables.parts": 7,
     "tables.torch": 2,
     "tables.traits": 8,
-    "verdicts": 1,
 }
 
 

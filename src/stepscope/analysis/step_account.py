@@ -16,6 +16,7 @@ from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.launch_sites import at_launches
+from stepscope.tables.account.outer_calls import outer_calls
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.account.threads import nobody_frac
 from stepscope.tables.core.profile import Host, Profile
@@ -38,8 +39,12 @@ from stepscope.tables.traits.instructions import compiled_from
 from stepscope.tables.traits.op_families import family_of
 from stepscope.verdicts.needless_gradients import NeedlessGradients, needless
 from stepscope.verdicts.other_threads import LockHolderRow, OutsideWaitRow, RivalRow, thread_tables
-from stepscope.verdicts.outer_calls import CallRow, call_table
 from stepscope.verdicts.sentences import MANY, part_words
+
+# Kinds of owners by what a call does with the time.
+_HANDS_OVER = ("framework", "annotated")
+_PYTHON = ("library", "python")
+_OPS = ("op", "runtime", "launch")
 
 
 class PartRow(Row):
@@ -190,6 +195,39 @@ class OwnerRow(Row):
     on_device: Annotated[bool, Column("On a device", kind="flag", hidden=True)]
 
 
+class OuterCallRow(Row):
+    """A function of the program, as it is called on one path, with all that it calls."""
+
+    function: Annotated[str, Column("Function", kind="name")]
+    file: Annotated[str, Column("File", kind="name")]
+    line: Annotated[int, Column("Line", kind="number", help="Where it begins.")]
+    caller: Annotated[str, Column("Called from", kind="name")]
+    is_loop: Annotated[bool, Column("Around the steps", kind="flag", help="Runs through them.")]
+    above: Annotated[
+        int, Column("Above", kind="number", hidden=True, help="Row of what calls it; none: -1.")
+    ]
+    time_ms: Annotated[
+        float, Column("Time", unit="ms", kind="time", sort="desc", help="With all that it calls.")
+    ]
+    step_frac: Annotated[
+        float, Column("Share of step", unit="%", kind="ratio", whole_label="Share of the recording")
+    ]
+    framework_ms: Annotated[
+        float, Column("Handing over", unit="ms", kind="time", help="The framework's own work.")
+    ]
+    python_ms: Annotated[
+        float, Column("Python", unit="ms", kind="time", help="The program's, and libraries'.")
+    ]
+    ops_ms: Annotated[
+        float, Column("Ops", unit="ms", kind="time", help="With the runtime's work around them.")
+    ]
+
+    @property
+    def eager_ms(self) -> float:
+        """What it hands over and runs by itself, and Python's part in that."""
+        return self.framework_ms + self.python_ms + self.ops_ms
+
+
 @dataclass(frozen=True, slots=True)
 class OpsGrowth:
     """Ops that the loop's thread runs: each step more than the one before.
@@ -264,7 +302,7 @@ class StepAccount(Result):
     unclaimed_gradients: NeedlessGradients | None
     parts: Table[PartRow]
     owners: Table[OwnerRow]
-    calls: Table[CallRow]
+    calls: Table[OuterCallRow]
     rivals: Table[RivalRow]
     lock_holders: Table[LockHolderRow]
     outside_waits: Table[OutsideWaitRow]
@@ -305,7 +343,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         unclaimed_gradients=needless(unclaimed_gradients(host, longest), len(start)),
         parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
         owners=_owner_table(listed, len(start), step_ps),
-        calls=call_table(longest, listed, step_ps),
+        calls=_call_table(longest, listed, step_ps),
         rivals=beside,
         lock_holders=held,
         outside_waits=outside,
@@ -319,7 +357,7 @@ def _nothing() -> StepAccount:
         has_device=False, has_python=False, has_events=False, has_ops=False,
         growth=None, unused_gradients=None, repeated_gradients=None, unclaimed_gradients=None,
         parts=Table.empty(PartRow), owners=Table.empty(OwnerRow),
-        calls=Table.empty(CallRow), rivals=Table.empty(RivalRow),
+        calls=Table.empty(OuterCallRow), rivals=Table.empty(RivalRow),
         lock_holders=Table.empty(LockHolderRow), outside_waits=Table.empty(OutsideWaitRow),
     )  # fmt: skip
 
@@ -437,6 +475,29 @@ def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerR
             "step_frac": [one.total_ps / count / step_ps if step_ps > 0 else nan for one in found],
             "stretches": [one.stretches / count for one in found],
             "on_device": [one.on_device for one in found],
+        },
+    )
+
+
+def _call_table(found: Account, listed: list[Owner], step_ps: float) -> Table[OuterCallRow]:
+    """The calls with a good share of the step, those with most first."""
+    count, calls = int(found.found.kept.sum()), outer_calls(found, listed)
+    spent = {
+        name: [ms(sum(one.time_ps.get(kind, 0) for kind in kinds)) / count for one in calls]
+        for name, kinds in (("framework", _HANDS_OVER), ("python", _PYTHON), ("ops", _OPS))
+    }
+    return Table(
+        OuterCallRow,
+        {
+            "function": [one.site.function for one in calls],
+            "file": [one.site.file for one in calls],
+            "line": [one.site.line or None for one in calls],
+            "caller": [one.site.caller for one in calls],
+            "is_loop": [one.is_loop for one in calls],
+            "above": [one.above for one in calls],
+            "time_ms": [ms(one.total_ps) / count for one in calls],
+            "step_frac": [one.total_ps / count / step_ps if step_ps > 0 else nan for one in calls],
+            **{f"{name}_ms": times for name, times in spent.items()},
         },
     )
 

@@ -14,10 +14,9 @@ from stepscope.analysis.host_activity import (
     PythonRow,
     SideRow,
 )
-from stepscope.analysis.step_account import OwnerRow, StepAccount
+from stepscope.analysis.step_account import OuterCallRow, OwnerRow, StepAccount
 from stepscope.registry import Answer
 from stepscope.result import Finding, Result, Row, Table, columns_of
-from stepscope.verdicts import outer_calls
 
 
 def table(schema: type[Row], rows: list[dict[str, Any]]) -> Table[Any]:
@@ -56,7 +55,7 @@ def with_owners(account: StepAccount, *owners: dict[str, Any], **changes: Any) -
 
 def with_calls(account: StepAccount, *calls: dict[str, Any], **changes: Any) -> StepAccount:
     """The account with calls of the program's functions."""
-    return replace(account, calls=table(outer_calls.CallRow, list(calls)), **changes)
+    return replace(account, calls=table(OuterCallRow, list(calls)), **changes)
 
 
 def answer(rule_id: str, **results: Result) -> Answer:

@@ -11,12 +11,11 @@ import pytest
 
 from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
-from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount
+from stepscope.analysis.step_account import OuterCallRow, OwnerRow, PartRow, StepAccount
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Advice, Finding, R, Ref, Severity, Table, columns_of
 from stepscope.tables.traits.gradients import APART
 from stepscope.verdicts.other_threads import LockHolderRow, OutsideWaitRow, RivalRow
-from stepscope.verdicts.outer_calls import CallRow
 
 STEP_MS, ERROR_MS = 10.0, 0.5
 PART: dict[str, Any] = {
@@ -105,7 +104,7 @@ def account(
         unclaimed_gradients=None,
         parts=Table(PartRow, {name: [row[name] for row in rows] for name in PART}),
         owners=Table.empty(OwnerRow),
-        calls=Table.empty(CallRow),
+        calls=Table.empty(OuterCallRow),
         rivals=_table(RivalRow, rivals, _ONE_THREAD),
         lock_holders=_table(LockHolderRow, lock_holders, OWN_WAIT),
         outside_waits=_table(OutsideWaitRow, outside_waits, {}),

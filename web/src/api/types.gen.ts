@@ -1392,7 +1392,7 @@ export interface OwnerRow {
 }
 
 /** Columns: A function of the program, as it is called on one path, with all that it calls. */
-export interface OuterCallsCallRow {
+export interface OuterCallRow {
   /** Function. */
   readonly function: readonly (string | null)[];
   /** File. */
@@ -1484,7 +1484,7 @@ export interface OutsideWaitRow {
 }
 
 /** Columns: One function that the framework compiles: a tf.function, or a jit of JAX. */
-export interface HostActivityCallRow {
+export interface CallRow {
   /** Host. */
   readonly host: readonly (string | null)[];
   /** Function. */
@@ -3295,7 +3295,7 @@ export interface StepAccount extends ResultBody {
   readonly unclaimed_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly owners: TableOf<OwnerRow>;
-  readonly calls: TableOf<OuterCallsCallRow>;
+  readonly calls: TableOf<OuterCallRow>;
   readonly rivals: TableOf<RivalRow>;
   readonly lock_holders: TableOf<LockHolderRow>;
   readonly outside_waits: TableOf<OutsideWaitRow>;
@@ -3313,7 +3313,7 @@ export interface HostActivity extends ResultBody {
   readonly idle_ms: number | null;
   readonly eager_ops: number | null;
   readonly usual_eager_ops: number | null;
-  readonly calls: TableOf<HostActivityCallRow>;
+  readonly calls: TableOf<CallRow>;
   readonly side_work: TableOf<SideRow>;
   readonly optimizers: TableOf<OptimizerRow>;
   readonly python: TableOf<PythonRow>;

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from stepscope.advice.parts.part_facts import one_of_several
-from stepscope.analysis.step_account import StepAccount
+from stepscope.analysis.step_account import OuterCallRow, StepAccount
 from stepscope.result import Table
-from stepscope.verdicts.outer_calls import CallRow
 from tests.unit.advice.test_largest_part import account, part
 
 
@@ -23,9 +22,9 @@ def called(function: str, above: int, python_ms: float, **more: Any) -> dict[str
 def said(*calls: dict[str, Any]) -> str:
     """Of ``flip``, which has 2 of 10 ms, with these calls."""
     found: StepAccount = account(part(function="flip", file="/home/me/train.py", time_ms=2.0))
-    rows = {name: [one[name] for one in calls] for name in CallRow.__annotations__}
+    rows = {name: [one[name] for one in calls] for name in OuterCallRow.__annotations__}
     (row,) = found.parts.records()
-    return one_of_several(row, replace(found, calls=Table(CallRow, rows)))
+    return one_of_several(row, replace(found, calls=Table(OuterCallRow, rows)))
 
 
 def test_the_call_with_more_of_its_kind_is_named() -> None:
