@@ -119,9 +119,7 @@ class KernelSliceRow(Row):
     name: Annotated[str, Column("Kernel", kind="name")]
     kernels: Annotated[
         int,
-        Column(
-            "Kernels", kind="count", help="Number of different kernels: 1, except for the rest."
-        ),
+        Column("Kernels", kind="count", help="Distinct kernels: 1, except for the rest."),
     ]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time")]
     share_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
@@ -131,7 +129,7 @@ class KernelClassRow(Row):
     """All kernels of one class."""
 
     kernel_class: Annotated[str, Column("Class", kind="category")]
-    kernels: Annotated[int, Column("Kernels", kind="count", help="Number of different kernels.")]
+    kernels: Annotated[int, Column("Kernels", kind="count", help="Distinct kernels.")]
     occurrences: Annotated[float, Column("Occurrences", kind="count")]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time", sort="desc")]
     share_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
@@ -146,7 +144,7 @@ class KernelDeviceRow(Row):
 
     host: Annotated[str, Column("Host", kind="name")]
     device: Annotated[str, Column("Device", kind="name")]
-    kernels: Annotated[int, Column("Kernels", kind="count", help="Number of different kernels.")]
+    kernels: Annotated[int, Column("Kernels", kind="count", help="Distinct kernels.")]
     occurrences: Annotated[float, Column("Occurrences", kind="count")]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time")]
 
@@ -157,7 +155,7 @@ class Options:
 
     group_by: Annotated[
         Literal["kernel", "op", "class", "name"],
-        Help("Rows: one per kernel, launch and op; per op; per class; or per kernel name."),
+        Help("One row per kernel, launch and op (kernel), per op, class or kernel name."),
     ] = "kernel"
     device: Annotated[str, Help('Only this device, e.g. "GPU:0"; empty for all.')] = ""
 

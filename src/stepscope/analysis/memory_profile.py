@@ -166,12 +166,12 @@ class Options:
     )
     to_ms: Annotated[float | None, Help("End of the timeline; the last event if absent.")] = None
     at_ms: Annotated[
-        float | None, Help("List what was held at this moment instead of at the peak.")
+        float | None, Help("List memory held at this moment instead of at the peak.")
     ] = None
     by: Annotated[
         HolderKind,
         Help(
-            "What tells holders apart: the op (as one over layers that repeat), the region, the "
+            "How to group holders: by op (as one over layers that repeat), the region, the "
             "data type, PyTorch's module or the name scope, or the line of the program."
         ),
     ] = "op"

@@ -268,7 +268,7 @@ class Options:
     """Options of overview_page."""
 
     batch_size: Annotated[
-        int | None, Help("Examples per step, where neither input nor shapes tell them.")
+        int | None, Help("Examples per step, if neither input nor shapes contain it.")
     ] = None
 
 

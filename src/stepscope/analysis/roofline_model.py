@@ -180,7 +180,7 @@ class Options:
         bool, Help("Count ops that feed data in or out, and their time.")
     ] = True
     peak_gflops: Annotated[
-        float | None, Help("Peak FLOP rate of one device in GFLOP/s, where the table has none.")
+        float | None, Help("Peak FLOP rate of one device in GFLOP/s, if unknown.")
     ] = None
     peak_hbm_gbps: Annotated[
         float | None, Help("Peak memory bandwidth of one device in GB/s; from its name by default.")

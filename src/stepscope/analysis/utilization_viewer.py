@@ -396,8 +396,7 @@ TOOL = Tool(
         ),
         Need(
             met=lambda profile: any(map(has_tpu_samples, profile.hosts)),
-            missing="Counters of a TPU were recorded, but none that counts the work of a unit of "
-            "TPU v6e or TPU v7x, the chips whose counters are known.",
+            missing="No recorded TPU counter belongs to a unit of TPU v6e or v7x, the known chips.",
             record=how_to_record.TPU_COUNTERS,
         ),
     ),

@@ -64,7 +64,7 @@ class PartRow(Row):
             "Matched by",
             kind="category",
             hidden=True,
-            help="name; number (equal but for numbers); type (renamed); class (other framework).",
+            help="name, number (equal but for numbers), type (renamed) or class (other framework).",
         ),
     ]
 

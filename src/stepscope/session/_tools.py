@@ -52,7 +52,7 @@ class ToolMethods(ABC):
         """What limits this run, where an average step goes, and the ops that take the time.
 
         Args:
-            batch_size: Examples per step, where neither input nor shapes tell them.
+            batch_size: Examples per step, if neither input nor shapes contain it.
         """
         return cast(
             "OverviewPage",
@@ -170,7 +170,7 @@ class ToolMethods(ABC):
         """Every GPU kernel with its launch, the op that launched it, and its times.
 
         Args:
-            group_by: Rows: one per kernel, launch and op; per op; per class; or per kernel name.
+            group_by: One row per kernel, launch and op (kernel), per op, class or kernel name.
             device: Only this device, e.g. "GPU:0"; empty for all.
         """
         return cast(
@@ -255,7 +255,7 @@ class ToolMethods(ABC):
 
         Args:
             include_infeed_outfeed: Count ops that feed data in or out, and their time.
-            peak_gflops: Peak FLOP rate of one device in GFLOP/s, where the table has none.
+            peak_gflops: Peak FLOP rate of one device in GFLOP/s, if unknown.
             peak_hbm_gbps: Peak memory bandwidth of one device in GB/s; from its name by default.
         """
         return cast(
@@ -351,8 +351,8 @@ class ToolMethods(ABC):
             points: Points per memory, most where its use changes: highest and last of each; 0: all.
             from_ms: Begin of the timeline; the first event if absent.
             to_ms: End of the timeline; the last event if absent.
-            at_ms: List what was held at this moment instead of at the peak.
-            by: What tells holders apart: the op (as one over layers that repeat), the region, the data type, PyTorch's module or the name scope, or the line of the program.
+            at_ms: List memory held at this moment instead of at the peak.
+            by: How to group holders: by op (as one over layers that repeat), the region, the data type, PyTorch's module or the name scope, or the line of the program.
         """
         return cast(
             "MemoryProfile",

@@ -84,6 +84,6 @@ def _expect_xspace(path: str) -> None:
                     "Only an XSpace can be repaired.",
                     where=path,
                     why=f"The file is of another format: {FORMATS[source.format].title}.",
-                    hint="Open it as it is; stepscope doctor FILE says what it holds.",
+                    hint="Open it as it is; stepscope doctor FILE lists its content.",
                     slug="not-an-xspace",
                 )

@@ -419,7 +419,7 @@ def nothing_found(found: Found) -> StoreError:
         "No recording was found.",
         where=found.root,
         why=why,
-        hint="Give the folder the profiler was told to write to, or record first: "
+        hint="Give the folder that the profiler writes to, or record first: "
         "stepscope record, tf.profiler.experimental.start(logdir) … stop(), "
         "jax.profiler.trace(logdir), or torch.profiler.profile(…).export_chrome_trace(path).",
         slug="no-recording",

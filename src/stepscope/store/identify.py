@@ -233,9 +233,8 @@ def _empty(path: str) -> Miss:
     return Miss(
         path,
         "empty-file",
-        "The file has 0 bytes. The profilers of TensorFlow and JAX write an empty file, and "
-        "report success, "
-        "when a recording is larger than protobuf's 2 GB; a full disk does it too.",
+        "The file has 0 bytes. TensorFlow and JAX write an empty file, and report success, if a "
+        "recording exceeds protobuf's 2 GB or the disk is full.",
         "Record fewer steps, or lower the host and Python tracer levels; check the free space "
         "of the disk.",
         0,
@@ -320,9 +319,8 @@ def _unknown(path: str, size_bytes: int, first: bytes, promised: list[str]) -> M
             path,
             "json-file",
             "A JSON file, but not a trace: it has no traceEvents.",
-            "Give a trace that torch.profiler exported (*.pt.trace.json), or a file that "
-            "tf.profiler, jax.profiler or the profiler service wrote (<host>.xplane.pb); "
-            "docs/importers.md has the other formats.",
+            "Give a trace of torch.profiler (*.pt.trace.json) or a recording of TensorFlow or JAX "
+            "(<host>.xplane.pb). docs/importers.md lists the other formats.",
             size_bytes,
         )
     if not first:

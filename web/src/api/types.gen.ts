@@ -1127,7 +1127,7 @@ export interface KernelRow {
 export interface KernelSliceRow {
   /** Kernel. */
   readonly name: readonly (string | null)[];
-  /** Kernels. Number of different kernels: 1, except for the rest. */
+  /** Kernels. Distinct kernels: 1, except for the rest. */
   readonly kernels: readonly (number | null)[];
   /** Total time (µs). */
   readonly total_duration_us: readonly (number | null)[];
@@ -1139,7 +1139,7 @@ export interface KernelSliceRow {
 export interface KernelClassRow {
   /** Class. */
   readonly kernel_class: readonly (string | null)[];
-  /** Kernels. Number of different kernels. */
+  /** Kernels. Distinct kernels. */
   readonly kernels: readonly (number | null)[];
   /** Occurrences. */
   readonly occurrences: readonly (number | null)[];
@@ -1157,7 +1157,7 @@ export interface KernelDeviceRow {
   readonly host: readonly (string | null)[];
   /** Device. */
   readonly device: readonly (string | null)[];
-  /** Kernels. Number of different kernels. */
+  /** Kernels. Distinct kernels. */
   readonly kernels: readonly (number | null)[];
   /** Occurrences. */
   readonly occurrences: readonly (number | null)[];
@@ -2885,7 +2885,7 @@ export interface ComparisonPartRow {
   readonly busy_before_ms: readonly (number | null)[];
   /** Busy after (ms). Per step, time hidden behind other work included. */
   readonly busy_after_ms: readonly (number | null)[];
-  /** Matched by. name; number (equal but for numbers); type (renamed); class (other framework). */
+  /** Matched by. name, number (equal but for numbers), type (renamed) or class (other framework). */
   readonly matched: readonly (string | null)[];
 }
 

@@ -64,7 +64,7 @@ def open_log(pieces: Input, *, file: str) -> Space:
             TITLE,
             parts.damage or "it has no collectives",
             file=file,
-            hint="The Inspector leaves out small messages, and what it cannot time on the GPU.",
+            hint="The Inspector omits small messages and those that it cannot time on the GPU.",
         )
     host = PlaneWriter(names.HOST_PLANE)
     host.stat(names.IMPORTED, _LACKS)

@@ -72,7 +72,7 @@ def open_trace(pieces: Input, *, file: str) -> Space:
             TITLE,
             "it has neither track events nor counters of GPUs",
             file=file,
-            hint="Traces of the system alone (ftrace, samples) have nothing of a program's ops.",
+            hint="System traces (ftrace, samples) contain no ops of a program.",
         )
     states, damage, gpu_counters = found.states, found.damage, found.gpu_counters
     planes = _Planes(

@@ -32,7 +32,7 @@ def argument(name: str, *, metavar: str, help: str, **attributes: Any) -> Decora
     return click.argument(name, cls=Argument, metavar=metavar, help=help, **attributes)
 
 
-def formats(*names: str, default: str | None = "table", help: str = "How to print.") -> Decorator:
+def formats(*names: str, default: str | None = "table", help: str = "Output format.") -> Decorator:
     """``--format``, one of these names."""
     return click.option(
         "--format", "-f", "format", type=click.Choice(names), default=default, help=help
@@ -44,7 +44,7 @@ def rows(default: int) -> Decorator:
     return click.option(
         "--top",
         type=click.IntRange(min=0),
-        help=f"Rows per table; {default} for table, all for the rest; 0 for all.",
+        help=f"Rows per table, 0 for all; by default {default} in format table, else all.",
     )
 
 
@@ -59,29 +59,28 @@ batch_sizes = click.option(
     "--batch-size",
     type=click.IntRange(min=1),
     multiple=True,
-    help="Examples per step, where recordings do not tell; may be repeated, the baseline's first.",
+    help="Examples per step, if the recording lacks it; may be repeated, baseline first.",
 )
 max_tokens = click.option(
     "--max-tokens",
     type=click.IntRange(0, 20_000),
     default=2000,
-    help="Cut the answer to so many tokens, at rows, and say what was cut; 0 for all.",
+    help="Cut the answer to this many tokens, between rows, and report what was cut; 0 for all.",
 )
 private = click.option(
     "--private",
     is_flag=True,
-    help="Keep what the recording says of its machine: hosts, users, command lines, environments, "
-    "folders.",
+    help="Keep data about the machine: hosts, users, command lines, environments, folders.",
 )
 redact = click.option(
     "--redact",
     type=click.Choice(["paths", "names", "all"]),
-    help="Replace paths and hosts; names, too; shapes and absolute times, too.",
+    help="Replace paths and hosts (paths), also names (names), also shapes and times (all).",
 )
 redact_key = click.option(
     "--redact-key",
     metavar="FILE",
-    help="Secret behind pseudonyms, so that they are the same in several files.",
+    help="Secret for pseudonyms, to make them equal in several files.",
 )
 
 
@@ -114,11 +113,11 @@ def redaction_of(
     return Redaction(level_of(level), hashlib.blake2b(key, digest_size=32).digest())
 
 
-run = click.option("--run", help="Which run; the newest with events by default.")
-host = click.option("--host", help="Only this host, or several: A,B; all by default.")
+run = click.option("--run", help="Name of the run; by default the newest with events.")
+host = click.option("--host", help="Only these hosts: A or A,B; by default all.")
 per = click.option(
     "--per",
     type=click.Choice(["step", "recording"]),
-    help="What times are of: the mean step, or all of the recording; by default the tool's own.",
+    help="Times of the mean step or of the whole recording; the tool's choice by default.",
 )
 output = click.option("--output", "-o", metavar="FILE", help="Write to this file.")

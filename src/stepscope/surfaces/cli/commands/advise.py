@@ -16,11 +16,9 @@ from stepscope.surfaces.cli.damage import tell_damage
 @arguments.run
 @arguments.host
 @arguments.formats("table", "json", "md")
-@click.option(
-    "--checks", is_flag=True, help="Also why each of the other rules did not fire (table)."
-)
+@click.option("--checks", is_flag=True, help="Also list why each other rule did not fire (table).")
 def advise(path: str, run: str | None, host: str | None, format: str, checks: bool) -> None:
-    """Say what to change, ordered by what it saves."""
+    """Recommend changes, largest saving first."""
     from stepscope.session import open
     from stepscope.surfaces.cli.pages.advice import advice_json, advice_markdown, advice_page
     from stepscope.surfaces.cli.pages.page import terminal_width

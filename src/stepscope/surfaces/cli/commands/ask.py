@@ -14,10 +14,14 @@ from stepscope.surfaces.cli import arguments
 
 @click.command()
 @arguments.argument(
-    "question", metavar="QUESTION", help="Such as summary; `stepscope guide questions`."
+    "question",
+    metavar="QUESTION",
+    help="A question, such as summary; see `stepscope guide questions`.",
 )
 @arguments.path
-@arguments.argument("given", metavar="NAME=VALUE…", nargs=-1, required=False, help="Its arguments.")
+@arguments.argument(
+    "given", metavar="NAME=VALUE…", nargs=-1, required=False, help="Arguments of the question."
+)
 @arguments.max_tokens
 @arguments.redact
 @arguments.redact_key

@@ -23,7 +23,7 @@ _DEFAULT_MS = 2000.0
 workers_argument = arguments.argument(
     "workers",
     metavar="HOST:PORT[,…]",
-    help="Where the programs' profiler servers listen, separated by commas.",
+    help="Addresses of the programs' profiler servers, separated by commas.",
 )
 
 
@@ -33,7 +33,7 @@ workers_argument = arguments.argument(
 @click.option(
     "--duration-ms",
     type=float,
-    help="How long to record, in ms: 2000 by default; with --steps, at most this long.",
+    help="Duration in ms, by default 2000; with --steps, the maximum.",
 )
 @click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Record this many steps.")
 @click.option(
@@ -69,15 +69,14 @@ workers_argument = arguments.argument(
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="How often to ask a worker that is busy or returns nothing.",
+    help="Maximum number of requests to a worker that is busy or returns nothing.",
 )
 @click.option(
     "--answer-s",
     type=float,
-    help="Wait this many seconds for an answer after the recording; by default as long as it "
-    "took, and at least 60.",
+    help="Seconds to wait for an answer after the recording; by default its length, at least 60.",
 )
-@arguments.formats("table", "json", help="How to print the outcome.")
+@arguments.formats("table", "json", help="Format of the outcome.")
 def capture(
     workers: str,
     logdir: str,

@@ -73,7 +73,7 @@ def check(
     format: str,
     **limits: str | None,
 ) -> int:
-    """Fail (exit code 1) when a run exceeds its limits, naming the ops to blame."""
+    """Fail (exit code 1) if a run exceeds its limits, and name the ops to blame."""
     named = {name.removeprefix("max_"): text for name, text in limits.items()}
     given = _limits(named, max_other, has_baseline=baseline is not None)
     with ProgressLine() as waiting:

@@ -31,7 +31,7 @@ _ROWS: Final = 15
     metavar="PATH",
     multiple=True,
     help="A start of the baseline; may be repeated. Then every PATH is a start of the new program, "
-    "and what differs from start to start counts as noise.",
+    "and differences between starts count as noise.",
 )
 @arguments.formats("table", "json", "csv", "md")
 @arguments.rows(_ROWS)
@@ -50,7 +50,7 @@ def compare(
     batch_size: tuple[int, ...],
     output: str | None,
 ) -> None:
-    """Say what changed between runs, in parts that sum to the change of the step."""
+    """Compare runs, in parts that sum to the change of the step."""
     from stepscope.session.compare import compare as compare_runs
     from stepscope.surfaces.cli.progress import ProgressLine
 

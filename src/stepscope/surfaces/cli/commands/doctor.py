@@ -26,13 +26,13 @@ _STYLE = {"ok": "green", "absent": "dim", "warning": "yellow", "problem": "red"}
     "path",
     metavar="[PATH]",
     required=False,
-    help="A recording to look at; without one, this machine.",
+    help="A recording to check; without one, this machine.",
 )
-@click.option("--logdir", default=".", show_default=True, help="Where recordings are to go.")
+@click.option("--logdir", default=".", show_default=True, help="Folder for recordings.")
 @arguments.run
 @arguments.formats("table", "json")
 def doctor(path: str | None, logdir: str, run: str | None, format: str) -> int:
-    """Say what would spoil a recording on this machine, or what a recording at PATH lost."""
+    """Check this machine, or a recording, for problems."""
     as_json = format == "json"
     return of_machine(logdir, as_json) if path is None else _of_recording(path, run, as_json)
 

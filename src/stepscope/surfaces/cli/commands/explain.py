@@ -25,7 +25,7 @@ def explain(
     redact_key: str | None,
     format: str,
 ) -> int:
-    """Tell all about one thing, by its handle."""
+    """Explain one finding, step, op, kernel or event."""
     return answer("explain", path, {"handle": handle}, max_tokens, redact, redact_key, format)
 
 

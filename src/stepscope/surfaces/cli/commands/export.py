@@ -24,7 +24,7 @@ from stepscope.surfaces.cli.damage import tell_damage
     "parquet",
     "xspace",
     default="perfetto",
-    help="For which viewer; chrome is gzipped JSON, collapsed and pprof have totals by stack, "
+    help="Format of the viewer; chrome is gzipped JSON, collapsed and pprof are totals by stack, "
     "parquet is a folder of all tables.",
 )
 @click.option(

@@ -23,7 +23,7 @@ SKILL = Path(__file__).parents[2] / "agent" / "SKILL.md"
 )
 @click.option("--skill", metavar="FOLDER", help="Write the guide as FOLDER/stepscope/SKILL.md.")
 def guide(topic: str, skill: str | None) -> None:
-    """Tell an agent how to ask: the order of questions, units, what outcomes mean."""
+    """Print instructions for agents: the order of questions, units and outcomes."""
     from stepscope.store import write_atomic
     from stepscope.surfaces.agent.guide import guide as page
 

@@ -28,7 +28,7 @@ _STYLE = {"fast enough": "green", "close": "yellow", "too slow": "red", "not com
     type=click.FloatRange(min=0, min_open=True),
     default=5.0,
     show_default=True,
-    help="How long to take batches.",
+    help="Duration in seconds.",
 )
 @click.option(
     "--batch-size",
@@ -39,7 +39,7 @@ _STYLE = {"fast enough": "green", "close": "yellow", "too slow": "red", "not com
 @click.option(
     "--recording",
     metavar="PATH",
-    help="Take the time of a step, less its wait for input, from this recording.",
+    help="Use the step time of this recording, less its wait for input.",
 )
 @click.option(
     "--step",

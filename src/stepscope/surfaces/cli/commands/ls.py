@@ -24,10 +24,10 @@ from stepscope.utf8 import shown
 
 @click.command("ls")
 @arguments.path
-@click.option("--check", is_flag=True, help="Decode every file and say which are whole.")
+@click.option("--check", is_flag=True, help="Decode every file and report damage.")
 @arguments.formats("table", "json")
 def list_runs(path: str, check: bool, format: str) -> None:
-    """List what is at a path: runs, hosts, files, and why a file does not open."""
+    """List runs, hosts and files at a path, and why a file does not open."""
     found = find(path)
     workspace = Workspace(found)
     reports = _checked(workspace) if check else workspace.files

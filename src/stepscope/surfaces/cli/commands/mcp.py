@@ -25,7 +25,7 @@ from stepscope.urls import is_url
 def mcp(
     roots: tuple[str, ...], allow_remote: bool, redact: str | None, redact_key: str | None
 ) -> None:
-    """Answer agents about recordings over the Model Context Protocol; read-only."""
+    """Answer agents over the Model Context Protocol, read-only."""
     from stepscope.surfaces.agent.recordings import Recordings
     from stepscope.surfaces.mcp.server import McpServer
 

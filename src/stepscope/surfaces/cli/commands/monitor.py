@@ -14,10 +14,10 @@ from stepscope.surfaces.cli.commands.capture import workers_argument
     type=click.FloatRange(min=1),
     default=1000.0,
     show_default=True,
-    help="How long to look, in ms.",
+    help="Duration in ms.",
 )
 def monitor(workers: str, duration_ms: float) -> None:
-    """Say what a running program does, without recording it."""
+    """Show the activity of a running program, without recording it."""
     from stepscope.capture.rpc.client import api as client
     from stepscope.surfaces.format import clean
 

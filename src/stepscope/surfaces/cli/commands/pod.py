@@ -21,19 +21,19 @@ _ROWS: Final = 10
 
 @click.command()
 @arguments.path
-@click.option("--run", metavar="NAME", help="Which run; the newest by default.")
+@click.option("--run", metavar="NAME", help="Name of the run; by default the newest.")
 @click.option(
     "--engine",
     type=click.Choice(["auto", "here", "pool", "ray"]),
     default="auto",
-    help="Where recordings are read: in this process, in many, or on a Ray cluster.",
+    help="Read recordings in this process, in several, or on a Ray cluster.",
 )
-@click.option("--memory", metavar="SIZE", help="What reading may need at once, e.g. 8GB.")
+@click.option("--memory", metavar="SIZE", help="Maximum memory for reading, e.g. 8GB.")
 @click.option(
     "--keep",
     type=click.Choice(["cache", "beside", "no"]),
     default="cache",
-    help="Where summaries are kept for the next time.",
+    help="Where summaries are kept: in the cache, beside the recordings, or not at all.",
 )
 @click.option("--baseline", metavar="PATH", help="An earlier pod of the job to compare with.")
 @arguments.formats("table", "json", "csv")
@@ -52,7 +52,7 @@ def pod(
     table: str | None,
     output: str | None,
 ) -> None:
-    """Say which host, device or link makes the others wait, what it costs, and why."""
+    """Name the host, device or link that the others wait for, its cost and its cause."""
     from stepscope.session.session import open as open_session
     from stepscope.surfaces.cli.progress import ProgressLine
 

@@ -69,12 +69,12 @@ def _option(
     help="A Python script or a command, with its arguments.",
 )
 @click.option("--module", "-m", help="Run this module, as python -m does.")
-@_option("--logdir", "-o", default="stepscope-logs", help="Where to write: a folder or a URL.")
+@_option("--logdir", "-o", default="stepscope-logs", help="Folder or URL to write to.")
 @click.option("--delay-ms", type=int, help="Wait this long before recording.")
 @_option("--max-seconds", default=120.0, help="Stop recording after this many seconds.")
-@_option("--price", default=1.2, metavar="RATIO", help="How much slower the program may get.")
-@_option("--memory", default="500MB", metavar="SIZE", help="Memory that recording may need.")
-@_option("--max-file", default="200MB", metavar="SIZE", help="How large the recording may get.")
+@_option("--price", default=1.2, metavar="RATIO", help="Maximum slowdown of the program.")
+@_option("--memory", default="500MB", metavar="SIZE", help="Maximum memory for recording.")
+@_option("--max-file", default="200MB", metavar="SIZE", help="Maximum size of the recording.")
 @click.option("--full", is_flag=True, help="Record every step, at any price.")
 @_option("--host-level", default=2, help="Host events: 0 none, 1 annotations, 2 ops, 3 all.")
 @_option("--python-level", default=0, help="The framework's own Python tracer: 0 or 1.")
@@ -102,7 +102,7 @@ def record(
     quiet: bool,
     **more: Any,
 ) -> None:
-    """Run a program and record it, without changing it; options come before its name."""
+    """Run and record a program; options come before its name."""
     from stepscope.capture.options import ProfilerOptions
     from stepscope.surfaces.cli.program import record_program
 

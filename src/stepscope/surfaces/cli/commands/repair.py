@@ -16,11 +16,11 @@ from stepscope.surfaces.cli import arguments
     "also",
     metavar="FILE",
     multiple=True,
-    help="A child process's file to merge into it, and then remove; may be repeated.",
+    help="File of a child process to merge and then remove; may be repeated.",
 )
 @click.option("--output", "-o", metavar="FILE", help="Write here; over FILE by default.")
 def repair(file: str, also: tuple[str, ...], output: str | None) -> None:
-    """Put together a recording that was left in chunks, or cut short by a kill."""
+    """Merge the chunks of a recording that was killed."""
     from stepscope.session.repair import repair as put_together
 
     done = put_together(file, list(also), output)

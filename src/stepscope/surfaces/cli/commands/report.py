@@ -14,7 +14,7 @@ from stepscope.surfaces.cli.damage import tell_damage
 @click.command()
 @arguments.path
 @click.option(
-    "--pages", default="", help="Which pages, by tool and with commas; all that have something."
+    "--pages", default="", help="Pages by tool, separated by commas; by default all with data."
 )
 @click.option(
     "--events",
@@ -22,10 +22,8 @@ from stepscope.surfaces.cli.damage import tell_damage
     default="all",
     help="Events of the timeline: all that fit, those of three steps, or none.",
 )
-@click.option(
-    "--max-size", type=click.FloatRange(0.5, 15), default=5.0, help="Size at most, in MB."
-)
-@click.option("--zip", "zipped", is_flag=True, help="Pack it, for places that refuse HTML.")
+@click.option("--max-size", type=click.FloatRange(0.5, 15), default=5.0, help="Maximum size in MB.")
+@click.option("--zip", "zipped", is_flag=True, help="Pack the file, for services that refuse HTML.")
 @arguments.run
 @arguments.host
 @arguments.private

@@ -34,7 +34,9 @@ from stepscope.surfaces.cli import arguments
     multiple=True,
     help="Accept this Host header too (a proxy's name); may be repeated.",
 )
-@click.option("--allow-capture", is_flag=True, help="Let the pages record programs elsewhere.")
+@click.option(
+    "--allow-capture", is_flag=True, help="Let the pages record programs on other machines."
+)
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 def serve(
     path: str,

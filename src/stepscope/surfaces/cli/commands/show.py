@@ -29,15 +29,15 @@ _SHARED: Final = (
     arguments.formats(
         *FORMATS,
         default=None,
-        help="How to print; by default as --output's name says, else table.",
+        help="Output format; by default from the suffix of --output, else table.",
     ),
     arguments.rows(_ROWS),
     click.option(
         "--max-tokens",
         type=click.IntRange(min=1),
-        help="Cut csv and md to about so many tokens, at rows, and say what was cut.",
+        help="Cut csv and md to about this many tokens, between rows, and report what was cut.",
     ),
-    click.option("--table", help="Which table csv and parquet write; the first by default."),
+    click.option("--table", help="Table that csv and parquet write; by default the first."),
     arguments.output,
 )
 

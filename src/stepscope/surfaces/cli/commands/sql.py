@@ -21,14 +21,14 @@ _ROWS: Final = 40
 @click.command()
 @arguments.path
 @arguments.argument(
-    "query", metavar="[QUERY]", required=False, help="One SELECT; without it the tables are listed."
+    "query", metavar="[QUERY]", required=False, help="One SELECT; without it, list the tables."
 )
 @arguments.run
 @arguments.host
 @arguments.formats("table", "json", "csv", "md", "parquet")
 @arguments.rows(_ROWS)
 @click.option(
-    "--timeout", default=30.0, show_default=False, help="Seconds after which it is given up."
+    "--timeout", default=30.0, show_default=False, help="Maximum time of the query in seconds."
 )
 @arguments.output
 def sql(
@@ -41,7 +41,7 @@ def sql(
     timeout: float,
     output: str | None,
 ) -> None:
-    """Query a recording's tables with SQL (docs/sql.md). A query reads them and nothing else."""
+    """Query a recording's tables with SQL (docs/sql.md)."""
     from stepscope.session import open
     from stepscope.store import write_atomic
     from stepscope.surfaces.cli.progress import ProgressLine

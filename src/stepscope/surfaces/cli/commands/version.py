@@ -12,7 +12,7 @@ _SHOWN = ("numpy", "polars", "click", "werkzeug", "waitress", "fsspec")
 
 
 @click.command()
-@click.option("--verbose", "-v", is_flag=True, help="Also print what it runs on.")
+@click.option("--verbose", "-v", is_flag=True, help="Also print Python, packages and system.")
 def version(verbose: bool) -> None:
     """Print the version."""
     print(f"stepscope {__version__}")
