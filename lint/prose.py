@@ -23,6 +23,7 @@ from proselint.registry.checks.engine import Fancy, RegexOptions
 ROOT: Final = Path(__file__).resolve().parents[1]
 COUNTS: Final = ROOT / "lint" / "prose.toml"
 MAX_WORDS: Final = 25
+_SHORT_LIST: Final = 50
 
 # proselint's own rules that fit technical English; the others judge novels and newspapers.
 _OWN: Final = (
@@ -245,7 +246,7 @@ def texts() -> Iterator[Text]:
     """Yield every text of the repository that a person reads and that is not generated."""
     readers: tuple[tuple[str, Callable[[str], Iterator[Text]]], ...] = (
         (r"(docs/(?!tools/README|cli\.md).*|(?!THIRD_PARTY)[A-Z]\w*|examples/.*)\.md", documents),
-        (r"(src|bench|build_backend|lint)/.*\.py|(dev|setup)\.py", source_texts),
+        (r"(src|bench|build_backend|generate|lint)/.*\.py|(dev|setup)\.py", source_texts),
         (r"web/src/.*(?<!\.gen)\.tsx?", page_texts),
     )
     command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
@@ -283,11 +284,13 @@ def main(arguments: list[str]) -> int:
     over = {key for key, number in counts.items() if number > limits[key]}
     shown = arguments[1:] if arguments[:1] == ["--list"] else []
     for fault in found:
-        if (fault.scope, fault.rule) in over or fault.scope in shown:
+        key = (fault.scope, fault.rule)
+        if fault.scope in shown or (key in over and counts[key] <= _SHORT_LIST):
             place = f"{fault.path}:{fault.line}"
             print(f"{place}: {fault.rule}: {fault.words!r}: {fault.better}")
     for scope, rule in sorted(over):
-        print(f"{scope}: {counts[scope, rule]} of {rule!r}; at most {limits[scope, rule]}")
+        number, limit = counts[scope, rule], limits[scope, rule]
+        print(f"{scope}: {number} of {rule!r}, {limit} allowed; --list {scope} shows them")
     if arguments == ["--lower"] and not over:
         scopes = sorted({scope for scope, _ in counts})
         lines = ["# Faults left, by scope and rule; they may only fall (lint/prose.py --lower)."]

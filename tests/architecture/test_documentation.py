@@ -62,7 +62,11 @@ def slugs_in(path: Path) -> Iterator[str]:
             yield from _literals(node.value or ast.Constant(""))
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "slug":
             yield from _literals(node.value)
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_refusal":
+        if (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "id", "") == "_refusal"
+            and len(node.args) > 2
+        ):
             yield from _literals(node.args[2])
 
 
