@@ -20,13 +20,7 @@ from stepscope.tables.device.kernel_names import is_tensor_core_eligible
 from stepscope.tables.device.usage import DeviceUsage, device_usage
 from stepscope.tables.host.events import Work
 from stepscope.tables.in_steps.batch_sizes import examples_per_step
-from stepscope.tables.ops.framework_totals import (
-    device_busy,
-    device_op_totals,
-    host_op_totals,
-    merge_totals,
-    op_shares,
-)
+from stepscope.tables.ops.framework_totals import device_busy, host_op_totals, op_shares
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.recording.environment import cores_seen, environment, session_environment
 from stepscope.tables.recording.evidence import recorded
@@ -36,6 +30,8 @@ from stepscope.tables.steps.attribution import PARTS, steps
 from stepscope.tables.steps.bottleneck import BoundBy
 from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.session import SessionSteps, session_steps
+from stepscope.tables.steps.time_base import with_times_of
+from stepscope.tables.sums import session_device_ops, session_host_ops
 from stepscope.verdicts.account import Steps, steps_account
 from stepscope.verdicts.step import StepVerdict, headline, next_steps
 
@@ -85,7 +81,7 @@ class TopOpRow(Row):
     host_or_device: Annotated[str, Column("Where", kind="category")]
     type: Annotated[str, Column("Type", kind="category")]
     operation: Annotated[str, Column("Operation", kind="name")]
-    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    occurrences: Annotated[float, Column("Occurrences", kind="count")]
     self_time_us: Annotated[float, Column("Self time", unit="µs", kind="time", sort="desc")]
     self_time_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
     cumulative_frac: Annotated[float, Column("Cumulative", unit="%", kind="ratio")]
@@ -451,10 +447,13 @@ def _completeness(profile: Profile) -> Completeness:
 
 
 def _top_ops(profile: Profile) -> Table[TopOpRow]:
-    """The ten ops with the most self time: on the devices, or on the host where there are none."""
-    device = merge_totals([device_op_totals(host) for host in profile.hosts])
-    host = merge_totals([host_op_totals(one) for one in profile.hosts])
-    side, totals = ("Device", device) if len(device) else ("Host", host)
+    """The ten ops with the most self time: on the devices, or on the host where there are none.
+
+    Their times are, as those of the page, per step, unless others were asked for.
+    """
+    asked = profile if profile.times_of else with_times_of(profile, "step")
+    device = session_device_ops(asked)
+    side, totals = ("Device", device) if len(device) else ("Host", session_host_ops(asked))
     whole = totals.op_time_ps
     order = np.lexsort((np.asarray(totals.name, dtype=object), -totals.self_ps))[:10]
     # Names that only an allocator's events mention took no time.

@@ -350,6 +350,11 @@ def host_work(host: Host) -> HostWork:
         found[~timed] = Work.NOTHING
     found[stats.rows(names.ROOT_LEVEL)] = Work.NOTHING
     found[_marker_rows(host, markers)] = Work.NOTHING
+    if host.as_window:  # of the whole recording the marks are frames all the same
+        for find in (marked.annotated, marked.pytorch, marked.keras):
+            marks = find(host)
+            if marks is not None:
+                found[_marker_rows(host, marks)] = Work.NOTHING
     rows = np.flatnonzero(found)
     start = space.events.start_ps[rows]
     return _without_waits(

@@ -25,6 +25,12 @@ _WHOSE: Final[dict[StepsOf, str]] = {
     "mean": "and the mean over {hosts} hosts",
     "sum": "summed over {hosts} hosts",
 }
+_WHOSE_RECORDING: Final[dict[StepsOf, str]] = {
+    "slowest": "the longest of {hosts} hosts'",
+    "longest": "the longest of {hosts} hosts'",
+    "mean": "and the mean over {hosts} hosts",
+    "sum": "summed over {hosts} hosts",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +117,13 @@ def said(profile: Profile, own: TimeBase, steps_of: StepsOf) -> str:
     if found is None or not found.kept.any():
         return ""
     count = int(found.kept.sum())
+    hosts = len(aligned_steps(profile))
     if found.is_window:
+        of_hosts = f", {_WHOSE_RECORDING[steps_of].format(hosts=hosts)}" if hosts > 1 else ""
         why = "" if base == "recording" else ": no step was found"
         if count > 1 and own == "step":
-            return f"Times are of the recording{why}, the mean of its {count} parts."
-        return f"Times are of the whole recording{why}."
-    hosts = len(aligned_steps(profile))
+            return f"Times are of the recording{why}, the mean of its {count} parts{of_hosts}."
+        return f"Times are of the whole recording{why}{of_hosts}."
     whose = f", {_WHOSE[steps_of].format(hosts=hosts)}" if hosts > 1 else ""
     if count == 1:
         return f"Times are of one step{whose}."

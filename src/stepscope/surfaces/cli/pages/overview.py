@@ -11,6 +11,7 @@ from stepscope.surfaces.cli.pages.parts import diagnostics, findings, title_line
 from stepscope.surfaces.format import clean, pad
 
 _NOT_IN_TOP = ("rank", "host_or_device", "tensor_core_eligible", "tensor_core_used")
+_PER = {"step": "per step", "recording": "whole recording", "": "whole recording"}
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 _COLOURS = {
     "compilation": "magenta",
@@ -38,7 +39,8 @@ def write_overview(page: Page, result: OverviewPage, top: int | None) -> None:
     _figures(page, result)
     _average_step(page, result)
     if len(result.top_ops):
-        page.heading(f"Top ops by self time · {clean(str(result.top_ops['host_or_device'][0]))}")
+        side = clean(str(result.top_ops["host_or_device"][0]))
+        page.heading(f"Top ops by self time · {side} · {_PER[result.times_of]}")
         page.table(result.top_ops, top or None, skip=_NOT_IN_TOP)
     page.heading("What to change")
     if result.findings:
