@@ -205,6 +205,25 @@ class QueryLanesInfo(TypedDict):
     event: list[int]
 
 
+class ThingInfo(TypedDict):
+    """Something that a text names, and where its page shows it (``session.things``)."""
+
+    kind: str
+    name: str
+    detail: str
+    tool: str
+    table: str
+    row: str
+    from_ms: float | None
+    to_ms: float | None
+
+
+class ThingsInfo(TypedDict):
+    """What a text names in a recording."""
+
+    things: list[ThingInfo]
+
+
 class ProgressInfo(TypedDict):
     """How far the opening of a run is; ``done`` and ``total`` are bytes of the stage."""
 
@@ -290,6 +309,8 @@ ENVELOPES: tuple[type, ...] = (
     ProgressInfo,
     ErrorInfo,
     AdviceInfo,
+    ThingInfo,
+    ThingsInfo,
     CaptureWorkerInfo,
     CaptureCheckInfo,
     CaptureChecksInfo,

@@ -50,6 +50,18 @@ def test_the_keyboard_reaches_pages_help_and_filter(open_page: Opener) -> None:
     expect(page.locator(".figures")).to_be_visible()
 
 
+def test_the_palette_leads_to_a_kernel_by_a_part_of_its_name(open_page: Opener) -> None:
+    page = open_page("#/overview?run=gpu")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("sgemm")
+    option = page.get_by_role("option").filter(has_text="kernel ·").first
+    option.wait_for()
+    option.click()
+    expect(page.locator("main h1")).to_contain_text("Kernels")
+    expect(page.locator(".grid-count").first).to_contain_text("of")
+    assert "kernels.q=" in hash_of(page)
+
+
 def test_tab_passes_every_control_and_leaves_again(open_page: Opener) -> None:
     page = open_page("#/op_stats?run=gpu")
     page.locator(".grid").wait_for()

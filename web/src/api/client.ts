@@ -11,6 +11,8 @@ import type {
   ProgressInfo,
   ResultBody,
   SessionInfo,
+  ThingInfo,
+  ThingsInfo,
   ToolInfo,
 } from "./types.gen.ts";
 
@@ -145,6 +147,11 @@ export function getResult(tool: string, query: Query, signal: AbortSignal): Prom
 
 export function getAdvice(query: Query, signal: AbortSignal): Promise<AdviceInfo> {
   return getJson(apiUrl("advice", query), signal);
+}
+
+/** What a text names in a run: findings, steps, ops, kernels, modules, functions. */
+export async function getThings(query: Query, signal: AbortSignal): Promise<readonly ThingInfo[]> {
+  return (await getJson<ThingsInfo>(apiUrl("things", query), signal)).things;
 }
 
 export function getProgress(run: string): Promise<ProgressInfo> {

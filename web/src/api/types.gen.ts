@@ -190,6 +190,23 @@ export interface AdviceInfo {
   readonly checked: readonly Checked[];
 }
 
+/** Something that a text names, and where its page shows it (``session.things``). */
+export interface ThingInfo {
+  readonly kind: string;
+  readonly name: string;
+  readonly detail: string;
+  readonly tool: string;
+  readonly table: string;
+  readonly row: string;
+  readonly from_ms: number | null;
+  readonly to_ms: number | null;
+}
+
+/** What a text names in a recording. */
+export interface ThingsInfo {
+  readonly things: readonly ThingInfo[];
+}
+
 /** One worker of a recording from outside; ``left_s`` until its phase should end. */
 export interface CaptureWorkerInfo {
   readonly address: string;

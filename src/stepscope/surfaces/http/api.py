@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 from werkzeug.wrappers import Request, Response
@@ -113,6 +114,13 @@ class Api:
         session = self._session(request)
         body = {"session": session.name, "hosts": list(session.hosts), **session.advice().to_dict()}
         return json_answer(request, body)
+
+    def things(self, request: Request) -> Response:
+        """What a text (``q``) names in a run: findings, steps, ops, kernels, modules, functions."""
+        from stepscope.session.things import things
+
+        named = things(self._session(request), request.args.get("q", ""))
+        return json_answer(request, {"things": [asdict(thing) for thing in named]})
 
     def table(self, request: Request, tool: str, table: str, format: str) -> Response:
         """One table of an answer as a file to save."""

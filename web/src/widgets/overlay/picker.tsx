@@ -19,6 +19,11 @@ export interface ChoiceListProps {
   readonly name: string;
   readonly placeholder: string;
   readonly onChoose: (id: string) => void;
+  /** Further choices for the typed text, listed below those that match it. */
+  readonly more?: readonly Choice[];
+  /** Whether further choices are on their way. */
+  readonly waiting?: boolean;
+  readonly onType?: (typed: string) => void;
 }
 
 /** Longer lists are for searching, not for scrolling. */
@@ -34,7 +39,8 @@ function matching(choices: readonly Choice[], typed: string): readonly Choice[] 
 }
 
 /** A text field over a list box: type to narrow, arrows to move, Enter to choose. */
-export function ChoiceList({ choices, current, name, placeholder, onChoose }: ChoiceListProps) {
+export function ChoiceList(props: ChoiceListProps) {
+  const { choices, current, name, placeholder, onChoose, more, waiting = false, onType } = props;
   const [typed, setTyped] = useState("");
   const start = Math.max(
     0,
@@ -44,7 +50,8 @@ export function ChoiceList({ choices, current, name, placeholder, onChoose }: Ch
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const id = useId();
-  const all = useMemo(() => matching(choices, typed), [choices, typed]);
+  const listed = useMemo(() => matching(choices, typed), [choices, typed]);
+  const all = more?.length ? [...listed, ...more] : listed;
   const found = all.slice(0, MOST_SHOWN);
   const marked = Math.min(active, found.length - 1);
 
@@ -81,6 +88,7 @@ export function ChoiceList({ choices, current, name, placeholder, onChoose }: Ch
         onInput={(event) => {
           setTyped(event.currentTarget.value);
           setActive(0);
+          onType?.(event.currentTarget.value);
         }}
         onKeyDown={onKeyDown}
       />
@@ -107,7 +115,10 @@ export function ChoiceList({ choices, current, name, placeholder, onChoose }: Ch
           and {(all.length - found.length).toLocaleString("en-US")} more: type to narrow
         </p>
       )}
-      {found.length === 0 && <p class="quiet choice-none">Nothing matches “{typed}”.</p>}
+      {waiting && <p class="quiet choice-none">Searching the recording …</p>}
+      {found.length === 0 && !waiting && (
+        <p class="quiet choice-none">Nothing matches “{typed}”.</p>
+      )}
     </div>
   );
 }

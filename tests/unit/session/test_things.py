@@ -1,0 +1,60 @@
+"""What a typed text names in a recording."""
+
+from __future__ import annotations
+
+import pytest
+
+import stepscope
+from stepscope.session import Session
+from stepscope.session.things import things
+from tests.profiles import worked_example
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    folder = tmp_path_factory.mktemp("things")
+    (folder / "host.xplane.pb").write_bytes(worked_example(gpu=True, steps=6))
+    return stepscope.open(folder)
+
+
+def names(session: Session, text: str) -> set[tuple[str, str]]:
+    return {(thing.kind, thing.name) for thing in things(session, text)}
+
+
+def test_every_row_that_contains_all_words_is_named_once(session: Session) -> None:
+    kernels = session.kernel_stats().kernels
+    name = str(kernels["name"][0])
+    listed = [thing.name for thing in things(session, name.upper()) if thing.kind == "kernel"]
+    assert listed[0] == name
+    assert len(listed) == len(set(listed))
+
+
+def test_the_row_leads_to_its_table(session: Session) -> None:
+    name = str(session.kernel_stats().kernels["name"][0])
+    kernel = next(thing for thing in things(session, name) if thing.kind == "kernel")
+    assert (kernel.tool, kernel.table, kernel.row) == ("kernel_stats", "kernels", name)
+
+
+def test_findings_come_first(session: Session) -> None:
+    finding = session.overview_page().findings[0]
+    assert things(session, finding.rule)[0].kind == "finding"
+
+
+def test_a_number_is_a_step_with_its_moment(session: Session) -> None:
+    step = next(session.overview_page().step_table.records())
+    (found,) = (thing for thing in things(session, f"step {step.step_num}") if thing.kind == "step")
+    assert found.from_ms == step.start_ms
+    assert found.to_ms == pytest.approx(step.start_ms + step.step_time_ms)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   ", "no such thing anywhere", "x" * 10_000, "(((", "\ud800"]
+)
+def test_a_text_that_names_nothing_finds_nothing(session: Session, text: str) -> None:
+    assert names(session, text) == set()
+
+
+def test_at_most_so_many_of_a_kind_are_listed(session: Session) -> None:
+    listed = [thing.kind for thing in things(session, "a", most=1)]
+    assert listed
+    assert len(listed) == len(set(listed))
