@@ -25,6 +25,7 @@ the extra `remote`). Of several runs the newest with events is taken unless `--r
 | 2 | usage: no such command, flag, tool, run or host |
 | 3 | the recording opens but has nothing for this tool; the reason says what to record |
 | 4 | input that cannot be read, output that cannot be written, no recording from outside: why |
+| 5 | `check`: the recordings cannot tell |
 | 130 | interrupted (Ctrl-C) |
 
 `--version` prints the version; `-h` or `--help` after any command explains it.

@@ -127,7 +127,7 @@ def test_a_part_of_the_step_by_name(logdir: Path) -> None:
 def test_what_cannot_be_judged_is_code_3(logdir: Path) -> None:
     done = stepscope("check", runs(logdir)[0], "--max-peak-memory", "8GiB", "-f", "json")
     assert done.returncode == 3
-    assert json.loads(done.stdout)["status"] == "unknown"
+    assert json.loads(done.stdout)["status"] == "missing"
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 import stepscope
 from stepscope.comparison import Comparison
-from stepscope.comparison.noise import F64, difference
 from stepscope.tables.steps.session import session_steps
+from stepscope.tables.steps.statistics import F64, StepSample, difference
 
 STEPS = 30
 
@@ -54,7 +54,7 @@ def test_recordings_of_one_program_show_no_change_in_a_hundred_resamples(tmp_pat
         # whatever else this machine does meanwhile, they are recordings of one program.
         begin = chance.integers(len(times) - 20, size=(2, 10))
         pair = [np.concatenate([times[at : at + 20] for at in side]) for side in begin.tolist()]
-        wrong += bool(difference(*pair).significant)
+        wrong += bool(difference(*map(StepSample.of, pair)).significant)
     assert wrong <= 5
 
 

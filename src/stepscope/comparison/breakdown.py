@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stepscope.columns.space import I64
 from stepscope.comparison.workers import workers
@@ -25,9 +24,8 @@ from stepscope.tables.host.events import Work
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.steps.attribution import PARTS
 from stepscope.tables.steps.session import session_steps
+from stepscope.tables.steps.statistics import F64, StepSample
 from stepscope.tables.workers.exposed_time import Exposed, exposed_of
-
-F64 = NDArray[np.float64]
 
 # Noise of single items comes from the means of at most this many blocks of steps.
 MAX_BLOCKS: Final = 24
@@ -75,22 +73,32 @@ class Breakdown:
     Attributes:
         worker: Name of the worker that stands for the run.
         slowest: Name of the worker the others wait for; "" with one worker.
-        step_ms: Time of each kept step (of its slowest host).
+        sample: Time of each step (of its slowest host), outliers among them.
         items: What the step is made of.
         mean_ms: Exposed time per item and step; they sum to the mean of ``step_ms``.
         block_ms: The same per block of consecutive steps, float64[items, blocks].
+        variance: Variance of ``mean_ms``, from how an item's occurrences at one place of the step
+            differ from step to step; 0 if nothing shows it.
+        freedom: Degrees of freedom of ``variance``.
         runs: How often each item's events run per step.
         busy_ms: How long they ran per step, hidden or not.
     """
 
     worker: str
     slowest: str
-    step_ms: F64
+    sample: StepSample
     items: tuple[Item, ...]
     mean_ms: F64
     block_ms: F64
+    variance: F64
+    freedom: F64
     runs: F64
     busy_ms: F64
+
+    @property
+    def step_ms(self) -> F64:
+        """Time of each kept step."""
+        return self.sample.times[~self.sample.is_outlier]
 
 
 def breakdown(profile: Profile, worker: str | None = None) -> Breakdown | None:
@@ -106,12 +114,12 @@ def breakdown(profile: Profile, worker: str | None = None) -> Breakdown | None:
     waiting = max(times, key=lambda one: one.wait_ms)
     chosen = next((one for one in times if one.name == worker), waiting)
     slowest = max(times, key=lambda one: one.own_ms).name if len(times) > 1 else ""
-    session_ms = found.duration_ps[found.kept] / 1e9
     seen = exposed_of(profile, chosen.host, chosen.device)
-    return _of_worker(profile.hosts[chosen.host], seen, session_ms, (chosen.name, slowest))
+    return _of_worker(profile.hosts[chosen.host], seen, found.sample, (chosen.name, slowest))
 
 
-def _of_worker(host: Host, one: Exposed, session_ms: F64, names: tuple[str, str]) -> Breakdown:
+def _of_worker(host: Host, one: Exposed, sample: StepSample, names: tuple[str, str]) -> Breakdown:
+    session_ms = sample.times[~sample.is_outlier]
     steps = len(session_ms)
     items, item_of = _items(host, one)
     own_ms = (one.end_ps - one.start_ps) / 1e9
@@ -131,16 +139,45 @@ def _of_worker(host: Host, one: Exposed, session_ms: F64, names: tuple[str, str]
     per_block = np.concatenate([summed.reshape(size, blocks), tail])
     nothing = np.full(len(rest), np.nan)
     merged, rows = _merged([*items, *rest])
+    variance, freedom = _occurrences(one, item_of, size, steps)
+    none = np.zeros(len(rest))
     return Breakdown(
         worker=names[0],
         slowest=names[1],
-        step_ms=session_ms,
+        sample=sample,
         items=merged,
         mean_ms=_added(rows, per_block.sum(axis=1) / steps),
         block_ms=_added(rows, per_block / width),
+        variance=_added(rows, np.append(variance, none)),
+        freedom=_added(rows, np.append(freedom, none)),
         runs=_added(rows, np.append(np.bincount(item_of, minlength=size) / steps, nothing)),
         busy_ms=_added(rows, np.append(np.bincount(item_of, span, size) / 1e9 / steps, nothing)),
     )
+
+
+def _occurrences(one: Exposed, item_of: I64, size: int, steps: int) -> tuple[F64, F64]:
+    """Return by item the variance of its mean, as its occurrences show it, and its freedom.
+
+    The n-th occurrences of an item in the steps are alike; those of different places are not.
+    """
+    if not len(item_of):
+        return np.zeros(size), np.zeros(size)
+    order = np.lexsort((np.arange(len(item_of)), one.step, item_of))
+    key = item_of[order] * steps + one.step[order]
+    begin = np.flatnonzero(np.diff(key, prepend=-1))
+    place = np.arange(len(key)) - np.repeat(begin, np.diff(np.append(begin, len(key))))
+    exposed_ms = one.exposed_ps[order] / 1e9
+    _, group = np.unique(np.stack([item_of[order], place]), axis=1, return_inverse=True)
+    group = group.ravel()
+    count = np.bincount(group)
+    beyond = exposed_ms - (np.bincount(group, exposed_ms) / count)[group]
+    squares = np.bincount(item_of[order], beyond**2, minlength=size)
+    runs = np.bincount(item_of, minlength=size)
+    of_group = np.zeros(len(count), dtype=np.int64)
+    of_group[group] = item_of[order]
+    freedom = runs - np.bincount(of_group, minlength=size)
+    variance = squares / np.maximum(freedom, 1) * runs / steps**2
+    return variance, freedom.astype(np.float64)
 
 
 def _merged(items: Sequence[Item]) -> tuple[tuple[Item, ...], I64]:

@@ -18,20 +18,22 @@ from stepscope.comparison.comparison import (
     RunRow,
     RunSide,
     StepTimeRow,
+    TailChange,
 )
 from stepscope.comparison.levels import kernel_level, module_level, op_level, step_level
 from stepscope.comparison.matching import changes
-from stepscope.comparison.noise import difference, mean_interval
 from stepscope.comparison.parity import device_types, framework, parity
 from stepscope.comparison.pods import SuspectChangeRow, same_places, suspects_of
-from stepscope.comparison.verdict import headline, main_parts
+from stepscope.comparison.verdict import headline, main_parts, tail_sentence
 from stepscope.comparison.workers import worker_times
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.pod.decoded import pod_of_profile
 from stepscope.result import Diagnostic, Table
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.in_steps.batch_sizes import examples_per_step
+from stepscope.tables.recording.undisturbed import session_undisturbed
 from stepscope.tables.steps.session import session_steps, why_no_step
+from stepscope.tables.steps.statistics import difference, tail_difference
 
 # Below this the steps are a guess, and so is every statement about them.
 _SURE: Final = 0.5
@@ -51,6 +53,7 @@ class Side:
         framework, device_type: Runs that share them share the names of ops and kernels.
         peak_memory_bytes: Peak of the fullest memory; NaN if not recorded.
         examples: What a step takes of them, over all hosts; NaN unknown.
+        undisturbed_ms: Length of a step while nothing records; None if it was not measured.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Side:
     device_type: str
     peak_memory_bytes: float
     examples: float
+    undisturbed_ms: float | None = None
 
     def in_short(self) -> Side:
         """The run without its recording: enough to stand between two others in a trend."""
@@ -87,7 +91,7 @@ def side_of(name: str, profile: Profile, batch_size: int | None = None) -> Side:
             "tf.profiler.experimental.Trace('train', step_num=i, _r=1)) and record again.",
             slug="no-steps",
         )
-    told = examples_per_step(profile)
+    told, undisturbed = examples_per_step(profile), session_undisturbed(profile)
     return Side(
         name,
         profile,
@@ -96,6 +100,7 @@ def side_of(name: str, profile: Profile, batch_size: int | None = None) -> Side:
         device_types(profile),
         _peak_memory_bytes(profile),
         float(batch_size or (nan if told is None else told.examples)),
+        None if undisturbed is None else undisturbed.step_ps / 1e9,
     )
 
 
@@ -119,24 +124,29 @@ def compare(runs: Sequence[Side], notes: Sequence[Diagnostic] = ()) -> Compariso
         raise UsageError("A comparison needs two runs.", hint="Name a second run.")
     first, last = runs[0], runs[-1]
     before, after = first.parts, last.parts
-    noise = difference(before.step_ms, after.step_ms)
+    noise = difference(before.sample, after.sample)
+    tail = tail_difference(before.sample, after.sample)
     same_framework = first.framework == last.framework
     ops = op_level(same_framework=same_framework)
-    parts = changes(before, after, ops)
-    base_ms, new_ms = float(before.step_ms.mean()), float(after.step_ms.mean())
+    parts, step_parts = changes(before, after, ops), changes(before, after, step_level)
+    base_ms = noise.baseline
+    samples, counts = (before.sample, after.sample), (len(before.step_ms), len(after.step_ms))
     return Comparison(
         session=f"{first.name} → {last.name}",
         hosts=tuple(host.name for host in last.profile.hosts),
         diagnostics=(*notes, *(one for run in (first, last) for one in _diagnostics(run))),
-        headline=headline(noise, base_ms, new_ms, parts),
+        headline=headline(noise, parts, step_parts, counts)
+        + tail_sentence(noise, tail, samples)
+        + _undisturbed(first, last),
+        outcome=noise.outcome,
         delta_ms=noise.delta,
         delta_frac=noise.delta / base_ms if base_ms > 0 else nan,
-        interval_ms=None if isnan(noise.low) else (noise.low, noise.high),
+        interval_ms=noise.interval,
         significant=noise.significant,
         baseline=_side(first),
         candidate=_side(last),
         parts=parts,
-        step_parts=changes(before, after, step_level),
+        step_parts=step_parts,
         modules=changes(before, after, module_level),
         kernels=changes(
             before, after, kernel_level(same_device=first.device_type == last.device_type)
@@ -147,11 +157,23 @@ def compare(runs: Sequence[Side], notes: Sequence[Diagnostic] = ()) -> Compariso
         parity=parity(first.profile, last.profile),
         runs=_run_rows(runs),
         step_times=_step_times(first, last),
+        tail=TailChange(tail.baseline, tail.candidate, tail.delta, tail.interval, tail.outcome),
+    )
+
+
+def _undisturbed(first: Side, last: Side) -> str:
+    """Return the steps without the recorder, where both runs know them."""
+    if first.undisturbed_ms is None or last.undisturbed_ms is None:
+        return ""
+    change = last.undisturbed_ms / first.undisturbed_ms - 1
+    return (
+        f" While nothing records: {first.undisturbed_ms:.3g} → {last.undisturbed_ms:.3g} ms "
+        f"({change:+.1%})."
     )
 
 
 def _side(run: Side) -> RunSide:
-    found = session_steps(run.profile)
+    found, sample = session_steps(run.profile), run.parts.sample
     return RunSide(
         name=run.name,
         worker=run.parts.worker,
@@ -160,6 +182,10 @@ def _side(run: Side) -> RunSide:
         step_time_ms=float(run.parts.step_ms.mean()),
         framework=run.framework,
         device_type=run.device_type,
+        left_out=() if found is None else found.left_out,
+        outliers_ms=tuple(sample.times[sample.is_outlier].tolist()),
+        p95_ms=None if isnan(sample.p95) else sample.p95,
+        undisturbed_ms=run.undisturbed_ms,
     )
 
 
@@ -210,12 +236,12 @@ def _suspects(before: Profile, after: Profile) -> Table[SuspectChangeRow]:
 def _run_rows(runs: Sequence[Side]) -> Table[RunRow]:
     """Every run: its step time, and its change to the first."""
     columns: dict[str, list[Any]] = {name: [] for name in RunRow.__annotations__}
-    base = runs[0].parts.step_ms
-    base_ms = float(base.mean())
+    base = runs[0].parts.sample
+    base_ms = base.mean
     for place, run in enumerate(runs):
         times = run.parts.step_ms
-        noise = difference(base, times) if place else None
-        low, high = mean_interval(times)
+        noise = difference(base, run.parts.sample) if place else None
+        low, high = run.parts.sample.interval
         told = {None: "unknown", True: "yes", False: "no"}
         row = {
             "run": run.name,
@@ -245,7 +271,7 @@ def _per_second(run: Side) -> float:
 
 def _main_change(before: Side, after: Side) -> str:
     """The largest part of what changed from one run to the next; "" when that is only noise."""
-    noise = difference(before.parts.step_ms, after.parts.step_ms)
+    noise = difference(before.parts.sample, after.parts.sample)
     if noise.significant is False:
         return ""
     level = op_level(same_framework=before.framework == after.framework)

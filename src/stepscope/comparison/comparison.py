@@ -30,6 +30,14 @@ class PartRow(Row):
         float,
         Column("±", unit="ms", kind="time", help="Half-width of the 99 % interval of the change."),
     ]
+    significant: Annotated[
+        str,
+        Column(
+            "Significant",
+            kind="category",
+            help="yes or no; of fewer than six steps separated (in each of them) or unknown.",
+        ),
+    ]
     before_ms: Annotated[
         float, Column("Before", unit="ms", kind="time", help="Exposed time per step, baseline.")
     ]
@@ -64,7 +72,7 @@ class PartRow(Row):
             "Matched by",
             kind="category",
             hidden=True,
-            help="name, number (equal but for numbers), type (renamed) or class (other framework).",
+            help="name; number (other numbers); path (other type); type (renamed); class (of ops).",
         ),
     ]
 
@@ -153,6 +161,10 @@ class RunSide:
         step_source: How steps were found.
         step_time_ms: Mean step time.
         framework, device_type: What ran.
+        left_out: Which steps the mean leaves out, and why; sentences.
+        outliers_ms: Times of the steps left out only because they are far longer than all others.
+        p95_ms: 95th percentile of the steps, outliers included; None of fewer than 20.
+        undisturbed_ms: Length of a step while nothing records; None if it was not measured.
     """
 
     name: str
@@ -162,6 +174,28 @@ class RunSide:
     step_time_ms: float
     framework: str
     device_type: str
+    left_out: tuple[str, ...] = ()
+    outliers_ms: tuple[float, ...] = ()
+    p95_ms: float | None = None
+    undisturbed_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TailChange:
+    """The change of the mean of all steps after the warm-up, outliers included.
+
+    Attributes:
+        baseline_ms, candidate_ms: The two means.
+        delta_ms: Candidate less baseline.
+        interval_ms: 99 % interval of ``delta_ms``; None of fewer than six steps.
+        outcome: As ``Comparison.outcome``.
+    """
+
+    baseline_ms: float
+    candidate_ms: float
+    delta_ms: float
+    interval_ms: tuple[float, float] | None
+    outcome: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +230,8 @@ class Comparison(Result):
 
     Attributes:
         headline: The verdict in one sentence.
+        outcome: "slower", "faster", "equal" (no change beyond 2 %), "unknown", or "separated": no
+            step of one run reaches into the range of the other, and they are too few to test.
         delta_ms: Mean step time of the candidate less that of the baseline.
         delta_frac: The same as a share of the baseline's step time.
         interval_ms: 99 % interval of ``delta_ms``; None where a run has too few steps to tell.
@@ -212,12 +248,14 @@ class Comparison(Result):
         parity: Whether both runs did the same work under the same conditions.
         runs: All runs given, in order.
         step_times: The times of the single steps.
+        tail: The change of all steps, outliers included.
         starts: All starts of both sides, where several were given; then ``baseline`` and
             ``candidate``, and all parts, are of the start in the middle of each side.
     """
 
     tool = "compare"
     headline: str
+    outcome: str
     delta_ms: float
     delta_frac: float
     interval_ms: tuple[float, float] | None
@@ -234,4 +272,5 @@ class Comparison(Result):
     parity: Table[ParityRow]
     runs: Table[RunRow]
     step_times: Table[StepTimeRow]
+    tail: TailChange
     starts: Starts | None = None

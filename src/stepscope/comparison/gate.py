@@ -1,27 +1,36 @@
 """Limits a run must keep, for CI: which are kept, which are exceeded, and by what.
 
-A limit on change counts as exceeded only where the change is more than noise, so a gate does not
-fail on chance; a limit in milliseconds, bytes or shares is what it is. What a recording does not
-tell is unknown, which does not pass.
+A limit on change has three outcomes. It is *exceeded* if the measured change is larger than the
+limit and certainly more than nothing. It is *kept* if it is not exceeded and the interval ends
+below twice the limit: a change that large would have been seen. Otherwise the recordings *cannot
+tell*. A limit in milliseconds, bytes or shares is what it is. What a recording does not hold is
+*missing*.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan, nan
+from math import inf, isnan, nan, sqrt
 from typing import Annotated, Any, Final, Literal
 
 from stepscope.comparison.breakdown import Breakdown
 from stepscope.comparison.compare import Side, compare
 from stepscope.comparison.comparison import Comparison, PartRow
 from stepscope.comparison.limit import Limit, Quantity
-from stepscope.comparison.noise import block_noise, difference
 from stepscope.result import Column, Result, Row, Table
 from stepscope.tables.steps.bottleneck import LIMITS
 from stepscope.tables.steps.session import session_steps
+from stepscope.tables.steps.statistics import (
+    FEWEST_STEPS,
+    PartSample,
+    StepSample,
+    difference,
+    student_quantile,
+    tail_difference,
+)
 
-LimitStatus = Literal["kept", "exceeded", "unknown"]
+LimitStatus = Literal["kept", "exceeded", "unknown", "missing"]
 
 # What a limit may be on, and in which quantity.
 METRICS: Final[dict[str, Quantity]] = {
@@ -43,7 +52,9 @@ class LimitRow(Row):
 
     metric: Annotated[str, Column("Limit on", kind="name")]
     limit: Annotated[str, Column("Limit", kind="text", help="As it was given.")]
-    status: Annotated[str, Column("Status", kind="category", help="kept, exceeded or unknown.")]
+    status: Annotated[
+        str, Column("Status", kind="category", help="kept, exceeded, unknown or missing.")
+    ]
     baseline: Annotated[str, Column("Baseline", kind="text")]
     measured: Annotated[str, Column("Measured", kind="text")]
     change_frac: Annotated[
@@ -57,7 +68,8 @@ class GateReport(Result):
     """Whether a run keeps its limits, and which ops are to blame where it does not.
 
     Attributes:
-        status: "exceeded" where any limit is, else "unknown" where any cannot be told, else "kept".
+        status: "exceeded" if any limit is, else "missing" if a run does not record what one is on,
+            else "unknown" if the recordings cannot tell, else "kept".
         limits: Every limit.
         headline: What changed since the baseline, in one sentence; "" without a baseline.
         guilty: The parts of the step that grew most, first the worst; empty without a baseline.
@@ -83,7 +95,7 @@ def check(run: Side, limits: Mapping[str, Limit], baseline: Side | None = None) 
     compared = compare([baseline, run]) if baseline is not None else None
     rows = [_judge(metric, limit, run, baseline) for metric, limit in limits.items()]
     found = [row["status"] for row in rows]
-    order: tuple[LimitStatus, ...] = ("exceeded", "unknown", "kept")
+    order: tuple[LimitStatus, ...] = ("exceeded", "missing", "unknown", "kept")
     return GateReport(
         session=run.name,
         hosts=tuple(host.name for host in run.profile.hosts),
@@ -120,7 +132,7 @@ def _differences(compared: Comparison) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """What was measured: the value, the noise of its change (NaN: unknown), the whole it is of."""
+    """What was measured: the value, the noise of its mean (NaN: unknown), the whole it is of."""
 
     value: float
     noise: float = nan
@@ -141,37 +153,75 @@ def _judge(metric: str, limit: Limit, run: Side, baseline: Side | None) -> dict[
     }
     if isnan(new.value) or (limit.is_change and isnan(old.value)):
         who = run.name if isnan(new.value) or baseline is None else baseline.name
-        return row | {"status": "unknown", "message": f"{who} does not record it."}
+        return row | _told("missing", f"{who} does not record it.")
     if not limit.is_change:
         over = new.value > limit.bound(new.whole)
-        return row | _told(over, "" if not over else "More than the limit.")
+        return row | (_told("exceeded", "More than the limit.") if over else _told("kept"))
     allowed = limit.allowed_change(old.value)
-    grown = new.value - old.value
-    if grown <= allowed:
-        return row | _told(over=False)
-    least = (
-        _least_step_growth(metric, run, baseline)
-        if metric in _PER_STEP and baseline is not None
-        else grown - float((new.noise**2 + old.noise**2) ** 0.5)
+    if metric in _PER_STEP and baseline is not None:
+        return row | _judge_steps(metric, allowed, run, baseline)
+    grown, noise = new.value - old.value, float((new.noise**2 + old.noise**2) ** 0.5)
+    if isnan(noise):
+        if grown <= allowed:
+            return row | _told("unknown", "Too few steps to see a change of twice the limit.")
+        return row | _told("unknown", "More than the limit, in too few steps to test.")
+    why = "The baseline has none of it." if isnan(change) else f"{change:+.1%} of the baseline."
+    return row | _outcome(allowed, grown, (grown - noise, grown + noise), why)
+
+
+def _outcome(
+    allowed: float, grown: float, interval: tuple[float, float], why: str
+) -> dict[str, Any]:
+    """Hold a growth and its 99 % interval against what is allowed."""
+    low, high = interval
+    if grown > allowed and low > 0:
+        return _told("exceeded", why)
+    if high <= 2 * allowed or (low == high and grown <= allowed):
+        return _told(
+            "kept", "More than the limit, but within the noise." if grown > allowed else ""
+        )
+    return _told("unknown", "The steps vary too much to see a change of twice the limit.")
+
+
+def _judge_steps(metric: str, allowed: float, run: Side, baseline: Side) -> dict[str, Any]:
+    """Hold the growth of the step against what is allowed: of the kept steps, then of the tail."""
+    scale = [1 / _divisor(metric, side) for side in (baseline, run)]
+    before, after = (
+        StepSample(side.parts.sample.times * factor, side.parts.sample.is_outlier)
+        for side, factor in zip((baseline, run), scale, strict=True)
     )
-    if isnan(least):
-        why = "More than the limit, but fewer than three steps do not show their noise."
-        return row | {"status": "unknown", "message": why}
-    if least <= 0:
-        return row | _told(over=False, why="More than the limit, but within the noise.")
-    if isnan(change):
-        return row | _told(over=True, why="The baseline has none of it.")
-    return row | _told(over=True, why=f"Grew by {change:+.1%} of the baseline.")
+    found = difference(before, after)
+    if found.interval is None:
+        counts = f"{len(before)} and {len(after)} steps, {FEWEST_STEPS} needed"
+        separated = found.outcome == "separated" and found.delta > allowed
+        word = "Separated, too few steps to test" if separated else "Too few steps to test"
+        return _told("unknown", f"{word} ({counts}).")
+    why = f"Grew by {found.delta / found.baseline:+.1%} of the baseline."
+    told = _outcome(allowed, found.delta, found.interval, why)
+    if told["status"] == "exceeded":
+        return _checked_undisturbed(told, allowed / found.baseline, run, baseline, scale)
+    tail = tail_difference(before, after)
+    if tail.interval is not None and tail.delta > allowed and tail.low > 0:
+        share = f"{tail.delta / tail.baseline:+.1%}"
+        return _told("exceeded", f"The tail grew: {share} with outliers included.")
+    return told
 
 
-def _least_step_growth(metric: str, run: Side, baseline: Side) -> float:
-    """The lower end of the interval of the growth; NaN where a run has too few steps to tell."""
-    before, after = (one.parts.step_ms / _divisor(metric, one) for one in (baseline, run))
-    return difference(before, after).low
+def _checked_undisturbed(
+    told: dict[str, Any], allowed_frac: float, run: Side, baseline: Side, scale: list[float]
+) -> dict[str, Any]:
+    """A growth that only recorded steps show may be the recorder's."""
+    if run.undisturbed_ms is None or baseline.undisturbed_ms is None:
+        return told
+    grown = run.undisturbed_ms * scale[1] / (baseline.undisturbed_ms * scale[0]) - 1
+    if grown > allowed_frac:
+        return told
+    why = f"{told['message']} While nothing records it grew by {grown:+.1%}."
+    return _told("unknown", why)
 
 
-def _told(over: bool, why: str = "") -> dict[str, Any]:
-    return {"status": "exceeded" if over else "kept", "message": why}
+def _told(status: LimitStatus, why: str = "") -> dict[str, Any]:
+    return {"status": status, "message": why}
 
 
 def _divisor(metric: str, run: Side) -> float:
@@ -180,7 +230,7 @@ def _divisor(metric: str, run: Side) -> float:
 
 
 def _measure(metric: str, run: Side) -> _Value:
-    step_ms = float(run.parts.step_ms.mean())
+    step_ms = run.parts.sample.mean
     if metric in _PER_STEP:
         return _Value(step_ms / _divisor(metric, run))
     if metric == "peak_memory":
@@ -194,7 +244,13 @@ def _measure(metric: str, run: Side) -> _Value:
 
 
 def _part(parts: Breakdown, members: Sequence[str]) -> tuple[float, float]:
-    """Mean time of some parts of the step, and its noise."""
+    """Mean time of some parts of the step, and the half-width of its 99 % interval."""
     rows = [row for row, item in enumerate(parts.items) if item.part in members]
-    noise = block_noise(parts.block_ms[rows].sum(axis=0, keepdims=True))
-    return float(parts.mean_ms[rows].sum()), float(noise[0])
+    sample = PartSample(
+        parts.block_ms[rows].sum(axis=0),
+        float(parts.variance[rows].sum()),
+        float(parts.freedom[rows].sum()) if rows else inf,
+    )
+    variance, freedom = sample.spread(is_few=len(parts.sample) < FEWEST_STEPS)
+    noise = nan if isnan(variance) else student_quantile(freedom) * sqrt(variance)
+    return float(parts.mean_ms[rows].sum()), noise

@@ -56,7 +56,7 @@ def whole(kind: str, name: str, where: str = "") -> Label:
 
 
 def op_level(*, same_framework: bool) -> Level:
-    """Op by op: by path, then by the op's own name and type, between frameworks by its class."""
+    """Op by op: by path and type, by path, by own name and type, between frameworks by class."""
 
     def label(item: Item) -> Label:
         kind, where, name, type_ = item.kind, item.side, item.name, item.type
@@ -64,6 +64,7 @@ def op_level(*, same_framework: bool) -> Level:
             return whole(kind, name)
         keys: list[Key] = [
             (kind, where, stem(name), type_),
+            (kind, where, stem(name)),
             (kind, where, leaf_stem(name), type_),
         ]
         known = op_class(name, type_)

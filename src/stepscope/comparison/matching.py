@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from typing import Any, Final
 
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.comparison.breakdown import F64, OP, WAITING, Breakdown
+from stepscope.comparison.breakdown import OP, WAITING, Breakdown
 from stepscope.comparison.comparison import PartRow
 from stepscope.comparison.levels import Key, Label, Level
 from stepscope.comparison.names import natural_key, stem
-from stepscope.comparison.noise import block_noise
 from stepscope.result import Table
+from stepscope.tables.steps.statistics import (
+    F64,
+    FEWEST_STEPS,
+    MIN_EFFECT_FRAC,
+    PartChange,
+    PartSample,
+    part_change,
+)
 
 # How rows were matched, by the key that did it.
-_HOW: Final = ("number", "type", "class")
+_HOW: Final = ("number", "path", "type", "class")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +45,33 @@ class _Rows:
     labels: list[Label]
     mean_ms: F64
     block_ms: F64
+    variance: F64
+    freedom: F64
     runs: F64
     busy_ms: F64
+
+    def sample(self, rows: list[int]) -> PartSample:
+        """The time of some rows together; what occurs nowhere does not vary."""
+        block_ms = self.block_ms[rows].sum(axis=0)
+        if not rows:
+            return PartSample(block_ms, 0.0, inf)
+        return PartSample(
+            block_ms, float(self.variance[rows].sum()), float(self.freedom[rows].sum())
+        )
 
 
 def changes(before: Breakdown, after: Breakdown, level: Level) -> Table[PartRow]:
     """The rows of a level, largest change first; they sum to the difference of the steps."""
     first, second = _rows(before, level), _rows(after, level)
     waits = before.slowest, after.slowest
-    rows = [_row(pair, first, second, waits) for pair in match(first.labels, second.labels)]
+    pairs = match(first.labels, second.labels)
+    test = partial(
+        part_change,
+        is_few=min(len(before.sample), len(after.sample)) < FEWEST_STEPS,
+        least_ms=MIN_EFFECT_FRAC * before.sample.mean,
+        among=len(pairs),
+    )
+    rows = [_row(pair, first, second, waits, test) for pair in pairs]
     rows = [row for row in rows if row["before_ms"] or row["after_ms"]]
     rows.sort(key=lambda row: (-abs(row["delta_ms"]), -row["after_ms"], row["name"]))
     names = PartRow.__annotations__
@@ -62,7 +89,13 @@ def _rows(run: Breakdown, level: Level) -> _Rows:
         return total
 
     return _Rows(
-        list(index), added(run.mean_ms), added(run.block_ms), added(run.runs), added(run.busy_ms)
+        list(index),
+        added(run.mean_ms),
+        added(run.block_ms),
+        added(run.variance),
+        added(run.freedom),
+        added(run.runs),
+        added(run.busy_ms),
     )
 
 
@@ -142,24 +175,26 @@ def _spelled(label: Label) -> tuple[str, str, str]:
     return label.where, label.name, label.type
 
 
-def _row(pair: Pair, first: _Rows, second: _Rows, slowest: tuple[str, str]) -> dict[str, Any]:
+def _row(
+    pair: Pair,
+    first: _Rows,
+    second: _Rows,
+    slowest: tuple[str, str],
+    test: Callable[[PartSample, PartSample], tuple[float, PartChange]],
+) -> dict[str, Any]:
     before, after = list(pair.before), list(pair.after)
     labels = [first.labels[row] for row in before], [second.labels[row] for row in after]
     label = (labels[1] or labels[0])[0]
     ms = float(first.mean_ms[before].sum()), float(second.mean_ms[after].sum())
-    noise = np.hypot(
-        *(
-            block_noise(side.block_ms[rows].sum(axis=0, keepdims=True))[0]
-            for side, rows in ((first, before), (second, after))
-        )
-    )
+    noise, changed = test(first.sample(before), second.sample(after))
     return {
         "kind": _kind(label.kind, pair, ms),
         "name": _name(labels, pair.how, slowest, ms),
         "where": label.where,
         "type": label.type,
         "delta_ms": ms[1] - ms[0],
-        "noise_ms": float(noise),
+        "noise_ms": noise,
+        "significant": changed,
         "before_ms": ms[0],
         "after_ms": ms[1],
         "runs_before": float(first.runs[before].sum()),
@@ -193,7 +228,7 @@ def _name(
         return f"{WAITING} ({host})" if host else WAITING
     if len(before) > 1 or len(after) > 1:
         # Of different frameworks only the class of the ops is the same.
-        common = labels[0][0].keys[-1][-1] if how == _HOW[2] else stem((after or before)[0])
+        common = labels[0][0].keys[-1][-1] if how == "class" else stem((after or before)[0])
         counts = f"{len(before)} → {len(after)}" if before and after else f"{len(before or after)}"
         return f"{common} ({counts} ops)"
     if before and after and stem(before[0]) != stem(after[0]):

@@ -9,19 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from stepscope.comparison.comparison import ParityRow
 from stepscope.result import Table
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.in_steps.batch_sizes import batch_sizes
+from stepscope.tables.memory.allocations import allocations, has_allocations
 from stepscope.tables.recording.completeness import completeness
-from stepscope.tables.recording.environment import environment
+from stepscope.tables.recording.environment import environment, session_environment
 from stepscope.tables.recording.recorder_costs import RecorderLevels, recorder_levels
 from stepscope.tables.steps.session import SessionSteps, session_steps
 
 UNKNOWN: Final = ""
 # Shares of 16-bit compute that differ by more are another precision, not noise.
 _PRECISION_FRAC: Final = 0.10
+# Types of numbers with a smaller share of the bytes allocated are beside the point.
+_TYPE_FRAC: Final = 0.05
+_RECORDER: Final = "stepscope_version"
 # Step counts that differ by more than this factor may have caught different phases of a program.
 _COUNT_RATIO: Final = 2.0
 
@@ -61,7 +67,7 @@ def parity(before: Profile, after: Profile) -> Table[ParityRow]:
 def _properties(before: Profile, after: Profile) -> Iterator[_Property]:
     for name, said, note in _SAID:
         yield _Property(name, said(before), said(after), note)
-    yield from _versions(before, after)
+    yield from _noted(before, after)
     yield _precision(before, after)
     yield from _steps(session_steps(before), session_steps(after))
 
@@ -78,16 +84,36 @@ def device_types(profile: Profile) -> str:
     return ", ".join(dict.fromkeys(types)) or "CPU"
 
 
-def _versions(before: Profile, after: Profile) -> Iterator[_Property]:
-    found = [
-        {key: value for host in one.hosts for key, value in environment(host).versions.items()}
-        for one in (before, after)
-    ]
-    for key in sorted(found[0].keys() | found[1].keys()):
-        old, new = (one.get(key, UNKNOWN) for one in found)
-        yield _Property(
-            key.replace("_", " "), old, new, "Another version may run other code for the same op."
-        )
+def _noted(before: Profile, after: Profile) -> Iterator[_Property]:
+    """Versions, and settings that are not at their defaults; a recorder notes all or none."""
+    found = [session_environment(profile) for profile in (before, after)]
+    for key in sorted(found[0].versions.keys() | found[1].versions.keys()):
+        old, new = (one.versions.get(key, UNKNOWN) for one in found)
+        note = "Another version may run other code for the same op."
+        yield _Property(key.replace("_", " "), old, new, note)
+    # Stepscope notes every setting that is not at its default; other recorders note none.
+    default = ["default" if _RECORDER in one.versions else UNKNOWN for one in found]
+    for key in sorted(found[0].settings.keys() | found[1].settings.keys()):
+        old, new = (one.settings.get(key, usual) for one, usual in zip(found, default, strict=True))
+        yield _Property(key, old, new, "Another setting of the framework.")
+
+
+def _tensor_types(profile: Profile) -> str:
+    """Return the types of numbers that hold a notable share of the bytes allocated."""
+    held: dict[str, int] = {}
+    for host in profile.hosts:
+        found = allocations(host) if has_allocations(host) else None
+        if found is None:
+            continue
+        taken = found.data_type.codes[found.is_allocation]
+        size = np.maximum(found.allocated_bytes[found.is_allocation], 0)
+        for text, own in zip(
+            found.data_type.texts, np.bincount(taken, size, len(found.data_type.texts)), strict=True
+        ):
+            if "float" in text:
+                held[text] = held.get(text, 0) + int(own)
+    least = _TYPE_FRAC * sum(held.values())
+    return ", ".join(sorted(name for name, own in held.items() if own > least))
 
 
 def _hosts(profile: Profile) -> str:
@@ -168,6 +194,7 @@ _SAID: Final[tuple[tuple[str, Callable[[Profile], str], str], ...]] = (
         _batch,
         "Steps of another batch size are not comparable; compare the time per example.",
     ),
+    ("tensor types", _tensor_types, "Another precision: compare the results as well."),
     ("tracer levels", _levels, "The recordings slowed their programs to different degrees."),
     ("completeness", _complete, "A recording that lost events misses their time."),
 )

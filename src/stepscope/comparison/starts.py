@@ -17,10 +17,10 @@ import numpy as np
 
 from stepscope.comparison.compare import Side, compare
 from stepscope.comparison.comparison import Comparison, StartRow, Starts
-from stepscope.comparison.noise import F64, MIN_EFFECT_FRAC, Noise, student_quantile
 from stepscope.comparison.verdict import starts_headline
 from stepscope.errors import UsageError
 from stepscope.result import Diagnostic, Table
+from stepscope.tables.steps.statistics import F64, Difference, judged, student_quantile
 
 
 def compare_starts(
@@ -45,42 +45,41 @@ def compare_starts(
     others = [one.in_short() for one in (*baselines, *candidates) if one not in (first, last)]
     made = compare([first, *others, last], notes)
     before, after = _means(baselines), _means(candidates)
-    noise = between_starts(before, after)
-    base_ms, new_ms = float(before.mean()), float(after.mean())
-    counts = (len(before), len(after))
+    change = between_starts(before, after)
+    base_ms = change.baseline
     return replace(
         made,
-        headline=starts_headline(noise, base_ms, new_ms, counts, made.parts),
+        headline=starts_headline(change, made.parts, (len(before), len(after))),
+        outcome=change.outcome,
         starts=Starts(
             runs=_rows(baselines, candidates),
             baseline_ms=base_ms,
-            candidate_ms=new_ms,
-            delta_ms=noise.delta,
-            delta_frac=noise.delta / base_ms if base_ms > 0 else nan,
-            interval_ms=None if noise.significant is None else (noise.low, noise.high),
-            significant=noise.significant,
+            candidate_ms=change.candidate,
+            delta_ms=change.delta,
+            delta_frac=change.delta / base_ms if base_ms > 0 else nan,
+            interval_ms=change.interval,
+            significant=change.significant,
             spread_ms=_spread(before, after),
         ),
     )
 
 
-def between_starts(baseline: F64, candidate: F64) -> Noise:
-    """The difference of two sides, from the mean step of each of their starts.
+def between_starts(baseline: F64, candidate: F64) -> Difference:
+    """Return the difference of two sides, from the mean step of each of their starts.
 
     There is no interval where a side has one start.
     """
-    delta = float(candidate.mean() - baseline.mean())
+    means = float(baseline.mean()), float(candidate.mean())
     if min(len(baseline), len(candidate)) < 2:
-        return Noise(delta, nan, nan, None)
-    parts = [(float(one.var(ddof=1)) / len(one), len(one) - 1) for one in (baseline, candidate)]
+        return Difference(*means, nan, nan, "unknown")
+    parts = [(float(side.var(ddof=1)) / len(side), len(side) - 1) for side in (baseline, candidate)]
     variance = sum(own for own, _ in parts)
     half = 0.0
     if variance > 0:
         freedom = variance**2 / sum(own**2 / df for own, df in parts)
         half = student_quantile(freedom) * sqrt(variance)
-    least = MIN_EFFECT_FRAC * float(baseline.mean())
-    low, high = delta - half, delta + half
-    return Noise(delta, low, high, significant=low > least or high < -least)
+    delta = means[1] - means[0]
+    return judged(*means, max(delta - half, -means[0]), delta + half)
 
 
 def _middle(sides: Sequence[Side]) -> Side:

@@ -1,4 +1,4 @@
-"""The answer of a comparison in one sentence, and its parts in a few words."""
+"""The answer of a comparison in a sentence or two, and its parts in a few words."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from stepscope.comparison.comparison import PartRow
-from stepscope.comparison.noise import CONFIDENCE, Noise
 from stepscope.result import Table
+from stepscope.tables.steps.statistics import (
+    CONFIDENCE,
+    EQUAL_FRAC,
+    FEWEST_STEPS,
+    Difference,
+    StepSample,
+)
 
 # A part is named in the verdict from this share of the difference on, and at most this many.
 _NAMED_FRAC: Final = 0.10
@@ -16,47 +22,86 @@ _NAMED: Final = 3
 _WHOLE: Final = 999.5
 
 
-def headline(noise: Noise, before_ms: float, after_ms: float, parts: Table[PartRow]) -> str:
-    """What changed, by how much, and mostly where."""
-    times = f"{_number(before_ms)} → {_number(after_ms)} ms a step"
+def headline(
+    change: Difference,
+    parts: Table[PartRow],
+    step_parts: Table[PartRow],
+    counts: tuple[int, int],
+) -> str:
+    """Return what changed, by how much, and mostly where.
+
+    Args:
+        change: The change of the step.
+        parts: What it is made of, op by op.
+        step_parts: The same by part of the step.
+        counts: Steps of the baseline and of the new run.
+    """
+    delta, before_ms = change.delta, change.baseline
+    times = f"{_number(before_ms)} → {_number(change.candidate)} ms per step"
     # Steps marked as points in time take none, and nothing is a share of that.
-    share = f"{noise.delta / before_ms:+.1%}" if before_ms > 0 else ""
-    change = ", ".join(filter(None, (f"{_signed(noise.delta)} ms", share)))
-    if noise.significant is None:
-        return (
-            f"{times} ({change}), but a recording of fewer than three steps does not show its "
-            "noise: this may be chance."
+    share = f"{delta / before_ms:+.1%}" if before_ms > 0 else ""
+    moved = ", ".join(filter(None, (f"{_signed(delta)} ms", share)))
+    if change.interval is None:
+        told = (
+            "Separated, too few steps to test"
+            if change.outcome == "separated"
+            else "Too few steps to tell"
         )
-    interval = f"{CONFIDENCE:.0%} interval {_signed(noise.low)} to {_signed(noise.high)} ms"
-    if not noise.significant:
-        return f"No significant change: {times} ({change}; {interval})."
-    word = "slower" if noise.delta > 0 else "faster"
-    why = ", ".join(main_parts(parts, noise.delta))
+        had = f"{counts[0]} and {counts[1]} steps, {FEWEST_STEPS} needed"
+        return f"{told}: {times} ({moved}; {had}).{_changed(step_parts)}"
+    interval = f"{CONFIDENCE:.0%} interval {_signed(change.low)} to {_signed(change.high)} ms"
+    if change.outcome == "equal":
+        told = f"No change beyond ±{EQUAL_FRAC:.0%}"
+        return f"{told}: {times} ({moved}; {interval}).{_changed(step_parts)}"
+    if change.outcome == "unknown":
+        told = "Cannot tell whether the step changed"
+        return f"{told}: {times} ({moved}; {interval}).{_changed(step_parts)}"
+    why = ", ".join(main_parts(parts, delta))
     because = f" Mostly: {why}." if why else ""
-    how = f"{share[1:]} {word}" if share else word.capitalize()
+    how = f"{share[1:]} {change.outcome}" if share else change.outcome.capitalize()
     return f"{how}: {times} ({interval}).{because}"
 
 
-def starts_headline(
-    noise: Noise,
-    before_ms: float,
-    after_ms: float,
-    starts: tuple[int, int],
-    parts: Table[PartRow],
-) -> str:
-    """The same of several starts on each side."""
-    of = f"{starts[0]} and {starts[1]} starts"
-    if noise.significant is None:
+def starts_headline(change: Difference, parts: Table[PartRow], starts: tuple[int, int]) -> str:
+    """Return the same of several starts on each side.
+
+    What two of them differ by in their parts is no change between the sides.
+    """
+    number = f"{starts[0]} and {starts[1]} starts"
+    if change.interval is None:
         return (
-            f"{_number(before_ms)} → {_number(after_ms)} ms a step over {of} "
-            f"({_signed(noise.delta)} ms), but one start on a side does not show what starts "
-            "differ by: this may be chance."
+            f"{_number(change.baseline)} → {_number(change.candidate)} ms per step over {number} "
+            f"({_signed(change.delta)} ms). One start on a side does not show how starts differ: "
+            "this may be chance."
         )
-    return f"Over {of}: {headline(noise, before_ms, after_ms, parts)}"
+    return f"Over {number}: {headline(change, parts, Table.empty(PartRow), starts)}"
+
+
+def tail_sentence(step: Difference, tail: Difference, runs: tuple[StepSample, StepSample]) -> str:
+    """Return how the slowest steps changed; "" if they changed as all did, or not surely."""
+    if tail.outcome not in ("slower", "faster") or tail.outcome == step.outcome:
+        return ""
+    p95 = [run.p95 for run in runs]
+    percentiles = f", 95th percentile {_number(p95[0])} → {_number(p95[1])} ms"
+    has_percentiles = all(value == value for value in p95)
+    return (
+        f" The tail is {tail.outcome}: with outliers {_number(tail.baseline)} → "
+        f"{_number(tail.candidate)} ms per step{percentiles if has_percentiles else ''}."
+    )
+
+
+def _changed(step_parts: Table[PartRow]) -> str:
+    """Return which parts of the step changed, whatever the step did; "" without any."""
+    told = ""
+    for found, words in (("yes", "Changed"), ("separated", "Changed in every step")):
+        rows = [row for row in step_parts.rows() if row["significant"] == found][:_NAMED]
+        named = ", ".join(f"{row['name']} {_signed(row['delta_ms'])} ms" for row in rows)
+        told += f" {words}: {named}." if named else ""
+    return told
 
 
 def main_parts(parts: Table[PartRow], delta_ms: float) -> Iterator[str]:
-    """The parts that make most of a difference, in its direction, above their own noise."""
+    """Yield the parts that make most of a difference, in its direction, beyond their own noise."""
     named = 0
     for row in parts.rows():
         own = row["delta_ms"]
@@ -71,13 +116,13 @@ def main_parts(parts: Table[PartRow], delta_ms: float) -> Iterator[str]:
 
 
 def spoken(row: dict[str, Any]) -> str:
-    """A part by name and, for an op, how it changed."""
+    """Return a part by name and, for an op, how it changed."""
     is_change = row["kind"] in ("slower", "faster", "added", "removed")
     return f"{row['name']} ({row['kind']})" if is_change else str(row["name"])
 
 
 def _number(ms: float) -> str:
-    """Three significant digits, with the zeros that are among them."""
+    """Return three significant digits, with the zeros that are among them."""
     return f"{ms:#.3g}".rstrip(".") if abs(ms) < _WHOLE else f"{ms:,.0f}"
 
 

@@ -34,7 +34,7 @@ _LIMITS: Final = {
     "max_input": "input",
     "max_idle": "idle",
 }
-_OTHERS: Final = ("baseline", "limits", "options")
+_OTHERS: Final = ("baseline", "limits", "options", "on_unknown")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,7 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "stepscope(max_step_time=, max_peak_memory=, max_input=, max_idle=, limits=, baseline=, "
-        "options=): record the test and fail it when its steps exceed a limit (docs/compare.md).",
+        "options=, on_unknown='fail'): record the test and fail it when its steps exceed a limit "
+        "(docs/compare.md).",
     )
 
 
@@ -84,6 +85,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
 
 def _arguments(mark: pytest.Mark) -> Mapping[str, Any]:
     known = (*_LIMITS, *_OTHERS)
+    if mark.kwargs.get("on_unknown", "fail") not in ("fail", "pass"):
+        pytest.fail("@pytest.mark.stepscope: on_unknown is 'fail' or 'pass'.", pytrace=False)
     unknown = [name for name in mark.kwargs if name not in known]
     if mark.args or unknown:
         said = ", ".join([*map(repr, mark.args), *unknown])
@@ -129,7 +132,7 @@ def _judge(item: pytest.Item, recording: str, arguments: Mapping[str, Any]) -> N
         problem = str(error)
     if result is None:
         pytest.fail(f"Stepscope cannot judge this test.\n{problem}", pytrace=False)
-    _report(item, result)
+    _report(item, result, passes_unknown=arguments.get("on_unknown", "fail") == "pass")
 
 
 def _keep(recording: Path, folder: Path) -> None:
@@ -141,8 +144,8 @@ def _keep(recording: Path, folder: Path) -> None:
     shutil.copyfile(recording, folder / recording.name)
 
 
-def _report(item: pytest.Item, result: GateReport) -> None:
-    """Add the numbers to pytest's reports; fail the test where a limit is not kept."""
+def _report(item: pytest.Item, result: GateReport, *, passes_unknown: bool) -> None:
+    """Add the numbers to pytest's reports; fail the test if a limit is not kept."""
     from stepscope.surfaces.format import clean
 
     lines = []
@@ -162,5 +165,7 @@ def _report(item: pytest.Item, result: GateReport) -> None:
     # They hold names of ops, and a terminal obeys what those may hold.
     text = "\n".join(map(clean, lines))
     item.add_report_section("call", "stepscope", text)
+    if result.status == "unknown" and passes_unknown:
+        return
     if result.status != "kept":
         pytest.fail(f"Stepscope: a limit is {result.status}.\n{text}", pytrace=False)

@@ -99,3 +99,26 @@ def test_devices_and_hosts_are_counted() -> None:
     assert row(before, after, "devices per host")["status"] == "differs"
     assert row(before, after, "hosts")["candidate"] == "2"
     assert row(before, after, "devices")["status"] == "same"
+
+
+def recorded_with(settings: dict[str, str], types: tuple[str, ...] = ()) -> Profile:
+    """A recording by Stepscope, of a program that allocates a tensor of each of these types."""
+    facts = {"stepscope_version": "0.1.0", **{f"setting_{key}": v for key, v in settings.items()}}
+    held: list[EventLike] = [
+        ("MemoryAllocation", 10.0 * place, 0, {"allocator_name": "cpu", "data_type": kind,
+                                               "allocation_bytes": 1 << 20})
+        for place, kind in enumerate(types)
+    ]  # fmt: skip
+    marks: list[EventLike] = [("train", 100 * i, 90, {"step_num": i, "_r": 1}) for i in range(4)]
+    return profile(space(host(line("python", *marks, *held)), environment(**facts)))
+
+
+def test_settings_and_tensor_types_are_conditions() -> None:
+    before = recorded_with({}, ("float32",))
+    after = recorded_with({"keras_dtype_policy": "mixed_float16"}, ("float16", "float32"))
+    found = row(before, after, "keras_dtype_policy")
+    assert (found["baseline"], found["candidate"]) == ("default", "mixed_float16")
+    assert found["status"] == "differs"
+    types = row(before, after, "tensor types")
+    assert (types["baseline"], types["candidate"]) == ("float32", "float16, float32")
+    assert types["status"] == "differs"

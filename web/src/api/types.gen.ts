@@ -697,6 +697,19 @@ export interface RunSide {
   readonly step_time_ms: number | null;
   readonly framework: string;
   readonly device_type: string;
+  readonly left_out: readonly string[];
+  readonly outliers_ms: readonly (number | null)[];
+  readonly p95_ms: number | null;
+  readonly undisturbed_ms: number | null;
+}
+
+/** The change of the mean of all steps after the warm-up, outliers included. */
+export interface TailChange {
+  readonly baseline_ms: number | null;
+  readonly candidate_ms: number | null;
+  readonly delta_ms: number | null;
+  readonly interval_ms: readonly (number | null)[] | null;
+  readonly outcome: string;
 }
 
 /** Two sides of several starts each; what starts of one side differ by is noise. */
@@ -2890,6 +2903,8 @@ export interface ComparisonPartRow {
   readonly delta_ms: readonly (number | null)[];
   /** ± (ms). Half-width of the 99 % interval of the change. */
   readonly noise_ms: readonly (number | null)[];
+  /** Significant. yes or no; of fewer than six steps separated (in each of them) or unknown. */
+  readonly significant: readonly (string | null)[];
   /** Before (ms). Exposed time per step, baseline. */
   readonly before_ms: readonly (number | null)[];
   /** After (ms). Exposed time per step, new run. */
@@ -2902,7 +2917,7 @@ export interface ComparisonPartRow {
   readonly busy_before_ms: readonly (number | null)[];
   /** Busy after (ms). Per step, time hidden behind other work included. */
   readonly busy_after_ms: readonly (number | null)[];
-  /** Matched by. name, number (equal but for numbers), type (renamed) or class (other framework). */
+  /** Matched by. name; number (other numbers); path (other type); type (renamed); class (of ops). */
   readonly matched: readonly (string | null)[];
 }
 
@@ -3553,6 +3568,7 @@ export interface GraphViewer extends ResultBody {
 export interface Comparison extends ResultBody {
   readonly tool: "compare";
   readonly headline: string;
+  readonly outcome: string;
   readonly delta_ms: number | null;
   readonly delta_frac: number | null;
   readonly interval_ms: readonly (number | null)[] | null;
@@ -3569,6 +3585,7 @@ export interface Comparison extends ResultBody {
   readonly parity: TableOf<ParityRow>;
   readonly runs: TableOf<RunRow>;
   readonly step_times: TableOf<StepTimeRow>;
+  readonly tail: TailChange;
   readonly starts: Starts | null;
 }
 

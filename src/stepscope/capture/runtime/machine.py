@@ -221,6 +221,9 @@ def _of_tensorflow(loaded: _Modules) -> Iterator[tuple[str, str]]:
     floatx = floatx or getattr(getattr(keras, "backend", None), "floatx", None)
     if floatx is not None and floatx() != "float32":
         yield names.PARAMETERS, floatx()
+    policy = getattr(getattr(keras, "config", None), "dtype_policy", None)
+    if policy is not None and policy().name != "float32":
+        yield "keras_dtype_policy", policy().name
 
 
 def _of_jax(loaded: _Modules) -> Iterator[tuple[str, str]]:

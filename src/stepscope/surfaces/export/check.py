@@ -15,12 +15,13 @@ from stepscope.result import Finding
 from stepscope.surfaces.export.tables import markdown_escape, markdown_table
 from stepscope.surfaces.format import clean
 
-_MARKS = {"kept": "✅", "exceeded": "❌", "unknown": "❔"}
+_MARKS = {"kept": "✅", "exceeded": "❌", "unknown": "❔", "missing": "❔"}
 _BLAMED: Final = 3
 _WORDS = {
     "kept": "All limits are kept.",
     "exceeded": "A limit is exceeded.",
-    "unknown": "A limit cannot be judged.",
+    "unknown": "The recordings cannot tell whether a limit is kept.",
+    "missing": "A limit is on something that was not recorded.",
 }
 
 _SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -78,7 +79,7 @@ def check_junit(result: GateReport) -> str:
         name="stepscope",
         tests=str(len(rows)),
         failures=str(counts["exceeded"]),
-        errors=str(counts["unknown"]),
+        errors=str(counts["unknown"] + counts["missing"]),
     )
     # XML has no place for control characters, and names from files may hold any.
     blame = [clean(result.headline)] + [
@@ -95,7 +96,7 @@ def check_junit(result: GateReport) -> str:
         said = clean(f"{row['measured']} (baseline {row['baseline']}). {row['message']}")
         if row["status"] == "exceeded":
             ET.SubElement(case, "failure", message=said).text = "\n".join(blame)
-        elif row["status"] == "unknown":
+        elif row["status"] != "kept":
             ET.SubElement(case, "error", message=said)
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

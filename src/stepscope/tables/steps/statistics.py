@@ -23,13 +23,17 @@ chance: the interval then covers that of the mean with outliers too.
 are equal if it lies within 2 % on either side (two one-sided tests: Schuirmann 1987). Otherwise
 the recordings cannot tell. Below six steps on either side steps are not tested: chance separates
 four from four completely in 2.9 % of all cases, even if no step depends on the one before.
+**Parts of the step.** A part changes beyond Student's interval over blocks of steps, at a level
+divided by the number of parts (Bonferroni). Of fewer than six steps its occurrences tell: how
+those at one place of the step differ from step to step. Then no step of one run may reach into the
+range of the other.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, cos, exp, isfinite, isnan, log10, nan, pi, sin, sqrt
+from math import ceil, cos, exp, inf, isfinite, isnan, log10, nan, pi, sin, sqrt
 from statistics import NormalDist
 from typing import Any, Final, Literal
 
@@ -57,6 +61,9 @@ _LEAST_BLOCKS: Final = 5
 # Below this share of the step a difference of means is only how their sums were rounded.
 _ROUNDED_FRAC: Final = 1e-12
 _SEED: Final = 20261121
+_MANY: Final = 1e6  # degrees of freedom, from which Student's quantile is the normal one
+# Degrees of freedom from which occurrences of a part within few steps show how it varies.
+_FEWEST_OCCURRENCES: Final = 8
 
 #: What is known of a change: "separated" is a side that lies beyond the other in every step, of too
 #: few steps to test it.
@@ -69,6 +76,8 @@ def student_quantile(freedom: float, confidence: float = CONFIDENCE) -> float:
     G. W. Hill, "Algorithm 396: Student's t-quantiles", Communications of the ACM 13 (1970).
     """
     tails, df = 1 - confidence, freedom
+    if df > _MANY:
+        return NormalDist().inv_cdf(1 - tails / 2)
     if df < 2:
         return cos(tails * pi / 2) / sin(tails * pi / 2)
     if df < 3:
@@ -262,7 +271,7 @@ def difference(baseline: StepSample, candidate: StepSample) -> Difference:
     if baseline.has_slow_mode == candidate.has_slow_mode:
         return found
     whole = tail_difference(baseline, candidate)
-    return _judged(*means, min(found.low, whole.low), max(found.high, whole.high))
+    return judged(*means, min(found.low, whole.low), max(found.high, whole.high))
 
 
 def tail_difference(baseline: StepSample, candidate: StepSample) -> Difference:
@@ -282,10 +291,10 @@ def from_intervals(
     delta = candidate - baseline
     low = delta - sqrt((candidate - after[0]) ** 2 + (before[1] - baseline) ** 2)
     high = delta + sqrt((after[1] - candidate) ** 2 + (baseline - before[0]) ** 2)
-    return _judged(baseline, candidate, max(low, -baseline), high)
+    return judged(baseline, candidate, max(low, -baseline), high)
 
 
-def _judged(baseline: float, candidate: float, low: float, high: float) -> Difference:
+def judged(baseline: float, candidate: float, low: float, high: float) -> Difference:
     """Decide what an interval says; NaN says nothing."""
     rounded = _ROUNDED_FRAC * max(baseline, candidate)
     low, high = (0.0 if abs(value) <= rounded else value for value in (low, high))
@@ -309,8 +318,10 @@ def _interval(times: F64, mean: float, kept_frac: float = 1.0) -> tuple[float, f
         kept_frac: Share of the steps that are no outliers.
     """
     count = len(times)
-    if count < FEWEST_STEPS or not mean > 0:
+    if count < FEWEST_STEPS:
         return nan, nan
+    if not mean > 0:  # steps marked as points in time
+        return 0.0, 0.0
     length = block_length(times)
     blocks = count / length
     drawn = ceil(blocks)
@@ -358,3 +369,74 @@ def block_length(times: F64) -> int:
     # Few steps do not show their autocorrelation: then blocks are as long as theory's rate.
     least = min(ceil(1.5 * count ** (1 / 3)), longest)
     return int(min(max(round(ideal), least), longest)) if isfinite(ideal) else longest
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PartSample:
+    """The time of a part of the step in the kept steps of one run.
+
+    Attributes:
+        block_ms: Its means over equally long blocks of consecutive steps.
+        variance: Variance of its mean, from how occurrences at one place of the step differ from
+            step to step; 0 if nothing shows it.
+        freedom: Degrees of freedom of ``variance``.
+    """
+
+    block_ms: F64
+    variance: float
+    freedom: float
+
+    def spread(self, *, is_few: bool) -> tuple[float, float]:
+        """Return the variance of the mean and its degrees of freedom; NaN if unknown.
+
+        Args:
+            is_few: Whether there are too few steps to tell by themselves.
+        """
+        blocks = len(self.block_ms)
+        by_steps = float(self.block_ms.var(ddof=1)) / blocks if blocks > 1 else nan
+        if not is_few:
+            return by_steps, blocks - 1
+        if self.freedom >= _FEWEST_OCCURRENCES:
+            # What changes from step to step shows between steps only, and there by chance.
+            return max(self.variance, 0.0 if isnan(by_steps) else by_steps), self.freedom
+        return nan, nan
+
+
+#: Whether a part changed. Of too few steps to test: "separated" if no step of one run reaches into
+#: the range of the other, else "unknown".
+PartChange = Literal["yes", "no", "separated", "unknown"]
+
+
+def part_change(
+    before: PartSample, after: PartSample, *, is_few: bool, least_ms: float, among: int
+) -> tuple[float, PartChange]:
+    """Return the half-width of the 99 % interval of a part's change, and whether it changed.
+
+    Args:
+        before: The part in the baseline.
+        after: The part in the new run.
+        is_few: Whether either run has too few steps to test the step itself.
+        least_ms: Smaller changes are none.
+        among: How many parts are tested together; the level is divided by it (Bonferroni).
+    """
+    spreads = [side.spread(is_few=is_few) for side in (before, after)]
+    delta = float(after.block_ms.mean() - before.block_ms.mean())
+
+    def half_width(confidence: float) -> float:
+        return sqrt(
+            sum(student_quantile(df, confidence) ** 2 * variance for variance, df in spreads)
+        )
+
+    is_known = not any(isnan(variance) for variance, _ in spreads)
+    noise = half_width(CONFIDENCE) if is_known else nan
+    strict = half_width(1 - (1 - CONFIDENCE) / max(among, 1)) if is_known else inf
+    is_beyond = abs(delta) > max(strict, least_ms)
+    if not is_few:
+        return noise, "yes" if is_beyond else "no"
+    gap = max(
+        after.block_ms.min() - before.block_ms.max(), before.block_ms.min() - after.block_ms.max()
+    )
+    if min(len(before.block_ms), len(after.block_ms)) < 2 or gap <= 0 or abs(delta) <= least_ms:
+        return noise, "unknown"
+    by_occurrences = min(before.freedom, after.freedom) >= _FEWEST_OCCURRENCES
+    return noise, "yes" if is_beyond and by_occurrences else "separated"

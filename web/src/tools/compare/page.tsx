@@ -93,7 +93,7 @@ function figures(result: Comparison): Fact[] {
         low === null || high === null || low === undefined || high === undefined
           ? MISSING
           : `${signed(low)} to ${signed(high)}`,
-      note: result.significant === null ? "too few steps to tell" : significance(result),
+      note: OUTCOMES[result.outcome] ?? "",
     },
   ];
   if (Number.isFinite(after)) {
@@ -106,9 +106,13 @@ function figures(result: Comparison): Fact[] {
   return facts;
 }
 
-function significance({ significant }: Comparison): string {
-  return significant ? "more than noise" : "no significant change";
-}
+const OUTCOMES: Readonly<Record<string, string>> = {
+  slower: "more than noise",
+  faster: "more than noise",
+  equal: "no change beyond 2 %",
+  unknown: "the recordings cannot tell",
+  separated: "in every step; too few to test",
+};
 
 function steps(n: number): string {
   return `mean of ${count(n)} ${n === 1 ? "step" : "steps"}`;

@@ -151,7 +151,7 @@ function RunTip({ runs: { columns }, place }: { runs: Runs; place: number }) {
   const low = ms(columns.low_ms[place]);
   const delta = columns.delta_ms[place];
   const share = columns.delta_frac[place];
-  const noise = { no: " (within noise)", unknown: " (too few steps to tell)" }[
+  const noise = { no: " (no certain change)", unknown: " (too few steps to tell)" }[
     String(columns.significant[place])
   ];
   const memory = columns.peak_memory_bytes[place];

@@ -113,5 +113,5 @@ export function startFigures(starts: Starts): Fact[] {
 
 function significanceOf(significant: boolean | null): string {
   if (significant === null) return "one start on a side does not show noise";
-  return significant ? "more than noise" : "no significant change";
+  return significant ? "more than noise" : "no certain change";
 }

@@ -17,13 +17,14 @@ def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> AgentReply:
     names = [str(arguments[side]) for side in ("before", "after")]
     before, after = (recordings.session(name) for name in names)
     found = compare(before, after)
-    is_noise = {True: "no", False: "yes", None: "unknown"}[found.significant]
+    is_noise = {"slower": "no", "faster": "no", "equal": "yes"}.get(found.outcome, "unknown")
     interval = found.interval_ms
     facts = [
         ("verdict", found.headline),
         ("delta_ms", found.delta_ms),
         ("delta_frac", found.delta_frac),
         ("interval_99_ms", " to ".join(f"{one:.6g}" for one in interval) if interval else None),
+        ("outcome", found.outcome),
         ("only_noise", is_noise),
     ]
     parts = [

@@ -29,10 +29,10 @@ from stepscope.surfaces.export.check import (
 )
 from stepscope.surfaces.format import clean
 
-# Exit codes: 1 as a failed test, 3 as elsewhere where there is nothing to show.
-EXIT_CODES: Final = {"kept": 0, "exceeded": 1, "unknown": 3}
+# Exit codes: 1 as a failed test, 3 as elsewhere if there is nothing to show.
+EXIT_CODES: Final = {"kept": 0, "exceeded": 1, "unknown": 5, "missing": 3}
 DEFAULT_LIMITS: Final = {"step_time": "+5%"}
-_STYLES: Final = {"kept": "green", "exceeded": "bold red", "unknown": "yellow"}
+_STYLES: Final = {"kept": "green", "exceeded": "bold red", "unknown": "yellow", "missing": "yellow"}
 
 
 def _limit(flag: str, help: str) -> arguments.Decorator:
@@ -55,6 +55,13 @@ def _limit(flag: str, help: str) -> arguments.Decorator:
 )
 @arguments.batch_sizes
 @click.option(
+    "--on-unknown",
+    type=click.Choice(["fail", "pass"]),
+    default="fail",
+    show_default=True,
+    help="Whether to fail (exit code 5) if the recordings cannot tell.",
+)
+@click.option(
     "--summary",
     metavar="FILE",
     help='Append a Markdown summary; in GitHub Actions to "$GITHUB_STEP_SUMMARY" by default.',
@@ -67,13 +74,14 @@ def check(
     baseline: str | None,
     max_other: tuple[str, ...],
     batch_size: tuple[int, ...],
+    on_unknown: str,
     summary: str | None,
     junit: str | None,
     sarif: str | None,
     format: str,
     **limits: str | None,
 ) -> int:
-    """Fail (exit code 1) if a run exceeds its limits, and name the ops to blame."""
+    """Fail when a run exceeds its limits (exit code 1) or the recordings cannot tell (5)."""
     named = {name.removeprefix("max_"): text for name, text in limits.items()}
     given = _limits(named, max_other, has_baseline=baseline is not None)
     with ProgressLine() as waiting:
@@ -94,7 +102,7 @@ def check(
         with open_session(path) as session:
             text = check_sarif(result, session.findings(), root=str(Path.cwd()))
         write_atomic(Path(sarif).expanduser(), text.encode())
-    return EXIT_CODES[result.status]
+    return 0 if result.status == "unknown" and on_unknown == "pass" else EXIT_CODES[result.status]
 
 
 COMMAND = check

@@ -22,6 +22,8 @@ def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
     page.text(clean(result.headline), style="bold")
     diagnostics(page, tuple(one for one in result.diagnostics if one.severity != "info"))
     _differences(page, result)
+    for text in _left_out(result):
+        page.text(clean(text), lead="· ", style="dim")
     if result.starts is not None:
         page.heading("The starts")
         page.table(result.starts.runs, None)
@@ -51,6 +53,12 @@ def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
     )
 
 
+def _left_out(result: Comparison) -> list[str]:
+    """Which steps of both runs the means leave out."""
+    sides = (result.baseline, result.candidate)
+    return [f"{side.name} leaves out: {text}" for side in sides for text in side.left_out]
+
+
 def _differences(page: Page, result: Comparison) -> None:
     """What else differed than the program; said before any number is believed."""
     for row in result.parity.rows():
@@ -73,6 +81,7 @@ def comparison_markdown(result: Comparison, rows: int | None) -> str:
         for row in result.parity.rows()
         if row["status"] == "differs"
     ]
+    lines += [f"- {escape(text)}" for text in _left_out(result)]
     sections: list[tuple[str, Table[Any]]] = [
         ("Where the step changed", result.step_parts),
         (f"What changed (sums to {signed(result.delta_ms)} ms)", result.parts),
