@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.schema import names
+from stepscope.surfaces.http.timeline_query import Query
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline import Timeline
 from stepscope.timeline.flames import GROUPS, Flame, callees, callers, flame, inverted, paired
-
-if TYPE_CHECKING:
-    from stepscope.surfaces.http.timeline import Query
 
 _MOST_NODES: Final = 4000
 _LABEL_LENGTH: Final = 600

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
+from stepscope.surfaces.http.timeline_query import Query
 from stepscope.timeline import Timeline
 from stepscope.timeline.critical_path import REASONS, CriticalPath, critical_path
-
-if TYPE_CHECKING:
-    from stepscope.surfaces.http.timeline import Query
 
 _MOST_PIECES: Final = 20_000
 _MOST_NAMES: Final = 200

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
+from stepscope.surfaces.http.timeline_query import Query
 from stepscope.surfaces.tiles.meta import LABEL_LENGTH, NAMES_PER_PAGE, timeline_meta
 from stepscope.timeline import Timeline
 from stepscope.timeline.details import Link, details
@@ -16,9 +17,6 @@ from stepscope.timeline.flows import flows
 from stepscope.timeline.places import EventPlace, place
 from stepscope.timeline.ranges import range_totals
 from stepscope.timeline.search import InvalidPattern, search
-
-if TYPE_CHECKING:
-    from stepscope.surfaces.http.timeline import Query
 
 MAX_COLUMNS: Final = 16_384
 MAX_LISTED: Final = 1000
