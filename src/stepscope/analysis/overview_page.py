@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from math import nan
 from typing import Annotated
@@ -20,6 +21,7 @@ from stepscope.tables.device.kernel_names import is_tensor_core_eligible
 from stepscope.tables.device.usage import DeviceUsage, device_usage
 from stepscope.tables.host.events import Work
 from stepscope.tables.in_steps.batch_sizes import examples_per_step
+from stepscope.tables.in_steps.python_calls import python_functions
 from stepscope.tables.ops.framework_totals import device_busy, host_op_totals, op_shares
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.recording.environment import cores_seen, environment, session_environment
@@ -290,6 +292,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         is_window=stats.source == WINDOW,
         has_host="host" in evidence,
         low_precision_frac=_low_precision_frac(precision),
+        python=_python(profile, found) if bound == "unknown" and "python" in evidence else "",
         is_memory_alone=all(_is_memory_alone(host) for host in profile.hosts),
     )
     around = _environment(profile)
@@ -329,6 +332,17 @@ def _with_undisturbed(profile: Profile, stats: Steps) -> Steps:
         undisturbed=f"{step.steps:,} steps, timed by {step.source}",
         recorded_frac=share,
     )
+
+
+def _python(profile: Profile, found: SessionSteps | None) -> str:
+    """The Python function with most time of its own and its share of the counted steps."""
+    functions = [one for host in profile.hosts for one in python_functions(host)]
+    if not functions or found is None:
+        return ""
+    first = max(functions, key=lambda one: one.self_ps)
+    share = first.self_ps / max(int(found.duration_ps[found.kept].sum()), 1)
+    file = re.split(r"[/\\]", first.file)[-1]
+    return f"{first.function} ({file}:{first.line}) takes {share:.0%}"
 
 
 def _is_memory_alone(host: Host) -> bool:

@@ -339,6 +339,7 @@ def _explain(worst: _Found | None) -> tuple[Bottleneck | None, tuple[Knob, ...]]
             wait_us=us(stage.wait),
             element_us=us(stage.own_frac * stage.produce * stage.parallelism / stage.elements),
             **{name: getattr(stage, name) for name in SAID},
+            suggestion=suggestion(long_name, is_random=stage.is_random),
         )
     period = judged.period_ps
     return bottleneck, tuple(

@@ -76,85 +76,85 @@ has hash hashable have hbm hbmc head header heap heev heevd held helper helpers 
 hidden high hijax hinge hip hipblas histc histogram histograms history hl hlo hmma hn hnr hold
 holder holds home hopper host hostname hosts hot hpu hroni hsa hsh hss hsv hto htod hub huber hz
 ias ib ici icr id ident identity idle ids idx ie ient if ifft ifnull igemm ignore ii il im imag
-image imageio images immutable imperative impl implicit impls import imported importer imread in
-inal include included index indexed indexing indices inductor inf infeed infer inference inferred
-infinity inflated info ing init initialize initializers inner inplace input inputs insertion
-inside inspect inspector instance instant instinct instruction instructions instrumentation int
-integer integrate intel interface interleave intermediate internal interpolation interpreter
-intersect interval into introspect inv invalid inverse inversion invert inverting invoke io iota
-iotools ipl ipython ir irfft is isa isfinite isinf isnan issue it item iter iteration iterator
-itertools its itself jacobi jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kbit
-kd kepler kept keras kern kernel kernels key keys keyword kfd ki kind kineto kl known knuth kron
-kthvalue kv kwargs label labels lacks lamb lambda lambdifygenerated lane lapack laplace larf large
-larger late launch launched launches launching lax layer layernorm layers layout layouts lazy ldg
-ldgsts ldidt lds ldsb le leading leaky leaves left legacy length lerp less level levels lfs lgamma
-lhs lib libraries library librosa lies lifetimes lift lightning like likely limit linalg line
-linear linearize linen lines links linspace lion list listener lists lite literal literals little
-lj ll lmr load loader loading loads loat local localhost locals location lock locked log logaddexp
-loggamma logger loggers logging logical logistic logit logm lognormal logspace logsumexp long
-longer longest looks lookup loop loss losses lossy lost lovelace low lower lowering lrn lru lstm
-lt lu made main mainloop major make makes malloc managed manager mangled manip many map margin
-mark marked marker markers marks mask masked mat matched math matmul matpush matrix matvec max
-maximum maxpool maxwell mb mbit mean means meanwhile measured median mega megacore megascale mem
-memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory memset merge merged
-mergesort mesh meshgrid message meta metadata method methods metric metrics mfma mha mi
-microsecond microseconds migration millisecond milliseconds min miniconda minimum minor minus
-miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla mlir mm mma mode model module modules
-moe momentum more most mostly moveaxis movedim mpi mps ms msccl mse msg mt mtia much mul multi
-multiarray multiblock multihead multinomial multiply multiprocessing multiprocessor
-multiprocessors multivariate must mutex mv mxfp mxu na nadam name named names namespace naming nan
-nanargmax nanargmin nanfunctions nanosecond nanoseconds narrow native nccl nchw nchwto nd ndimage
-ndjson ndtri ne nearest need needed neg negate negative neither nelems neon nest nested net
-network never new newdocs next nextafter nhwc nhwckrsc nhwcto nibabel nic nll nms nn nnx no node
-noise non none nonzero nor norm normal normalisation normalization normalize not note nothing np
-npyio ns nsight nsys nt null num numa number numbers numeric numerical numerics numerictypes numpy
-nvfp nvidia nvjet nvl nvshmem nvtx obj object objects occ occupancy occurrences oci odeint of off
-offset offsets ogs on once one oneccl onednn ones onesweep only oom op opaque open oper operation
-operations operator ops opt optax optimizer option optional options or orbax orch order ordinal
-ords orgqr origin ormqr orthogonal osrt other others our out outer outfeed outlier outliers output
-outside over overhead override overrideable overrides own owner pack package packages packed
-packet packets pad padded padding page pageable paged pandas panic parallel param parameter
-parameters parent pareto parquet parse parser parsing part partial partition partitioned
-partitioning parts pascal pass path pattern pause pauses payload pb pc pcie pct pdist peak peer
-peers peft pending per percent percentile perf perfetto performance period permutation permute
-persist persistent pfor pftrace pg ph phase philox pickle pid piecewise pil pingpong pinned pinv
-pinverse pip pipeline pitch pixel pj pjit pkl pl place placeholder places plain plane planes plus
-pmap pmc png po pocketfft pod poi pointwise poisson polar policy poll polygamma polymorphic
-polynomial pool pooling popcnt post potrf pow power pp pprof pragma pre precise precision pred
-predict prefetch prefill prefix prelu preprocessing pretty primary primitive prims print printer
-printing printoptions priority private privateuse prng process processes processing prod produce
-produced product products prof profile profiled profiler profilerstep profiles profiling progbar
-program programs projections prologue promotion prop properties property proto protocol provenance
-ps pt ptds pthread pto ptp ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow pybind pydicom
-python pytorch pyw pyx qib qint qr qrf quant quantile quantization quantize query queue queued
-queues quint rademacher radix ragged ran rand randint randn random randomuniform randperm range
-ranges rank ranks rasterio rate ratio ravel raw rayleigh rb rbg rccl rd read reader readers
-reading readinto ready real rearranging reason rebatch rebuild receive recfunctions reciprocal
-record recorded recorder recording recordings records recur recurrent recurs recv red redispatch
-reduce reduction reductions ref reference reflection regex region registers registry regs
-rejection relative release relu rem remainder remat rematted remote removed rendezvous renorm
-repeat replace replayed replica replicated replication repr req requested reraise reserved
-reservoir reshape resize resnet resolve resource resources resp rest restore result resume return
-reverse rewriter rfft rgb rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc rocblas rocclr
-rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roctx roll room root roots
-rope rot rotary rotate round routing rows rowwisemoments rr rrelu rsf rsqrt rss rsub rt rule run
-runs runtime rwlock same sample sampler samples sampling save saved saving say says sc scalar
-scalars scale scaled scalepackedtensor scan scankernel scanner scatter sched schedules schema
-schur scimath scipy scope scr scratch script scs sct sctc sctd scudnn sdca sdcz sdk sdpa
-searchsorted second seconds section seed segment segmented segments select selector self selu sem
-send sentence separated seq sequence sequencer serialization serialize serve service serving
-session set setlimit setops sets setting setxor sgd sgemm sgpr sh shallow shape shapes shard
-sharded sharding shardings share shared sheet shift shm shmem short shot should shown shuffle side
-sided sig sigmoid sign signed significant silu simd simds simt sin sinc since sine single singular
-sinh sink site size sizes skew skip skipped sleep sli slice sliced slices slicing slogdet slope
-slow slower slowest sm small smart smem smisc smooth sms sn snapshot so socket soft softmax
-softplus softshrink softsign solve solver solving some something sort sorted sorting soundfile
-source sourcemap space sparse spatial spec special speedscope sph splash split splitk splitkreduce
-sprop sq sqlite sqrt sqrtm square squared squaring squeeze sram src ss sse stable stack stacks
-stage stages stall standard standardize start starts stat state stateful stateless states static
-stats status std stdin step stepped steps stepscope stf stft stochastic stop stopped storage
-stores str strategy stream streamk strict stride stridebatch strided strides string strings
-structure structured stub sub subscribe substr substring subtensoropwith subtract such sum
+image imageio images immutable imperative impl implausible implicit impls import imported importer
+imread in inal include included index indexed indexing indices inductor inf infeed infer inference
+inferred infinity inflated info ing init initialize initializers inner inplace input inputs
+insertion inside inspect inspector instance instant instinct instruction instructions
+instrumentation int integer integrate intel interface interleave intermediate internal
+interpolation interpreter intersect interval into introspect inv invalid inverse inversion invert
+inverting invoke io iota iotools ipl ipython ir irfft is isa isfinite isinf isnan issue it item
+iter iteration iterator itertools its itself jacobi jax jaxlib jaxpr jit job join journal jpeg
+json jsonl jv jvp kb kbit kd kepler kept keras kern kernel kernels key keys keyword kfd ki kind
+kineto kl known knuth kron kthvalue kv kwargs label labels lacks lamb lambda lambdifygenerated
+lane lapack laplace larf large larger late launch launched launches launching lax layer layernorm
+layers layout layouts lazy ldg ldgsts ldidt lds ldsb le leading leaky leaves left legacy length
+lerp less level levels lfs lgamma lhs lib libraries library librosa lies lifetimes lift lightning
+like likely limit linalg line linear linearize linen lines links linspace lion list listener lists
+lite literal literals little lj ll lmr load loader loading loads loat local localhost locals
+location lock locked log logaddexp loggamma logger loggers logging logical logistic logit logm
+lognormal logspace logsumexp long longer longest looks lookup loop loss losses lossy lost lovelace
+low lower lowering lrn lru lstm lt lu made main mainloop major make makes malloc managed manager
+mangled manip many map margin mark marked marker markers marks mask masked mat matched math matmul
+matpush matrix matvec max maximum maxpool maxwell mb mbit mean means meanwhile measured median
+mega megacore megascale mem memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap
+memory memset merge merged mergesort mesh meshgrid message meta metadata method methods metric
+metrics mfma mha mi microsecond microseconds migration millisecond milliseconds min miniconda
+minimum minor minus miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla mlir mm mma mode
+model module modules moe momentum more most mostly moveaxis movedim mpi mps ms msccl mse msg mt
+mtia much mul multi multiarray multiblock multihead multinomial multiply multiprocessing
+multiprocessor multiprocessors multivariate must mutex mv mxfp mxu na nadam name named names
+namespace naming nan nanargmax nanargmin nanfunctions nanosecond nanoseconds narrow native nccl
+nchw nchwto nd ndimage ndjson ndtri ne nearest need needed neg negate negative neither nelems neon
+nest nested net network never new newdocs next nextafter nhwc nhwckrsc nhwcto nibabel nic nll nms
+nn nnx no node noise non none nonzero nor norm normal normalisation normalization normalize not
+note nothing np npyio ns nsight nsys nt null num numa number numbers numeric numerical numerics
+numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx obj object objects occ occupancy occurrences
+oci odeint of off offset offsets ogs on once one oneccl onednn ones onesweep only oom op opaque
+open oper operation operations operator ops opt optax optimizer option optional options or orbax
+orch order ordinal ords orgqr origin ormqr orthogonal osrt other others our out outer outfeed
+outlier outliers output outside over overhead override overrideable overrides own owner pack
+package packages packed packet packets pad padded padding page pageable paged pandas panic
+parallel param parameter parameters parent pareto parquet parse parser parsing part partial
+partition partitioned partitioning parts pascal pass path pattern pause pauses payload pb pc pcie
+pct pdist peak peer peers peft pending per percent percentile perf perfetto performance period
+permutation permute persist persistent pfor pftrace pg ph phase philox pickle pid piecewise pil
+pingpong pinned pinv pinverse pip pipeline pitch pixel pj pjit pkl pl place placeholder places
+plain plane planes plus pmap pmc png po pocketfft pod poi pointwise poisson polar policy poll
+polygamma polymorphic polynomial pool pooling popcnt post potrf pow power pp pprof pragma pre
+precise precision pred predict prefetch prefill prefix prelu preprocessing pretty primary
+primitive prims print printer printing printoptions priority private privateuse prng process
+processes processing prod produce produced product products prof profile profiled profiler
+profilerstep profiles profiling progbar program programs projections prologue promotion prop
+properties property proto protocol provenance ps pt ptds pthread pto ptp ptr ptsz pull pure
+pushing put pwrmgr px pxla py pyarrow pybind pydicom python pytorch pyw pyx qib qint qr qrf quant
+quantile quantization quantize query queue queued queues quint rademacher radix ragged ran rand
+randint randn random randomuniform randperm range ranges rank ranks rasterio rate ratio ravel raw
+rayleigh rb rbg rccl rd read reader readers reading readinto ready real rearranging reason rebatch
+rebuild receive recfunctions reciprocal record recorded recorder recording recordings records
+recur recurrent recurs recv red redispatch reduce reduction reductions ref reference reflection
+regex region registers registry regs rejection relative release relu rem remainder remat rematted
+remote removed rendezvous renorm repeat replace replayed replica replicated replication repr req
+requested reraise reserved reservoir reshape resize resnet resolve resource resources resp rest
+restore result resume return reverse rewriter rfft rgb rhs right ring rm rms rmsprop rn rng rnn
+rnnv ro roc rocblas rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer
+roctx roll room root roots rope rot rotary rotate round routing rows rowwisemoments rr rrelu rsf
+rsqrt rss rsub rt rule run runs runtime rwlock same sample sampler samples sampling save saved
+saving say says sc scalar scalars scale scaled scalepackedtensor scan scankernel scanner scatter
+sched schedules schema schur scimath scipy scope scr scratch script scs sct sctc sctd scudnn sdca
+sdcz sdk sdpa searchsorted second seconds section seed segment segmented segments select selector
+self selu sem send sentence separated seq sequence sequencer serialization serialize serve service
+serving session set setlimit setops sets setting setxor sgd sgemm sgpr sh shallow shape shapes
+shard sharded sharding shardings share shared sheet shift shm shmem short shot should shown
+shuffle side sided sig sigmoid sign signed significant silu simd simds simt sin sinc since sine
+single singular sinh sink site size sizes skew skip skipped sleep sli slice sliced slices slicing
+slogdet slope slow slower slowest sm small smart smem smisc smooth sms sn snapshot so socket soft
+softmax softplus softshrink softsign solve solver solving some something sort sorted sorting
+soundfile source sourcemap space sparse spatial spec special speedscope sph splash split splitk
+splitkreduce sprop sq sqlite sqrt sqrtm square squared squaring squeeze sram src ss sse stable
+stack stacks stage stages stall standard standardize start starts stat state stateful stateless
+states static stats status std stdin step stepped steps stepscope stf stft stochastic stop stopped
+storage stores str strategy stream streamk strict stride stridebatch strided strides string
+strings structure structured stub sub subscribe substr substring subtensoropwith subtract such sum
 summaries summary summed sunk surrogatepass suspects sv svd svdvals swap swapaxes swapdimension
 swish switch sxm sy sycl syevd sym symbol symbols sync synchronization synchronize sys syscall
 system systems sz table tables tachyon tag tail take taken takes tall tan tanh tape target task tb

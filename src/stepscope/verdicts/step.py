@@ -27,6 +27,8 @@ class StepVerdict:
         has_host: Whether what a thread of the host did was recorded.
         low_precision_frac: Share of device compute in 16 bits or fewer; NaN where not known.
         is_memory_alone: Whether allocations were recorded, and nothing that takes time.
+        python: The Python function with most time of its own, and its share; "" where more than
+            Python calls was recorded.
     """
 
     bound_by: BoundBy
@@ -40,6 +42,7 @@ class StepVerdict:
     has_host: bool = True
     low_precision_frac: float = math.nan
     is_memory_alone: bool = False
+    python: str = ""
 
     @property
     def is_copies(self) -> bool:
@@ -50,6 +53,8 @@ class StepVerdict:
     @property
     def limit(self) -> str:
         """The limit in a word or two, as parts of a step are called."""
+        if self.bound_by == "unknown" and self.python:
+            return "Python"
         if self.bound_by == "host":
             return _HOST_LIMITS[self.host_part]
         return "Copy to device" if self.is_copies else _LIMITS[self.bound_by]
@@ -116,6 +121,8 @@ def _headline(verdict: StepVerdict) -> str:
             f"Input-bound: {share:.0%} {each} goes to waiting for input data (the input pipeline)."
             + _larger(verdict)
         )
+    if bound_by == "unknown" and verdict.python:
+        return f"Only Python calls were recorded: {verdict.python} {each}."
     if bound_by == "unknown":
         return (
             f"The profile does not say where the time goes: {share:.0%} {each} is unaccounted for."
@@ -281,6 +288,8 @@ def next_steps(verdict: StepVerdict, framework: str = "") -> tuple[str, ...]:
     """Where to look next, and what usually helps, in the words of a framework ("" of all)."""
     if verdict.is_memory_alone:
         return ("Open memory_profile: what is in use at the peak, by line, op and module.",)
+    if verdict.bound_by == "unknown" and verdict.python:
+        return ("Open step_account: the functions of the program, with their callers and lines.",)
     advice = list(_NEXT_FOR_COPIES if verdict.is_copies else _NEXT[verdict.bound_by])
     if verdict.bound_by == "device" and verdict.low_precision_frac < _LOW_PRECISION_FRAC:
         advice.append(_LOWER_PRECISION)

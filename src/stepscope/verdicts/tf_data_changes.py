@@ -221,9 +221,15 @@ def stage_kind(long_name: str) -> StageKind:
     return _KIND_OF.get(name, StageKind.OTHER)
 
 
-def suggestion(long_name: str) -> str:
-    """What to do about this iterator, in words."""
-    return _SUGGESTION[stage_kind(long_name)].format(leaf=long_name.rpartition("::")[2])
+def suggestion(long_name: str, *, is_random: bool = False) -> str:
+    """What to do about this iterator, in words.
+
+    Args:
+        long_name: The iterator.
+        is_random: Whether its functions draw random numbers, which a cache would repeat.
+    """
+    words = _SUGGESTION[stage_kind(long_name)].format(leaf=long_name.rpartition("::")[2])
+    return words.replace("cache() its results if they do not change, ", "") if is_random else words
 
 
 def changes(stage: Stage) -> tuple[Change, ...]:
@@ -267,6 +273,9 @@ def _cache(stage: Stage) -> Change:
     change = f"insert .cache() after {leaf}, before shuffling and random augmentation"
     if stage.has_cache:
         return Change("cache", False, 0.0, change, "Its results are cached already.")
+    if stage.is_random:
+        note = "It draws random numbers: a cache would repeat them in every pass."
+        return Change("cache", False, 0.0, change, note)
     note = (
         "From the second pass over the data on, if the results fit in memory and are the same "
         "in every pass."

@@ -1,7 +1,11 @@
 """The overview's numbers on profiles of known structure."""
 
+import json
+from pathlib import Path
+
 import pytest
 
+import stepscope
 from stepscope.analysis.overview_page import OverviewPage, overview_page
 from stepscope.comparison import side_of
 from stepscope.errors import NothingToShow
@@ -113,3 +117,29 @@ def test_hosts_that_share_only_a_step_at_the_edge_have_steps_but_none_that_count
     with pytest.raises(NothingToShow) as raised:
         side_of("edge", profile)
     assert raised.value.why == steps.explanation
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        ("step (/home/u/train.py:10)", "load (/home/u/train.py:3)"),
+        ("Trainer.fit (/srv/app/loop.py:88)", "decode (/srv/app/images.py:41)"),
+        ("<module> (main.py:1)", "parse (main.py:7)"),
+    ],
+)
+def test_python_calls_alone_name_the_function_that_takes_the_time(
+    tmp_path: Path, outer: str, inner: str
+) -> None:
+    """Files of viztracer hold nothing but calls."""
+    calls = [
+        {"ph": "X", "pid": 1, "tid": 1, "ts": at, "dur": length, "name": name, "cat": "FEE"}
+        for begin in range(0, 100_000, 10_000)
+        for name, at, length in ((outer, begin, 9_900), (inner, begin + 100, 7_500))
+    ]
+    trace = {"traceEvents": calls, "viztracer_metadata": {"version": "1.0"}}
+    (tmp_path / "result.json").write_text(json.dumps(trace))
+    page = stepscope.open(tmp_path).overview_page()
+    function = inner.partition(" ")[0]
+    assert page.headline.startswith(f"Only Python calls were recorded: {function} (")
+    assert "takes 75%" in page.headline
+    assert page.limited_by == "Python"

@@ -338,9 +338,13 @@ def test_random_numbers_are_those_of_the_last_function() -> None:
     found = analyze(passes(10)).bottleneck
     assert found is not None
     assert not found.is_random, "the batch's function comes after it"
-    alone = analyze(passes(10, stages=(MAP,))).bottleneck
+    analysis = analyze(passes(10, stages=(MAP,)))
+    alone = analysis.bottleneck
     assert alone is not None
     assert alone.is_random
+    assert "cache" not in alone.suggestion
+    caches = {one.applies for one in analysis.knobs if one.knob == "cache"}
+    assert caches == {False}
 
 
 @pytest.mark.parametrize(

@@ -174,3 +174,47 @@ def test_where_mostly_no_op_ran_the_ops_are_not_where_to_look() -> None:
     assert "step_account" in next_steps(python)[0]
     computing = replace(python, breakdown_ms=parts | {"host_compute": 15.0, "other": 5.0})
     assert "framework_op_stats" in next_steps(computing)[0]
+
+
+@pytest.mark.parametrize(
+    ("parts", "begin", "limit"),
+    [
+        (
+            {"host_compute": 9.0, "host_wait": 3.0, "device_compute_32": 8.0},
+            "Host compute takes 45% of each 20 ms step. Waiting: 15%.",
+            "Host",
+        ),
+        (
+            {"host_compute": 1.5, "host_wait": 18.5},
+            "The host waits in 92% of each 20 ms step, while nothing recorded runs. "
+            "Host compute: 8%.",
+            "Waiting on the host",
+        ),
+        (
+            {"other": 19.8, "device_compute_16": 0.2},
+            "Nothing recorded runs in 99% of each 20 ms step: Python, or a wait.",
+            "Nothing recorded",
+        ),
+    ],
+)
+def test_the_host_is_said_to_compute_only_what_it_computes(
+    parts: dict[str, float], begin: str, limit: str
+) -> None:
+    verdict = replace(
+        INPUT,
+        bound_by="host",
+        share_frac=0.6,
+        breakdown_ms=dict.fromkeys(PARTS, 0.0) | parts,
+        has_device=True,
+    )
+    assert headline(verdict).startswith(begin)
+    assert verdict.limit == limit
+
+
+def test_of_a_program_of_which_only_python_was_recorded_the_function_is_named() -> None:
+    unknown = replace(INPUT, bound_by="unknown", python="load (train.py:3) takes 63%")
+    assert headline(unknown) == (
+        "Only Python calls were recorded: load (train.py:3) takes 63% of each 20 ms step."
+    )
+    assert unknown.limit == "Python"
+    assert "step_account" in next_steps(unknown)[0]

@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from stepscope.columns import among, distinct, pivot, union_spans
+from stepscope.columns import among, distinct, median, pivot, union_spans
 from stepscope.columns.space import I64, KIND_INT64, KIND_UINT64, Bool
+from stepscope.quantities import time_words
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
@@ -35,6 +36,8 @@ _MISSING_SHARE = 0.01
 _NONE = np.zeros(0, dtype=bool)
 _API = re.compile(r"(cu|cuda|hip)[A-Z]")
 _STARTS_WORK = re.compile(r"Launch|Memcpy|Memset")
+# Of this many events half are shorter, or longer, than any program's are.
+_FEWEST_TIMES, _SHORTEST_PS, _LONGEST_PS = 10, 50_000, 2 * 10**12
 _DAY_PS = 86_400 * 10**12
 _FAR_DAYS = 10
 
@@ -59,6 +62,7 @@ def completeness(host: Host) -> HostCompleteness:
         *_devices_without_events(host),
         *_launches(host),
         *_clock(host),
+        *_units(host),
         *_steps(host),
         *costs_of_recording(host),
     ]
@@ -76,6 +80,26 @@ def _imported(host: Host) -> list[Diagnostic]:
         for key, value in pivot.plane_stats(host.space, row).items()
         if key == names.IMPORTED and isinstance(value, str)
     ]
+
+
+def _units(host: Host) -> list[Diagnostic]:
+    """Times that suggest another unit: home-made traces often have seconds or nanoseconds."""
+    if names.PROGRAM_RANGES not in host.space.stat_metadata.name:
+        return []
+    space = host.space
+    own = timed_events(host) & (space.length_ps > 0)
+    if np.count_nonzero(own) < _FEWEST_TIMES:
+        return []
+    usual = median(space.length_ps[own])
+    if _SHORTEST_PS <= usual <= _LONGEST_PS:
+        return []
+    is_short = usual < _SHORTEST_PS
+    than, unit = ("less", "seconds") if is_short else ("more", "nanoseconds")
+    text = (
+        f"Half of the events last {than} than {time_words(usual / 1e9)}, which is implausible. A "
+        f"Chrome trace has microseconds: were these times written in {unit}?"
+    )
+    return [Diagnostic("implausible-times", "warning", text, host.name)]
 
 
 def _never_ended(host: Host) -> list[Diagnostic]:

@@ -147,3 +147,20 @@ def test_a_device_of_which_only_waits_were_recorded_ran_nothing_that_is_known() 
     waits = line("Synchronization", Event("Event Sync", 60, 5))
     found, slugs = check(space(host(line("python", *launches)), gpu(0, waits)))
     assert found.verdict == "partial" and NO_DEVICE_EVENTS in slugs
+
+
+@pytest.mark.parametrize(
+    ("scale", "doubted"), [(1e-6, "seconds"), (1e-3, ""), (1.0, ""), (1e3, "nanoseconds")]
+)
+@pytest.mark.parametrize("step_us", [15_000.0, 40_000.0])
+def test_times_of_another_unit_are_doubted(scale: float, doubted: str, step_us: float) -> None:
+    ranges = [
+        Event(name, at * step_us * scale, length * step_us * scale)
+        for at in range(30)
+        for name, length in (("step", 0.9), ("forward", 0.6))
+    ]
+    found, slugs = check(space(host(line("main", *ranges), stats={"_program_ranges": 1})))
+    assert ("implausible-times" in slugs) == bool(doubted)
+    if doubted:
+        assert found.verdict == "partial"
+        assert any(f"written in {doubted}?" in one.message for one in found.diagnostics)

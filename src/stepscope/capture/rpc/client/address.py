@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from stepscope.errors import UsageError
 
+_TPU_NAME = re.compile(r"(?=.*[a-z])[a-z0-9][a-z0-9-]*")
 _SCHEMES = ("grpc://", "http://")
 _MOST_NAME = 100  # of a host in a file name, which file systems limit to 255 bytes
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -36,6 +37,14 @@ class Address:
             host = host[1:-1]
         whole = bool(colon and host) and port.isascii() and port.isdigit()
         if not whole or int(port) > 65535 or "/" in host or (":" in host and not bracketed):
+            if _TPU_NAME.fullmatch(text.strip()):
+                raise UsageError(
+                    f"{text!r} may be the name of a TPU, and names are not looked up.",
+                    why="Only Google Cloud knows the addresses of a TPU's workers.",
+                    hint="Ask it for them (gcloud compute tpus tpu-vm describe NAME --zone ZONE), "
+                    "and give ADDRESS:PORT with the port of the program's profiler server.",
+                    slug="worker-address",
+                )
             raise UsageError(
                 f"{text!r} is not a worker address.",
                 why="An address is HOST:PORT, such as 10.0.0.7:6009, [::1]:6009 or worker-3:6009.",
