@@ -60,7 +60,8 @@ class Budget:
     def __init__(self, options: ProfilerOptions) -> None:
         self._options = options
         is_limited = options.max_events is not None or options.max_bytes is not None
-        self._counts = is_limited and options.price is None
+        # What comes too often is known after a chunk, too: calls of Python, one by one.
+        self._counts = options.trace_python or (is_limited and options.price is None)
         self._begun = self._chunk_begun = 0.0
         self._events = self._bytes = 0
         self._event_rate = self._byte_rate = 0.0

@@ -45,7 +45,7 @@ _SESSION_TICK_SECONDS: Final = 0.02
 # A probe is to have seen at least one execution begin and end.
 _PROBE_EVENTS: Final = 500
 # Executions between two probes are many, and the end of the probe's session is little of the time.
-_PROBED_REST_SECONDS: Final = 0.5
+_PROBED_REST_SECONDS: Final = 1.0
 # Memory is given back to the system after a session with this many events.
 _MANY_EVENTS: Final = 5_000
 _TURN_SECONDS: Final = 0.01

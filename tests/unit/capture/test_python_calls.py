@@ -201,6 +201,53 @@ def test_what_runs_through_a_chunk_is_in_every_chunk() -> None:
     assert all(begin >= end for begin, end in zip(begins[1:], ends[:-1], strict=True))
 
 
+def test_functions_called_too_often_for_the_price_are_left_to_the_sampler() -> None:
+    made, options = PythonCalls(), ProfilerOptions(trace_python=True, price=1.000001)
+    made.start(options)
+    loop(20_000)
+    first = collected(made)
+    (note,) = first.notes
+    assert note.slug == "calls-sampled" and "leaf (20,000)" in note.message
+    assert len(named(calls(first.xspace), "leaf")) == 20_000
+    made.start(options)
+    loop(500)
+    caught()
+    second = collected(made)
+    made.drop()
+    left = {one["name"] for one in calls(second.xspace)}
+    # At this price, nothing that was called before is affordable.
+    assert not {"leaf", "loop"} & left and "caught" in left
+
+
+def test_a_muted_function_that_runs_through_the_cut_is_open_no_more() -> None:
+    made, options = PythonCalls(), ProfilerOptions(trace_python=True, price=1.000001)
+    chunks: list[Recorded] = []
+
+    def often(depth: int) -> None:
+        if depth:
+            often(depth - 1)
+            return
+        loop(20_000)
+        chunks.append(collected(made))
+        made.start(options)
+
+    made.start(options)
+    often(300)
+    caught()
+    chunks.append(collected(made))
+    made.drop()
+    names_ = [one["name"] for one in calls(chunks[1].xspace)]
+    assert not {"leaf", "often"} & {*names_} and "caught" in names_
+
+
+def test_without_a_price_every_call_is_recorded() -> None:
+    made = recorder()
+    loop(20_000)
+    done = collected(made)
+    made.drop()
+    assert done.notes == () and len(named(calls(done.xspace), "leaf")) == 20_000
+
+
 def test_filters_choose_by_file_or_module_and_leave_our_own_code_out() -> None:
     code = leaf.__code__
     assert CodeFilter().admits(code)

@@ -89,6 +89,8 @@ class Log:
     def __init__(self) -> None:
         self.writers: dict[int, Writer] = {}
         self.codes: dict[int, CodeType] = {}
+        #: The same of functions that are no longer heard of.
+        self.muted: dict[int, CodeType] = {}
         self._kept: list[ThreadLog] = []
         # What perf_counter_ns has to be moved by to be the time of day.
         self.offset_ns = time.time_ns() - time.perf_counter_ns()
@@ -104,6 +106,10 @@ class Log:
         self._kept.append(kept)
         self.writers[threading.get_ident()] = made
         return made
+
+    def mute(self, number: int) -> None:
+        """Hear no more of a function; only between two chunks, when nothing is heard."""
+        self.muted[number] = self.codes.pop(number)
 
     def take(self) -> list[Heard]:
         """What was heard since the last time.

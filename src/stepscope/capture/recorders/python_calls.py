@@ -21,13 +21,15 @@ from stepscope.capture.call_tracer.log import I64, Heard, Log
 from stepscope.capture.call_tracer.monitoring import Monitoring
 from stepscope.capture.call_tracer.setprofile import SetProfile
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.recorder import Collected, Recorded
+from stepscope.capture.recorder import Collected, Note, Recorded
 from stepscope.capture.runtime.frame_names import FrameNames
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
 #: Of a call: the line it was made from.
 CALLER_LINE = "caller_line"
+# Functions that a note names.
+_NAMED: Final = 10
 _OURS: Final = str(Path(__file__).resolve().parents[1])
 
 
@@ -46,6 +48,7 @@ class PythonCalls:
         # Calls that ran when the last chunk ended, outermost first, by thread; only conversions,
         # which come one after the other, look at it.
         self._open: dict[int, list[int]] = {}
+        self._labels = FrameNames()
 
     def unavailable(self) -> str | None:
         """Always there; it records only with ``trace_python``."""
@@ -57,9 +60,16 @@ class PythonCalls:
             return
         if options is not self._options or self._hook is None:
             self._options, self._open, self._log = options, {}, Log()
-            wanted = CodeFilter(options.trace_include, options.trace_exclude)
+            wanted, muted = (
+                CodeFilter(options.trace_include, options.trace_exclude),
+                self._log.muted,
+            )
+
+            def admits(code: CodeType) -> bool:
+                return id(code) not in muted and wanted.admits(code)
+
             kind = Monitoring if hasattr(sys, "monitoring") else SetProfile
-            self._hook = kind(self._log, wanted.admits, with_lines=options.trace_lines)
+            self._hook = kind(self._log, admits, with_lines=options.trace_lines)
         self._begin_ns = time.time_ns()
         self._hook.start()
 
@@ -69,12 +79,42 @@ class PythonCalls:
             return Recorded()
         end_ns = time.time_ns()
         self._hook.stop()
-        return functools.partial(self._converted, self._log.take(), self._begin_ns, end_ns)
+        heard = self._log.take()
+        notes = self._step_down(heard, end_ns - self._begin_ns)
+        return functools.partial(self._converted, heard, self._begin_ns, end_ns, notes)
 
-    def _converted(self, heard: list[Heard], begin_ns: int, end_ns: int) -> Recorded:
+    def _step_down(self, heard: list[Heard], length_ns: int) -> tuple[Note, ...]:
+        """Leave functions that are called too often for the price to the sampler."""
+        if self._options is None or self._options.price is None or not heard:
+            return ()
+        codes = np.concatenate([one.code for one in heard])
+        number, count = np.unique(codes[codes > 0], return_counts=True)
+        order = np.argsort(-count, kind="stable")
+        number, count = number[order], count[order]
+        # Calls that are left if the first so many functions are muted.
+        left = count.sum() - np.concatenate([[0], np.cumsum(count)])
+        affordable = (self._options.price - 1) * length_ns / self.event_ns
+        muted = int(np.argmax(left <= affordable))
+        if not muted:
+            return ()
+        named: list[str] = []
+        for code, calls in zip(number[:muted].tolist(), count[:muted].tolist(), strict=True):
+            self._log.mute(code)
+            if len(named) < _NAMED:
+                named.append(f"{self._labels.function(self._log.muted[code])} ({calls:,})")
+        text = (
+            f"Calls of {muted} functions are only sampled from here on: they came too often for a "
+            f"price of {self._options.price:g}. Most calls in {length_ns / 1e9:.2g} s: "
+            f"{', '.join(named)}. --full records them."
+        )
+        return (Note("calls-sampled", "warning", text),)
+
+    def _converted(
+        self, heard: list[Heard], begin_ns: int, end_ns: int, notes: tuple[Note, ...]
+    ) -> Recorded:
         if self._options is None:
             return Recorded()
-        writer = _CallsPlane(self._log.codes, self._options)
+        writer = _CallsPlane({**self._log.codes, **self._log.muted}, self._options)
         threads = {one.number for one in heard}
         # A thread that only went on with what it had begun before was not heard of at all.
         nothing = np.empty(0, np.int64)
@@ -84,7 +124,10 @@ class PythonCalls:
             if open_ and number not in threads
         ]
         for one in heard:
-            went_on = np.asarray(self._open.get(one.number, []), dtype=np.int64)
+            went_on = np.asarray(
+                [code for code in self._open.get(one.number, []) if code not in self._log.muted],
+                dtype=np.int64,
+            )
             begins = np.full(len(went_on), begin_ns, np.int64)
             code, moment = np.concatenate([went_on, one.code]), np.concatenate([begins, one.time])
             at = np.concatenate([np.full(len(went_on), -1, np.int64), one.caller_at])
@@ -92,8 +135,8 @@ class PythonCalls:
             self._open[one.number] = calls.open
             writer.add(one, calls, at)
         if not writer.plane.events:
-            return Recorded()
-        return Recorded(writer.plane.xspace(), writer.plane.events)
+            return Recorded(notes=notes)
+        return Recorded(writer.plane.xspace(), writer.plane.events, notes)
 
     def drop(self) -> None:
         """Hear no more and forget."""
