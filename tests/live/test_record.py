@@ -40,6 +40,28 @@ for _ in range(40):
     rows += score(rows)
 """
 
+SCAN = """
+import jax, jax.numpy as jnp
+w = jnp.eye(8) * 0.9
+@jax.jit
+def step(x):
+    return jax.lax.scan(lambda c, _: (jnp.tanh(c @ w) + 0.1, None), x, None, 1000)[0]
+x = jnp.ones((8, 8))
+for _ in range(2000):
+    x = step(x).block_until_ready()
+"""
+
+TRAINING = """
+import time, torch
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in range(1500):
+    optimizer.zero_grad()
+    model(torch.ones(4, 8)).sum().backward()
+    optimizer.step()
+    time.sleep(0.002)
+"""
+
 OWN_TENSORFLOW = """
 import sys, time
 import tensorflow as tf
@@ -114,6 +136,25 @@ def test_ops_of_a_graph_are_placed_at_the_lines_that_made_them(tmp_path: Path) -
         at for at, line in enumerate(lines, 1) if "apart" in line
     }
     assert all(one.caller.endswith("score") for one in parts)
+
+
+@pytest.mark.framework_jax
+def test_a_loop_inside_a_compiled_step_is_recorded_in_bursts(tmp_path: Path) -> None:
+    path = recorded(tmp_path, SCAN)
+    steps = stepscope.open(path).overview_page().steps
+    # 6,000 events a step: all of them would be 12 million.
+    assert 10 <= steps.count + steps.dropped < 1_000
+    assert steps.recorded_frac < 0.9
+    assert path.stat().st_size < 100e6
+    assert steps.undisturbed_ms is not None and "executions" in steps.undisturbed
+
+
+@pytest.mark.framework_torch
+def test_steps_of_a_training_are_timed_undisturbed(tmp_path: Path) -> None:
+    steps = stepscope.open(recorded(tmp_path, TRAINING)).overview_page().steps
+    assert steps.count + steps.dropped >= 10
+    assert steps.undisturbed_ms is not None and "optimizer" in steps.undisturbed
+    assert steps.undisturbed_ms > 2.0  # it sleeps for 2 ms
 
 
 @pytest.mark.framework_tf

@@ -151,7 +151,15 @@ class SessionLimit:
         # A program that frees memory meanwhile makes room that the session may fill.
         self._base = min(self._base, used)
         self._grown = used - self._base
-        return self._grown > min(self._events * self._event_bytes, self._most_bytes)
+        return self._grown > self._limit_bytes
+
+    def is_half(self) -> bool:
+        """Whether it was half reached when this was asked last."""
+        return self._grown > self._limit_bytes / 2
+
+    @property
+    def _limit_bytes(self) -> float:
+        return min(self._events * self._event_bytes, self._most_bytes)
 
     def end(self, events: int, end_seconds: float) -> None:
         """A session has ended.

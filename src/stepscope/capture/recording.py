@@ -115,6 +115,9 @@ class Recording:
         # Names of the recorders that rest; none while recording.
         self._resting: list[str] = []
         self._session_begun = 0.0
+        # Of the last session, per second; and when executions are to be counted once more.
+        self._event_rate = 0.0
+        self._probe_at: float | None = None
         self._wake = threading.Event()
         self._finished = threading.Event()
         # Every recorder has ended; their events remain to be converted and written.
@@ -280,6 +283,8 @@ class Recording:
         if self._resting and self._price.is_rest_over(*self._clock.heard()):
             self._end_rest()
             self._start_recorders()
+        elif self._resting and self._probe_at is not None and time.monotonic() > self._probe_at:
+            self._probe()  # the program may end before this rest does
         if not self._resting:
             self._join()
         spent = self._budget.spent()
@@ -293,9 +298,11 @@ class Recording:
         """Cut a chunk where one is due, and let the program run undisturbed where that is due."""
         has_price = self.options.price is not None
         is_full = self._in_session() and self._limit.is_reached()
-        if is_full and has_price:
+        is_due = self._budget.cut_due()
+        if has_price and (is_full or (is_due and self._limit.is_half())):
+            # Handing over takes long: the program had better rest meanwhile.
             self._rest(only_after=_MANY_EVENTS)
-        elif is_full or self._budget.cut_due() or self._is_stale():
+        elif is_full or is_due or self._is_stale():
             self._cut()
             if self._price.rest_seconds(self._budget.bytes, self._budget.seconds) > 0:
                 self._rest()
@@ -329,10 +336,12 @@ class Recording:
             self._resting = []
             self._start_recorders()
             return
+        self._event_rate = events / max(seconds, 1e-3)
         rest = self._price.rest_seconds(self._budget.bytes, self._budget.seconds)
-        self._price.rest(
-            max(rest, _PROBED_REST_SECONDS) if self._probe(events / max(seconds, 1e-3)) else rest
-        )
+        if self._probe():
+            rest = max(rest, _PROBED_REST_SECONDS)
+            self._probe_at = time.monotonic() + _PROBED_REST_SECONDS
+        self._price.rest(rest)
         tracing.switch(self._clock.emitter())
         self._clock.listen(undisturbed=True)
 
@@ -499,15 +508,19 @@ class Recording:
                 slot.recorder.main_thread_seconds = 0.0
         return taken
 
-    def _probe(self, events_per_second: float) -> bool:
+    def _probe(self) -> bool:
         """Note how far the program is where only its events tell: see ``JaxRecorder.probe``."""
-        seconds = min(max(_PROBE_EVENTS / max(events_per_second, 1.0), 0.004), 0.1)
+        seconds = min(max(_PROBE_EVENTS / max(self._event_rate, 1.0), 0.004), 0.1)
         planes = Assembly(self.origin_ns, self.suffix)
         for slot in self._slots:
             probe = getattr(slot.recorder, "probe", None)
             if probe is not None and slot.recorder.name in self._resting:
+                begin_ns = time.time_ns()
                 recorded = self._safely(slot, functools.partial(probe, self.options, seconds))
                 self._take(planes, slot, recorded)
+                end_ns = time.time_ns()
+                self._gaps.found.append(Gap(slot.recorder.name, begin_ns, end_ns, names.GAP_PROBE))
+        self._probe_at = None
         if planes.payloads:
             self._append(planes.pieces())
         return bool(planes.payloads)

@@ -202,6 +202,8 @@ GAP_REASON: Final = "reason"
 GAP_CHUNK: Final = "a chunk is written"
 GAP_PAUSE: Final = "the program records itself"
 GAP_REST: Final = "the program runs undisturbed"
+# Of a short session within a rest: executions are numbered, and counted from one such to the next.
+GAP_PROBE: Final = "executions are counted"
 # Of the task environment: the median step while nothing recorded and how many were timed, what they
 # were known by, and the median recorded step as timed in the same way. Times are in ps.
 UNDISTURBED_STEP: Final = "undisturbed_step_ps"

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import distinct, median, pivot, rows_of
+from stepscope.columns import distinct, median, pivot, rows_of, union_spans
 from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.schema.numbers import as_integer
@@ -85,17 +85,21 @@ def _counted(host: Host) -> UndisturbedStep | None:
 def _counted_by(host: Host, moments: I64, number: I64) -> UndisturbedStep | None:
     """The same by the executions of one program, each of which may have many events."""
     order = np.argsort(moments, kind="stable")
-    number, first = np.unique(number[order], return_index=True)
-    moments = moments[order][first]
+    number, begin = np.unique(number[order], return_index=True)
+    moments = moments[order][begin]
     order = np.argsort(moments, kind="stable")
     moments, number = moments[order], number[order]
-    spent_ps = executions = 0
+    probes, spent_ps, executions = _recorder_spans(host, names.GAP_PROBE)[0], 0, 0
     for opened, closed in zip(*(part.tolist() for part in rests(host)), strict=True):
-        probe = int(np.searchsorted(moments, closed)) - 1
-        if probe < 0 or moments[probe] < opened or probe + 1 >= len(moments):
+        inside = probes[(probes >= opened) & (probes < closed)]
+        if len(inside) == 0:
             continue
-        spent_ps += int(moments[probe + 1] - moments[probe])
-        executions += abs(int(number[probe + 1] - number[probe]))
+        first = int(np.searchsorted(moments, inside[0]))
+        # To the first execution of the next session; to the last probe where there is none.
+        last = min(int(np.searchsorted(moments, closed)), len(moments) - 1)
+        if first < last and moments[first] < closed:
+            spent_ps += int(moments[last] - moments[first])
+            executions += abs(int(number[last] - number[first]))
     each = _executions_per_step(host, moments)
     count = executions / each if each else 0
     if not count or (count < _STEPS and spent_ps < _PS):
@@ -114,23 +118,20 @@ def _executions_per_step(host: Host, moments: I64) -> float:
 @derived
 def rests(host: Host) -> tuple[I64, I64]:
     """Starts and ends of the times in which the program ran undisturbed, in order."""
+    return _recorder_spans(host, names.GAP_REST)
+
+
+def _recorder_spans(host: Host, reason: str) -> tuple[I64, I64]:
+    """Starts and ends of the gaps of the recording for a reason, those of all recorders as one."""
     space = host.space
     planes_of = [row for row, one in enumerate(space.planes) if one.name == names.RECORDING_PLANE]
     metadata = space.event_metadata
     wanted = np.isin(metadata.plane, planes_of) & np.asarray(
-        [name.endswith(names.GAP_REST) for name in metadata.name], dtype=bool
+        [name.endswith(reason) for name in metadata.name], dtype=bool
     )
     rows = rows_of(space.events.metadata, wanted)
-    start = distinct(space.events.start_ps[rows])
-    ends = [
-        int(
-            (space.events.start_ps[rows] + space.length_ps[rows])[
-                space.events.start_ps[rows] == at
-            ].max()
-        )
-        for at in start.tolist()
-    ]
-    return start, np.asarray(ends, np.int64)
+    start = space.events.start_ps[rows]
+    return union_spans(start, start + space.length_ps[rows])
 
 
 @derived
