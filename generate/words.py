@@ -18,39 +18,49 @@ _READERS = ("schema", "tables", "formats", "timeline", "advice/evidence", "compa
 _MOST_SPACES = 3
 # Words of framework ops and of the usual kernel libraries, beside those that readers name.
 _OP_WORDS: Final = """
-abs abseil absl accumulate addcdiv addcmul adjust affine ailk all alpha amax amin ampere analyzer
-and anonymous any apache apply approximate arg assert atan autocast avgpool backprop backward
-baddbmm band batchnorm bce beside bessel beta bias bicubic bilinear bin bincount bitwise blackwell
-bljk block boolean bucketize bulk bwd cache cast cauchy cdist ceil cell celu checknumerics chief
-cholesky chunk cijk clip clone cluster col combined complex compose concat conj const contiguous
-control conv convolution cooperative copy cos cpu crop cross cta ctc cub cublas cuda cudnn cufft
-cum cummax cummin cusolver cusparse dataloader dataset decode deformable dense depth deserialize
-det detach detail dgrad diag diagonal dilation dispatch dist distributed div dropout dynamic eigen
-einsum elu embedding empty encode enter envs epilogue epoch eq erf erfc erfinv etc eval evaluate
-evaluator exit expand expm extract eye fake fft fill finite fit flatten flax flip floordiv fold
-forward frac framework from full functor functors fused future fwd gamma gather ge gelu glu gmem
-google gpu group groupnorm gt haiku hard hardshrink hardsigmoid hardswish hardtanh hinge hipblas
-histc home hopper hsv huber identity ifft im image import inal include index infer initialize
-inplace instance int inv invert invoke irfft isfinite isinf isnan item iter iteration job kernel
-kl kron kthvalue lambda layernorm ldg ldgsts le leaky legacy lerp level lgamma lib libraries
-linspace local localhost log logaddexp logit logspace lookup loss lrn lt lu main mainloop margin
-mask matvec maxpool median merge meshgrid miniconda miopen mish mkldnn mode multinomial name
-namespace nan narrow nccl ndtri ne nearest next nextafter nhwckrsc nms nn nonzero norm normalize
-nt nvidia of onednn ones operator ops opt optax ords our outer packages packed pad parse
-partitioned pdist permute persistent pingpong pinverse pip pixel placeholder poisson policy
-polygamma pow predict prelu print prod profilerstep prologue ps put py python pytorch qr quantile
-quantize rand randint randn randperm range rccl read readers real reciprocal reflection relu
-renorm repeat replica replication reservoir resize resnet resource reverse rfft rgb rocblas roll
-root rot round rrelu rsub sample scatter scipy searchsorted select selu serialize sh shape shuffle
-sigmoid sign signed silu sin sinc site size slice sliced slogdet slope smem smooth softmax
-softplus softshrink softsign sort space split splitkreduce sqrt squared squeeze src stack stage
-stateless std stft stop stridebatch string stub sub sum svd switch sycl sys take tan tanh task
-template tensor tensorflow tensorop tensorstore test tf that the those threshold thrust tile
-tilesize tmp tn topk torch torchvision tpu trace train transformers transpose trapz tri tril
-triplet triton triu true trunc truncate truncated tt turing typename unbind unfold uniform unique
-unpool unravel unrolled unsigned unsorted unstack upsample upsampling usr usual utils vander var
-variable vectorized venv view void volatile volta warp warpgroup warpgroupsize wgrad where while
-window worker workspace write xlogy xmma xor zero zeros zeta
+abs abseil absl abstractify accessor accumulate addcdiv addcmul adjust affine ailk alik all
+allgather allreduce alpha amax amin ampere analyzer and anonymous any aot apache apply approximate
+arg arraylike assert assignaddvariableop astype atan attribute autocast aval avgpool axes backends
+backprop backward baddbmm band batched batchnorm bce beside bessel beta bfc bias bicubic bilinear
+bin bincount bind bitwise bjlk blackwell bljk block boolean bucketize buffer bulk bwd bytecode
+cache calculator canonicalize capability capturing cast cauchy causal cc cdist ceil cell celu cga
+checknumerics chief cholesky chunk cijk ckpt clamp clip clone cluster col column combined comms
+complex compose concat conj const contiguous control conv convolution cooperative copy cos cpp cpu
+crop cross csv cta ctc cu cub cublas cuda cudnn cufft cuh cum cummax cummin cusolver cusparse
+dataloader dataset decay decode deformable dense depth descriptor deserialize det detach detail
+device dgrad diag diagonal dilation dispatch dispatcher dist distributed div donation dropout
+dtypes dynamic edges eigen einsum elu embed embedding empty enable encode ensure enter entropy
+envs epilogue epoch eq erf erfc erfinv etc eval evaluate evaluator executable executor exists exit
+expand explicit expm extract eye fake fft fill finalize finite fit flashinfer flatten flax flip
+floordiv fmha fold folding forward frac framework from full functor functors fused future fwd
+gamma gather ge gelu generic glu gmem google gpu gridwise group groupnorm gt haiku hard hardshrink
+hardsigmoid hardswish hardtanh hasattr hinge hip hipblas histc home hopper hpp hsv huber identity
+ifft im image import inal include index indices inexact infer inference initialize inplace
+instance instantiate int integral inv invert invoke ipynb irfft isfinite isinf isinstance isnan
+item iter iteration job kernel kl kron kthvalue kv labels lambda layernorm ldg ldgsts le leaky
+legacy lerp level lgamma lib libraries linkage linspace llm loaded loading local localhost log
+logaddexp logit logits logspace lookup loss lrn lt lu main mainloop major make manual margin mask
+matvec maxpool median merge meshgrid miniconda miopen mish mkldnn mode moments multimem
+multinomial name namespace nan narrow nccl ndtri ne nearest next nextafter nhwckrsc nms nn nnt
+nocast nonzero norm normalize npy npz nt ntn nv nvidia of onednn ones operator ops opt optax ords
+our outer outputs packages packed pad params parse partitioned pass pdist permute persistent
+pingpong pinverse pip pixel pjrt placeholder pointer poisson policy polygamma polynomial pow
+predict pregraph prelu prepare preserving print prng prod profilerstep prologue promote properties
+ps put py python pytorch qk qr quantile quantize query rand randint randn randperm range rccl read
+readers readvariableop real recip reciprocal reductions reflection relu remotecall renorm
+renormalize reorder repeat replica replication reservoir resize resnet resource restrict retval
+reuse reverse rfft rgb rocblas rocprim roll root rope rot round routing row rrelu rs rsub sample
+scatter sched schedule scipy scores searchsorted select selu seq serialize sh shape shuffle
+sigmoid sign signed silu sin sinc site size slice sliced sliding slinky slogdet slope smem smooth
+so softmax softplus softshrink softsign sort space sparse split splitkreduce sqrt squared squeeze
+src stack stage stateless std stft stop stridebatch string stub sub subdtype sum svd switch sycl
+symm sys take tan tanh task template tensor tensorflow tensorop tensorrt tensorstore test tf that
+the those threshold through thrust tile tilesize tmp tn tnn tnt toml topk torch torchvision tpu
+trace train traits transformer transformers transpose trapz tri tril triplet triton triu trivial
+true trunc truncate truncated tsl tst tsv tt tuple turing typename unbind unfold uniform unique
+unpool unravel unroll unrolled unsigned unsorted unstack upsample upsampling usr usual utils valid
+vander var variable vectorized venv view void volatile volta warp warpgroup warpgroupsize weight
+wgrad where while window worker workspace write xlogy xmma xor yaml yml ynn zero zeros zeta
 """
 _LIST = re.compile(r"[a-z0-9_]+( [a-z0-9_]+)* ?")
 _RUN = re.compile(r"[^\W\d_]+")

@@ -15,8 +15,12 @@ from stepscope.columns.space import (
     KIND_DOUBLE,
     KIND_INT64,
     KIND_NONE,
+    KIND_REF,
     KIND_STR,
     KIND_UINT64,
+    U8,
+    U64,
+    Bool,
     Line,
     Space,
     Stats,
@@ -24,7 +28,7 @@ from stepscope.columns.space import (
 from stepscope.columns.texts import equal_texts
 from stepscope.errors import DecodeError
 from stepscope.redaction.level import Level
-from stepscope.redaction.texts import REMOVED, RedactedTexts, is_private
+from stepscope.redaction.texts import REMOVED, RedactedTexts, is_known_stat, is_private
 from stepscope.schema import names
 
 # Serialised messages that hold numbers alone; every other one is removed.
@@ -47,11 +51,16 @@ def redact(space: Space, level: Level, key: bytes, epoch_ns: int = 0) -> Space:
     texts = RedactedTexts(level, key)
     store = _Store()
     meta, stat = space.event_metadata, space.stat_metadata
-    keys = np.asarray([is_private(name) for name in stat.name], dtype=bool)
+    private = np.asarray([is_private(name) for name in stat.name], dtype=bool)
+    unknown = np.asarray([not is_known_stat(name) for name in stat.name], dtype=bool)
     moved = epoch_ns if level == "all" else 0
+    columns = space.event_stats, space.plane_stats, space.metadata_stats
+    is_key = np.zeros(len(stat.name), dtype=bool)
+    for column in columns:
+        is_key[column.key[column.key >= 0]] = True
 
     def stats(column: Stats, *, strict: bool = False) -> Stats:
-        return _stats(space, column, texts, store, keys, level, strict=strict)
+        return _stats(space, column, texts, store, private, unknown, level, strict=strict)
 
     return replace(
         space,
@@ -69,7 +78,11 @@ def redact(space: Space, level: Level, key: bytes, epoch_ns: int = 0) -> Space:
         ),
         stat_metadata=replace(
             stat,
-            name=[texts.name(text) for text in stat.name],
+            # What is no stat's name is the value of some.
+            name=[
+                texts.name(text) if is_name else texts.strict(text)
+                for text, is_name in zip(stat.name, _stay(space, is_key, unknown), strict=True)
+            ],
             description=[texts.strict(text) for text in stat.description],
         ),
         errors=tuple(texts.strict(text) for text in space.errors),
@@ -121,33 +134,58 @@ def _damage(damage: DecodeError | None) -> DecodeError | None:
     return DecodeError(damage.reason, offset_bytes=damage.offset_bytes, path=damage.path)
 
 
+def _stay(space: Space, is_key: Bool, unknown: Bool) -> Bool:
+    """Which entries of the stats' names are names of stats, or values of known stats of events."""
+    stays = is_key.copy()
+    for column in (space.event_stats, space.metadata_stats):
+        rows = (column.kind == KIND_REF) & (column.key >= 0)
+        rows[rows] = ~unknown[column.key[rows]]
+        values = column.value[rows].view(np.int64)
+        stays[values[(values >= 0) & (values < len(stays))]] = True
+    return stays
+
+
 def _stats(
     space: Space,
     column: Stats,
     texts: RedactedTexts,
     store: _Store,
-    is_private_key: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
+    is_private_key: Bool,
+    is_unknown_key: Bool,
     level: Level,
     *,
     strict: bool,
 ) -> Stats:
-    """The stats with each text replaced, and each serialised message emptied."""
+    """The stats with each text replaced, each serialised message emptied, no unknown number."""
     kind, value = column.kind.copy(), column.value.copy()
-    private = (
-        (column.key >= 0) & is_private_key[np.maximum(column.key, 0)]
-        if len(is_private_key)
-        else np.zeros(len(kind), dtype=bool)
-    )
+    key = np.maximum(column.key, 0)
+    private = np.zeros(len(kind), dtype=bool)
+    unknown = np.ones(len(kind), dtype=bool)
+    if len(is_private_key):
+        private = (column.key >= 0) & is_private_key[key]
+        unknown = (column.key < 0) | is_unknown_key[key]
     is_text = kind == KIND_STR
-    open_text = np.flatnonzero(is_text & ~private)
-    places, code = _distinct(space, value[open_text].view(np.int64))
-    make = texts.strict if strict else texts.name
-    told = [make(read_string(space, int(at))).encode() for at in places.tolist()]
-    if len(open_text):
-        new = np.asarray([store.place(text) for text in told], np.int64)
-        value[open_text] = new[code].view(np.uint64)
+    for rows, make in (
+        (np.flatnonzero(is_text & ~private & ~unknown), texts.strict if strict else texts.name),
+        (np.flatnonzero(is_text & ~private & unknown), texts.strict),
+    ):
+        if len(rows):
+            places, code = _distinct(space, value[rows].view(np.int64))
+            made = [store.place(make(read_string(space, int(at))).encode()) for at in places]
+            value[rows] = np.asarray(made, np.uint64)[code]
+    # A reference to the name of another stat is said here instead, and replaced alone.
+    rows = np.flatnonzero((unknown | strict) & (kind == KIND_REF))
+    if len(rows):
+        entries, code = np.unique(value[rows].view(np.int64), return_inverse=True)
+        said = [space.stat_metadata.name[at] for at in entries.tolist()]
+        value[rows] = np.asarray(
+            [store.place(texts.strict(text).encode()) for text in said], np.uint64
+        )[code.ravel()]
+        kind[rows] = KIND_STR
+        is_text = kind == KIND_STR
     value[is_text & private] = store.place(REMOVED.encode())
     _messages(space, column, kind, value, store)
+    kind[unknown & np.isin(kind, (KIND_INT64, KIND_UINT64, KIND_DOUBLE))] = KIND_NONE
     if level == "all":
         _numbers(space, column, kind, value)
     return Stats(column.key, kind, value)
@@ -165,8 +203,8 @@ def _distinct(space: Space, offsets: I64) -> tuple[I64, I64]:
 def _messages(
     space: Space,
     column: Stats,
-    kind: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
-    value: np.ndarray[tuple[int, ...], np.dtype[np.uint64]],
+    kind: U8,
+    value: U64,
     store: _Store,
 ) -> None:
     """Bytes that hold numbers alone are copied, others become empty."""
@@ -185,8 +223,8 @@ def _messages(
 def _numbers(
     space: Space,
     column: Stats,
-    kind: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
-    value: np.ndarray[tuple[int, ...], np.dtype[np.uint64]],
+    kind: U8,
+    value: U64,
 ) -> None:
     """Absolute times go; FLOPs and bytes keep two digits."""
     stat = space.stat_metadata.name
