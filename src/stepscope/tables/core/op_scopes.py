@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 # Scopes that a framework adds, not a person: control flow, transformations, name spaces of ops.
@@ -32,8 +33,14 @@ def scopes_of(operation: str) -> tuple[str, ...]:
 
     TensorFlow puts "gradient_tape" before the module's name, JAX writes transpose(jvp(module)).
     """
-    parts = map(_plain, operation.split("/")[:-1])
-    return tuple(part for part in parts if not _NO_SCOPE.fullmatch(part))
+    return tuple(filter(None, map(_module_scope, operation.split("/")[:-1])))
+
+
+@lru_cache(maxsize=10_000)
+def _module_scope(part: str) -> str:
+    """Return the module that a part of an op's name stands for; "" if for none."""
+    scope = _plain(part)
+    return "" if _NO_SCOPE.fullmatch(scope) else scope
 
 
 def _plain(scope: str) -> str:

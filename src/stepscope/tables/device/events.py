@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -391,16 +392,22 @@ def _direction(hlo_text: str) -> Work:
 
 
 def _gpu_work(source: _Source, modules: HloModules) -> Work:
-    for pattern, work in _COPY:
-        if pattern.search(source.name):
+    copy = _copy_work(source.name)
+    if copy is not None:
+        if copy is not Work.DEVICE_TO_DEVICE:
+            return copy
+        if not _is_part_of_an_op(source, modules):
             # ROCm copies with a kernel: only the launching call knows the direction.
-            by_launch = (w for p, w in _COPY if source.launch and p.search(source.launch))
-            if work is Work.DEVICE_TO_DEVICE and _is_part_of_an_op(source, modules):
-                break
-            return next(by_launch, work) if work is Work.DEVICE_TO_DEVICE else work
+            return _copy_work(source.launch) or copy
     if kernel_names.is_collective(source.name):
         return Work.COLLECTIVE
     return _computing(source, modules)
+
+
+@lru_cache(maxsize=10_000)
+def _copy_work(name: str) -> Work | None:
+    """Return the direction of a copy by the name of its event or call; None for other work."""
+    return next((work for pattern, work in _COPY if pattern.search(name)), None)
 
 
 def _is_part_of_an_op(source: _Source, modules: HloModules) -> bool:

@@ -1,8 +1,11 @@
 """Names of calls that wait, by what ends them, and names that resemble them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stepscope.tables.core.waits import (
+    _BY_NAME,
     Wait,
     is_system_call,
     is_system_wait,
@@ -103,3 +106,14 @@ def test_calls_of_the_system_that_wait(name: str) -> None:
 @pytest.mark.parametrize("name", ["sigmoid", "stack", "map", "cudaMalloc", "dup_rows", "sort"])
 def test_ops_are_no_calls_of_the_system(name: str) -> None:
     assert not is_system_call(name) and not is_system_wait(name)
+
+
+PIECES = [name[begin : begin + 9] for names in WAITS.values() for name in names for begin in (0, 5)]
+
+
+@given(st.lists(st.sampled_from([*PIECES, "::", "Async", "$", " ", "x", "WAIT"]), max_size=5))
+def test_words_rule_out_only_names_that_no_pattern_matches(pieces: list[str]) -> None:
+    name = "".join(pieces)
+    if not name.startswith("$"):
+        matched = [wait for wait, pattern in _BY_NAME.items() if pattern.search(name)]
+        assert wait_of(name) == (matched[0] if matched else None)
