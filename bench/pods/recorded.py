@@ -167,6 +167,7 @@ def _steps(run: Run, ranks: np.ndarray, local: object) -> pl.DataFrame:
             "step": np.repeat(np.arange(layout.steps), len(ranks)),
             "begin_ps": to_ps(begin[:-1]).ravel(),
             "duration_ps": np.round(duration * _PS).astype(np.int64).ravel(),
+            "counts": np.ones(duration.size, dtype=bool),
             **{
                 f"{part}_ps": np.round(value * _PS).astype(np.int64).ravel()
                 for part, value in columns.items()

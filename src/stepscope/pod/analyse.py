@@ -101,7 +101,7 @@ class _Analysis:
         self.delays = delays_of(found, self.typical, self.waves)
         self.replays = PodReplays(found, self.typical, self.waves)
         families = families_of(self.units, self.axes)
-        excess = _excesses_of(whole, self.stage, max(len(found.steps), 1))
+        excess = _excesses_of(whole, self.stage, max(len(whole.steps) + whole.left_out, 1))
         self.search = Search(found, self.units, self.typical, self.replays, families, excess)
 
     def report(self, session: str, files: Sequence[tuple[str, str, str]], expected: int) -> Pod:

@@ -93,8 +93,9 @@ class Gathered:
             ``communicators``), "number", "numbered", "step", "start_ps", "duration_ps",
             "exposed_ps". The join empties it.
         communicators: By key.
-        steps: Their numbers, ascending.
-        recorded: By step, on how many units.
+        steps: Numbers of the steps that count on some unit, ascending.
+        recorded: By step, on how many units it counts.
+        left_out: How many others there are: not recorded whole, or warming up.
         stepping: How many units have steps at all.
         begin_ps: By unit, where its first step begins; 0 without steps.
         parts_ps: By cause, what each unit spends on it in its mean step.
@@ -109,6 +110,7 @@ class Gathered:
     communicators: tuple[MeetingGroup, ...]
     steps: I64
     recorded: I64
+    left_out: int
     stepping: int
     begin_ps: I64
     parts_ps: dict[str, F64]
@@ -145,6 +147,7 @@ class Intake:
         self._steps = GrowingColumn(np.int32)
         self._by_device: list[tuple[I64, F64]] = []
         self._stepping = 0
+        self._left_out = GrowingColumn(np.int32)
         self._codes: dict[str, int] = {}
         self._described: list[tuple[int, str, str, str, int]] = []
         self._op_codes: dict[str, int] = {}
@@ -201,7 +204,10 @@ class Intake:
         self._row_counts.append(table.height)
 
     def _take_steps(self, summary: Summary) -> None:
-        table, size = summary.steps, len(summary.who.devices)
+        size = len(summary.who.devices)
+        counted = summary.steps.filter(pl.col("counts"))
+        table = counted if counted.height else summary.steps
+        self._left_out.append(summary.steps.filter(~pl.col("counts"))["step"].to_numpy())
         device = table["device"].to_numpy().astype(np.int64)
         step = table["step"].to_numpy()
         order = np.lexsort((step, device))
@@ -265,6 +271,7 @@ class Intake:
             communicators=tuple(MeetingGroup(*one[2:]) for one in described),
             steps=steps.astype(np.int64),
             recorded=recorded,
+            left_out=len(np.setdiff1d(self._left_out.take(), steps)),
             stepping=self._stepping,
             begin_ps=np.concatenate([np.zeros(0, np.int64), *begins]),
             parts_ps=dict(zip(PARTS_OF_CAUSE, whole, strict=True)),

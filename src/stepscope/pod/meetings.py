@@ -236,9 +236,15 @@ def _counted_steps(gathered: Gathered) -> tuple[I64, tuple[str, ...]]:
     if not is_common.any():
         note = "No step was recorded by 95 % of the devices; all steps of each count."
         return steps, (note,)
-    gone = int((~is_common).sum())
-    note = f"{gone:,} of {len(steps):,} steps were recorded by less than 95 % of the devices"
-    return steps[is_common], ((note,) if gone else ())
+    gone, notes = int((~is_common).sum()), []
+    if gone:
+        notes.append(
+            f"{gone:,} of {len(steps):,} steps were recorded by less than 95 % of the devices"
+        )
+    if gathered.left_out:
+        many = "1 step" if gathered.left_out == 1 else f"{gathered.left_out:,} steps"
+        notes.append(f"{many} at the edges of the recording, or warming up")
+    return steps[is_common], tuple(notes)
 
 
 def _measured(

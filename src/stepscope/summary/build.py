@@ -105,6 +105,7 @@ def _steps(profile: Profile, worked: WorkerSteps | None) -> pl.DataFrame:
             "step": np.tile(worked.num, size),
             "begin_ps": np.tile(begin, size),
             "duration_ps": worked.duration_ps.ravel(),
+            "counts": np.tile(aligned.steps.timed[aligned.rows], size),
             **{f"{part}_ps": parts[part].ravel() for part in PARTS},
         },
         schema=STEPS,

@@ -14,13 +14,14 @@ from stepscope.summary import histogram
 from stepscope.tables.steps.attribution import PARTS
 
 #: A summary of another version is made again, never converted.
-VERSION: Final = 6
+VERSION: Final = 7
 
 STEPS: Final[dict[str, Any]] = {
     "device": pl.UInt16,
     "step": pl.Int64,
     "begin_ps": pl.Int64,
     "duration_ps": pl.Int64,
+    "counts": pl.Boolean,
     **{f"{part}_ps": pl.Int64 for part in PARTS},
 }
 MEETINGS: Final[dict[str, Any]] = {
@@ -85,7 +86,8 @@ class Summary:
 
     Attributes:
         who: Whose it is.
-        steps: One row per device and step (``STEPS``).
+        steps: One row per device and step (``STEPS``); ``counts`` is false for steps that were not
+            recorded whole, or warm up.
         meetings: One row per device and collective, by device, then start (``MEETINGS``).
             ``number`` is the how-manieth of its communicator, in all or, where
             ``communicators.numbered`` is false, in its step; ``exposed_ps`` is the part in which

@@ -54,7 +54,8 @@ def test_steps_and_their_parts_sum() -> None:
     assert found.who.rank == 2
     assert found.who.devices == ("GPU:0",)
     assert found.steps["step"].to_list() == list(range(STEPS))
-    parts = found.steps.columns[4:]
+    parts = [name for name in found.steps.columns[4:] if name != "counts"]
+    assert found.steps["counts"].all()
     assert found.steps.select(total=sum(found.steps[name] for name in parts))["total"].equals(
         found.steps["duration_ps"], check_names=False
     )
@@ -91,3 +92,8 @@ def test_what_a_collective_does_is_told_from_its_name(name: str, kind: str) -> N
 
 def test_only_what_ends_together_tells_who_came_last() -> None:
     assert {"all_reduce", "all_gather", "reduce_scatter", "barrier"} == SYMMETRIC
+
+
+def test_a_first_step_that_warms_up_does_not_count() -> None:
+    found = summarise(host_of(trace(0, warm_up_us=3 * STEP_US), "rank0"))
+    assert found.steps["counts"].to_list() == [False, True, True]

@@ -12,8 +12,13 @@ STEP_US = 10_000
 STEPS = 3
 
 
-def trace(rank: int, *, numbered: bool = True, grouped: bool = True) -> dict[str, Any]:
-    """Each step: 2 ms gemm, 1 ms all-reduce of two ranks, 3 ms gemm, 2 ms all-gather of all."""
+def trace(
+    rank: int, *, numbered: bool = True, grouped: bool = True, warm_up_us: float = 0.0
+) -> dict[str, Any]:
+    """Each step: 2 ms gemm, 1 ms all-reduce of two ranks, 3 ms gemm, 2 ms all-gather of all.
+
+    The first step lasts ``warm_up_us`` longer, at its end.
+    """
     pair = [rank // 2 * 2, rank // 2 * 2 + 1]
     events: list[dict[str, Any]] = []
 
@@ -36,8 +41,9 @@ def trace(rank: int, *, numbered: bool = True, grouped: bool = True) -> dict[str
         add(name, "kernel", start, length, **args)
 
     for step in range(STEPS):
-        at = step * STEP_US
-        add(f"ProfilerStep#{step}", "user_annotation", at, STEP_US)
+        at = step * STEP_US + (warm_up_us if step else 0.0)
+        length = STEP_US + (0.0 if step else warm_up_us)
+        add(f"ProfilerStep#{step}", "user_annotation", at, length)
         add("gemm", "kernel", at + 100, 2000, device=0, stream=7, correlation=2)
         meet("ncclDevKernel_AllReduce_Sum_f32", "allreduce", at + 2200, 1000, pair, 10 + step)
         add("gemm", "kernel", at + 3300, 3000, device=0, stream=7, correlation=3)
