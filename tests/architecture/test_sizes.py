@@ -24,11 +24,9 @@ LEFT = {
     "advice": 1,
     "advice.evidence": 4,
     "advice.parts": 4,
-    "tables.account": 8,
-    "tables.core": 1,
-    "tables.parts": 7,
-    "tables.torch": 2,
-    "tables.traits": 8,
+    "tables.parts": 2,
+    "tables.torch": 1,
+    "tables.traits": 1,
 }
 
 

@@ -13,8 +13,11 @@ from stepscope import how_to_record
 from stepscope.quantities import time_words
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
-from stepscope.tables.account.collections_at import collections_at
+from stepscope.schema import names
+from stepscope.tables.account.account import account
+from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.hlo.versions import versions_of
 from stepscope.tables.in_steps.host_activity import (
@@ -488,6 +491,47 @@ def _table(schema: type[Row], rows: Iterable[tuple[Any, ...]]) -> Table[Any]:
     by = next(at for at, (_type, column) in enumerate(columns_of(schema).values()) if column.sort)
     ordered = sorted(rows, key=lambda row: -row[by])
     return Table(schema, {name: [row[at] for row in ordered] for at, name in enumerate(fields)})
+
+
+def collections_at(host: Host) -> tuple[CallSite, float] | None:
+    """The program's function in which Python mostly begins to collect garbage, and its share.
+
+    A collection begins when enough new objects were made: it mostly interrupts the function that
+    makes them. None where that is unknown.
+    """
+    found = account(host)
+    if found is None or found.frames is None or found.line < 0:
+        return None
+    space, calls = host.space, found.frames
+    wanted = entries_named(host, lambda name: name.startswith(names.COLLECTION))
+    thread = space.lines[int(space.lines_of(calls.rows[:1])[0])].id
+    rows = np.concatenate(
+        [
+            np.arange(one.begin, one.end, dtype=np.int64)
+            for one in space.lines
+            if one.id == thread and space.planes[one.plane].name == names.GARBAGE_PLANE
+        ]
+        or [np.zeros(0, dtype=np.int64)]
+    )
+    rows = rows[wanted[space.events.metadata[rows]]]
+    start, length = space.events.start_ps[rows], space.length_ps[rows]
+    steps = found.found
+    inside = (start >= steps.start_ps[steps.kept][0]) & (start < steps.end_ps[steps.kept][-1])
+    call = calls.moments.at((start + length // 2)[inside])
+    own = np.where(call >= 0, calls.own[np.maximum(call, 0)], -1)
+    time = length[inside].astype(np.float64)
+    if not (own >= 0).any():
+        return None
+    functions = {row: (one.file, one.function) for row, one in calls.names.items()}
+    spent: dict[tuple[str, str], float] = {}
+    place: dict[tuple[str, str], int] = {}
+    for at, within, much in zip(call.tolist(), own.tolist(), time.tolist(), strict=True):
+        if within >= 0:
+            key = functions[int(calls.name[within])]
+            spent[key] = spent.get(key, 0.0) + much
+            place.setdefault(key, int(calls.line[at]) if calls.line[at] >= 0 else within)
+    most = max(spent, key=lambda key: spent[key])
+    return site_of(calls, place[most]), spent[most] / float(time.sum())
 
 
 TOOL = Tool(

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from stepscope.analysis.host_activity import TOOL, HostActivity, host_activity
+from stepscope.analysis.host_activity import TOOL, HostActivity, collections_at, host_activity
 from stepscope.formats.xspace import decode
+from stepscope.schema import names
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
-from tests.profiles.model import Event, Kind, host, line
+from tests.profiles.model import Event, Kind, host, line, plane
 
 
 def profile(data: bytes) -> Profile:
@@ -444,3 +445,40 @@ def test_without_steps_the_recording_as_a_whole_is_accounted_for() -> None:
     assert "of the 40 µs recorded" in found.headline
     lacking = TOOL.available(profile(space(host(line("python")))))
     assert lacking is not None
+
+
+def recorded(thread: int, *, with_stacks: bool = True) -> Host:
+    """Two steps of 10 ms: 6 ms of each in ``anchors``, which three of four collections are in."""
+    steps = [("train", 10_000 * at, 10_000, {"step_num": at, "_r": 1}) for at in (0, 1)]
+    loop = line("main", *steps, id=7)
+    stacks = [("$/home/me/train.py:4 main", 0, 20_000)]
+    stacks += [("$/home/me/train.py:9 anchors", 10_000 * at, 6000) for at in (0, 1)]
+    stacks += [("$/home/me/train.py:12", 10_000 * at, 6000) for at in (0, 1)]
+    garbage = [("garbage collection, generation 2", at, 1000) for at in (1000, 3000, 8000, 12_000)]
+    sampled = plane(names.PYTHON_SAMPLES_PLANE, line("MainThread", *stacks, id=7))
+    return Host(
+        "h",
+        decode(
+            space(
+                plane(names.HOST_PLANE, loop),
+                *([sampled] if with_stacks else []),
+                plane(names.GARBAGE_PLANE, line("MainThread", *garbage, id=7 + thread)),
+            )
+        ),
+    )
+
+
+def test_the_function_that_is_interrupted_most_is_named_at_its_line() -> None:
+    found = collections_at(recorded(0))
+    assert found is not None
+    site, share = found
+    assert (site.function, site.file, site.line) == ("anchors", "/home/me/train.py", 12)
+    assert share == pytest.approx(0.75)
+
+
+def test_collections_of_other_threads_say_nothing_of_the_loop() -> None:
+    assert collections_at(recorded(1)) is None
+
+
+def test_without_stacks_no_function_is_known() -> None:
+    assert collections_at(recorded(0, with_stacks=False)) is None

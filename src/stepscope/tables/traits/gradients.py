@@ -6,16 +6,18 @@ names.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
+from stepscope.columns import innermost
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.torch.autograd import numbered_ops
-from stepscope.tables.torch.gradient_free import without_gradient
 from stepscope.tables.traits.op_families import PRODUCTS, family_of
 from stepscope.tables.traits.updates import is_update
 
@@ -25,6 +27,9 @@ GRADIENT_OF: Final = ", the gradient of "
 APART: Final = "a pass without gradients"
 
 Labels = list[tuple[str, str]]
+
+# A checkpointed pass has no numbers, and runs again, numbered, for its gradients.
+_CHECKPOINT: Final = re.compile(r"Checkpoint\w*Backward")
 
 
 def by_gradients(
@@ -67,7 +72,7 @@ def _in_passes(host: Host, thread: int, start: I64, is_op: Bool, label: I64, lab
     updates = np.asarray([is_update(type_) for _, type_ in labels] or [False])
     products = np.asarray([family_of(type_) in PRODUCTS for _, type_ in labels] or [False])
     ops = np.flatnonzero(is_op)
-    free = without_gradient(host, thread, start[ops]) & ~updates[label[ops]]
+    free = _without_gradient(host, thread, start[ops]) & ~updates[label[ops]]
     edges = np.flatnonzero(np.diff(free, prepend=False, append=False))
     begin, end = edges[::2], edges[1::2]
     count = np.append(0, np.cumsum(products[label[ops]]))
@@ -93,3 +98,28 @@ def _relabel(
 
 def _op(name: str) -> str:
     return name.partition(":")[0]
+
+
+def _without_gradient(host: Host, thread: int, times: I64) -> Bool:
+    """Whether what a thread does at each time is in no op that autograd differentiates.
+
+    Under ``torch.no_grad`` ops have no number of autograd. Where gradients are on, what needs none,
+    such as a frozen model or a constant, notes the number of the next op that does.
+
+    All false where nothing is differentiated, or passes run again for their gradients. What
+    begins after the last gradient may belong to a step that the recording cut.
+    """
+    ops = numbered_ops(host)
+    if not ops.backward.any() or _is_checkpointed(host):
+        return np.zeros(len(times), dtype=bool)
+    with_one = ops.backward.copy()
+    with_one[ops.differentiated()] = True
+    mine = with_one & (ops.thread == thread)
+    apart = innermost(ops.start_ps[mine], ops.end_ps[mine], times) < 0
+    result: Bool = apart & (times < ops.start_ps[ops.backward].max())
+    return result
+
+
+def _is_checkpointed(host: Host) -> bool:
+    named = entries_named(host, lambda name: _CHECKPOINT.search(name) is not None)
+    return bool(named.any())
