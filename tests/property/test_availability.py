@@ -18,6 +18,7 @@ from hypothesis import given, settings
 
 import stepscope
 from stepscope.analysis import TOOLS
+from stepscope.analysis.kernel_stats import session_kernels
 from stepscope.columns.space import DATA_OCCURRENCES, Space
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
@@ -37,7 +38,7 @@ from stepscope.tables.ops.module_tree import module_tree
 from stepscope.tables.serving import serving
 from stepscope.tables.steps.attribution import found_steps, steps
 from stepscope.tables.steps.session import taking_part
-from stepscope.tables.sums import profile_totals, session_kernels
+from stepscope.tables.sums.hlo_ops import profile_totals
 from stepscope.tables.tf_data.events import iterator_calls
 from stepscope.tables.torch.graph_replays import replays
 from stepscope.tables.torch.op_calls import op_calls

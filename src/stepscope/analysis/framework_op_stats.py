@@ -22,7 +22,7 @@ from stepscope.tables.ops.framework_totals import (
 )
 from stepscope.tables.ops.layers import layers
 from stepscope.tables.recording.environment import environment
-from stepscope.tables.sums import session_device_ops, session_host_ops
+from stepscope.tables.sums.framework_ops import session_device_ops, session_host_ops
 
 IDLE = "IDLE"
 

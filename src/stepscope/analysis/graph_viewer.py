@@ -20,7 +20,7 @@ from stepscope.tables.hlo.neighbourhood import Subgraph, consumers, neighbourhoo
 from stepscope.tables.hlo.programs import Program, find_program, has_programs, programs
 from stepscope.tables.hlo.source import source_line
 from stepscope.tables.hlo.text import expression
-from stepscope.tables.sums import profile_totals
+from stepscope.tables.sums.hlo_ops import profile_totals
 
 
 class ProgramRow(Row):

@@ -18,7 +18,7 @@ from stepscope.tables.ops.device_peaks import active_peaks
 from stepscope.tables.ops.hlo_presence import has_compiled_ops
 from stepscope.tables.ops.hlo_totals import HloTotals
 from stepscope.tables.ops.roofline import F64, rates_of
-from stepscope.tables.sums import profile_totals
+from stepscope.tables.sums.hlo_ops import profile_totals
 
 
 class HloRow(Row):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import accumulate
 from typing import Annotated, Any, Literal
 
 from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
-from stepscope.tables.core.profile import Profile
+from stepscope.tables.core.profile import Profile, derived
 from stepscope.tables.device.kernel_classes import kernel_class
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible, uses_tensor_core
 from stepscope.tables.device.kernels import (
@@ -18,10 +18,11 @@ from stepscope.tables.device.kernels import (
     Kernel,
     Times,
     has_kernels,
+    host_kernels,
     runs_kernels,
     spread_of,
 )
-from stepscope.tables.sums import session_kernels
+from stepscope.tables.steps.time_base import mean_steps, summed_hosts
 
 # Slices of the pie beside "all others".
 _SLICES = 10
@@ -432,6 +433,16 @@ def _totals(
         tensor_core_missed_us=us(missed),
         bits_16_frac=share(time_of(lambda one: one.bits_16)),
     )
+
+
+@derived
+def session_kernels(profile: Profile) -> tuple[DeviceKernel, ...]:
+    """The kernels of all hosts, by host and device."""
+    found = [row for host, spans in summed_hosts(profile) for row in host_kernels(host, spans)]
+    mean = mean_steps(profile)
+    if mean is not None:
+        found = [replace(row, times=row.times.over(mean.count)) for row in found]
+    return tuple(found)
 
 
 TOOL = Tool(

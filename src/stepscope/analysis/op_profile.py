@@ -25,7 +25,7 @@ from stepscope.tables.ops.hlo_totals import COST_FIELDS
 from stepscope.tables.ops.op_tree import OUTSIDE, Node, op_tree
 from stepscope.tables.ops.roofline import Bound, OpRates, rates
 from stepscope.tables.steps.time_base import base_of, mean_steps
-from stepscope.tables.sums import profile_totals
+from stepscope.tables.sums.hlo_ops import profile_totals
 
 _PROGRAM_NUMBER: Final = re.compile(r"\(\d+\)$", re.ASCII)
 

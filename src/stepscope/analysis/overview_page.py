@@ -33,7 +33,7 @@ from stepscope.tables.steps.bottleneck import BoundBy
 from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.session import SessionSteps, session_steps
 from stepscope.tables.steps.time_base import with_times_of
-from stepscope.tables.sums import session_device_ops, session_host_ops
+from stepscope.tables.sums.framework_ops import session_device_ops, session_host_ops
 from stepscope.verdicts.account import Steps, steps_account
 from stepscope.verdicts.step import StepVerdict, headline, next_steps
 

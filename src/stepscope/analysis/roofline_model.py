@@ -29,7 +29,7 @@ from stepscope.tables.ops.roofline import (
 )
 from stepscope.tables.ops.torch_ops import used_peaks
 from stepscope.tables.steps.attribution import HostSteps, found_steps
-from stepscope.tables.sums import profile_totals
+from stepscope.tables.sums.hlo_ops import profile_totals
 from stepscope.verdicts.roofline import headline, unknown_limits
 
 PROGRAM = "Program"

@@ -18,7 +18,7 @@ from stepscope.tables.ops.device_peaks import Peaks, device_peaks
 from stepscope.tables.ops.hlo_totals import HloTotals
 from stepscope.tables.ops.op_tree import Node, op_tree, scope_parts
 from stepscope.tables.ops.roofline import F64, OpRates, rates, ridge
-from stepscope.tables.sums import profile_totals
+from stepscope.tables.sums.hlo_ops import profile_totals
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
 from tests.profiles.model import Event, Kind, gpu, host, line, plane, space, stream, u
 

@@ -1,0 +1,1 @@
+"""Sums over all hosts of a session, of the recording or of the mean step."""
