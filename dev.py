@@ -30,9 +30,20 @@ PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 OLDEST_PYTHON = (3, 10)
 
 # What each runs and needs: CONTRIBUTING.md. tests/conftest.py sorts the tests into them.
-# All of a tier's tests lie below its paths; the quick one is spread over the rest.
+# All of a tier's tests lie below its paths; without paths, anywhere.
 TIERS = {
-    "quick": [],
+    "quick": [
+        f"tests/{name}"
+        for name in (
+            "unit",
+            "property",
+            "oracle",
+            "labelled",
+            "architecture",
+            "collection",
+            "golden",
+        )
+    ],
     "browser": ["tests/e2e/browser"],
     "frameworks": [],
     "live": [],
@@ -343,7 +354,7 @@ def test(arguments: argparse.Namespace) -> int:
     if tier in ("browser", "all"):
         look_for_chromium()
     # The quick tests share nothing but the processors; the others measure or serve.
-    workers = ["-n", "auto", "--dist", "worksteal"] if tier == "quick" and not named else []
+    workers = ["-n", "auto", "--dist", "worksteal", "-rfE"] if tier == "quick" and not named else []
     paths = [] if named else TIERS[tier]
     chosen = [] if named and tier == "quick" else ["--tier", tier]
     return run([str(PYTHON), "-m", "pytest", *workers, *chosen, *rest, *paths])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -20,16 +19,14 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 # Tier → what it needs beside the packages of the extra "test"; CONTRIBUTING.md gives their times.
 TIERS: Final = {
-    "quick": "nothing",
+    "quick": "no more than Python",
     "browser": "Chromium on PATH, and Node to build the pages",
     "frameworks": "TensorFlow and JAX, and PyTorch with STEPSCOPE_TORCH=1",
     "live": "the packages of the extra dev; it starts servers, builds and installs wheels",
     "collection": "the recordings outside the tree (tests/collection/README.md)",
 }
-LEFT_OUT = pytest.StashKey[Counter[str]]()
-
 # Uncompiled kernels take as long as they take; a slow machine is not a failing test.
-settings.register_profile("stepscope", deadline=None)
+settings.register_profile("stepscope", deadline=None, max_examples=100 if compiled() else 20)
 settings.load_profile("stepscope")
 
 
@@ -74,7 +71,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
     tier = config.getoption("tier") or ("all" if named else "quick")
     tiers = [tier_of(item) for item in items]
-    config.stash[LEFT_OUT] = Counter(of for of in tiers if tier not in (of, "all"))
     dropped = [item for item, of in zip(items, tiers, strict=True) if tier not in (of, "all")]
     if dropped:
         config.hook.pytest_deselected(items=dropped)
@@ -92,15 +88,16 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """Say which tiers were left out, and how to run them."""
-    left_out = config.stash.get(LEFT_OUT, Counter())
-    if hasattr(config, "workerinput"):
+    if config.getoption("tier") != "quick" or hasattr(config, "workerinput"):
         return
+    terminalreporter.section("left out: the slower tiers")
     for tier, needs in TIERS.items():
-        if left_out[tier]:
-            terminalreporter.write_line(
-                f"left out: {left_out[tier]:,} tests of the tier {tier}. "
-                f"python3 dev.py test --tier {tier} runs them; needs {needs}."
-            )
+        if tier != "quick":
+            terminalreporter.write_line(f"python3 dev.py test --tier {tier:<10}  needs {needs}")
+    if terminalreporter.stats.get("skipped"):
+        terminalreporter.write_line(
+            "python3 dev.py test -rs              says why tests were skipped"
+        )
 
 
 @pytest.fixture(scope="session")

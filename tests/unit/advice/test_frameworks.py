@@ -111,6 +111,7 @@ def some() -> list[Recorded]:
     return [one for listed in found.values() for one in listed[:: max(len(listed) // EACH, 1)]]
 
 
+@pytest.mark.slow
 def test_advice_for_a_recorded_program_names_no_other_framework() -> None:
     wrong = []
     for one in some():

@@ -30,6 +30,7 @@ def test_the_shares_of_the_targets_add_up() -> None:
     assert sum(target.share for target in TARGETS) == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_seeds_and_a_few_mutations_pass(target: Target) -> None:
     rng, seeds = random.Random(1), target.seeds(None)

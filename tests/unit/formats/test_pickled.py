@@ -188,6 +188,7 @@ def test_equal_lists_of_replaced_dicts_are_one(protocol: int) -> None:
     assert found["rows"] == [range(len(value))] and found["again"] is seen[0]
 
 
+@pytest.mark.slow
 def test_many_events_with_lists_of_their_own_need_little_memory() -> None:
     frame = {"line": 1, "filename": "a.py"}
     value = [{"row": n, "frames": [frame] * 40} for n in range(20_000)]

@@ -173,6 +173,7 @@ def jittered(one: Summary, random: np.random.Generator) -> Summary:
     return replace(one, meetings=moved.sort("device", "start_ps"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS[2:], ids=IDS[2:])
 def test_the_order_of_collectives_that_overlap_does_not_matter(layout: Layout) -> None:
     random = np.random.default_rng(8)
@@ -194,6 +195,7 @@ def roles_of(many: list[Summary]) -> np.ndarray:
     return typical_of(found, stages_of(axes_of(found, units), len(units))).role
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS, ids=IDS)
 def test_nobody_is_named_in_a_clean_pod(layout: Layout) -> None:
     for seed in range(5):

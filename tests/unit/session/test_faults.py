@@ -35,6 +35,7 @@ with stepscope.open(path) as session:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", _CHANGES)
 def test_a_file_that_is_changed_in_place_does_not_reach_an_open_session(
     tmp_path: Path, change: str

@@ -195,6 +195,7 @@ def test_times_of_weeks_are_possible(tmp_path: Path) -> None:
         assert session.profile.hosts[0].space.events.duration_ps.tolist() == [week, 5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("piece", "least_bytes"),
     [
@@ -225,6 +226,7 @@ def test_memory_is_linear_in_bytes(piece: str, least_bytes: int) -> None:
     assert peak < 400 * len(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [
@@ -239,6 +241,7 @@ def test_more_planes_or_lines_than_any_recording_are_refused(data: bytes) -> Non
         decode(data)
 
 
+@pytest.mark.slow
 def test_unknown_fields_are_read_in_linear_time() -> None:
     """Joined one by one, a million of them took minutes."""
     fields = bytes.fromhex("7801") * 500_000

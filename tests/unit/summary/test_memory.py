@@ -22,6 +22,7 @@ sys.exit(failed)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
 def test_a_worker_holds_its_interpreter_and_two_and_a_half_times_its_plane(tmp_path: Path) -> None:
     _, size = recordings(tmp_path, 1, events=EVENTS)

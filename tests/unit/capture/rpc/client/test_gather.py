@@ -176,6 +176,7 @@ def test_a_grpc_server_without_a_profiler_is_told_apart(stack: ExitStack, tmp_pa
     assert "not a profiler server" in caught.value.why
 
 
+@pytest.mark.slow
 def test_large_recordings_arrive_from_several_workers(stack: ExitStack, tmp_path: Path) -> None:
     # Above gRPC's customary limit of 4 MiB, and 100 MB: a plane with one event of that length.
     one = b"\x22\x04\x08\x01\x18\x05"
