@@ -291,6 +291,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         is_marked=bottleneck.is_marked(stats.confidence),
         is_window=stats.source == WINDOW,
         has_host="host" in evidence,
+        has_ops="ops" in evidence,
         low_precision_frac=_low_precision_frac(precision),
         python=_python(profile, found) if bound == "unknown" and "python" in evidence else "",
         is_memory_alone=all(_is_memory_alone(host) for host in profile.hosts),

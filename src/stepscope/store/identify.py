@@ -22,6 +22,9 @@ _PLANE_FIELDS: dict[int, int] = {
     number: Wire.VARINT if number is XPlane.ID else Wire.LEN for number in XPlane
 }
 GZIP_MAGIC = b"\x1f\x8b"
+# A report of nvprof begins so, as text and as CSV.
+_NVPROF = re.compile(rb'==\d+== |"Type","Time\(%\)"|"Time\(%\)","Time"')
+_DLPROF = re.compile(r"dlprof|dldb", re.IGNORECASE)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 XSPACE = "xspace"
 
@@ -301,6 +304,14 @@ def _archive(
 
 def _wrapped(path: str, name: str, size_bytes: int, first: bytes) -> Miss | None:
     """A file whose first bytes name another format, whatever it is called."""
+    if first.startswith(b"SQLite") and (_DLPROF.search(name) or _DLPROF.search(str(first))):
+        return Miss(
+            path,
+            "other-profiler",
+            "A database of DLProf, which NVIDIA no longer develops: sums by op and iteration.",
+            "Open what it was made of: nsys export --type sqlite nsys_profile.qdrep.",
+            size_bytes,
+        )
     for slug, magics, reason, hint in _CONTENT:
         if first.startswith(magics):
             return Miss(path, slug, reason, hint, size_bytes)
@@ -329,6 +340,14 @@ def _unknown(path: str, size_bytes: int, first: bytes, promised: list[str]) -> M
             "not-an-xspace",
             f"The gzip stream is cut or damaged: nothing of its {size_bytes:,} bytes inflates.",
             "Copy the file again; if its program was killed, record again.",
+            size_bytes,
+        )
+    if _NVPROF.match(first):
+        return Miss(
+            path,
+            "other-profiler",
+            "A report of nvprof: sums by kernel and call, without the time of any event.",
+            "Record with nsys profile, and export with nsys export --type sqlite.",
             size_bytes,
         )
     if first.startswith(_UTF16):

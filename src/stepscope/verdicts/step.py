@@ -27,6 +27,7 @@ class StepVerdict:
         has_host: Whether what a thread of the host did was recorded.
         low_precision_frac: Share of device compute in 16 bits or fewer; NaN where not known.
         is_memory_alone: Whether allocations were recorded, and nothing that takes time.
+        has_ops: Whether an op ran, on the host or a device, or anything else on a device.
         python: The Python function with most time of its own, and its share; "" where more than
             Python calls was recorded.
     """
@@ -42,6 +43,7 @@ class StepVerdict:
     has_host: bool = True
     low_precision_frac: float = math.nan
     is_memory_alone: bool = False
+    has_ops: bool = True
     python: str = ""
 
     @property
@@ -133,6 +135,10 @@ def _headline(verdict: StepVerdict) -> str:
             f"No single limit: {_PARTS[first]} takes {most:.0%} {each}, {_PARTS[second]} "
             f"{next_most:.0%}."
         )
+    if bound_by == "host" and not verdict.has_ops:
+        words = _on_host(verdict, each).replace("Host compute takes", "Ranges and calls take")
+        words = words.replace("Host compute:", "Ranges and calls:")
+        return f"No device and no op was recorded. {words}"
     if bound_by == "host" and not verdict.has_device:
         compute = breakdown["host_compute"] / step
         rest = (breakdown["host_wait"] + breakdown["other"]) / step
@@ -299,6 +305,8 @@ def next_steps(verdict: StepVerdict, framework: str = "") -> tuple[str, ...]:
         ]
     if verdict.bound_by == "host" and not verdict.has_host:
         advice = ["Record the host, too: what launches work shows why the device waits."]
+    elif verdict.bound_by == "host" and not verdict.has_ops:
+        advice = ["Open step_account: ranges of the program and calls of the system, by time."]
     elif verdict.bound_by == "host" and not verdict.has_device:
         parts = verdict.breakdown_ms
         if parts["host_wait"] + parts["other"] > parts["host_compute"]:

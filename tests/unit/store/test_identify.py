@@ -43,6 +43,13 @@ NEAR_MISSES: dict[str, tuple[str, bytes, str]] = {
     "a zip": ("profile.pb", b"PK\x03\x04" + b"\0" * 30, "archive"),
     "a login page": ("host.xplane.pb", b"<!DOCTYPE html><html>", "html-page"),
     "a database": ("trace.pb", b"SQLite format 3\0" + b"\0" * 30, "sqlite"),
+    "DLProf's database": ("trace.pb", b"SQLite format 3\0 dldb_version", "other-profiler"),
+    "nvprof's log": (
+        "nvprof.trace.json",
+        b"==17== NVPROF is profiling process 17",
+        "other-profiler",
+    ),
+    "nvprof's sums": ("gpu.trace.json", b'"Type","Time(%)","Time","Calls"', "other-profiler"),
     "a model": ("saved_model.pb", b"\x08\x01\x12\x05hello", "not-an-xspace"),
 }
 

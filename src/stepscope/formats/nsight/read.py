@@ -58,6 +58,13 @@ def open_export(pieces: Input, *, file: str) -> Space:
     """
     recorded = LaunchedRecording(TITLE)
     with pieces.on_disk() as path, opened(path, title=TITLE, file=file) as database:
+        if database.has("StringTable") and not database.has("StringIds"):
+            raise FormatError(
+                "a database of nvprof",
+                "nvprof is retired, and its databases (.nvvp, nvprof -o) are not read.",
+                file=file,
+                hint="Record with nsys profile, and export with nsys export --type sqlite.",
+            )
         _read(database, recorded)
     if not recorded.count and database.damage:
         raise FormatError(TITLE, f"SQLite says: {database.damage}", file=file)

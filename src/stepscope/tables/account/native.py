@@ -187,9 +187,6 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     longest = _longest_ops(rows, length, kind, label, len(labels))
     are_ranges = names.PROGRAM_RANGES in space.stat_metadata.name
     has_ops = _has_ops(kind, label, labels, are_ranges=are_ranges)
-    if not has_ops and PlaneKind.GPU not in planes(host).plane_kind:
-        # Of a program of which nothing else was recorded it is not known what it waits for.
-        kind[kind == WAIT] = NOTHING
     waits = _waits_elsewhere(host, one, labels)
     longest = np.append(longest, np.full(len(labels) - len(longest), -1, dtype=np.int64))
     named = NativeLabels(tuple(labels), longest, are_ranges, has_ops)

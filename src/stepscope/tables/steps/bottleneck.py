@@ -66,6 +66,6 @@ def bound_by(
     first, second = sorted(share, key=lambda limit: -share[limit])[:2]
     if share[first] - share[second] < LEAD_FRAC:
         return "balanced", share[first]
-    if first == "host" and not has_device and parts["host_compute"] == 0:
+    if first == "host" and not has_device and parts["host_compute"] + parts["host_wait"] == 0:
         return "unknown", share[first]
     return cast("BoundBy", first), share[first]

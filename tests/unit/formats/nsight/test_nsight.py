@@ -420,3 +420,46 @@ def test_a_program_of_its_own_kernels_is_not_told_to_compute_in_16_bits(tmp_path
     assert judged.outcome == "unknown" and "no framework was recorded" in judged.reason
     kinds = {row.kind: row.time_ms for row in account.parts.records()}
     assert kinds["allocation"] == pytest.approx(40.0) and "framework" not in kinds
+
+
+def test_a_database_of_nvprof_says_what_to_record_instead(tmp_path: Path) -> None:
+    for table in ("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME"):
+        path = tmp_path / f"{table}.sqlite"
+        with sqlite3.connect(path) as database:
+            add(database, table, [{"_id_": 1, "start": 5, "end": 9, "name": 1}])
+            add(database, "StringTable", [{"_id_": 1, "value": "sgemm"}])
+        database.close()
+        with pytest.raises(FormatError, match="database of nvprof") as refused:
+            opened(path)
+        assert "nsys export" in refused.value.hint
+
+
+POLLS = [
+    {
+        "start": at * 10_000_000,
+        "end": at * 10_000_000 + 7_000_000,
+        "nameId": 1,
+        "globalTid": tid(10, 10),
+    }
+    for at in range(20)
+]
+RANGES = [range_(at * 10_000_000, at * 10_000_000 + 9_500_000, "assimilate") for at in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("tables", "says"),
+    [
+        ({"ranges": RANGES}, "Ranges and calls take 95%"),
+        ({"OSRT_API": POLLS}, "The host waits in 71%"),
+        ({"ranges": RANGES, "OSRT_API": POLLS}, "The host waits in 70%"),
+    ],
+)
+def test_an_export_of_the_host_alone_says_so_and_answers_from_its_rows(
+    tmp_path: Path, tables: dict[str, Any], says: str
+) -> None:
+    session = stepscope.open(export(tmp_path / "host.sqlite", ("poll",), **tables))
+    overview, account = session.overview_page(), session.step_account()
+    assert overview.headline.startswith(f"No device and no op was recorded. {says}")
+    assert "no accelerator" not in " ".join(overview.next_steps)
+    waits = sum(row["time_ms"] for row in account.parts.rows() if row["kind"] == "wait")
+    assert waits == pytest.approx(overview.breakdown_ms["host_wait"])
