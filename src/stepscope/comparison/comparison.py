@@ -72,7 +72,7 @@ class PartRow(Row):
             "Matched by",
             kind="category",
             hidden=True,
-            help="name, number (other numbers), path (other type), type (renamed) or class (of ops).",
+            help="name, number (other numbers), path (other type), type (renamed) or class.",
         ),
     ]
 

@@ -2917,7 +2917,7 @@ export interface ComparisonPartRow {
   readonly busy_before_ms: readonly (number | null)[];
   /** Busy after (ms). Per step, time hidden behind other work included. */
   readonly busy_after_ms: readonly (number | null)[];
-  /** Matched by. name; number (other numbers); path (other type); type (renamed); class (of ops). */
+  /** Matched by. name, number (other numbers), path (other type), type (renamed) or class. */
   readonly matched: readonly (string | null)[];
 }
 
