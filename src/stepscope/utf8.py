@@ -19,9 +19,8 @@ def shown(path: str) -> str:
     try:
         path.encode()
     except UnicodeEncodeError:
-        return text_of(os.fsencode(path)) if os.name == "posix" else _replaced(path)
+        try:
+            return text_of(os.fsencode(path))
+        except UnicodeEncodeError:  # half of a character, which no path has
+            return path.encode("utf-8", "backslashreplace").decode()
     return path
-
-
-def _replaced(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import weakref
 from dataclasses import dataclass
-from threading import Lock, Timer
-from typing import IO, TYPE_CHECKING, Any, Final
+from threading import BoundedSemaphore, Lock, Timer
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Final
 
 from stepscope.errors import StepscopeError
 from stepscope.kernels.cores import cores
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _IDLE_SECONDS: Final = 120.0
 _MOST_THREADS: Final = 8
 _LEAST_MEMORY_BYTES: Final = 2 << 30
+# Queries at a time, and processes with tables, of all profiles that this process serves.
+_AT_ONCE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +76,24 @@ class ProfileDatabase:
 
     Args:
         profile: Whose tables; they are built when a query names them.
-        memory_bytes: What they and a query may take; by default half of the machine's.
+        memory_bytes: What they and a query may take; by default a quarter of the machine's.
 
     Its process starts with the first query, ends when none came for two minutes, and is ended when
-    a query passes its limits.
+    a query passes its limits. All databases of this process share two places: a query waits for
+    one, and idle processes of other profiles end before another starts.
     """
+
+    _places: ClassVar[BoundedSemaphore] = BoundedSemaphore(_AT_ONCE)
+    _all: ClassVar[weakref.WeakSet[ProfileDatabase]] = weakref.WeakSet()
 
     def __init__(self, profile: Profile, memory_bytes: int | None = None) -> None:
         self._profile = profile
-        self._memory_bytes = memory_bytes or max(_LEAST_MEMORY_BYTES, _physical_memory() // 2)
+        share = _physical_memory() // (2 * _AT_ONCE)
+        self._memory_bytes = memory_bytes or max(_LEAST_MEMORY_BYTES, share)
         self._lock = Lock()
         self._process: _Process | None = None
         self._idle: Timer | None = None
+        self._all.add(self)
 
     def ask(self, query: str, limits: QueryLimits = QueryLimits()) -> QueryAnswer:
         """The answer to a query.
@@ -97,12 +105,32 @@ class ProfileDatabase:
         with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
+            self._take_place(query, limits)
             try:
                 return self._answer(query, limits)
             finally:
+                self._places.release()
                 self._idle = Timer(_IDLE_SECONDS, self.close)
                 self._idle.daemon = True
                 self._idle.start()
+
+    def _take_place(self, query: str, limits: QueryLimits) -> None:
+        """Wait for a place; who has to wait holds no memory meanwhile."""
+        if self._places.acquire(blocking=False):
+            return
+        self._end()
+        if not self._places.acquire(timeout=limits.seconds):
+            why = f"{_AT_ONCE} other queries run, and none ended within {limits.seconds:g} s."
+            raise refusal(query, why, "Ask again when they have ended.")
+
+    def _end_others(self) -> None:
+        """End the idle processes of other profiles."""
+        for other in list(self._all):
+            if other is not self and other._lock.acquire(blocking=False):
+                try:
+                    other._end()
+                finally:
+                    other._lock.release()
 
     def close(self) -> None:
         """End the process; the next query starts another."""
@@ -141,6 +169,7 @@ class ProfileDatabase:
         return QueryAnswer(pl.read_ipc_stream(io.BytesIO(data)), head["cut"])
 
     def _started(self) -> _Process:
+        self._end_others()
         environment = {name: text for name, text in os.environ.items() if "POLARS" not in name}
         environment |= {
             "PYTHONPATH": os.pathsep.join(path or os.curdir for path in sys.path),

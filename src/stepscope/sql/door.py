@@ -10,10 +10,16 @@ from stepscope.errors import UsageError
 from stepscope.sql.tables import TABLES
 
 LONGEST_QUERY: Final = 100_000
+_FIRST_CHARS: Final = 4096
 
 _STRING = re.compile(r"'(?:[^']|'')*'")
 _READING = re.compile(r"\b(?:read|scan)_\w*", re.IGNORECASE)
-_FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(\w*)", re.DOTALL)
+_FIRST_WORD = re.compile(r"(?:[\s(]|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*(\w*)")
+# Functions that make texts of any length, and such a call whose length is said and small.
+_MAKING_TEXT = re.compile(r"\b(?:lpad|rpad|repeat)\b", re.IGNORECASE)
+_SHORT_TEXT = re.compile(
+    r"\b(?:lpad|rpad|repeat)\s{0,9}\([^()]{1,999}?,\s{0,9}\d{1,4}\s{0,9}[,)]", re.IGNORECASE
+)
 _STATEMENTS: Final = frozenset({"select", "with", "from", "values", "explain"})
 # Where one of these occurs, only the database's own parser can distinguish quotes from text.
 _UNCLEAR: Final = ("--", "/*", "\\", "$", '"', "`", "[")
@@ -31,13 +37,26 @@ def check_query(query: str) -> None:
     """
     if len(query) > LONGEST_QUERY:
         raise refusal(query[:80], f"It is longer than {LONGEST_QUERY:,} characters.", "Shorten it.")
-    first = _FIRST_WORD.match(query)
+    try:
+        query.encode()
+    except UnicodeEncodeError:
+        raise refusal(
+            query, "It has half of a character (a lone surrogate).", "Remove it."
+        ) from None
+    first = _FIRST_WORD.match(query[:_FIRST_CHARS])
     word = first[1].lower() if first else ""
     if word not in _STATEMENTS:
         why = f"It begins with {word!r}." if word else "It is empty."
         hint = f"Begin with {', '.join(sorted(_STATEMENTS)).upper()}. Tables: {', '.join(TABLES)}."
         raise refusal(query, why, hint, slug="sql")
-    reading = _READING.search(_without_strings(query))
+    plain = _without_strings(query)
+    if len(_MAKING_TEXT.findall(plain)) > len(_SHORT_TEXT.findall(plain)):
+        raise refusal(
+            query,
+            "It makes texts whose length is not a plain number up to 9,999.",
+            "Give lpad, rpad and repeat such a number.",
+        )
+    reading = _READING.search(plain)
     if reading is not None:
         raise refusal(
             query,

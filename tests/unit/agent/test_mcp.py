@@ -8,6 +8,8 @@ import json
 import os
 import re
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -209,3 +211,42 @@ def test_the_official_client_agrees_in_both_eras(root: Path, mode: str) -> None:
         names, text, failed = pool.submit(lambda: asyncio.run(talk())).result()
     assert names == list(QUESTIONS)
     assert text.startswith("outcome: rows") and failed
+
+
+def test_a_cancelled_request_ends_unanswered(root: Path) -> None:
+    recordings = Recordings([str(root)])
+    server = McpServer(recordings)
+    begun = threading.Event()
+
+    def endless(_: Any) -> dict[str, Any]:
+        begun.set()
+        time.sleep(120)
+        return {}
+
+    server._methods["endless"] = endless
+    source, target = os.pipe()
+    out = io.BytesIO()
+
+    def client() -> None:
+        with os.fdopen(target, "wb", buffering=0) as to:
+            to.write(b'{"jsonrpc":"2.0","id":7,"method":"endless"}\n')
+            begun.wait(60)
+            time.sleep(0.2)
+            to.write(
+                b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}\n'
+            )
+            to.write(b'{"jsonrpc":"2.0","id":8,"method":"ping"}\n')
+
+    thread = threading.Thread(target=client)
+    thread.start()
+    with os.fdopen(source, "rb") as lines:
+        server.serve(lines, out)
+    thread.join()
+    recordings.close()
+    assert [json.loads(line)["id"] for line in out.getvalue().splitlines()] == [8]
+
+
+def test_half_a_character_is_no_request(server: McpServer) -> None:
+    request = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\\ud800"}}'
+    told = server.message(request)
+    assert told is not None and told["error"]["code"] == -32700

@@ -94,3 +94,26 @@ def test_the_process_is_kept_and_ends_when_nobody_asks(
     assert database._process is process
     assert process.child.wait(20) != 0
     assert database.ask("SELECT 3 AS n").frame.item() == 3
+
+
+def test_databases_share_two_places() -> None:
+    """Ten heavy queries of ten profiles once held six gigabytes in ten processes."""
+    databases = [
+        ProfileDatabase(Profile(f"s{number}", (Host("h", decode(worked_example(gpu=True))),)))
+        for number in range(4)
+    ]
+    try:
+        for database in databases:
+            assert database.ask("SELECT count(*) AS n FROM steps").frame.item() == 8
+        assert sum(one._process is not None for one in databases) <= 1
+        held = [ProfileDatabase._places.acquire(blocking=False) for _ in range(2)]
+        with pytest.raises(UsageError) as caught:
+            databases[-1].ask("SELECT 1", QueryLimits(seconds=0.2))
+        assert "2 other queries run" in caught.value.why
+        assert databases[-1]._process is None
+        for _ in filter(None, held):
+            ProfileDatabase._places.release()
+        assert databases[-1].ask("SELECT count(*) AS n FROM steps").frame.item() == 8
+    finally:
+        for database in databases:
+            database.close()

@@ -85,3 +85,22 @@ def test_the_name_of_a_function_does_not_begin_the_sentence() -> None:
     """Where the sentence begins with a capital letter, the name would be another one."""
     with pytest.raises(UsageError, match="It names read_csv, which could read files"):
         check_query("SELECT * FROM read_csv('x')")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT '\ud800'",
+        "SELECT lpad('x', 2000000000)",
+        "SELECT repeat(name, 100000) FROM events",
+        "SELECT lpad('x', start_ns, 'y') FROM events",
+        "SELECT lpad(repeat('x', 9999), 99999)",
+    ],
+)
+def test_texts_without_bound_and_halves_of_characters_are_refused(query: str) -> None:
+    with pytest.raises(UsageError):
+        check_query(query)
+
+
+def test_short_texts_are_made() -> None:
+    check_query("SELECT lpad(name, 20, ' '), repeat('-', 10) FROM events WHERE name = 'repeat'")

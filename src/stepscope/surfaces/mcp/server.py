@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+import queue
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
 
 from stepscope import __version__
@@ -16,6 +20,7 @@ from stepscope.surfaces.agent.reply import DEFAULT_TOKENS
 _log = logging.getLogger(__name__)
 
 _LONGEST_LINE: Final = 1 << 20
+_MAX_CANCELLED: Final = 1000
 _PROMPT: Final = "diagnose"
 _SCHEME: Final = "stepscope://guide/"
 _HINTS: Final = {
@@ -51,6 +56,8 @@ class McpServer:
 
     def __init__(self, recordings: Recordings) -> None:
         self._recordings = recordings
+        self._running: str | int | None = None
+        self._cancelled: set[str | int] = set()
         self._methods: dict[str, Callable[[Params], dict[str, Any]]] = {
             "initialize": lambda params: _initialized(params, instructions()),
             "server/discover": lambda _: _discovered(instructions()),
@@ -65,15 +72,54 @@ class McpServer:
         }
 
     def serve(self, lines: BinaryIO, out: BinaryIO) -> None:
-        """Answer until the input ends."""
+        """Answer until the input ends; a request that is cancelled meanwhile ends unanswered."""
+        waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        reader = threading.Thread(target=self._read, args=(lines, waiting), daemon=True)
+        with _interrupting(self._interrupt):
+            reader.start()
+            while line := waiting.get():
+                try:
+                    told = self.message(line)
+                except _Cancelled:
+                    told = None
+                finally:
+                    self._running = None
+                if told is not None:
+                    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+                    out.write(text.encode("utf-8", "backslashreplace") + b"\n")
+                    out.flush()
+
+    def _read(self, lines: BinaryIO, waiting: queue.SimpleQueue[bytes]) -> None:
+        """Pass lines on, and look at each for what it cancels: the one that is answered waits."""
         while line := lines.readline(_LONGEST_LINE + 1):
-            if not line.strip():
-                continue
-            told = self.message(line)
-            if told is not None:
-                text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-                out.write(text.encode("utf-8", "backslashreplace") + b"\n")
-                out.flush()
+            if b"notifications/cancelled" in line:
+                self._cancel(line)
+            if line.strip():
+                waiting.put(line)
+        waiting.put(b"")
+
+    def _cancel(self, line: bytes) -> None:
+        try:
+            request = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        params = request.get("params") if isinstance(request, dict) else None
+        if not isinstance(params, dict) or request.get("method") != "notifications/cancelled":
+            return
+        identity = params.get("requestId")
+        if isinstance(identity, (str, int)):
+            if len(self._cancelled) >= _MAX_CANCELLED:
+                self._cancelled.clear()
+            self._cancelled.add(identity)
+            if self._running == identity and _CAN_INTERRUPT:
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+    def _interrupt(self, *_: object) -> None:
+        """End the request that is answered, if it was cancelled; called in the main thread."""
+        if self._running is not None and self._running in self._cancelled:
+            self._cancelled.discard(self._running)
+            self._running = None
+            raise _Cancelled
 
     def message(self, line: bytes) -> dict[str, Any] | None:
         """The answer to one message; None where it wants none."""
@@ -81,6 +127,8 @@ class McpServer:
             if len(line) > _LONGEST_LINE:
                 raise _ProtocolError(_INVALID_REQUEST, "The message is too long.")
             request = json.loads(line)
+            # Half of a character (a lone surrogate) can be escaped, and written nowhere.
+            json.dumps(request, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             return _refusal(None, _ProtocolError(_PARSE_ERROR, "This is not JSON."))
         except _ProtocolError as error:
@@ -92,6 +140,12 @@ class McpServer:
             return _refusal(None, unfit)
         if "id" not in request:
             return None  # a notification
+        identity = request["id"]
+        if isinstance(identity, (str, int)):
+            self._running = identity
+            if identity in self._cancelled:  # before it was begun
+                self._cancelled.discard(identity)
+                raise _Cancelled
         return self._answered(request)
 
     def _answered(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,6 +219,26 @@ class McpServer:
         text = guide(uri[len(_SCHEME) :])
         content = {"uri": uri, "mimeType": "text/markdown", "text": text}
         return _lasting({"contents": [content]})
+
+
+_CAN_INTERRUPT: Final = hasattr(signal, "pthread_kill")
+
+
+class _Cancelled(BaseException):
+    """The client wants no answer any more: it passes whatever catches errors."""
+
+
+@contextmanager
+def _interrupting(handler: Callable[..., None]) -> Iterator[None]:
+    """Have a signal call a handler, where this is the thread that gets signals."""
+    if not _CAN_INTERRUPT or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 class _ProtocolError(Exception):
