@@ -24,15 +24,15 @@ bias biasadd biasnhwc bicubic big bilinear bin binary binaryop bincount bind bin
 bitcast bitmatrix bitonic bits bitwise bjit bjlk blackwell blas bljk block blocked blocks bmm bn
 bname bnorm board body bool boolean boosted both bottleneck bound bpad bprop bqqqiqqii brain
 branch breakdown brecv bridge broadcast broadcasting broken bs bscalar bsend bucketize buffer
-build builder building builtins bulk busy but bw bwd by byte bytecode bytes bzip cache calculator
-call callable callback callbacks called calls cancellation candidate cannot canonicalize cap
-capability capture captured capturing case cast cat catarray categorical categories category
-cauchy causal cause cbid cbrt cc ccl ccp cdf cdist ceil cell celu certain cga chain change changed
-changes changing channel char charged check checker checkify checknumerics checkpoint
-checkpointing checkpoints chief child chip chisquare cho choice cholesky choose chrome chunk cid
-cijk ckpt claims clamp class client clip clk clock clocks clone cloned close closed cloud cluster
-clustering cmath cmem cmn coalesce coalesced code codegen col coll collapsed collect collected
-collection collective collectives column combinations combined comm command common comms
+bufferseq build builder building builtins bulk busy but bw bwd by byte bytecode bytes bzip cache
+calculator call callable callback callbacks called calls cancellation candidate cannot
+canonicalize cap capability capture captured capturing case cast cat catarray categorical
+categories category cauchy causal cause cbid cbrt cc ccl ccp cdf cdist ceil cell celu certain cga
+chain change changed changes changing channel char charged check checker checkify checknumerics
+checkpoint checkpointing checkpoints chief child chip chisquare cho choice cholesky choose chrome
+chunk cid cijk ckpt claims clamp class client clip clk clock clocks clone cloned close closed
+cloud cluster clustering cmath cmem cmn coalesce coalesced code codegen col coll collapsed collect
+collected collection collective collectives column combinations combined comm command common comms
 communication communicator comp compare comparison compat compatible compil compilation compile
 compiled compiler complete completed completeness completion complex compose composite compressed
 compression computation computations compute computeinternalgradients concat concatenate concrete
