@@ -42,6 +42,8 @@ Reason = Literal["stop", "budget", "signal", "exit", "preempted", "error"]
 _TICK_SECONDS: Final = 0.05
 # While frameworks record: some gather a million events a second.
 _SESSION_TICK_SECONDS: Final = 0.02
+# Rests longer than this leave too much of the program unseen.
+_LONG_REST_SECONDS: Final = 5.0
 # A probe is to have seen at least one execution begin and end.
 _PROBE_EVENTS: Final = 500
 # Executions between two probes are many, and the end of the probe's session is little of the time.
@@ -338,12 +340,22 @@ class Recording:
             return
         self._event_rate = events / max(seconds, 1e-3)
         rest = self._price.rest_seconds(self._budget.bytes, self._budget.seconds)
+        if rest > _LONG_REST_SECONDS:
+            self._lighten()
         if self._probe():
             rest = max(rest, _PROBED_REST_SECONDS)
             self._probe_at = time.monotonic() + _PROBED_REST_SECONDS
         self._price.rest(rest)
         tracing.switch(self._clock.emitter())
         self._clock.listen(undisturbed=True)
+
+    def _lighten(self) -> None:
+        """Let recorders leave out what costs most: rests would be long otherwise."""
+        for slot in self._slots:
+            lighten = getattr(slot.recorder, "lighten", None)
+            note = None if lighten is None else lighten(self._budget.seconds)
+            if note is not None:
+                self.notes.append(note)
 
     def _end_rest(self) -> None:
         """The rest is over; what follows decides what begins."""

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from stepscope.capture import control, tracing
-from stepscope.capture.budget import Budget
+from stepscope.capture import recording as recording_module
+from stepscope.capture.budget import Budget, Price, SessionLimit
 from stepscope.capture.file.writer import Writer
 from stepscope.capture.launch.child_process import finished_children
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.recorder import Recorded
+from stepscope.capture.recorder import Note, Recorded
 from stepscope.capture.recorders.annotations import AnnotationRecorder
 from stepscope.capture.recorders.python_sampler import PythonSampler
 from stepscope.capture.recording import Recording
@@ -343,3 +344,26 @@ def test_a_pause_until_the_end_is_told_too(begin: Callable[..., Recording]) -> N
     recording.set_paused(True, "JAX's own profiler")
     done = recording.finish("exit")
     assert done is not None and "paused" in {note.slug for note in done.warnings}
+
+
+def test_recorders_leave_out_what_costs_most_where_rests_would_be_long(
+    begin: Callable[..., Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SessionLimit, "is_reached", lambda _: True)
+    monkeypatch.setattr(Price, "rest_seconds", lambda *_: 10.0)
+    monkeypatch.setattr(recording_module, "_MANY_EVENTS", 0)
+    double, lightened = Double("torch"), threading.Event()
+
+    def lighten(seconds: float) -> Note:
+        lightened.set()
+        return Note("lighter", "warning", "Less is recorded.")
+
+    double.lighten = lighten  # type: ignore[attr-defined]
+    recording = begin(double, price=1.2)
+    recording.start()
+    assert lightened.wait(60)
+    until(lambda: double.ended == 1)
+    done = recording.finish("stop")
+    assert done is not None and "lighter" in {note.slug for note in done.warnings}
+    # It rests until the end: it is not begun a second time.
+    assert (double.begun, double.ended) == (1, 1)

@@ -84,6 +84,7 @@ class TorchRecorder:
         self._has_shapes = False
         self._heap: HeapWatch | None = None
         self.main_thread_seconds = 0.0
+        self._is_light = False
 
     def unavailable(self) -> str | None:
         """None when PyTorch is loaded and has its profiler."""
@@ -110,13 +111,19 @@ class TorchRecorder:
                 prepare()
             self._options, self._steps = options, StepCount()
             self._has_shapes, self._heap = wants_shapes(options), HeapWatch()
+            self._is_light = False
         seconds = _MOMENT_SECONDS if is_main else _LEFT_OPEN_SECONDS
         why_not = ledger.why_not(is_local=self._is_local, seconds=seconds)
         if why_not is not None:
             raise RuntimeError(why_not)
         # Else it writes two lines to stderr at every start and stop.
         os.environ.setdefault(_LOG_LEVEL, "6")
-        self._profile = new_profile(options, is_local=self._is_local, has_shapes=self._has_shapes)
+        self._profile = new_profile(
+            options,
+            is_local=self._is_local,
+            has_shapes=self._has_shapes,
+            has_memory=options.memory and not self._is_light,
+        )
         self._here(self._begin)
 
     def is_stale(self) -> bool:
@@ -127,6 +134,25 @@ class TorchRecorder:
             return False
         self._has_shapes = False
         return True
+
+    def lighten(self, seconds: float) -> Note | None:
+        """Record only ops from the next session on; None if nothing else was recorded.
+
+        Handing over an op's shapes and allocations takes four times as long as the op's alone.
+
+        Args:
+            seconds: How long the recording has been running.
+        """
+        options = self._options
+        if options is None or self._is_light or not (options.memory or self._has_shapes):
+            return None
+        self._is_light, self._has_shapes = True, False
+        return Note(
+            "torch-light",
+            "warning",
+            f"From {seconds:.1f} s on, PyTorch's ops are recorded without shapes and allocations, "
+            "to stay within the price of recording. --full records them throughout.",
+        )
 
     def forked(self) -> None:
         """In a forked child nobody takes its ops: they would fill its memory, and slow it down."""
@@ -238,7 +264,7 @@ class TorchRecorder:
                 "PyTorch's allocations are not recorded: its profiler records them only when the "
                 "main thread starts the recording.",
             )
-        if wants_shapes(options) and not self._has_shapes:
+        if wants_shapes(options) and not self._has_shapes and not self._is_light:
             yield Note(
                 "torch-shapes",
                 "info",

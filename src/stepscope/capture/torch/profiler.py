@@ -33,13 +33,16 @@ def wants_shapes(options: ProfilerOptions) -> bool:
     return options.host_tracer_level >= _SHAPES_LEVEL
 
 
-def new_profile(options: ProfilerOptions, *, is_local: bool, has_shapes: bool) -> Any:
+def new_profile(
+    options: ProfilerOptions, *, is_local: bool, has_shapes: bool, has_memory: bool
+) -> Any:
     """A ``torch.profiler.profile`` that has not begun.
 
     Args:
         options: What is asked for.
         is_local: Watch the thread that begins it, with allocations; else all threads.
         has_shapes: Record the shapes of ops.
+        has_memory: Record allocations.
     """
     import torch
     from torch._C._profiler import _ExperimentalConfig
@@ -61,7 +64,7 @@ def new_profile(options: ProfilerOptions, *, is_local: bool, has_shapes: bool) -
     arguments: dict[str, Any] = {
         "activities": activities,
         "record_shapes": has_shapes,
-        "profile_memory": options.memory,
+        "profile_memory": has_memory,
         "with_stack": options.python_tracer_level > 0,
         "experimental_config": config,
     }
