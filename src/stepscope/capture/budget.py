@@ -216,7 +216,8 @@ class Price:
         """
         if self._price is None:
             return 0.0
-        age = time.monotonic() - self._began
+        # On a machine that others use, a program gets less than the time that passes.
+        age = min(time.monotonic() - self._began, max(time.process_time() - self._paid, 0.0))
         owed = self._paid / (self._price - 1) - age
         if owed <= 0:
             rest = 0.0

@@ -18,6 +18,7 @@ class Process:
     """A clock, and what the allocator says."""
 
     seconds = 1000.0
+    processor_seconds = 1e9
     used_bytes = 500 * MB
 
     def advance(self, seconds: float, grown_bytes: float = 0) -> None:
@@ -29,6 +30,7 @@ class Process:
 def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
     one = Process()
     monkeypatch.setattr(budget.time, "monotonic", lambda: one.seconds)
+    monkeypatch.setattr(budget.time, "process_time", lambda: one.processor_seconds)
     monkeypatch.setattr(machine, "used_bytes", lambda: one.used_bytes)
     monkeypatch.setattr(budget, "_process_seconds", lambda: 0.0)
     yield one
@@ -106,6 +108,18 @@ def test_the_program_rests_until_the_price_is_kept(process: Process) -> None:
     assert not price.is_rest_over(0, 0.0)
     process.advance(rest / 2)
     assert price.is_rest_over(0, 0.0)
+
+
+def test_where_others_use_the_machine_the_price_is_of_what_the_program_gets(
+    process: Process,
+) -> None:
+    price = Price(1.2, None)
+    process.advance(100.0)
+    for _ in range(5):
+        price.session(events=10_000, seconds=0.5, end_seconds=0.99)
+    assert price.rest_seconds(0, 10.0) == 0.0
+    process.processor_seconds = 20.0 + 5.0  # 20 s of its own, and the recorder's
+    assert price.rest_seconds(0, 10.0) == pytest.approx(5.0)
 
 
 def test_the_first_sessions_need_not_wait_for_it(process: Process) -> None:
