@@ -113,81 +113,82 @@ native nccl nchw nchwto nd ndimage ndjson ndtri ne nearest need needed neg negat
 nelems neon nest nested net network never new newdocs next nextafter nhwc nhwckrsc nhwcto nibabel
 nic nll nms nn nnt nnx no nocast node noise non none nonzero nor norm normal normalisation
 normalization normalize not note nothing np npy npyio npz ns nsight nsys nt ntn null num numa
-number numbers numeric numerical numerics numerictypes numpy nv nvfp nvidia nvjet nvl nvshmem nvtx
-obj object objects occ occupancy occurrences oci odeint of off offset offsets ogs on once one
-oneccl onednn ones onesweep only oom op opaque open oper operation operations operator ops opt
-optax optimizer option optional options or orbax orch order ordinal ords orgqr origin ormqr
-orthogonal osrt other others our out outer outfeed outlier outliers output outputs outside over
-overhead override overrideable overrides own owner pack package packages packed packet packets pad
-padded padding page pageable paged pandas panic parallel param parameter parameters params parent
-pareto parquet parse parser parsing part partial partition partitioned partitioning parts pascal
-pass path pattern pause pauses payload pb pc pcie pct pdist peak peer peers peft pending per
-percent percentile perf perfetto performance period permutation permute persist persistent pfor
-pftrace pg ph phase philox pickle pid piecewise pil pingpong pinned pinv pinverse pip pipeline
-pitch pixel pj pjit pjrt pkl pl place placeholder places plain plane planes plus pmap pmc png po
-pocketfft pod poi pointer pointwise poisson polar policy poll polygamma polymorphic polynomial
-pool pooling popcnt post potrf pow power pp pprof pragma pre precise precision pred predict
-prefetch prefill prefix pregraph prelu prepare preprocessing preserving pretty primary primitive
-prims print printer printing printoptions priority private privateuse prng process processes
-processing prod produce produced product products prof profile profiled profiler profilerstep
-profiles profiling progbar program programs projections prologue promote promotion prop properties
-property proto protocol provenance ps pt ptds pthread pto ptp ptr ptsz pull pure pushing put
-pwrmgr px pxla py pyarrow pybind pydicom python pytorch pyw pyx qib qint qk qr qrf quant quantile
-quantization quantize query queue queued queues quint rademacher radix ragged ran rand randint
-randn random randomuniform randperm range ranges rank ranks rasterio rate ratio ravel raw rayleigh
-rb rbg rccl rd read reader readers reading readinto readvariableop ready real rearranging reason
-rebatch rebuild receive recfunctions recip reciprocal record recorded recorder recording
-recordings records recur recurrent recurs recv red redispatch reduce reduction reductions ref
-reference reflection regex region registers registry regs rejection relative release relu rem
-remainder remat rematted remote remotecall removed rendezvous renorm renormalize reorder repeat
-replace replayed replica replicated replication repr req requested reraise reserved reservoir
-reshape resize resnet resolve resource resources resp rest restore restrict result resume return
-retval reuse reverse rewriter rfft rgb rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc
-rocblas rocclr rocdecode rocjpeg rocpd rocprim rocprof rocprofiler rocprofv rocrand roctracer
-roctx roll room root roots rope rot rotary rotate round routing row rows rowwisemoments rr rrelu
-rs rsf rsqrt rss rsub rt rule run runs runtime rwlock same sample sampler samples sampling save
-saved saving say says sc scalar scalars scale scaled scalepackedtensor scan scankernel scanner
-scatter sched schedule schedules schema schur scimath scipy scope scores scr scratch script scs
-sct sctc sctd scudnn sdca sdcz sdk sdpa searchsorted second seconds section seed segment segmented
-segments select selector self selu sem send sentence separated seq sequence sequencer
-serialization serialize serve service serving session set setlimit setops sets setting setxor sgd
-sgemm sgpr sh shallow shape shapes shard sharded sharding shardings share shared sheet shift shm
-shmem short shot should shown shuffle side sided sig sigmoid sign signed significant silu simd
-simds simt sin sinc since sine single singular sinh sink site size sizes skew skip skipped sleep
-sli slice sliced slices slicing sliding slinky slogdet slope slow slower slowest sm small smart
-smem smisc smooth sms sn snapshot so socket soft softmax softplus softshrink softsign solve solver
-solving some something sort sorted sorting soundfile source sourcemap space sparse spatial spec
-special speedscope sph splash split splitk splitkreduce sprop sq sqlite sqrt sqrtm square squared
-squaring squeeze sram src ss sse stable stack stacks stage stages stall standard standardize start
-starts stat state stateful stateless states static stats status std stdin step stepped steps
-stepscope stf stft stochastic stop stopped storage stores str strategy stream streamk strict
-stride stridebatch strided strides string strings structure structured stub sub subdtype subscribe
-substr substring subtensoropwith subtract such sum summaries summary summed sunk surrogatepass
-suspects sv svd svdvals swap swapaxes swapdimension swish switch sxm sy sycl syevd sym symbol
-symbols symm sync synchronization synchronize sys syscall system systems sz table tables tachyon
-tag tail take taken takes tall tan tanh tape target task tb tc tcgen tcs tec telemetry tell tem
-temp template temporary tensor tensorboard tensorflow tensorop tensorrt tensors tensorstore
-teraflops test text tf tfe tfprof tfrt th than that the their them then they this thnn those thq
-thread threading threadpool threads threefry threshold throttle through throughput thrust thunk
-thunks ti tid tifffile tile tiles tilesize time timed timeline times timeseries timestamp timing
-timm tmp tn tnn tnt to together toggle toggles token tokens toks told tolist toml too tool top
-topk torch torchinductor torchvision total tpu trace traceable traceback traced tracer traces
-tracing track trackable tracking tracks train trainer training traits transfer transform
-transformer transformers transforms transport transpose trapz tree trees trf tri triangular tricks
-tril trip triplet triton triu trivial trs trsm trtri true truediv trunc truncate truncated trusted
-try ts tsl tst tsv tt tuple turing turns two twodim tx txt type typed typename types ucc ucp ufunc
-ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch unbind uncertain
-unconnected undisturbed unequal uneven unflatten unfold ungqr unified uniform unique unit units
-unknown unmap unpickler unpool unprivileged unravel unrecorded unroll unrolled unsafe unscale
-unsigned unsorted unsqueeze unstack until unweighted up update updates upsample upsampling us
-usage use user usr usual utc utf util utilities utils val valid validate validation valu value
-values vander var variable variables variant varlen vdot vec vector vectorize vectorized vega
-vendor venv version versions vex vf vgpr view viewer virtual visualization viztracer vjp vld vllm
-vmap vmem void volatile volta voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal
-wald wall warm warning warp warpgroup warpgroupsize warps was wave weak weibull weight weights
-were wgmma wgr wgrad what when where while who whole why width window windowed winogra winograd
-wire with within without wmma work worker workers workgroup workspace worth would wr wrap wrapp
-wrapped wrapper write writer writers writing written xdl xdlops xent xf xinfo xla xladot xlogy xlu
-xmap xml xmma xor xpu xyz xz yaml yes yml ynn za zarr zero zeros zeta zip zstandard zstd
+number numbers numeric numerical numerics numerictypes numpy nv nvfp nvidia nvjet nvl nvprof
+nvshmem nvtx obj object objects occ occupancy occurrences oci odeint of off offset offsets ogs on
+once one oneccl onednn ones onesweep only oom op opaque open oper operation operations operator
+ops opt optax optimizer option optional options or orbax orch order ordinal ords orgqr origin
+ormqr orthogonal osrt other others our out outer outfeed outlier outliers output outputs outside
+over overhead override overrideable overrides own owner pack package packages packed packet
+packets pad padded padding page pageable paged pandas panic parallel param parameter parameters
+params parent pareto parquet parse parser parsing part partial partition partitioned partitioning
+parts pascal pass path pattern pause pauses payload pb pc pcie pct pdist peak peer peers peft
+pending per percent percentile perf perfetto performance period permutation permute persist
+persistent pfor pftrace pg ph phase philox pickle pid piecewise pil pingpong pinned pinv pinverse
+pip pipeline pitch pixel pj pjit pjrt pkl pl place placeholder places plain plane planes plus pmap
+pmc png po pocketfft pod poi pointer pointwise poisson polar policy poll polygamma polymorphic
+polynomial pool pooling popcnt post potrf pow power pp pprof pragma pre precise precision pred
+predict prefetch prefill prefix pregraph prelu prepare preprocessing preserving pretty primary
+primitive prims print printer printing printoptions priority private privateuse prng process
+processes processing prod produce produced product products prof profile profiled profiler
+profilerstep profiles profiling progbar program programs projections prologue promote promotion
+prop properties property proto protocol provenance ps pt ptds pthread pto ptp ptr ptsz pull pure
+pushing put pwrmgr px pxla py pyarrow pybind pydicom python pytorch pyw pyx qib qint qk qr qrf
+quant quantile quantization quantize query queue queued queues quint rademacher radix ragged ran
+rand randint randn random randomuniform randperm range ranges rank ranks rasterio rate ratio ravel
+raw rayleigh rb rbg rccl rd read reader readers reading readinto readvariableop ready real
+rearranging reason rebatch rebuild receive recfunctions recip reciprocal record recorded recorder
+recording recordings records recur recurrent recurs recv red redispatch reduce reduction
+reductions ref reference reflection regex region registers registry regs rejection relative
+release relu rem remainder remat rematted remote remotecall removed rendezvous renorm renormalize
+reorder repeat replace replayed replica replicated replication repr req requested reraise reserved
+reservoir reshape resize resnet resolve resource resources resp rest restore restrict result
+resume return retval reuse reverse rewriter rfft rgb rhs right ring rm rms rmsprop rn rng rnn rnnv
+ro roc rocblas rocclr rocdecode rocjpeg rocpd rocprim rocprof rocprofiler rocprofv rocrand
+roctracer roctx roll room root roots rope rot rotary rotate round routing row rows rowwisemoments
+rr rrelu rs rsf rsqrt rss rsub rt rule run runs runtime rwlock same sample sampler samples
+sampling save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan
+scankernel scanner scatter sched schedule schedules schema schur scimath scipy scope scores scr
+scratch script scs sct sctc sctd scudnn sdca sdcz sdk sdpa searchsorted second seconds section
+seed segment segmented segments select selector self selu sem send sentence separated seq sequence
+sequencer serialization serialize serve service serving session set setlimit setops sets setting
+setxor sgd sgemm sgpr sh shallow shape shapes shard sharded sharding shardings share shared sheet
+shift shm shmem short shot should shown shuffle side sided sig sigmoid sign signed significant
+silu simd simds simt sin sinc since sine single singular sinh sink site size sizes skew skip
+skipped sleep sli slice sliced slices slicing sliding slinky slogdet slope slow slower slowest sm
+small smart smem smisc smooth sms sn snapshot so socket soft softmax softplus softshrink softsign
+solve solver solving some something sort sorted sorting soundfile source sourcemap space sparse
+spatial spec special speedscope sph splash split splitk splitkreduce sprop sq sqlite sqrt sqrtm
+square squared squaring squeeze sram src ss sse stable stack stacks stage stages stall standard
+standardize start starts stat state stateful stateless states static stats status std stdin step
+stepped steps stepscope stf stft stochastic stop stopped storage stores str strategy stream
+streamk strict stride stridebatch strided strides string strings structure structured stub sub
+subdtype subscribe substr substring subtensoropwith subtract such sum summaries summary summed
+sunk surrogatepass suspects sv svd svdvals swap swapaxes swapdimension swish switch sxm sy sycl
+syevd sym symbol symbols symm sync synchronization synchronize sys syscall system systems sz table
+tables tachyon tag tail take taken takes tall tan tanh tape target task tb tc tcgen tcs tec
+telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop tensorrt tensors
+tensorstore teraflops test text tf tfe tfprof tfrt th than that the their them then they this thnn
+those thq thread threading threadpool threads threefry threshold throttle through throughput
+thrust thunk thunks ti tid tifffile tile tiles tilesize time timed timeline times timeseries
+timestamp timing timm tmp tn tnn tnt to together toggle toggles token tokens toks told tolist toml
+too tool top topk torch torchinductor torchvision total tpu trace traceable traceback traced
+tracer traces tracing track trackable tracking tracks train trainer training traits transfer
+transform transformer transformers transforms transport transpose trapz tree trees trf tri
+triangular tricks tril trip triplet triton triu trivial trs trsm trtri true truediv trunc truncate
+truncated trusted try ts tsl tst tsv tt tuple turing turns two twodim tx txt type typed typename
+types ucc ucp ufunc ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch
+unbind uncertain unconnected undisturbed unequal uneven unflatten unfold ungqr unified uniform
+unique unit units unknown unmap unpickler unpool unprivileged unravel unrecorded unroll unrolled
+unsafe unscale unsigned unsorted unsqueeze unstack until unweighted up update updates upsample
+upsampling us usage use user usr usual utc utf util utilities utils val valid validate validation
+valu value values vander var variable variables variant varlen vdot vec vector vectorize
+vectorized vega vendor venv version versions vex vf vgpr view viewer virtual visualization
+viztracer vjp vld vllm vmap vmem void volatile volta voltage vpu vram vreg vres vst vulkan wait
+waited waiting waits wal wald wall warm warning warp warpgroup warpgroupsize warps was wave weak
+weibull weight weights were wgmma wgr wgrad what when where while who whole why width window
+windowed winogra winograd wire with within without wmma work worker workers workgroup workspace
+worth would wr wrap wrapp wrapped wrapper write writer writers writing written xdl xdlops xent xf
+xinfo xla xladot xlogy xlu xmap xml xmma xor xpu xyz xz yaml yes yml ynn za zarr zero zeros zeta
+zip zstandard zstd
 """
 WORDS: Final = frozenset(_WORDS.split())
