@@ -11,9 +11,9 @@ from stepscope.comparison import Comparison, compare, side_of
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
-from tests.profiles import no_events, worked_example
+from tests.profiles import gpu, no_events, stream, worked_example
 from tests.profiles.loops import Collective, Kernel, Loop, record
-from tests.profiles.model import Event, host, line, space
+from tests.profiles.model import Event, EventLike, host, line, space
 
 LEVELS = ("parts", "step_parts", "modules", "kernels")
 # 400 + 200 + 100 µs of kernels, launched within 12 µs and waited for: bound by the device.
@@ -253,3 +253,33 @@ def test_steps_that_were_marked_as_points_in_time_are_compared() -> None:
     assert grown.headline.startswith("Slower: 0.00 → 0.500 ms per step")
     assert list(grown.runs.rows())[1]["delta_frac"] is None
     assert compare([longer, points]).headline.startswith("100.0% faster")
+
+
+def amp_like(kernel_us: float, input_ms: Sequence[float]) -> Profile:
+    """Three steps of ten products each, and waits for input that vary."""
+    marks: list[EventLike] = []
+    waits: list[EventLike] = []
+    kernels: list[EventLike] = []
+    at = 0.0
+    for step, wait in enumerate(input_ms):
+        waits.append(("IteratorGetNext", at + 1, 1000 * wait))
+        begin = at + 1000 * wait + 5
+        for place in range(10):
+            us = kernel_us * (1 + 0.01 * ((step + place) % 3))
+            kernels.append(("sgemm", begin, us, {"tf_op": "dense/MatMul:MatMul"}))
+            begin += us + 2
+        marks.append(("train", at, begin - at + 5, {"step_num": step, "_r": 1}))
+        at = begin + 10
+    data = space(host(line("python", *marks, *waits)), gpu(0, stream(7, *kernels)))
+    return Profile("played", (Host("h", decode(data)),))
+
+
+def test_compute_that_fell_in_three_steps_is_said_although_input_varies() -> None:
+    before, after = amp_like(500, (2, 40, 9)), amp_like(250, (30, 5, 12))
+    found = compare([side_of("fp32", before), side_of("amp", after)])
+    assert (found.outcome, found.interval_ms) == ("unknown", None)
+    assert "Changed: Device compute, 32-bit or unknown -2.52 ms" in found.headline
+    rows = {row["name"]: row for row in found.step_parts.rows()}
+    assert rows["Waiting for input"]["significant"] == "unknown"
+    same = compare([side_of("fp32", before), side_of("again", amp_like(500, (30, 5, 12)))])
+    assert "Changed" not in same.headline
