@@ -124,8 +124,9 @@ class Workspace:
 
     def progress(self, run: str | None = None) -> OpenProgress:
         """How far the opening of a run is."""
+        chosen = self._pick(run)
         with self._lock:
-            opened = self._opened.get(self._pick(run).id)
+            opened = self._opened.get(chosen.id)
             return opened.progress if opened else OpenProgress()
 
     def load(self, run: str | None = None, host: str | None = None) -> Session:
@@ -184,6 +185,13 @@ class Workspace:
                 self._opened.popitem()[1].recording.close()
 
     def _pick(self, name: str | None) -> Run:
+        try:
+            return self._pick_known(name)
+        except StepscopeError:  # it may have been recorded since the last search
+            self.follow()
+            return self._pick_known(name)
+
+    def _pick_known(self, name: str | None) -> Run:
         if not self.runs:
             raise nothing_found(self.found)
         return pick_run(self.found, name or None)

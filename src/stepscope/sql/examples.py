@@ -54,6 +54,10 @@ EXAMPLES: Final = (
         "ORDER BY time_us",
     ),
     Example(
+        "What did each counter read over time, as a log of nvidia-smi (-f csv)?",
+        "SELECT time_us, plane, counter, value, unit FROM counters ORDER BY time_us, counter",
+    ),
+    Example(
         "Which ops allocate the most?",
         "SELECT op, count(*) AS allocations, sum(change_bytes) AS allocated_bytes FROM memory\n"
         "WHERE change_bytes > 0 GROUP BY op ORDER BY allocated_bytes DESC LIMIT 30",

@@ -127,3 +127,14 @@ def test_what_was_found_is_kept_while_the_place_is_gone(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "r")
     tmp_path.rmdir()
     assert [run.id for run in runs.follow().runs] == ["r"]
+
+
+@pytest.mark.parametrize("ask", ["session", "load", "progress"])
+def test_a_run_recorded_since_the_search_opens_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: str
+) -> None:
+    monkeypatch.setattr(workspace, "_PATIENCE_SECONDS", 60)
+    runs = make(tmp_path, "r")
+    make(tmp_path, "recorded_since")
+    assert getattr(runs, ask)("recorded_since") is not None
+    assert {run.id for run in runs.runs} == {"r", "recorded_since"}

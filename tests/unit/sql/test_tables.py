@@ -14,7 +14,7 @@ from stepscope.timeline import timeline
 from stepscope.timeline.places import place
 from tests.profiles import worked_example
 from tests.profiles.memory import Heap
-from tests.profiles.model import gpu, host, line, space, stream
+from tests.profiles.model import Kind, gpu, host, line, plane, space, stream
 
 
 def profile(*data: bytes) -> Profile:
@@ -108,6 +108,22 @@ def test_memory_says_what_was_taken_and_given_back() -> None:
     frame = TABLES["memory"].build(profile(space(host(line("allocator", *heap.events)))))
     rows = frame.select("time_us", "in_use_bytes", "change_bytes", "op").rows()
     assert rows == [(10, 512, 512, "Conv2D"), (20, 768, 256, "MatMul"), (30, 256, -512, "Conv2D")]
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "values"),
+    [("power", "W", [90.5, 250.0, 110.0]), ("utilisation", "%", [0.0, 97.0]), ("clock", "", [1.0])],
+)
+def test_counters_have_every_reading(name: str, unit: str, values: list[float]) -> None:
+    readings = [(name, 10.0 * at, 0, {"value": value}) for at, value in enumerate(values)]
+    kinds = {name: Kind(stats={"unit": unit})} if unit else None
+    planes = plane("/device:GPU:0", line("_counters_", *readings), kinds=kinds)
+    frame = TABLES["counters"].build(profile(space(planes)))
+    assert frame["value"].to_list() == values
+    assert frame["time_us"].to_list() == [10.0 * at for at in range(len(values))]
+    assert set(zip(frame["plane"], frame["counter"], frame["unit"], strict=True)) == {
+        ("/device:GPU:0", name, unit)
+    }
 
 
 def test_collectives_wait_for_the_last_device() -> None:
