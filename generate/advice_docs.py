@@ -1,19 +1,18 @@
-"""The document of advice: every rule with its four sections, from the rules themselves."""
+"""The document of advice: every rule with its causes, from the catalogue."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from stepscope.advice.catalogue import Cause, causes
 from stepscope.pod.report import Pod
 from stepscope.registry import Rule
-from stepscope.verdicts.sentences import chosen
 
-_SECTIONS = ("What it checks:", "Why it matters:", "What to do:", "When it is wrong:")
+_FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "pytorch": "PyTorch", "any": "any"}
 
 
 def advice_page(rules: Sequence[Rule]) -> str:
-    """The generated part of ``docs/advice.md``."""
+    """Return the generated part of ``docs/advice.md``."""
     lines = ["## The rules", "", f"{len(rules)} rules are built in:", ""]
     lines += [f"- [{rule.title or rule.id}](#{rule.id})" for rule in rules]
     causes_of = {
@@ -21,30 +20,27 @@ def advice_page(rules: Sequence[Rule]) -> str:
         for rule in rules
     }
     for rule in rules:
-        lines += ["", f"### {rule.id}", "", _summary(rule), ""]
-        if rule.threshold:
-            lines += [f"Threshold: {rule.threshold}.", ""]
-        lines += [f"- **{name}** {text}" for name, text in _sections(rule)]
+        lines += ["", f"### {rule.id}", ""]
         reads = ", ".join(_linked(result) for result in rule.reads)
-        lines += ["", f"Reads {reads}."]
+        lines.append(f"{rule.title}. Fires when {rule.threshold}. Reads {reads}.")
         if causes_of[rule.id]:
-            causes = ", ".join(f"[{cause}](#{cause})" for cause in causes_of[rule.id])
-            lines += [f"Listed after its causes: {causes}."]
+            listed = ", ".join(f"[{cause}](#{cause})" for cause in causes_of[rule.id])
+            lines.append(f"Listed after its causes: {listed}.")
+        for cause in causes().values():
+            if cause.rule == rule.id:
+                lines += ["", *_cause(cause, is_only=cause.id == rule.id)]
     return "\n".join(lines)
+
+
+def _cause(cause: Cause, *, is_only: bool) -> Iterator[str]:
+    yield f"{'' if is_only else f'`{cause.id}`: '}{cause.why}"
+    if cause.wrong:
+        yield f"Wrong when: {cause.wrong}"
+    yield ""
+    for framework, fix in (cause.fix or {}).items():
+        text = fix if framework == "any" else f"`{fix}`"
+        yield f"- {_FRAMEWORKS[framework]}: {text}" if framework != "any" else f"- {text}"
 
 
 def _linked(result: str) -> str:
     return "[pod](pods.md)" if result == Pod.tool else f"[{result}](tools/{result}.md)"
-
-
-def _summary(rule: Rule) -> str:
-    return " ".join(rule.doc.partition("\n\n")[0].split())
-
-
-def _sections(rule: Rule) -> list[tuple[str, str]]:
-    """``[("What it checks:", text) …]`` of a rule's docstring."""
-    parts = re.split("(" + "|".join(map(re.escape, _SECTIONS)) + ")", rule.doc)
-    return [
-        (name, chosen(" ".join(text.split()), ""))
-        for name, text in zip(parts[1::2], parts[2::2], strict=True)
-    ]

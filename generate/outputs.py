@@ -8,7 +8,7 @@ from pathlib import Path
 from generate.advice_docs import advice_page
 from generate.command_docs import command_docs
 from generate.methods import methods_source
-from generate.results import facts_source, results_source
+from generate.results import results_source
 from generate.tool_docs import index_page, tool_page
 from generate.typescript import types_source
 from generate.words import words_source
@@ -29,7 +29,6 @@ def outputs() -> dict[Path, str]:
     files = {
         ROOT / "src/stepscope/session/_tools.py": methods_source(TOOLS),
         ROOT / "src/stepscope/advice/results.py": results_source(TOOLS),
-        ROOT / "src/stepscope/advice/facts.py": facts_source([rule.facts for rule in RULES]),
         ROOT / "src/stepscope/redaction/words.py": words_source(ROOT / "src" / "stepscope"),
         ROOT / "src/stepscope/surfaces/agent/SKILL.md": skill(),
         ROOT / "web/src/api/types.gen.ts": types_source(TOOLS),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepscope.pod.report import Pod
-from stepscope.registry import RuleFacts, Tool
+from stepscope.registry import Tool
 
 # What fits in a line with "        return cast(" and ")" around it.
 _WIDEST = 79
-_LINE = 100
+
 _RESULTS_HEAD = '''\
 """The results that rules read. Generated: python -m generate."""
 
@@ -43,16 +43,6 @@ class OptionalResults:
         self._found = found
 '''
 
-_FACTS_HEAD = '''\
-"""What is known of rules unimported. Generated: python -m generate."""
-
-from __future__ import annotations
-
-from stepscope.registry import RuleFacts
-
-FACTS = (
-'''
-
 
 def results_source(tools: Sequence[Tool]) -> str:
     """Text of ``advice/results.py``: a property for each tool, and for the pod."""
@@ -81,23 +71,3 @@ def _property(name: str, kind: str, value: str) -> str:
         f'        """Of {name}."""\n'
         f"        return cast({given})\n"
     )
-
-
-def facts_source(rules: Sequence[RuleFacts]) -> str:
-    """Text of ``advice/facts.py``."""
-    return _FACTS_HEAD + "".join(_facts(one) for one in rules) + ")\n"
-
-
-def _facts(one: RuleFacts) -> str:
-    lines = [f'        "{one.id}",', f'        title="{one.title}",']
-    for name in ("needs", "optional", "adds", "symptom_of", "cause_of", "parts"):
-        values = getattr(one, name)
-        listed = ", ".join(f'"{value}"' for value in values)
-        short = f"        {name}=({listed}{',' * (len(values) == 1)}),"
-        if values and len(short) <= _LINE:
-            lines.append(short)
-        elif values:
-            lines.append(f"        {name}=(")
-            lines += [f'            "{value}",' for value in values]
-            lines.append("        ),")
-    return "    RuleFacts(\n" + "\n".join(lines) + "\n    ),\n"

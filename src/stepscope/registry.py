@@ -332,65 +332,6 @@ class Rule(RuleFacts):
         return RuleFacts(**{name: getattr(self, name) for name in names})
 
 
-class Rules(Sequence[Rule]):
-    """The rules in order, each imported from its file when it is first asked for.
-
-    Args:
-        package: The package the files are in.
-        modules: Names of the files, each of which has a ``RULE`` with the file's name as its id.
-        facts: What is known of the rules without their files, by id; a rule that is not among
-            them is imported to be asked.
-    """
-
-    def __init__(
-        self, package: str, modules: tuple[str, ...], facts: Mapping[str, RuleFacts]
-    ) -> None:
-        self._package = package
-        self._facts = facts
-        self.modules = modules
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """Ids of the rules, in order."""
-        return tuple(module.rpartition(".")[2].replace("_", "-") for module in self.modules)
-
-    @property
-    def subjects(self) -> Mapping[str, str]:
-        """What each rule is about, by id: the folder its file is in."""
-        folders = (module.rpartition(".")[0] for module in self.modules)
-        return dict(zip(self.ids, folders, strict=True))
-
-    @property
-    def facts(self) -> tuple[RuleFacts, ...]:
-        """What is known of each rule, in order."""
-        return tuple(
-            self._facts[id_] if id_ in self._facts else self[place].facts
-            for place, id_ in enumerate(self.ids)
-        )
-
-    def reading_only(self, tool: str) -> Rules:
-        """The rules that rest on this tool's results and no other's."""
-        chosen = tuple(
-            module
-            for module, facts in zip(self.modules, self.facts, strict=True)
-            if facts.rests_on == {tool}
-        )
-        return Rules(self._package, chosen, self._facts)
-
-    def __len__(self) -> int:
-        return len(self.modules)
-
-    @overload
-    def __getitem__(self, place: int) -> Rule: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Rule]: ...
-    def __getitem__(self, place: int | slice) -> Rule | Sequence[Rule]:
-        if isinstance(place, slice):
-            return Rules(self._package, self.modules[place], self._facts)
-        rule: Rule = import_module(f"{self._package}.{self.modules[place]}").RULE
-        return rule
-
-
 class Tools(Sequence[Tool]):
     """The tools in order, each imported from its file when it is first asked for.
 

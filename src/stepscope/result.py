@@ -330,6 +330,9 @@ class Finding:
         wrong_when: When the finding is wrong.
         code: The change as code, by framework: "tensorflow", "jax", "pytorch".
         explained_by: Rules that fired and name the cause of this one.
+        cause: Id of the cause in the catalogue; "" for rules of other packages.
+        why: Why it costs time, for a page that explains the finding.
+        details: What else is known, in sentences, for the same page.
     """
 
     rule: str
@@ -353,6 +356,9 @@ class Finding:
     wrong_when: str = ""
     code: dict[str, str] = field(default_factory=dict)
     explained_by: tuple[str, ...] = ()
+    cause: str = ""
+    why: str = ""
+    details: tuple[str, ...] = ()
 
 
 Outcome = Literal["fired", "silent", "unknown", "failed"]

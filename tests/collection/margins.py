@@ -22,6 +22,7 @@ from statistics import median
 from typing import Any, Final
 
 import stepscope
+from stepscope.advice.catalogue import effects
 from stepscope.advice.evidence.savings import error_frac, is_hidden, played
 from stepscope.advice.parts import changes
 from stepscope.registry import ChangeClass
@@ -35,7 +36,7 @@ CLASSES: Final = {
     one.assumption: name.lower()
     for name, one in vars(changes).items()
     if isinstance(one, ChangeClass)
-}
+} | {effect.assumption: name for name, effect in effects().items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ import stepscope
 from stepscope.advice import advise
 from stepscope.result import Advice, Finding, Likelihood
 from stepscope.session.rules import all_rules
+from stepscope.surfaces.cli.pages.parts import printed
 from tests.collection.labels import Recorded, recordings
 from tests.collection.margins import change_of
 
@@ -49,8 +50,7 @@ _CLAIMED: Final = """
 """
 CAUSES: Final = frozenset(_CLAIMED.split())
 # What may be said where neither function nor op was recorded.
-_UNSEEN: Final = re.compile("Python|nothing was recorded|not recorded")
-_NO_LINE: Final = re.compile(r"Which line [^.]* was not recorded\.")
+_UNSEEN: Final = re.compile("Python|Nothing recorded|not recorded")
 _BINS: Final = ((0.0, 0.5), (0.5, 0.8), (0.8, 0.9), (0.9, 1.01))
 
 
@@ -170,11 +170,8 @@ def judge(recorded: Recorded, without: Sequence[str] = ()) -> Judged:
 
 
 def says_unseen(text: str) -> bool:
-    """Whether a finding says that its time is Python's, or what nobody recorded.
-
-    That a line is unknown goes for any part: it does not tell which part it is.
-    """
-    return _UNSEEN.search(_NO_LINE.sub("", text)) is not None
+    """Return whether a finding reports that its time is Python's, or was not recorded."""
+    return _UNSEEN.search(text) is not None
 
 
 def advice_of(session: stepscope.Session, without: Sequence[str]) -> Advice:
@@ -187,10 +184,8 @@ def advice_of(session: stepscope.Session, without: Sequence[str]) -> Advice:
 
 
 def text_of(finding: Finding) -> str:
-    """What a person reads of a finding."""
-    rows = [row for ref in finding.evidence for row in ref.rows]
-    place = getattr(finding, "place", None)
-    return "\n".join([finding.title, finding.message, str(place or ""), *finding.actions, *rows])
+    """Return what the terminal prints of a finding."""
+    return "\n".join(printed(finding))
 
 
 def saving_of(finding: Finding | None, step_ms: float) -> tuple[float, float] | None:
@@ -265,12 +260,21 @@ def totals(judged: Iterable[Judged]) -> str:
         + (f", median width {100 * median(widths):.0f} % of the step" if widths else ""),
         f"first finding promises nothing: {share(len(silent), len(faulty))}, "
         f"as if its range were all of the step: {wide}",
+        words_of_first(rows),
         f"steps exact or said uncertain: {share(counted, len(rows))}",
         f"mean step within {100 * _PERIOD_FRAC:.0f} %: "
         + share(sum(one.is_period_right for one in rows), len(rows)),
         f"rules broken or files unread: {sum(len(one.failed) for one in rows)}",
     ]
     return "\n".join([*lines, *reliability(faulty), *likelihoods(rows)])
+
+
+def words_of_first(rows: Sequence[Judged]) -> str:
+    """Return how many words the terminal prints of a first finding."""
+    words = [len(text_of(one.first).split()) for one in rows if one.first is not None]
+    if not words:
+        return f"words of the first finding: {NOTHING}"
+    return f"words of the first finding: median {median(words):.0f}, at most {max(words)}"
 
 
 def by_change(rows: Sequence[Judged]) -> str:

@@ -1,4 +1,4 @@
-"""One file per rule; ``RULES`` is the one ordered list, ``advise`` runs it.
+"""The rules of the catalogue: ``RULES`` is the one ordered list, ``advise`` runs it.
 
 The order of findings: by what fixing them is expected to save, except that a cause stands where
 the strongest of the symptoms stands that it explains in good part. A starved step saves more on
@@ -8,9 +8,9 @@ its cause's remedy is the only one that it has.
 
 ``step_time`` measures the step, ``savings`` bounds what a finding saves and gives it a range,
 ``merge`` makes one finding of a rule's and of the part it explains (``located``, ``eager_loops``),
-``rank`` puts them in order, ``wording`` has the sentences, ``without_steps`` those of a recording
-that has no step. What rules share is in ``evidence``, what is known of parts of the step in
-``parts``.
+``rank`` puts them in order, ``render`` fills the texts of the ``catalogue``, ``without_steps`` has
+those of a recording that has no step. What rules share is in ``evidence``, what is known of parts
+of the step in ``parts``.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from dataclasses import replace
 from typing import Final
 
 from stepscope.advice.evidence.recorded import not_recorded
-from stepscope.advice.facts import FACTS
+from stepscope.advice.match import Rules
 from stepscope.advice.merge import merged
 from stepscope.advice.rank import ordered, remedies_first
+from stepscope.advice.render import assumption_of, complete
 from stepscope.advice.results import Results
 from stepscope.advice.savings import bounded, ranged
 from stepscope.advice.step_time import StepTime, step_time
 from stepscope.advice.without_steps import of_the_recording, said_of_the_recording
-from stepscope.advice.wording import framework_of, in_words_of, named, plainly, worded
 from stepscope.quantities import written_out
-from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
+from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Outcome, Result
 
 # Outcomes of rules in words.
@@ -39,81 +39,14 @@ _OUTCOMES: Final[Mapping[Outcome, str]] = {
     "unknown": "not enough data",
     "failed": "the rule failed",
 }
-# A rule is a file of this folder with a RULE, imported when it is first asked for.
-RULES = Rules(
-    f"{__name__}.rules",
-    (
-        "input.input_bound",
-        "input.restarted_pipeline",
-        "input.loader_workers",
-        "input.serial_map",
-        "input.missing_prefetch",
-        "input.no_cache",
-        "input.no_interleave",
-        "input.nested_datasets",
-        "input.python_in_pipeline",
-        "input.batch_after_map",
-        "input.file_reads",
-        "input.late_filter",
-        "input.late_shard",
-        "input.few_input_threads",
-        "input.host_input_limit",
-        "input.late_hand_over",
-        "input.input_takes_cores",
-        "host.launch_bound",
-        "device.tiny_kernels",
-        "device.unfused_ops",
-        "device.separate_attention",
-        "host.slow_launches",
-        "host.host_waits",
-        "host.allocation_stalls",
-        "host.array_writes",
-        "host.host_copies",
-        "device.device_copies",
-        "device.idle_device",
-        "device.full_precision",
-        "device.tensor_cores_unused",
-        "device.layout_transposes",
-        "device.roofline_gap",
-        "device.dominant_op",
-        "memory.small_batch",
-        "memory.memory_near_limit",
-        "memory.memory_fragmentation",
-        "memory.memory_growth",
-        "memory.memory_at_peak",
-        "workers.collective_bound",
-        "workers.exposed_collectives",
-        "workers.gradient_buckets",
-        "workers.unbalanced_devices",
-        "workers.slow_link",
-        "workers.unequal_stages",
-        "workers.straggler",
-        "workers.worker_skew",
-        "workers.hung_collective",
-        "host.eager_execution",
-        "host.optimizer_per_variable",
-        "host.garbage_collection",
-        "host.gil_contention",
-        "host.debug_mode",
-        "host.unused_gradients",
-        "host.repeated_gradients",
-        "host.retracing",
-        "host.recompilation",
-        "host.graph_breaks",
-        "host.python_bound",
-        "host.print_every_step",
-        "device.no_xla",
-        "host.slow_steps",
-        "host.uneven_steps",
-        "recording.incomplete_profile",
-        "recording.start_up",
-        "step.growing_steps",
-        "step.recomputed_activations",
-        "step.rows_again",
-        "step.largest_part",
-    ),
-    {facts.id: facts for facts in FACTS},
+# Rules that have a file of their own still; all others are of the catalogue.
+_FILES = (
+    "step.growing_steps",
+    "step.recomputed_activations",
+    "step.rows_again",
+    "step.largest_part",
 )
+RULES = Rules(_FILES)
 
 
 def advise(
@@ -156,13 +89,9 @@ def advise(
     ]
     placed = ordered(merged(findings, facts), ran, time)
     savings = remedies_first([ranged(one, facts[one.rule], results) for one in placed])
-    complete = (named(one, results) for one in savings)
-    framework = framework_of(results)
-    whole_ms = None if time.whole_ms is None else time.whole_ms * time.recorder_factor
-    told = (
-        plainly(in_words_of(framework, worded(time.undisturbed(one), whole_ms))) for one in complete
+    return Advice(
+        complete(map(time.undisturbed, savings), results, time), tuple(checked), time.note
     )
-    return Advice(tuple(told), tuple(checked), time.note)
 
 
 def _answers(
@@ -197,15 +126,10 @@ def _completed(finding: Finding, rule: Rule, time: StepTime) -> Finding:
     """The finding with what its rule says once for all, and its savings within bounds."""
     whole = replace(
         finding,
-        title=finding.title or rule.title,
+        title=finding.title or ("" if finding.cause else rule.title),
         threshold=finding.threshold or rule.threshold,
-        assumption=finding.assumption or _assumption(finding, rule),
+        assumption=finding.assumption or assumption_of(rule.change, finding),
         wrong_when=finding.wrong_when or rule.wrong_when,
     )
     whole = of_the_recording(whole) if time.is_recording else whole
     return bounded(whole, rule, time)
-
-
-def _assumption(finding: Finding, rule: Rule) -> str:
-    """What the range of a saving takes for granted; what saves no time has none."""
-    return "" if finding.saving_ms is None or rule.change is None else rule.change.assumption

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stepscope.advice.wording import brief_place
+from stepscope.advice.render import brief_place
 from stepscope.quantities import time_words
 from stepscope.result import Finding, Ref
 

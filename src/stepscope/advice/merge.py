@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from stepscope.advice.catalogue import thresholds
 from stepscope.advice.eager_loops import (
     both,
     has_loop,
@@ -18,7 +19,6 @@ from stepscope.advice.eager_loops import (
     with_loop,
 )
 from stepscope.advice.located import LOCATED, LOCATORS, ONLY_LOCATE, SAME_FRAC
-from stepscope.advice.wording import with_line
 from stepscope.registry import RuleFacts
 from stepscope.result import Finding
 from stepscope.tables.traits.op_families import DOUBLE
@@ -132,23 +132,15 @@ def _with_place(one: Finding, part: Finding) -> Finding:
         # steps nothing is an alarm. Both rank as the part.
         measured["worth_ms"] = part.measured["worth_ms"]
     evidence = both(one.evidence, part.evidence[:1])
-    told = _of_input(one, part) if _is_input(part) else with_line(one, part.place)
+    told = _of_input(one, part) if _is_input(part) else one
     return replace(told, place=part.place, evidence=evidence, measured=measured)
 
 
 def _of_input(one: Finding, part: Finding) -> Finding:
-    """A finding about input with the function that makes the batches.
-
-    Where the thread waits for others to make them is no such function.
-    """
-    place = part.place
-    is_wait = part.measured["kind"] == _INPUT
-    if is_wait and one.rule != _RESTARTED:
-        from stepscope.advice.evidence.received import of_received
-
-        return of_received(one, float(part.measured.get("received_frac") or 0.0))
-    if is_wait or place is None or not place.function or one.rule == _RESTARTED:
+    """A finding about input whose thread mostly receives tensors from workers."""
+    received = float(part.measured.get("received_frac") or 0.0)
+    is_wait = part.measured["kind"] == _INPUT and one.rule != _RESTARTED
+    if not is_wait or received < thresholds()["lock"]:
         return one
-    from stepscope.advice.evidence.makers import with_maker
-
-    return with_maker(one, place)
+    measured = {**one.measured, "received_frac": received}
+    return replace(one, cause="many-small-tensors", measured=measured)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import takewhile
 
 from stepscope.advice.located import LOCATED, LOCATORS, SAME_FRAC
+from stepscope.advice.render import ONLY_SYMPTOM
 from stepscope.advice.step_time import StepTime
-from stepscope.advice.wording import as_causes_say
 from stepscope.registry import LIKELY, POSSIBLE, SEVERITIES, RuleFacts
 from stepscope.result import Finding
 
@@ -21,8 +21,6 @@ _WORTH = {"info": 0.0, "low": 0.05, "medium": 0.5, "high": 1.0}
 # A cause goes before a symptom if it can save this share of what the symptom costs: a wait of
 # 0.2 ms does not explain launches of 2 ms, although it may be one of their causes.
 _EXPLAINS_FRAC = 0.25
-# What to do about such a wait is what its cause says; it has but a list of what may cause it.
-_ONLY_SYMPTOM = ("input-bound",)
 # A cause that is hardly believed explains nothing.
 _SURE_CAUSE = 0.4
 # A cause that accounts for this share of a symptom goes before it whatever else there is.
@@ -68,7 +66,7 @@ def ordered(
         named = {ranked[other].rule for other in explaining[at]}
         explained_by = tuple(cause for cause in causes.get(one.rule, ()) if cause in named)
         told = replace(one, explained_by=explained_by)
-        placed.append(_of_cause(told, ranked) if one.rule in _ONLY_SYMPTOM else told)
+        placed.append(_of_cause(told, ranked) if one.rule in ONLY_SYMPTOM else told)
 
     for at in range(len(ranked)):
         place(at)
@@ -102,7 +100,7 @@ def _passed(symptom: Finding, after: Sequence[Finding]) -> int:
 
 def _has_no_remedy(one: Finding) -> bool:
     """Whether all that it says to do is what its causes say."""
-    return one.rule in _ONLY_SYMPTOM and bool(one.explained_by)
+    return one.rule in ONLY_SYMPTOM and bool(one.explained_by)
 
 
 def _comes_before(other: Finding, symptom: Finding) -> bool:
@@ -169,18 +167,14 @@ def _is_most(one: Finding, time: StepTime) -> bool:
 
 
 def _of_cause(one: Finding, ranked: Sequence[Finding]) -> Finding:
-    """A symptom that says what to do about its causes, in place of what may cause such a one."""
+    """A symptom with the saving of its causes: one wait has one number."""
     causes = [cause for cause in ranked if cause.rule in one.explained_by]
-    if not causes:
-        return one
-    told = as_causes_say(one, causes)
-    # One wait has one number: that of the cause which saves most.
     known = [cause for cause in causes if cause.saving_ms is not None]
     if not known or one.saving_ms is None:
-        return told
+        return one
     most = max(known, key=lambda cause: cause.saving_ms or 0.0)
     return replace(
-        told,
+        one,
         saving_ms=most.saving_ms,
         saving_low_ms=most.saving_low_ms,
         saving_high_ms=most.saving_high_ms,

@@ -19,51 +19,50 @@ attribute attributes attrs audio auto autocast autograd autograph autotun availa
 avg avgpool avx await awaiting axes axis backend backends backprop backward baddbmm bag balanced
 ball band bandwidth banks barrier base basearray baseline bat batch batchdecode batched batches
 batching batchmatmul batchmatmulv batchnorm batchprefill bb bbs bcall bce bcopy bdot be before
-began begin begun below bench bernoulli beside bessel beta between beyond bf bfc bfloat bfnrt bh
-bias biasadd biasnhwc bicubic big bilinear bin binary binaryop bincount bind binom binomial bit
-bitcast bitmatrix bitonic bits bitwise bjit bjlk blackwell blas bljk block blocked blocks bmm bn
-bname bnorm board body bool boolean boosted both bottleneck bound bpad bprop bqqqiqqii brain
-branch breakdown brecv bridge broadcast broadcasting broken bs bscalar bsend bucketize buffer
-bufferseq build builder building builtins bulk busy but bw bwd by byte bytecode bytes bzip cache
-calculator call callable callback callbacks called calls cancellation candidate cannot
-canonicalize cap capability capture captured capturing case cast cat catarray categorical
-categories category cauchy causal cause cbid cbrt cc ccl ccp cdf cdist ceil cell celu certain cga
-chain change changed changes changing channel char charged check checker checkify checknumerics
-checkpoint checkpointing checkpoints chief child chip chisquare cho choice cholesky choose chrome
-chunk cid cijk ckpt claims clamp class client clip clk clock clocks clone cloned close closed
-cloud cluster clustering cmath cmem cmn coalesce coalesced code codegen col coll collapsed collect
-collected collection collective collectives column combinations combined comm command common comms
-communication communicator comp compare comparison compat compatible compil compilation compile
-compiled compiler complete completed completeness completion complex compose composite compressed
-compression computation computations compute computeinternalgradients concat concatenate concrete
-concurrent cond condition conditional config configuration confusion conj connect const constant
-constants constructors consume context contextlib contiguous contracting contractions contrib
-control controls conv conversion convert convolution convolutions coo cooperative coordinate
-coordinates copies copy copydeviceto copying core corr correlation cos cosh cosine cost costs
-count counted counter counters cpp cpu cpy create created creation criterion critical crop cross
-csf cshuffle csr csv ct cta ctc ctx ctypes cu cub cublas cublaslt cuda cudnn cufft cuh cum
-cumlogsumexp cummax cummin cumprod cumsum cumulative cupti curand cusolver cusparse custom cut
-cutlass cv cversions cwise cycle cycles da damage damaged data database dataloader dataset
-datasets datasource db dcn dcudnn dd ddp deallocation debug decay decode decoder decomposition
-decorate decorator deduplicated deep deeper def default defchararray deferring defined deformable
-delta deltas demanded demangled dense dependency deprecated deprecation deprecations deps depth
-depthwise dequeue derivatives derived desc descend description descriptor deserialize dest
-destination destroy destruction det detach detail details dev device devices devicescan df dfma
-dgrad diag diagnostic diagonal dict die differs diffusers digits dilate dilated dilation dim
-dimension dimensions dims direct directed direction dirichlet dispatch dispatcher display dist
-distinct distribute distributed distribution div divide dk dlpack dma dnn document does domain
-donation done dot double dq drawing driver droop drooped dropout dropped ds dst dto dtoh dtype
-dtypes dump duplicate duration durations dv dynamic dynamo dz each eager earray ed edge edges ee
-effects efficient eigen eigenmetakernel eigenvalue eigh einsum einsumfunc element elements
-elementwise else elu emb embed embedding embeddings embs empty emset enable encode encoder
-encoding end ended ends engine enqueue ensure enter entire entries entropy enum enumerate
-environment envs ep epilogue episodic epoch epoll eq equal er erf erfc erfinv error errors escapes
-est etc etw ev eval evaluat evaluate evaluator even event events every everything evidence ex
-example examples exceeded exception exceptions exclusive exec executable execute executed
-execution executions executor exist exists exit exp expand experimental expert explicit expm
-exponential export exported ext extdata extend extension external extract eye fabric fadd fake
-false family fast faster fastparquet fault fb fbar fcompute fd fdw feature fecs fermi fetch
-fetches fewer ff ffi ffma fft field fifo file filename files filesystem fill fillbuffer
+began begin begun bench bernoulli beside bessel beta between beyond bf bfc bfloat bfnrt bh bias
+biasadd biasnhwc bicubic big bilinear bin binary binaryop bincount bind binom binomial bit bitcast
+bitmatrix bitonic bits bitwise bjit bjlk blackwell blas bljk block blocked blocks bmm bn bname
+bnorm board body bool boolean boosted both bound bpad bprop bqqqiqqii brain branch breakdown brecv
+bridge broadcast broadcasting broken bs bscalar bsend bucketize buffer bufferseq build builder
+building builtins bulk busy but bw bwd by byte bytecode bytes bzip cache calculator call callable
+callback callbacks called calls cancellation candidate cannot canonicalize cap capability capture
+captured capturing case cast cat catarray categorical categories category cauchy causal cause cbid
+cbrt cc ccl ccp cdf cdist ceil cell celu certain cga chain change changed changes changing channel
+char charged check checker checkify checknumerics checkpoint checkpointing checkpoints chief child
+chip chisquare cho choice cholesky choose chrome chunk cid cijk ckpt claims clamp class client
+clip clk clock clocks clone cloned close closed cloud cluster clustering cmath cmem cmn coalesce
+coalesced code codegen col coll collapsed collect collected collection collective collectives
+column combinations combined comm command common comms communication communicator comp compare
+comparison compat compatible compil compilation compile compiled compiler complete completed
+completeness completion complex compose composite compressed compression computation computations
+compute computeinternalgradients concat concatenate concrete concurrent cond condition conditional
+config configuration confusion conj connect const constant constants constructors consume context
+contextlib contiguous contracting contractions contrib control controls conv conversion convert
+convolution convolutions coo cooperative coordinate coordinates copies copy copydeviceto copying
+core corr correlation cos cosh cosine cost count counted counter counters cpp cpu cpy create
+created creation criterion critical crop cross csf cshuffle csr csv ct cta ctc ctx ctypes cu cub
+cublas cublaslt cuda cudnn cufft cuh cum cumlogsumexp cummax cummin cumprod cumsum cumulative
+cupti curand cusolver cusparse custom cut cutlass cv cversions cwise cycle cycles da damage
+damaged data database dataloader dataset datasets datasource db dcn dcudnn dd ddp deallocation
+debug decay decode decoder decomposition decorate decorator deduplicated deep deeper def default
+defchararray deferring defined deformable delta deltas demanded demangled dense dependency
+deprecated deprecation deprecations deps depth depthwise dequeue derivatives derived desc descend
+description descriptor deserialize dest destination destroy destruction det detach detail details
+dev device devices devicescan df dfma dgrad diag diagnostic diagonal dict die differs diffusers
+digits dilate dilated dilation dim dimension dimensions dims direct directed direction dirichlet
+dispatch dispatcher dispatches display dist distinct distribute distributed distribution div
+divide dk dlpack dma dnn document does domain donation done dot double dq drawing driver droop
+drooped dropout dropped ds dst dto dtoh dtype dtypes dump duplicate duration durations dv dynamic
+dynamo dz each eager earray ed edge edges ee effects efficient eigen eigenmetakernel eigenvalue
+eigh einsum einsumfunc element elements elementwise else elu emb embed embedding embeddings embs
+empty emset enable encode encoder encoding end ended ends engine enqueue ensure enter entire
+entries entropy enum enumerate environment envs ep epilogue epoch epoll eq equal er erf erfc
+erfinv error errors escapes est etc etw ev eval evaluat evaluate evaluator even event events every
+everything ex example examples exceeded exception exceptions exclusive exec executable execute
+executed execution executions executor exist exists exit exp expand experimental expert explicit
+expm exponential export exported ext extdata extend extension external extract eye fabric fadd
+fake false family fast faster fastparquet fault fb fbar fcompute fd fdw feature fecs fermi fetch
+fetches few fewer ff ffi ffma fft field fifo file filename files filesystem fill fillbuffer
 fillfunctor filter filtered finalize finding finished finite firefox first fit fixed flags flash
 flashinfer flat flatten flax flexible flight flip float floor floordiv flops flow flush fmac fmha
 fmod fmul fn fnu fnuz fold folded folding for foreach form format formats formatted formatting
@@ -110,85 +109,84 @@ msg mt mtia much mul multi multiarray multiblock multihead multimem multinomial 
 multiprocessing multiprocessor multiprocessors multivariate must mutex mv mxfp mxu na nadam name
 named names namespace naming nan nanargmax nanargmin nanfunctions nanosecond nanoseconds narrow
 native nccl nchw nchwto nd ndimage ndjson ndtri ne nearest need needed neg negate negative neither
-nelems neon nest nested net network never new newdocs next nextafter nhwc nhwckrsc nhwcto nibabel
-nic nll nms nn nnt nnx no nocast node noise non none nonzero nor norm normal normalisation
-normalization normalize not note nothing np npy npyio npz ns nsight nsys nt ntn null num numa
-number numbers numeric numerical numerics numerictypes numpy nv nvfp nvidia nvjet nvl nvprof
-nvshmem nvtx obj object objects occ occupancy occurrences oci odeint of off offset offsets ogs on
-once one oneccl onednn ones onesweep only oom op opaque open oper operation operations operator
-ops opt optax optimizer option optional options or orbax orch order ordinal ords orgqr origin
-ormqr orthogonal osrt other others our out outer outfeed outlier outliers output outputs outside
-over overhead override overrideable overrides own owner pack package packages packed packet
-packets pad padded padding page pageable paged pandas panic parallel param parameter parameters
-params parent pareto parquet parse parser parsing part partial partition partitioned partitioning
-parts pascal pass path pattern pause pauses payload pb pc pcie pct pdist peak peer peers peft
-pending per percent percentile perf perfetto performance period permutation permute persist
-persistent pfor pftrace pg ph phase philox pickle pid piecewise pil pingpong pinned pinv pinverse
-pip pipeline pitch pixel pj pjit pjrt pkl pl place placeholder places plain plane planes plus pmap
-pmc png po pocketfft pod poi pointer pointwise poisson polar policy poll polygamma polymorphic
-polynomial pool pooling popcnt post potrf pow power pp ppm pprof pragma pre precise precision pred
-predict prefetch prefill prefix pregraph prelu prepare preprocessing preserving pretty primary
-primitive prims print printer printing printoptions priority private privateuse prng process
-processes processing prod produce produced product products prof profile profiled profiler
-profilerstep profiles profiling progbar program programs projections prologue promote promotion
-prop properties property proto protocol provenance ps pt ptds pthread pto ptp ptr ptsz pull pure
-pushing put pwrmgr px pxla py pyarrow pybind pydicom python pytorch pyw pyx qib qint qk qr qrf
-quant quantile quantization quantize query queue queued queues quint rademacher radix ragged ran
-rand randint randn random randomuniform randperm range ranges rank ranks rasterio rate ratio ravel
-raw rayleigh rb rbg rccl rd read reader readers reading readinto readvariableop ready real
-rearranging reason rebatch rebuild receive recfunctions recip reciprocal record recorded recorder
-recording recordings records recur recurrent recurs recv red redispatch reduce reduction
-reductions ref reference reflection regex region registers registry regs rejection relative
-release relu rem remainder remat rematted remote remotecall removed rendezvous renorm renormalize
-reorder repeat replace replayed replica replicated replication repr req requested reraise reserved
-reservoir reshape resize resnet resolve resource resources resp rest restore restrict result
-resume return retval reuse reverse rewriter rfft rgb rhs right ring rm rms rmsprop rn rng rnn rnnv
-ro roc rocblas rocclr rocdecode rocjpeg rocpd rocprim rocprof rocprofiler rocprofv rocrand
-roctracer roctx roll room root roots rope rot rotary rotate round routing row rows rowwisemoments
-rr rrelu rs rsf rsqrt rss rsub rt rule run runs runtime rwlock same sample sampler samples
-sampling save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan
-scankernel scanner scatter sched schedule schedules schema schur scimath scipy scope scores scr
-scratch script scs sct sctc sctd scudnn sdca sdcz sdk sdpa searchsorted second seconds section
-seed segment segmented segments select selector self selu sem send sentence separated seq sequence
-sequencer serialization serialize serve service serving session set setlimit setops sets setting
-setxor sgd sgemm sgpr sh shallow shape shapes shard sharded sharding shardings share shared sheet
-shift shm shmem short shot should shown shuffle side sided sig sigmoid sign signed significant
-silu simd simds simt sin sinc since sine single singular sinh sink site size sizes skew skip
-skipped sleep sli slice sliced slices slicing sliding slinky slogdet slope slow slower slowest sm
-small smart smem smisc smooth sms sn snapshot so socket soft softmax softplus softshrink softsign
-solve solver solving some something sort sorted sorting soundfile source sourcemap space sparse
-spatial spec special speedscope sph splash split splitk splitkreduce sprop sq sqlite sqrt sqrtm
-square squared squaring squeeze sram src ss sse stable stack stacks stage stages stall standard
-standardize start starts stat state stateful stateless states static stats status std stdin step
-stepped steps stepscope stf stft stochastic stop stopped storage stores str strategy stream
-streamk strict stride stridebatch strided strides string strings structure structured stub sub
-subdtype subscribe substr substring subtensoropwith subtract such sum summaries summary summed
-sunk surrogatepass suspects sv svd svdvals swap swapaxes swapdimension swish switch sxm sy sycl
-syevd sym symbol symbols symm sync synchronization synchronize sys syscall system systems sz table
-tables tachyon tag tail take taken takes tall tan tanh tape target task tb tc tcgen tcs tec
-telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop tensorrt tensors
-tensorstore teraflops test text tf tfe tfprof tfrt th than that the their them then they this thnn
-those thq thread threading threadpool threads threefry threshold throttle through throughput
-thrust thunk thunks ti tid tifffile tile tiles tilesize time timed timeline times timeseries
-timestamp timing timm tmp tn tnn tnt to together toggle toggles token tokens toks told tolist toml
-too tool top topk torch torchinductor torchvision total tpu trace traceable traceback traced
-tracer traces tracing track trackable tracking tracks train trainer training traits transfer
-transform transformer transformers transforms transport transpose trapz tree trees trf tri
-triangular tricks tril trip triplet triton triu trivial trs trsm trtri true truediv trunc truncate
-truncated trusted try ts tsl tst tsv tt tuple turing turns two twodim tx txt type typed typename
-types ucc ucp ufunc ufunclike ufuncs uint um umath umma un unary unaryop unattributed unbatch
-unbind uncertain unconnected undisturbed unequal uneven unflatten unfold ungqr unified uniform
-unique unit units unknown unmap unpickler unpool unprivileged unravel unrecorded unroll unrolled
-unsafe unscale unsigned unsorted unsqueeze unstack until unweighted up update updates upsample
-upsampling us usage use user usr usual utc utf util utilities utils val valid validate validation
-valu value values vander var variable variables variant varlen vdot vec vector vectorize
-vectorized vega vendor venv version versions vex vf vgpr view viewer virtual visualization
-viztracer vjp vld vllm vmap vmem void volatile volta voltage vpu vram vreg vres vst vulkan wait
-waited waiting waits wal wald wall warm warning warp warpgroup warpgroupsize warps was wave weak
-weibull weight weights were wgmma wgr wgrad what when where while who whole why width window
-windowed winogra winograd wire with within without wmma work worker workers workgroup workspace
-worth would wr wrap wrapp wrapped wrapper write writer writers writing written xdl xdlops xent xf
-xinfo xla xladot xlogy xlu xmap xml xmma xor xpu xyz xz yaml yes yml ynn za zarr zero zeros zeta
-zip zstandard zstd
+nelems neon nest nested net never new newdocs next nextafter nhwc nhwckrsc nhwcto nibabel nic nll
+nms nn nnt nnx no nocast node noise non none nonzero nor norm normal normalisation normalization
+normalize not note nothing np npy npyio npz ns nsight nsys nt ntn null num numa number numbers
+numeric numerical numerics numerictypes numpy nv nvfp nvidia nvjet nvl nvprof nvshmem nvtx obj
+object objects occ occupancy occurrences oci odeint of off offset offsets ogs on once one oneccl
+onednn ones onesweep only oom op opaque open oper operation operations operator ops opt optax
+optimizer option optional options or orbax orch order ordinal ords orgqr origin ormqr orthogonal
+osrt other others our out outer outfeed outlier outliers output outputs outside over overhead
+override overrideable overrides own owner pack package packages packed packet packets pad padded
+padding page pageable paged pandas panic parallel param parameter parameters params parent pareto
+parquet parse parser parsing part partial partition partitioned partitioning parts pascal pass
+path pause pauses payload pb pc pcie pct pdist peak peer peers peft pending per percent percentile
+perf perfetto performance period permutation permute persist persistent pfor pftrace pg ph phase
+philox pickle pid piecewise pil pingpong pinned pinv pinverse pip pitch pixel pj pjit pjrt pkl pl
+place placeholder places plain plane planes plus pmap pmc png po pocketfft pod poi pointer
+pointwise poisson polar policy poll polygamma polymorphic polynomial pool pooling popcnt post
+potrf pow power pp pprof pragma pre precise precision pred predict prefetch prefill prefix
+pregraph prelu prepare preprocessing preserving pretty primary primitive prims print printer
+printing printoptions priority private privateuse prng process processes processing prod produce
+produced product products prof profile profiled profiler profilerstep profiles profiling progbar
+program programs projections prologue promote promotion prop properties property proto protocol
+provenance ps pt ptds pthread pto ptp ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow
+pybind pydicom python pytorch pyw pyx qib qint qk qr qrf quant quantile quantization quantize
+query queue queued queues quint rademacher radix ragged ran rand randint randn random
+randomuniform randperm range ranges rank ranks rasterio rate ratio ravel raw rayleigh rb rbg rccl
+rd read reader readers reading readinto readvariableop ready real rearranging reason rebatch
+rebuild receive recfunctions recip reciprocal record recorded recorder recording records recur
+recurrent recurs recv red redispatch reduce reduction reductions ref reference reflection regex
+region registers registry regs rejection relative release relu rem remainder remat rematted remote
+remotecall removed rendezvous renorm renormalize reorder repeat repeats replace replayed replica
+replicated replication repr req requested reraise reserved reservoir reshape resize resnet resolve
+resource resources resp rest restore restrict result resume return retval reuse reverse rewriter
+rfft rgb rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc rocblas rocclr rocdecode rocjpeg
+rocpd rocprim rocprof rocprofiler rocprofv rocrand roctracer roctx roll room root roots rope rot
+rotary rotate round routing row rows rowwisemoments rr rrelu rs rsf rsqrt rss rsub rt rule run
+runs runtime rwlock same sample sampler samples sampling save saved saving say says sc scalar
+scalars scale scaled scalepackedtensor scan scankernel scanner scatter sched schedule schedules
+schema schur scimath scipy scope scores scr scratch script scs sct sctc sctd scudnn sdca sdcz sdk
+sdpa searchsorted second seconds section seed segment segmented segments select selector self selu
+sem send sentence separated seq sequence sequencer serialization serialize serve service serving
+session set setlimit setops sets setting setxor sgd sgemm sgpr sh shallow shape shapes shard
+sharded sharding shardings share shared sheet shift shm shmem short shot should shown shuffle side
+sided sig sigmoid sign signed significant silu simd simds simt sin sinc sine single singular sinh
+sink site size sizes skew skip skipped sleep sli slice sliced slices slicing sliding slinky
+slogdet slope slow slower slowest sm small smart smem smisc smooth sms sn snapshot so socket soft
+softmax softplus softshrink softsign solve solver solving some something sort sorted sorting
+soundfile source sourcemap space sparse spatial spec special speedscope sph splash split splitk
+splitkreduce sprop sq sqlite sqrt sqrtm square squared squaring squeeze sram src ss sse stable
+stack stacks stage stages stall standard standardize start starts stat state stateful stateless
+states static stats status std stdin step stepped steps stepscope stf stft stochastic stop stopped
+storage stores str strategy stream streamk strict stride stridebatch strided strides string
+strings structure structured stub sub subdtype subscribe substr substring subtensoropwith subtract
+such sum summaries summary summed sunk surrogatepass sv svd svdvals swap swapaxes swapdimension
+swish switch sxm sy sycl syevd sym symbol symbols symm sync synchronization synchronize sys
+syscall system systems sz table tables tachyon tag tail take taken takes tall tan tanh tape target
+task tb tc tcgen tcs tec telemetry tell tem temp template temporary tensor tensorboard tensorflow
+tensorop tensorrt tensors tensorstore teraflops test text tf tfe tfprof tfrt th than that the
+their them then they this thnn those thq thread threading threadpool threads threefry threshold
+throttle through throughput thrust thunk thunks ti tid tifffile tile tiles tilesize time timed
+timeline times timeseries timestamp timing timm tmp tn tnn tnt to together toggle toggles token
+tokens toks told tolist toml too tool top topk torch torchinductor torchvision total tpu trace
+traceable traceback traced tracer traces tracing track trackable tracking tracks train trainer
+training traits transfer transform transformer transformers transforms transport transpose trapz
+tree trees trf tri triangular tricks tril trip triplet triton triu trivial trs trsm trtri true
+truediv trunc truncate truncated trusted try ts tsl tst tsv tt tuple turing turns two twodim tx
+txt type typed typename types ucc ucp ufunc ufunclike ufuncs uint um umath umma un unary unaryop
+unattributed unbatch unbind uncertain unconnected undisturbed unflatten unfold ungqr unified
+uniform unique unit units unknown unmap unpickler unpool unprivileged unravel unrecorded unroll
+unrolled unsafe unscale unsigned unsorted unsqueeze unstack until unweighted up update updates
+upsample upsampling us usage use user usr usual utc utf util utilities utils val valid validate
+validation valu value values vander var variable variables variant varlen vdot vec vector
+vectorize vectorized vega vendor venv version versions vex vf vgpr view viewer virtual
+visualization viztracer vjp vld vllm vmap vmem void volatile volta voltage vpu vram vreg vres vst
+vulkan wait waited waiting waits wal wald wall warm warning warp warpgroup warpgroupsize warps was
+wave weak weibull weight weights were wgmma wgr wgrad what when where while who whole why width
+window windowed winogra winograd wire with within without wmma work worker workers workgroup
+workspace worth would wr wrap wrapp wrapped wrapper write writer writers writing written xdl
+xdlops xent xf xinfo xla xladot xlogy xlu xmap xml xmma xor xpu xyz xz yaml yes yml ynn za zarr
+zero zeros zeta zip zstandard zstd
 """
 WORDS: Final = frozenset(_WORDS.split())

@@ -13,12 +13,21 @@ from typing import Any
 
 from stepscope.field_names import unit_of
 from stepscope.quantities import NOT_AVAILABLE, milliseconds, number, percent, size_words
-from stepscope.result import Column, Finding
+from stepscope.result import Column, Place
+
+# Columns that each half of a place has at most.
+_PLACE_LENGTH = 44
 
 
-def saving_text(finding: Finding) -> str:
-    """What a finding saves and how likely: "Saves 3.1 to 3.6 ms per step (15 to 17%) · likely"."""
-    return " · ".join(filter(None, (clean(finding.saving_text), finding.likelihood)))
+def place_text(place: Place | None) -> str:
+    """Return a place in a line: "train.py:31 parse · cv2.resize"; "" where it is unknown."""
+    if place is None:
+        return ""
+    name = place.file.replace("\\", "/").rpartition("/")[2]
+    at = f"{name}:{place.line}" if name and place.line else name
+    code = " ".join(part for part in (at, place.function) if part)
+    inner = place.call or place.op or place.family
+    return " · ".join(shorten(part, _PLACE_LENGTH) for part in (code, inner) if part)
 
 
 def cell(value: Any, column: Column) -> str:

@@ -10,12 +10,11 @@ import pytest
 from stepscope.advice.parts.replacements import ARGUMENTS
 from stepscope.analysis.overview_page import OverviewPage
 from stepscope.registry import Rule
-from stepscope.result import Diagnostic, Finding, Ref
-from stepscope.tables.recording.recorder_costs import TRACED_CALLS
+from stepscope.result import Finding, Ref
 from tests.labelled.synthetic import GOOD
 from tests.unit.advice.asking import ask
 from tests.unit.advice.made import finding, host_activity
-from tests.unit.advice.test_largest_part import account, first, op, part, saying, told
+from tests.unit.advice.test_largest_part import account, op, part, saying, told
 
 
 @pytest.mark.parametrize(("calls", "says"), [(2.0, "Double the batch"), (200.0, "one compiled")])
@@ -54,31 +53,6 @@ def test_a_rule_that_only_informs_leaves_the_largest_part_first() -> None:
         ("largest-part", 3.0),
         ("no-xla", None),
     ]
-
-
-def test_the_models_own_function_ranks_as_its_ops_do() -> None:
-    forward = part(kind="function", name="Net.forward", function="Net.forward", time_ms=6.0)
-    assert (
-        first(account(forward, part(time_ms=2.0))).title
-        == "prepare (train.py:12) takes 20% of the step"
-    )
-    other = part(kind="function", name="validate", function="validate", time_ms=6.0)
-    assert (
-        first(account(other, part(time_ms=2.0))).title
-        == "validate (train.py:12) takes 60% of the step"
-    )
-
-
-def test_what_recording_calls_costs_is_said_where_it_may_be_the_part() -> None:
-    said = (Diagnostic(TRACED_CALLS, "info", "Calls were recorded."),)
-    assert "Calls were" in first(replace(account(part()), diagnostics=said)).message
-    assert "Calls were" not in first(replace(account(op("relu", 4.0)), diagnostics=said)).message
-
-
-def test_calls_of_one_function_are_what_to_look_at_first() -> None:
-    found = first(account(op("matmul", 8.0, again="unet")))
-    assert found.actions[0].startswith("See whether a step needs all of these calls of unet")
-    assert "these calls" not in first(account(op("matmul", 8.0))).actions[0]
 
 
 def test_what_the_host_does_while_devices_idle_comes_before_that_they_do() -> None:

@@ -4,13 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from stepscope.registry import Silence
 from tests.labelled.synthetic import GOOD, GOOD_TPU, WAIT, layers, tpu_ops
-from tests.profiles import space
 from tests.profiles.loops import Kernel, copy_to_device, copy_to_host
-from tests.profiles.model import EventLike, gpu, host, line, stream
 from tests.unit.advice.asking import ask
-from tests.unit.advice.test_host_side import asked
 
 PAGEABLE = copy_to_device(800, 8 << 20, memory="pageable", blocking=True)
 OFFLOAD = Kernel(
@@ -23,9 +19,6 @@ OFFLOAD = Kernel(
 def test_a_copy_that_nothing_hides_costs_its_time_and_says_why() -> None:
     found = ask(replace(GOOD, kernels=[PAGEABLE, *layers()], wait=WAIT)).finding("host-copies")
     assert found.saving_ms == pytest.approx(0.8)
-    assert "pageable" in found.message
-    assert "the host waits for them" in found.message
-    assert "pin_memory" in found.code["pytorch"]
 
 
 def test_copies_from_pinned_memory_are_not_told_to_be_pinned() -> None:
@@ -49,28 +42,6 @@ def test_results_fetched_each_step_are_copies_to_the_host() -> None:
         "host-copies"
     )
     assert found.saving_ms == pytest.approx(0.6)
-    assert "device to host most" in found.message
-    assert "pageable" not in found.message
-
-
-def test_of_copies_both_ways_at_once_the_longer_is_named() -> None:
-    """30 ms to the device and 17 ms back, at the same time: the step has 30 ms of copies."""
-    steps: list[EventLike] = []
-    into: list[EventLike] = []
-    back: list[EventLike] = []
-    for step in range(6):
-        begin = 31_000.0 * step
-        steps.append(("train", begin, 31_000.0, {"step_num": step, "_r": 1}))
-        steps.append(("cuMemcpyHtoDAsync_v2", begin + 10, 5, {"correlation_id": 2 * step + 1}))
-        steps.append(("cuMemcpyDtoHAsync_v2", begin + 20, 5, {"correlation_id": 2 * step + 2}))
-        details = f"size:{1 << 28} dest:0 async:1"
-        to = {"correlation_id": 2 * step + 1, "memcpy_details": f"kind_src:pinned {details}"}
-        fro = {"correlation_id": 2 * step + 2, "memcpy_details": f"kind_src:device {details}"}
-        into.append(("MemcpyH2D", begin + 100, 30_000, to))
-        back.append(("MemcpyD2H", begin + 100, 17_000, fro))
-    device = gpu(0, stream(20, *into, content="MemcpyH2D"), stream(22, *back, content="MemcpyD2H"))
-    found = asked(space(host(line("python", *steps)), device)).finding("host-copies")
-    assert "host to device most (30 ms)" in found.message
 
 
 def test_compute_can_hide_no_more_than_it_lasts() -> None:
@@ -80,16 +51,9 @@ def test_compute_can_hide_no_more_than_it_lasts() -> None:
     assert found.saving_high_ms == pytest.approx(5.0)
 
 
-def test_many_small_copies_are_counted() -> None:
-    small = [copy_to_device(20, 4096) for _ in range(20)]
-    found = ask(replace(GOOD, kernels=[*small, *layers()])).finding("host-copies")
-    assert "20 copies of 4 KiB" in found.message
-
-
 def test_copies_are_not_taken_for_input() -> None:
     asked = ask(replace(GOOD, kernels=[PAGEABLE, *layers()], wait=WAIT))
     assert asked.advice()[0].rule == "host-copies"
-    assert "see host-copies" in asked.reason("input-bound", Silence)
 
 
 def test_copies_that_come_with_input_stand_before_it() -> None:
@@ -100,24 +64,12 @@ def test_copies_that_come_with_input_stand_before_it() -> None:
     assert "host-copies" in findings[places["input-bound"]].explained_by
 
 
-def test_short_copies_are_left_in_peace() -> None:
-    asked = ask(replace(GOOD, kernels=[copy_to_device(8, 4096), *layers()]))
-    assert "0.5% of the step" in asked.reason("host-copies", Silence)
-
-
 def test_offloaded_tensors_are_recognised_in_the_program() -> None:
     found = ask(replace(GOOD_TPU, kernels=[OFFLOAD, *tpu_ops()])).finding("host-copies")
     # 2 ms, of which 1.2 ms of compute could hide as much as it lasts.
     assert found.saving_ms == pytest.approx(1.2)
     assert found.saving_high_ms == pytest.approx(2.0)
-    assert "100% of the copying ops" in found.message
     assert found.evidence[1].rows == ("copy-done.1",)
-    assert "free" not in found.message
-
-
-def test_room_for_what_is_offloaded_is_named() -> None:
-    loop = replace(GOOD_TPU, kernels=[OFFLOAD, *tpu_ops()], heap=(10 << 30, 16 << 30, 0.1))
-    assert "while 6.0 GiB of each device's are free" in ask(loop).finding("host-copies").message
 
 
 def test_copies_within_the_device_are_named() -> None:
@@ -125,7 +77,3 @@ def test_copies_within_the_device_are_named() -> None:
     found = ask(replace(GOOD, kernels=layers(between=(moves,)))).finding("device-copies")
     assert found.measured["device_to_device_ms"] == pytest.approx(0.72)
     assert found.saving_ms == pytest.approx(0.36)
-
-
-def test_few_copies_within_the_device_are_left_in_peace() -> None:
-    assert "below 10%" in ask(GOOD).reason("device-copies", Silence)

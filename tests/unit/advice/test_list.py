@@ -9,15 +9,9 @@ from collections.abc import Iterator
 from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
 from stepscope.analysis import TOOLS
-from stepscope.registry import Answer, Rule, Rules, Silence
+from stepscope.registry import Answer, Rule, Silence
 from tests.labelled.synthetic import GOOD
 from tests.unit.advice.asking import ask
-
-
-def test_what_is_known_of_rules_is_what_they_say_of_themselves() -> None:
-    """Stale? Refresh it: python -m generate."""
-    assert RULES.facts == tuple(rule.facts for rule in RULES)
-    assert RULES.ids == tuple(rule.id for rule in RULES)
 
 
 def test_rules_name_tools_and_rules_that_exist() -> None:
@@ -26,17 +20,10 @@ def test_rules_name_tools_and_rules_that_exist() -> None:
         assert {*facts.symptom_of, *facts.cause_of} <= {*RULES.ids}, facts.id
 
 
-def test_a_rule_is_about_what_its_folder_is_called() -> None:
-    for place, rule in enumerate(RULES):
-        assert RULES.modules[place].startswith(f"{RULES.subjects[rule.id]}.")
+def test_checked_rule_has_the_subject_of_its_file() -> None:
     checked = advise(ask(GOOD).results("overview_page"), RULES, {}).checked
     assert {one.subject for one in checked} == set(RULES.subjects.values())
     assert all(one.subject == RULES.subjects[one.rule] for one in checked)
-
-
-def test_a_rule_that_nobody_described_is_asked_itself() -> None:
-    unknown = Rules("stepscope.advice.rules", RULES.modules[:2], {})
-    assert unknown.facts == RULES.facts[:2]
 
 
 def test_the_rules_of_one_tool_are_found_without_importing_the_others() -> None:
@@ -49,11 +36,10 @@ print(*(name for name in sys.modules if name.startswith("stepscope.advice.rules.
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    ids, modules = (line.split() for line in done.stdout.splitlines())
+    ids, modules = (line.split() for line in [*done.stdout.splitlines(), ""][:2])
     assert ids == [rule.id for rule in RULES if rule.rests_on == {"overview_page"}]
     assert "input-bound" in ids  # the input pipeline's tool only adds words to it
-    files = {name.rpartition(".")[2] for name in modules if name.count(".") == 4}
-    assert files == {id_.replace("-", "_") for id_ in ids}
+    assert [name for name in modules if ".step" not in name] == []  # detectors wait until asked
 
 
 def test_a_rule_reads_only_what_it_declares() -> None:

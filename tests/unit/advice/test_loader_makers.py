@@ -11,7 +11,7 @@ from tests.labelled.torch_loops import LONELY
 from tests.profiles.torch_loop import torch_loop
 from tests.unit.advice.asking import Asked
 from tests.unit.advice.made import finding
-from tests.unit.advice.test_largest_part import account, op, part
+from tests.unit.advice.test_largest_part import account, part
 
 GETS = part(
     kind="input", name="input", function="Photos.__getitem__", file="/work/data.py", line=31,
@@ -26,13 +26,6 @@ def lonely(*parts: dict[str, Any]) -> Finding:
     if parts:
         results["step_account"] = account(*parts)
     return finding("loader-workers", **results)
-
-
-def test_the_function_that_most_of_it_is_in_is_named() -> None:
-    small = GETS | {"function": "Photos._open", "line": 24, "time_ms": 1.0, "step_frac": 0.1}
-    found = lonely(small, GETS, op("MatMul", 5.0))
-    assert found.message.endswith(" Most of that is in Photos.__getitem__ (data.py:31).")
-    assert found.title.endswith("Photos.__getitem__ (data.py:31) makes its batches")
 
 
 def test_without_a_line_or_a_good_share_nobody_is() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tests.unit.advice.test_largest_part import account, first, op, part
 
 SERVER = {
@@ -11,16 +9,6 @@ SERVER = {
     "busy_frac": 0.4, "loop_waits": False, "count": 5,
 }  # fmt: skip
 CALL = part(kind="library", time_ms=7.0, first="urllib.urlopen", first_kind="library")
-
-
-def test_what_other_threads_do_is_told_of_a_call_that_may_wait_for_it() -> None:
-    found = first(account(CALL, rivals=[SERVER])).message
-    told = (
-        "Meanwhile 5 threads run Python for 40% of the steps, most in Handler.answer (serve.py:32)"
-    )
-    assert told in found
-    whole = replace(account(CALL, rivals=[SERVER]), is_window=True)
-    assert "for 40% of the recording" in first(whole).message
 
 
 def test_it_is_not_told_of_what_computes_or_of_threads_that_idle() -> None:

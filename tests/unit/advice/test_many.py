@@ -20,15 +20,6 @@ def test_communication_that_compute_could_hide_is_worth_four_fifths_of_it() -> N
     found = ask(BARE, BARE).finding("exposed-collectives")
     assert found.saving_ms == pytest.approx(0.8 * 0.4)
     assert found.saving_high_ms == pytest.approx(0.4)
-    assert "0% of their 0.4 ms is hidden" in found.message
-    assert "less work" in ask(_sends(2_500)).reason("exposed-collectives", Silence)
-
-
-def test_communication_behind_compute_is_left_in_peace() -> None:
-    # 290 of 300 µs run beside compute.
-    asked = ask(POD)
-    assert "97% of them are hidden" in asked.reason("exposed-collectives", Silence)
-    assert "waits for cost 0.7%" in asked.reason("collective-bound", Silence)
 
 
 def test_a_device_that_talks_to_nobody_is_left_in_peace() -> None:
@@ -40,8 +31,6 @@ def test_more_communication_than_work_is_the_networks_limit() -> None:
     # Half of the bytes; 1 of the 2.5 ms stays even if all of the work hides the rest.
     assert found.saving_ms == pytest.approx(1.25)
     assert found.saving_high_ms == pytest.approx(2.5)
-    assert "1 ms cannot be hidden" in found.message
-    assert "could hide" in ask(BARE).reason("collective-bound", Silence)
 
 
 def _sends(us: float) -> Loop:
@@ -54,8 +43,6 @@ def test_a_slow_device_makes_all_wait_for_what_it_takes_longer() -> None:
     assert found.saving_ms == pytest.approx(0.4 * 1.5, abs=1e-3)
     assert found.measured["worker"] == "GPU:2 of host-1"
     assert found.measured["cause"] == "compute"
-    assert "kernels take 1.40 × as long as on its peers" in found.message
-    assert "nvidia-smi" in found.actions[0]
 
 
 def test_of_two_workers_neither_has_peers_and_the_last_to_arrive_is_named() -> None:
@@ -74,11 +61,6 @@ def test_a_host_whose_input_is_late_is_named_as_a_whole() -> None:
     assert found.saving_ms == pytest.approx(0.5, abs=0.01)
 
 
-def test_even_workers_have_no_straggler() -> None:
-    assert "No worker makes" in ask(POD, POD).reason("straggler", Silence)
-    assert ask(GOOD).reason("straggler", Silence).startswith("One worker was recorded")
-
-
 def test_more_kernels_on_one_device_are_unequal_work_and_no_straggler() -> None:
     heavy = replace(POD, more={0: layers(count=3)})
     asked = ask(heavy, POD)
@@ -86,14 +68,8 @@ def test_more_kernels_on_one_device_are_unequal_work_and_no_straggler() -> None:
     # One of eight devices works 2.25 ms, the others 1.5: the mean is 1.594.
     assert found.saving_ms == pytest.approx(2.25 - (2.25 + 7 * 1.5) / 8)
     # 18 kernels and a collective against 12 and one.
-    assert "runs 46% more kernels" in found.message
     rules = [one.rule for one in asked.advice()]
     assert rules.index("unbalanced-devices") < rules.index("straggler")
-
-
-def test_the_same_kernels_at_another_pace_are_a_stragglers() -> None:
-    asked = ask(POD, replace(POD, slower={2: 1.4}))
-    assert "see straggler" in asked.reason("unbalanced-devices", Silence)
 
 
 def test_devices_that_run_nothing_are_counted() -> None:
@@ -108,17 +84,10 @@ def test_few_steps_do_not_tell_who_works() -> None:
     assert "too few" in ask(alone).reason("unbalanced-devices", Unknown)
 
 
-def test_equal_work_is_left_in_peace() -> None:
-    assert "0.0% of the step longer" in ask(POD).reason("unbalanced-devices", Silence)
-    assert "One device" in ask(GOOD).reason("unbalanced-devices", Silence)
-
-
 def test_transfers_of_a_single_recorded_worker_may_be_waits() -> None:
     """Whether the others were late a recording of one device cannot say."""
     alone = ask(replace(_sends(2_500), devices=1)).finding("collective-bound")
     both = ask(_sends(2_500)).finding("collective-bound")
-    assert "waits for workers that were not recorded included" in alone.message
-    assert "not recorded" not in both.message
     assert alone.confidence < both.confidence
 
 
@@ -140,9 +109,3 @@ def test_workers_that_are_late_in_turns_wait_for_each_other() -> None:
     assert found.saving_ms == pytest.approx(0.6 * 3 / 4)
     # Of the six counted steps two devices are late in one, and wait in five.
     assert found.saving_high_ms == pytest.approx(0.6 * 5 / 6)
-    assert "see straggler" in ask(POD, replace(POD, slower={2: 1.4})).reason("worker-skew", Silence)
-
-
-def test_workers_in_step_do_not_wait() -> None:
-    assert "waits 0.0%" in ask(POD, POD).reason("worker-skew", Silence)
-    assert "No collective" in ask(GOOD).reason("worker-skew", Silence)

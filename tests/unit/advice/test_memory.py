@@ -21,8 +21,6 @@ def test_a_full_memory_is_told_with_what_holds_it() -> None:
     assert found.severity == "medium"
     assert found.measured["used_frac"] == pytest.approx(15 / 16)
     assert found.saving_ms is None
-    assert "15.0 GiB of 16.0 GiB" in found.message
-    assert "weights 7.5 GiB" in found.message
     assert found.evidence[0].from_ms is not None
 
 
@@ -30,25 +28,10 @@ def test_the_last_three_per_cent_are_an_alarm() -> None:
     assert held(15.8).finding("memory-near-limit").severity == "high"
 
 
-def test_several_full_memories_are_one_finding() -> None:
-    found = ask(replace(GOOD, devices=3, heap=(15 * GIB, 16 * GIB, 0.05)))
-    assert "(and 2 more)" in found.finding("memory-near-limit").message
-
-
-def test_a_memory_with_room_is_left_in_peace() -> None:
-    assert "62% full" in held(10).reason("memory-near-limit", Silence)
-    assert "room enough" in held(10, fragmentation=0.9).reason("memory-fragmentation", Silence)
-
-
 def test_free_memory_in_pieces_is_told_with_the_largest_piece() -> None:
     found = held(12, fragmentation=0.75).finding("memory-fragmentation")
     # 4 GiB free, the largest piece a quarter of them.
     assert found.measured["largest_free_piece_bytes"] == pytest.approx(GIB)
-    assert "no piece larger than 1.0 GiB" in found.message
-
-
-def test_free_memory_in_one_piece_is_left_in_peace() -> None:
-    assert "5% fragmented" in held(12).reason("memory-fragmentation", Silence)
 
 
 def test_pieces_explain_a_memory_that_is_nearly_full() -> None:
@@ -86,8 +69,6 @@ def test_what_pytorch_has_reserved_so_far_is_no_limit() -> None:
 def test_memory_got_from_the_driver_within_the_step_stalls_the_device() -> None:
     found = driver_calls(300).finding("allocation-stalls")
     assert found.saving_ms == pytest.approx(0.3)
-    assert "cudaMalloc 1 times" in found.message
-    assert "empty_cache" in found.code["pytorch"]
 
 
 def test_an_allocator_that_grows_in_one_step_is_expected_to_stop() -> None:
@@ -95,18 +76,12 @@ def test_an_allocator_that_grows_in_one_step_is_expected_to_stop() -> None:
     # 0.6 ms in one of the four counted steps: 0.15 ms in the mean, of which a quarter.
     assert found.saving_high_ms == pytest.approx(0.15)
     assert found.saving_ms == pytest.approx(0.15 / 4)
-    assert "nearly all in 25% of the steps" in found.message
-
-
-def test_an_allocator_that_has_its_memory_is_left_in_peace() -> None:
-    assert "1.0% of the step" in driver_calls(10).reason("allocation-stalls", Silence)
 
 
 def test_allocations_are_not_taken_for_launches() -> None:
     findings = driver_calls(300).advice()
     assert [one.rule for one in findings[:2]] == ["allocation-stalls", "idle-device"]
     assert findings[1].explained_by == ("allocation-stalls",)
-    assert driver_calls(300).reason("launch-bound", Silence).startswith("Launching costs 0.0%")
 
 
 def driver_calls(us: float, only: int | None = None) -> Asked:
@@ -151,9 +126,7 @@ def growing(
 def test_memory_that_a_step_keeps_is_told_with_the_steps_that_are_left() -> None:
     found = growing(64 << 20).finding("memory-growth")
     assert found.measured["bytes_per_step"] == pytest.approx(64 << 20)
-    assert "keeps 64.0 MiB more with each of 12 steps" in found.message
     # 16 GiB less 1 GiB, a step's buffer of 300 MiB and eleven times 64 MiB, in pieces of 64 MiB.
-    assert "full after 224 more steps" in found.message
     assert found.severity == "medium"
 
 
@@ -161,25 +134,3 @@ def test_memory_that_a_step_keeps_is_told_with_the_steps_that_are_left() -> None
 def test_memory_that_is_given_back_is_left_in_peace(bytes_per_step: int) -> None:
     asked = growing(bytes_per_step, start=2 * GIB)
     assert "does not grow" in asked.reason("memory-growth", Silence)
-
-
-def test_memory_nobody_reported_in_steps_may_grow_or_not() -> None:
-    nothing = ask(replace(GOOD, heap=(10 * GIB, 16 * GIB, 0.05), steps=3))
-    said = nothing.reason("memory-growth", Unknown)
-    assert "as many as 8 steps: they are in 3; record more of them" in said
-
-
-@pytest.mark.parametrize(
-    ("allocator", "is_gpu"), [("GPU_0_bfc", True), ("mklcpu", False), ("gpu_host_bfc", False)]
-)
-def test_growth_of_a_hosts_memory_is_not_answered_with_settings_of_gpus(
-    allocator: str, is_gpu: bool
-) -> None:
-    found = growing(64 << 20, allocator=allocator).finding("memory-growth")
-    said = " ".join([*found.actions, *found.code.values()])
-    assert ("set_memory_growth" in said) == is_gpu
-
-
-def test_the_steps_that_are_left_are_an_estimate_of_three_digits() -> None:
-    found = growing(1 << 20, limit=200 * GIB, start=GIB >> 4).finding("memory-growth")
-    assert "full after 204,000 more steps" in found.message

@@ -40,7 +40,6 @@ def told(times: dict[str, tuple[str, float]], **more: Any) -> Advice:
 def test_it_says_how_much_is_computed_again_before_the_model_itself() -> None:
     first, second = told(TIMES).findings
     assert (first.rule, second.rule) == ("recomputed-activations", "largest-part")
-    assert "2 of each 10 ms step (20%), dot_general 75%, tanh 25%." in first.message
     assert first.place is not None and (first.place.file, first.place.line) == ("net.py", 8)
     # Of the runtime's 1 ms around 9 ms of ops, 2 ms have 2 ninths.
     assert first.saving_high_ms == pytest.approx(2.0 + 2 / 9)
@@ -63,7 +62,6 @@ def test_of_pytorch_the_account_of_the_host_says_it() -> None:
     again = Recomputed(ms=2.0, ops="linear 80%, layer_norm 20%", first="aten/linear:linear")
     (first,) = told(times, host_activity=SimpleNamespace(recomputed=again)).findings
     assert first.rule == "recomputed-activations"
-    assert "torch.utils.checkpoint: 2 of each 10 ms step (20%), linear 80%" in first.message
     assert first.saving_low_ms == pytest.approx(0.6)
     assert first.saving_high_ms == pytest.approx(2.0)
     (checked,) = [one for one in told(times).checked if one.rule == "recomputed-activations"]

@@ -23,27 +23,14 @@ def told(found: NeedlessGradients | None) -> Advice:
 
 def test_it_says_how_often_and_where_and_saves_no_more_than_it_costs() -> None:
     (found,) = told(BY_TASK).findings
-    assert "the same forward ops 4 times" in found.message
-    assert "train.py:30 by_task, called from train.py:50 main" in found.message
     assert found.saving_low_ms == pytest.approx(3.6)
     assert found.saving_ms == pytest.approx(5.4)
     assert 6.0 <= (found.saving_high_ms or 0.0) <= 10.0  # what goes with it, within the step
     assert found.severity == "high"
 
 
-def test_weights_multiply_the_losses_that_are_added_up() -> None:
-    """Losses with constant weights are one loss: adding them up without these trains another."""
-    (found,) = told(BY_TASK).findings
-    assert "weighted" not in found.wrong_when
-    assert "each times its weight" in found.actions[0]
-    assert {*found.code} == {"pytorch", "tensorflow", "jax"}
-    assert all("sum(weight * loss" in code for code in found.code.values())
-    assert all(compile(code, "code", "exec") for code in found.code.values())
-
-
 def test_without_python_it_names_the_op() -> None:
     (found,) = told(replace(BY_TASK, function="", file="", line=None, caller="")).findings
-    assert "Most of it is autograd/MmBackward0; which line runs it was not" in found.message
     assert found.place is None
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from stepscope.formats.xspace import decode
-from stepscope.registry import Silence, Unknown
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.in_steps.loaders import restarts
 from tests.profiles import draw, event, nth, space
@@ -49,23 +48,11 @@ def test_a_loaders_iterator_in_every_step_is_found_with_what_it_takes(tmp_path: 
     assert found.measured["restart_ms"] == pytest.approx(0.32)
     assert found.saving_high_ms == pytest.approx(0.5)
     assert found.severity == "high"
-    assert "a new iterator of a DataLoader" in found.message
-    assert "iter(loader)" in found.code["pytorch"]
 
 
 def test_without_python_the_order_that_is_drawn_tells(tmp_path: Path) -> None:
     found = asked(tmp_path, every=1, has_python=False).finding("restarted-pipeline")
     assert found.measured["restart_ms"] == pytest.approx(0.3)
-
-
-def test_without_python_and_without_an_order_nobody_can_tell(tmp_path: Path) -> None:
-    one = asked(tmp_path, every=1, has_python=False, is_shuffled=False)
-    assert "Python's calls" in one.reason("restarted-pipeline", Unknown)
-
-
-def test_an_iterator_for_each_epoch_is_what_it_is_for(tmp_path: Path) -> None:
-    one = asked(tmp_path, every=4)
-    assert "0.17 iterators" in one.reason("restarted-pipeline", Silence)
 
 
 def test_a_permutation_of_the_programs_own_does_not_count(tmp_path: Path) -> None:
@@ -109,23 +96,3 @@ def test_a_dataset_in_every_step_is_found_and_inner_ones_are_not_counted() -> No
     around = found.result("step_account").parts.records()
     most = sum(part.time_ms for part in around if part.kind != "op")
     assert one.saving_ms == pytest.approx((0.4 + most) / 2, abs=0.01)
-    assert "predict" in one.actions[0] and "model.predict" in one.code["tensorflow"]
-
-
-def test_what_the_loop_makes_a_pipeline_of_is_named() -> None:
-    data = draw(
-        """
-        /host:CPU
-          python      S---------S---------S---------S---------S---------S---------
-          "           K-TR--..M-K-TR--..M-K-TR--..M-K-TR--..M-K-TR--..M-K-TR--..M-
-        """,
-        unit_us=100,
-        S=event("train", step_num=nth, _r=1),
-        K=event("SkipDataset:SkipDataset"),
-        T=event("TakeDataset:TakeDataset"),
-        R=event("MakeIterator::RootDataset"),
-        M=event("model/dense/MatMul:MatMul"),
-    )
-    found = Asked(Profile("s", (Host("host", decode(space(*data))),)))
-    message = found.finding("restarted-pipeline").message
-    assert message.endswith(" Stages that the loop makes in each step: Skip, Take.")

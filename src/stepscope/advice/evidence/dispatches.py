@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from stepscope.advice.catalogue import thresholds
 from stepscope.tables.steps.calls import is_single_op
 
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import HostActivity
 
-# A step that hands over fewer is compiled already.
-MANY_DISPATCHES: Final = 20
-# Single ops of JAX's, each a program of its own: handing one over costs as much as many of
-# PyTorch's, and so few of them are a step that is not compiled.
-_MANY_PROGRAMS: Final = 8
 # Ops by the names that JAX itself has for them, which people give to functions as well.
 _OPS_OF_JAX: Final = ("div", "mul", "neg", "sub")
 
@@ -32,4 +28,5 @@ def dispatch_threshold(host: HostActivity) -> int:
     """From how many dispatches on a step runs op by op."""
     calls = list(host.calls.records())
     single = sum(one.calls for one in calls if is_op(one.function))
-    return _MANY_PROGRAMS if 2 * single > sum(one.calls for one in calls) else MANY_DISPATCHES
+    is_of_programs = 2 * single > sum(one.calls for one in calls)
+    return round(thresholds()["programs" if is_of_programs else "dispatches"])

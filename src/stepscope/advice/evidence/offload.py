@@ -11,15 +11,6 @@ if TYPE_CHECKING:
 # XLA's memory space 5 is the host's.
 _HOST_MEMORY = re.compile(r"S\(5\)")
 
-OFFLOAD_ACTIONS = (
-    "Keep on the device what fits there; memory_profile says how much is free.",
-    "Start the copies earlier (prefetch a layer ahead), so that compute hides them.",
-    "Recompute activations instead of offloading them.",
-)
-OFFLOAD_CODE = {
-    "jax": "x = jax.device_put(x, x.sharding.with_memory_kind('device'))",
-}
-
 
 def host_memory_ops(hlo: HloStats | None) -> tuple[float, tuple[str, ...]]:
     """The share of copying ops' time that involves host memory, and the longest such ops.

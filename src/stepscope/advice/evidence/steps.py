@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.advice.catalogue import thresholds
+from stepscope.advice.render import brief_place, phrase, unknown
 from stepscope.columns import median
 from stepscope.registry import NEGLIGIBLE_FRAC, Unknown
 from stepscope.result import Ref
 from stepscope.schema import names
 
 if TYPE_CHECKING:
+    from stepscope.analysis.host_activity import HostActivity
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.step_account import StepAccount
 
@@ -25,11 +28,6 @@ THE_RECORDERS = Unknown(
 )
 # Of such steps a recorder's begin and end have so much.
 _RECORDER_FRAC = 0.5
-# Beyond this many times the median a step is long; of fewer steps than this the median says little.
-_LONG_FACTOR = 2.0
-_FEWEST_STEPS = 8
-# From this share of the devices' time on, a step is launched as a CUDA or HIP graph already.
-MOSTLY_REPLAYED = 0.5
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,19 +79,11 @@ class LongSteps:
         return float(self.time_ms.max())
 
     @property
-    def message(self) -> str:
-        """How many, and how long, without a full stop."""
-        take = "takes" if self.count == 1 else "take"
-        return (
-            f"{self.count} of {len(self.time_ms)} steps {take} more than twice the median of "
-            f"{self.median_ms:.3g} ms (slowest: step {self.slowest}, {self.slowest_ms:.3g} ms)"
-        )
-
-    @property
     def measured(self) -> dict[str, float | str]:
         """The same as numbers, for a finding."""
         return {
             "slow_steps": self.count,
+            "step_count": len(self.time_ms),
             "median_ms": self.median_ms,
             "slowest_ms": self.slowest_ms,
         }
@@ -112,10 +102,10 @@ def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
     timed = np.asarray(table["kept"], dtype=np.bool_) | np.asarray(table["is_outlier"], np.bool_)
     rows = np.flatnonzero(timed)
     time = np.asarray(table["step_time_ms"], dtype=np.float64)[rows]
-    if len(time) < _FEWEST_STEPS:
-        return Unknown(f"{len(time)} steps are too few to call one of them slow.")
+    if len(time) < thresholds()["steps"]:
+        return unknown("few_steps", count=len(time))
     typical = median(time)
-    is_long = time > _LONG_FACTOR * typical
+    is_long = time > thresholds()["long_step"] * typical
     slowest = int(rows[time.argmax()])
     return LongSteps(
         rows=rows,
@@ -147,3 +137,12 @@ def replayed_frac(overview: OverviewPage | None) -> float:
         for row in overview.top_ops.records()
         if row.operation == names.FROM_GRAPH
     )
+
+
+def loop_phrase(host: HostActivity | None) -> str | None:
+    """Return the loop of equal ops that a step runs; None without one."""
+    found = None if host is None else host.turns
+    if found is None:
+        return None
+    site = brief_place(found.function, found.file, found.line) if found.function else None
+    return phrase("repeats", op_count=found.op_count, times=round(found.times), site=site)

@@ -18,7 +18,7 @@ from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
 from stepscope.session import Session
 from stepscope.surfaces.brought_names import brought
-from stepscope.surfaces.format import clean, saving_text
+from stepscope.surfaces.format import clean
 from stepscope.surfaces.report.answers import (
     TIMELINE,
     advice_answer,
@@ -308,9 +308,8 @@ def text_summary(session: Session, report: Report) -> str:
     overview = session.overview_page()
     lines = [f"Stepscope report: {clean(session.name)}", clean(overview.headline)]
     lines += [
-        f"- {clean(finding.message)}"
-        + (f" {saving_text(finding)}." if finding.saving_ms is not None else "")
-        for finding in session.findings()[:_SUMMARY_FINDINGS]
+        f"{number}. {clean(finding.title)}: {clean(finding.saving_text)}. {clean(finding.message)}"
+        for number, finding in enumerate(session.findings()[:_SUMMARY_FINDINGS], 1)
     ]
     size = f"{len(report.html) / 1e6:.1f} MB"
     lines.append(f"Inside: {report.events:,} of {report.all_events:,} events, {size}.")

@@ -10,10 +10,10 @@ from stepscope.advice.evidence.device_time import (
     has_bf16,
     has_matrix_units,
     has_tf32,
+    kernel_name,
     kernel_time,
     kernels_per_step,
     launch_calls,
-    said_name,
 )
 from tests.labelled.synthetic import BF16, GOOD, HALF_SUM, layers
 from tests.profiles.loops import Kernel
@@ -80,6 +80,6 @@ def test_launches_are_counted_with_their_mean_time() -> None:
 
 
 def test_a_name_is_cut_to_what_a_sentence_holds() -> None:
-    assert said_name("relu") == "relu"
-    assert said_name("n" * 60) == "n" * 60
-    assert said_name("n" * 61) == "n" * 59 + "…"
+    assert kernel_name("relu") == "relu"
+    assert kernel_name("n" * 60) == "n" * 60
+    assert kernel_name("n" * 61) == "n" * 59 + "…"

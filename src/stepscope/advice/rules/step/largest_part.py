@@ -19,7 +19,6 @@ from stepscope.advice.evidence import layers, makers
 from stepscope.advice.evidence.after_update import NOT_LATER, after_update
 from stepscope.advice.evidence.compiled_functions import compiled_functions, of_several
 from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched
-from stepscope.advice.evidence.input_stage import said_main_ops
 from stepscope.advice.evidence.savings import is_hidden, saving_of, untraced, without_saving
 from stepscope.advice.evidence.steps import THE_RECORDERS, is_the_recorders
 from stepscope.advice.evidence.turns import BETWEEN_OPS, NO_LOOP, loop_within, of_loop
@@ -42,7 +41,9 @@ from stepscope.advice.parts.replacements import (
 )
 from stepscope.advice.parts.runtime_around import around, title_with_runtime, with_runtime
 from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
+from stepscope.advice.render import listed
 from stepscope.advice.results import Results
+from stepscope.advice.signals import main_ops
 from stepscope.quantities import time_words
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
@@ -284,7 +285,8 @@ def _stage(part: PartRow, results: Results) -> str:
     if part.kind != "input" or pipelines is None or pipelines.bottleneck is None:
         return ""
     stage = pipelines.bottleneck.long_name
-    return f" The stage of tf.data that is waited for is {stage}.{said_main_ops(pipelines)}"
+    ops = listed(main_ops(pipelines))
+    return f" tf.data stage: {stage}." + (f" It mostly runs {ops}." if ops else "")
 
 
 def _compiled(part: PartRow, results: Results) -> str:

@@ -8,7 +8,7 @@ from stepscope.result import SCHEMA_VERSION, Advice, Checked
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import findings as findings_section
 from stepscope.surfaces.export.tables import markdown_escape
-from stepscope.surfaces.format import clean, saving_text
+from stepscope.surfaces.format import clean, place_text
 
 # Headings over the rules that did not fire, by outcome.
 _OUTCOMES = {
@@ -43,32 +43,26 @@ def advice_page(
 
 
 def write_advice(page: Page, advice: Advice, *, with_checks: bool = True) -> None:
-    """Write the findings in full, and the outcome of the other rules."""
+    """Write the findings, and the outcome of the other rules."""
     page.blank()
-    findings_section(page, advice.findings, len(advice.checked), in_full=True)
+    findings_section(page, advice.findings)
     if not advice.findings:
         why = next((one.reason for one in advice.checked if one.rule == _EXPLAINS_ANY), "")
         if why:
-            page.text(clean(why), indent=2)
-    elif not with_checks:
-        _count_others(page, advice)
-    _others(page, advice, ("failed",) if advice.findings and not with_checks else _OUTCOMES)
+            page.text(clean(why))
+    _count_others(page, advice)
+    is_all = with_checks or not advice.findings
+    _others(page, advice, _OUTCOMES if is_all else ("failed",))
 
 
 def _count_others(page: Page, advice: Advice) -> None:
-    """How many other causes were looked for: that they were is part of the answer."""
+    """Write where to read more: that other causes were checked is part of the answer."""
     silent, unknown = (
         sum(one.outcome == outcome for one in advice.checked) for outcome in ("silent", "unknown")
     )
-    if silent or unknown:
-        page.blank()
-        causes = "1 other cause was" if silent == 1 else f"{silent} other causes were"
-        page.text(
-            f"{causes} checked and not found; {unknown} more need what this recording does not "
-            "have. Why: --checks",
-            indent=2,
-            style="dim",
-        )
+    more = ["stepscope explain finding:1"] if advice.findings else []
+    checked = f"{silent} causes ruled out, {unknown} unknown: --checks"
+    page.text(f"More: {' · '.join([*more, checked])}", style="dim")
 
 
 def _others(page: Page, advice: Advice, outcomes: Iterable[str]) -> None:
@@ -116,12 +110,16 @@ def advice_markdown(session: str, advice: Advice) -> str:
     lines = [f"# What to change in {markdown_escape(session)}", ""]
     if not advice.findings:
         lines.append(f"None of the {len(advice.checked)} rules of advice fired.")
-    for finding in advice.findings:
+    for number, finding in enumerate(advice.findings, 1):
+        place = place_text(finding.place)
+        facts = ". ".join(filter(None, (finding.saving_text.capitalize(), place)))
         lines.append(
-            f"- **{markdown_escape(finding.title)}** ({finding.severity}). "
-            f"{saving_text(finding)}. {markdown_escape(finding.message)}"
+            f"{number}. **{markdown_escape(finding.title)}** ({finding.severity}). "
+            f"{markdown_escape(facts)}. {markdown_escape(finding.message)}"
         )
-        lines += [f"  - {markdown_escape(action)}" for action in finding.actions]
+        code = [line for text in finding.code.values() for line in text.splitlines()]
+        lines += [f"   - `{line}`" for line in code]
+        lines += [f"   - {markdown_escape(one)}" for one in finding.actions if one not in code]
     for outcome, heading in _OUTCOMES.items():
         rest = [one for one in advice.checked if one.outcome == outcome]
         if rest:

@@ -12,6 +12,7 @@ from stepscope.surfaces.format import clean, pad
 
 _NOT_IN_TOP = ("rank", "host_or_device", "tensor_core_eligible", "tensor_core_used")
 _PER = {"step": "per step", "recording": "whole recording", "": "whole recording"}
+_FINDINGS = 3
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 _COLOURS = {
     "compilation": "magenta",
@@ -43,11 +44,8 @@ def write_overview(page: Page, result: OverviewPage, top: int | None) -> None:
         page.heading(f"Top ops by self time · {side} · {_PER[result.times_of]}")
         page.table(result.top_ops, top or None, skip=_NOT_IN_TOP)
     page.heading("What to change")
-    if result.findings:
-        findings(page, result.findings, len(result.findings))
-    else:
-        page.text("The overview alone shows nothing to change.", indent=2)
-    page.text("stepscope advise reads every tool and says more.", indent=2, style="dim")
+    findings(page, result.findings[:_FINDINGS])
+    page.text("All findings: stepscope advise", style="dim")
     if result.next_steps:
         page.heading("Look next at")
         for step in result.next_steps:
@@ -72,10 +70,8 @@ def _figures(page: Page, result: OverviewPage) -> None:
             f" while nothing records ({clean(steps.undisturbed)}) · recording slows a step "
             f"{1 / steps.recorder_factor:.1f}×",
         )
-    cost = steps.recording_cost_frac
-    if steps.recorded_frac < 1 or cost is not None:
-        price = "" if cost is None else f" · recording cost about {percent(cost)}"
-        page.line(f"  Recorded    {percent(steps.recorded_frac)} of the time{price}")
+    if steps.recorded_frac < 1:
+        page.line(f"  Recorded    {percent(steps.recorded_frac)} of the time, in several bursts")
     throughput = result.throughput
     if throughput.examples_per_s is not None:
         page.line(

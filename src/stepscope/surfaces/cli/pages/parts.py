@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
+from stepscope.advice.catalogue import causes, thresholds
 from stepscope.result import Diagnostic, Finding, Result
 from stepscope.surfaces.cli.pages.page import Page
-from stepscope.surfaces.format import clean, saving_text
+from stepscope.surfaces.format import clean, place_text, width
 
-_SEVERITY = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "dim"}
+_SEVERITY = {"high": "bold red", "medium": "bold yellow", "low": "bold cyan", "info": "bold"}
+# Parts of a healthy step that are named, and words of a line.
+_PARTS = 3
+_MOST_WORDS = 24
+_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 _DIAGNOSTIC = {"error": "red", "warning": "yellow", "info": "dim"}
 
 
@@ -28,59 +35,82 @@ def diagnostics(page: Page, found: tuple[Diagnostic, ...]) -> None:
         )
 
 
-def findings(
-    page: Page, found: tuple[Finding, ...], checked: int, *, in_full: bool = False
-) -> None:
-    """The advice, most useful first; with none, how many rules were checked.
-
-    Args:
-        page: Where to write.
-        found: The findings.
-        checked: How many rules were run.
-        in_full: Also the change as code, and when not to believe it.
-    """
-    if not found:
-        page.text(
-            f"None of the {checked} rules of advice fired."
-            if checked
-            else "No rule of advice applies.",
-            indent=2,
-        )
-    for at, finding in enumerate(found, 1):
-        page.text(
-            clean(finding.title),
-            lead=f"  {at}. ",
-            style="bold",
-            tail=(f"[{finding.severity}]", _SEVERITY[finding.severity]),
-        )
-        page.text(f"{saving_text(finding)} · {finding.rule}", indent=5, style="dim")
-        page.text(clean(finding.message), indent=5)
-        for action in finding.actions:
-            page.text(clean(action), indent=5, lead="→ ")
-        if in_full:
-            _in_full(page, finding, found)
-        seen = [": ".join(filter(None, (ref.tool, clean(ref.words)))) for ref in finding.evidence]
-        if seen:
-            page.text(f"see {' · '.join(seen)}", indent=5, style="dim")
+def findings(page: Page, found: tuple[Finding, ...]) -> None:
+    """Write the advice, most useful first: at most four lines each."""
+    if not any(map(_is_loss, found)):
+        _nothing(page, found)
+        return
+    for number, finding in enumerate(found, 1):
+        _finding(page, number, finding)
 
 
-def _in_full(page: Page, finding: Finding, among: tuple[Finding, ...]) -> None:
-    for framework, code in finding.code.items():
-        for nth, line in enumerate(code.splitlines()):
-            label = f"{framework}: " if nth == 0 else " " * (len(framework) + 2)
-            page.line(f"       {clean(label)}{clean(line)}")
-    if finding.assumption:
-        page.text(f"assuming that {clean(finding.assumption)}", indent=5, style="dim")
-    if finding.explained_by:
-        causes = [
-            f"{at}. {clean(one.title)}"
-            for at, one in enumerate(among, 1)
-            if one.rule in finding.explained_by
-        ]
-        page.text(f"caused by {', '.join(causes)}", indent=5, style="dim")
-    if finding.wrong_when:
-        page.text(f"wrong when {_uncapitalised(clean(finding.wrong_when))}", indent=5, style="dim")
+def _is_loss(finding: Finding) -> bool:
+    """Return whether a finding is an alarm, or of much overhead that is no sure one."""
+    if finding.severity != "info" or finding.cause not in causes():
+        return True
+    cost = finding.measured.get("cost_ms") or finding.measured.get("part_ms") or 0.0
+    whole = float(finding.measured.get("step_time_ms") or 0.0)
+    is_much = whole > 0 and float(cost) >= thresholds()["alarm"] * whole
+    return is_much and causes()[finding.cause].severity == "overhead"
 
 
-def _uncapitalised(text: str) -> str:
-    return text[:1].lower() + text[1:]
+def _nothing(page: Page, found: tuple[Finding, ...]) -> None:
+    """Write that nothing is overhead, and what the step consists of."""
+    parts = [clean(finding.title) for finding in found[:_PARTS]]
+    page.text(f"Nothing to fix. {'; '.join(parts)}." if parts else "Nothing to fix.", style="bold")
+
+
+def _finding(page: Page, number: int, finding: Finding) -> None:
+    lead = f"{number}. "
+    room = 10_000 if page.width is None else page.width - len(lead)
+    title, saving, place, fact, action = printed(finding)
+    style = _SEVERITY[finding.severity]
+    space = room - width(title) - width(saving)
+    if page.width is None or space >= 2:
+        gap = " " * (2 if page.width is None else space)
+        page.line(lead, (title, style), gap, (saving, "dim"))
+        saving = ""
+    else:
+        page.line(lead, (_cut(title, room), style))
+    body = " · ".join(filter(None, (saving, place, fact)))
+    for line in _folded(body, room):
+        page.line(" " * len(lead), line)
+    if action:
+        page.line(" " * len(lead), _cut(f"→ {action}", room))
+
+
+def printed(finding: Finding) -> tuple[str, str, str, str, str]:
+    """Return what the terminal prints of a finding: title, saving, place, facts, one action."""
+    code = next(iter(finding.code.values()), "").partition("\n")[0]
+    action = code or next(iter(finding.actions), "")
+    return (
+        clean(finding.title),
+        clean(finding.saving_text),
+        clean(place_text(finding.place)),
+        _first_sentence(clean(finding.message)),
+        _first_sentence(clean(action)),
+    )
+
+
+def _folded(text: str, room: int) -> list[str]:
+    """Return a text on at most two lines."""
+    if width(text) <= room:
+        return [text] if text else []
+    first = ""
+    words = text.split(" ")
+    while words and width(first) + 1 + width(words[0]) <= room:
+        first += f" {words.pop(0)}"
+    if not first:
+        return [_cut(text, room)]
+    return [first.strip(), _cut(" ".join(words), room)]
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence, and at most so many of its words."""
+    first = _SENTENCE.split(text, 1)[0]
+    words = first.split(" ")
+    return first if len(words) <= _MOST_WORDS else f"{' '.join(words[:_MOST_WORDS])} …"
+
+
+def _cut(text: str, room: int | None) -> str:
+    return text if room is None or width(text) <= room else f"{text[: room - 1]}…"

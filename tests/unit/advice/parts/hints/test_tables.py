@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from stepscope.analysis.step_account import OwnerRow
 from stepscope.result import Table
 from tests.unit.advice.test_growing_steps import OWNER
@@ -18,12 +16,6 @@ def said(part: dict[str, Any], name: str, family: str = "UnsortedSegmentSum") ->
     owners = Table(OwnerRow, {field: [row[field]] for field in OWNER})
     found = first(replace(account(part), owners=owners))
     return "embeddings_regularizer" in " ".join(found.actions)
-
-
-@pytest.mark.parametrize("family", ["elementwise", "Square", "sgd update"])
-def test_a_penalty_over_a_whole_table_is_told_by_its_dense_gradient(family: str) -> None:
-    assert said(op(family, 6.0), "AddN_3/inputs_1")
-    assert said(op(family, 6.0), "train/AddN/inputs_0")
 
 
 def test_sums_by_segment_of_a_model_are_none() -> None:

@@ -1,0 +1,215 @@
+"""The causes that advice knows: conditions, texts, fixes, effects and thresholds, as TOML.
+
+A table of a subject's file is a cause. One that names no ``rule`` is a rule of its own, with what
+it reads and where it stands among the others. ``{name}`` in a text is a fact of that name, printed
+with its unit; a clause in brackets is left out where one of its facts is unknown.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pkgutil import get_data
+from typing import Any, Final
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from stepscope.registry import ChangeClass, RuleFacts
+
+#: Files of causes, each named after what its causes are about, in the order of checked rules.
+SUBJECTS: Final = ("recording", "input", "host", "device", "memory", "workers", "step")
+_FRAMEWORKS: Final = ("tensorflow", "jax", "pytorch")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A cause, as its table has it.
+
+    Attributes:
+        id: Stable id.
+        rule: The published id of the rule that reports it.
+        subject: The file it is in.
+        title: At most 60 characters when filled.
+        message: The measured facts in one sentence.
+        why: Why that costs time, for ``explain``.
+        fix: The change as code or one imperative, by framework; "any" for all others.
+        also: Other changes, most useful first.
+        wrong: When not to believe it.
+        severity: "overhead" is judged by the loss, "work" and "info" never alarm.
+        facts: The provider of its facts (``signals``), where a condition is enough.
+        when: That condition.
+        cost: The fact that is the loss, in ms.
+        high: The fact that is the most that can be saved; "" the cost.
+        confidence: 0-1, where a condition is enough.
+    """
+
+    id: str
+    rule: str
+    subject: str
+    title: str
+    message: str
+    why: str = ""
+    fix: Mapping[str, str] | None = None
+    also: tuple[str, ...] = ()
+    wrong: str = ""
+    severity: str = "overhead"
+    facts: str = ""
+    when: str = ""
+    cost: str = ""
+    high: str = ""
+    confidence: float = 0.0
+
+    def code(self, framework: str) -> dict[str, str]:
+        """Return the change as code by framework; for one framework only its own.
+
+        Args:
+            framework: Its key; "" where it is unknown, which has no code.
+        """
+        fixes = self.fix or {}
+        return {framework: fixes[framework]} if framework in fixes else {}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEntry:
+    """What a table says of its rule.
+
+    Attributes:
+        facts: What lists of rules know of it.
+        problem: What it looks for, as a noun phrase.
+        fires: When it fires.
+        evidence: Kinds of events that it needs.
+        effect: Name of the effect of its change; "" saves no time.
+        detector: ``module:function`` below ``rules``; "" where conditions are enough.
+    """
+
+    facts: RuleFacts
+    problem: str
+    fires: str
+    evidence: tuple[str, ...]
+    effect: str
+    detector: str
+
+
+@cache
+def _tables() -> Mapping[str, Mapping[str, Any]]:
+    """Return the tables of the causes' files by cause; ``subject`` is added to each."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for subject in SUBJECTS:
+        tables = _read(subject)
+        if twice := found.keys() & tables.keys():
+            raise ValueError(f"two causes have one id: {sorted(twice)}")
+        found |= {id_: {**table, "subject": subject} for id_, table in tables.items()}
+    return found
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((get_data(__name__, f"{name}.toml") or b"").decode("utf-8"))
+
+
+@cache
+def causes() -> Mapping[str, Cause]:
+    """Return all causes by id."""
+    return {id_: _cause(id_, table) for id_, table in _tables().items()}
+
+
+def _cause(id_: str, table: Mapping[str, Any]) -> Cause:
+    own = Cause.__dataclass_fields__.keys() - {"id", "rule", "also"}
+    values = {name: value for name, value in table.items() if name in own}
+    return Cause(id=id_, rule=table.get("rule", id_), also=tuple(table.get("also", ())), **values)
+
+
+@cache
+def entries() -> Mapping[str, RuleEntry]:
+    """Return the rules that have their causes here, by id, in order."""
+    return {id_: _entry(id_, table) for id_, table in _tables().items() if "rule" not in table}
+
+
+def _entry(id_: str, table: Mapping[str, Any]) -> RuleEntry:
+    names = ("needs", "optional", "adds", "symptom_of", "cause_of", "parts")
+    listed = {name: tuple(table.get(name, ())) for name in names}
+    return RuleEntry(
+        RuleFacts(id_, title=table["problem"], **listed),
+        problem=table["problem"],
+        fires=table["fires"],
+        evidence=tuple(table.get("evidence", ())),
+        effect=table.get("effect", ""),
+        detector=table.get("detector", ""),
+    )
+
+
+@cache
+def thresholds() -> Mapping[str, float]:
+    """Return the thresholds by name."""
+    return {name: float(table["value"]) for name, table in _read("thresholds").items()}
+
+
+@cache
+def effects() -> Mapping[str, ChangeClass]:
+    """Return the effects of changes by name."""
+    return {name: ChangeClass(**table) for name, table in _read("effects").items()}
+
+
+@cache
+def texts(kind: str) -> Mapping[str, str]:
+    """Return the short texts of a kind: "silent" or "unknown" reasons, or "label" of facts."""
+    found: Mapping[str, str] = _read("texts")[kind]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class OpFamily:
+    """Ops, or library calls, that one change makes cheaper.
+
+    Attributes:
+        say: What they are.
+        kind: "overhead", "rare" or "work".
+        applies: When the change is worth it.
+        better: The change, by framework or for "any".
+    """
+
+    say: str
+    kind: str
+    applies: str
+    better: Mapping[str, str]
+    match: tuple[str, ...]
+    python: tuple[str, ...]
+
+
+@cache
+def _families() -> tuple[OpFamily, ...]:
+    return tuple(
+        OpFamily(
+            say=table["say"],
+            kind=table["kind"],
+            applies=table.get("applies", ""),
+            better=table.get("better", {}),
+            match=(*table.get("match", ()), *table.get("kernel", ())),
+            python=tuple(table.get("python", ())),
+        )
+        for table in _read("ops").values()
+    )
+
+
+@cache
+def family_of(op: str, call: str, kind: str) -> OpFamily | None:
+    """Return the first family that an op, or a library call, is of; None without one."""
+    if kind == "library":
+        return next((one for one in _families() if _is_call(call, one.python)), None)
+    name = op.rpartition("/")[2].rpartition("::")[2].lower().rstrip("_0123456789")
+    return next((one for one in _families() if _is_op(name, one.match)), None) if name else None
+
+
+def _is_op(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(name == one[1:] if one[:1] == "=" else one in name for one in patterns)
+
+
+def _is_call(call: str, patterns: tuple[str, ...]) -> bool:
+    return any(
+        call.startswith(one[:-1]) if one.endswith("*") else call == one or call.endswith(f".{one}")
+        for one in patterns
+    )

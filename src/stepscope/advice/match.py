@@ -1,0 +1,211 @@
+"""Matches of causes with facts: findings with numbers, without words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, cast, overload
+
+from stepscope.advice.catalogue import causes, effects, entries, thresholds
+from stepscope.advice.conditions import first_failure
+from stepscope.advice.render import not_met, silent
+from stepscope.advice.results import Results
+from stepscope.advice.signals import PROVIDERS, Facts
+from stepscope.registry import Answer, Rule, RuleFacts, severity_of
+from stepscope.result import Finding, Place, Ref, Severity
+
+if TYPE_CHECKING:
+    from stepscope.tables.recording.evidence import Evidence
+
+_RULES: Final = "stepscope.advice.rules"
+
+
+def match(
+    cause: str,
+    step_ms: float,
+    saving_ms: float | None,
+    confidence: float,
+    *,
+    cost_ms: float | None = None,
+    low_ms: float | None = None,
+    high_ms: float | None = None,
+    severity: Severity | None = None,
+    place: Place | None = None,
+    evidence: tuple[Ref, ...] = (),
+    details: tuple[str, ...] = (),
+    more: Mapping[str, float | str | None] = MappingProxyType({}),
+    **facts: float | str | None,
+) -> Finding:
+    """Return the finding of a cause, whose texts follow from its facts.
+
+    Args:
+        cause: Its id.
+        step_ms: The mean step.
+        saving_ms: What its change is expected to save; None unknown.
+        confidence: 0-1.
+        cost_ms: What it costs, which decides how grave it is; None: what it saves.
+        low_ms: What it saves at least; None: by its effect.
+        high_ms: What it saves at most; None: by its effect.
+        severity: Where the loss does not decide.
+        place: Where it is.
+        evidence: Where to see it.
+        details: Names that only ``explain`` lists.
+        more: Further facts, by names that are made.
+        **facts: What its texts name; those that are unknown are left out.
+    """
+    entry = causes()[cause]
+    cost = saving_ms if cost_ms is None else cost_ms
+    grave: Severity = "info"
+    if severity is not None:
+        grave = severity
+    elif entry.severity == "overhead" and cost is not None:
+        # What cannot be changed to a measurable effect is no alarm, whatever it costs.
+        worth = saving_ms is None or saving_ms >= thresholds()["act"] * step_ms
+        grave = severity_of(cost, step_ms) if worth else "info"
+    known = {**more, **facts}
+    measured = {name: value for name, value in known.items() if value is not None}
+    measured |= {"step_time_ms": step_ms} if step_ms > 0 else {}
+    if saving_ms is not None:
+        measured["step_after_ms"] = step_ms - saving_ms
+    if cost is not None:
+        measured["cost_ms"] = cost
+    return Finding(
+        rule=entry.rule,
+        cause=cause,
+        severity=grave,
+        saving_ms=saving_ms,
+        saving_low_ms=low_ms,
+        saving_high_ms=high_ms,
+        confidence=confidence,
+        message="",
+        evidence=evidence,
+        place=place,
+        measured=measured,
+        details=details,
+    )
+
+
+@cache
+def rule_of(id_: str) -> Rule:
+    """Return a rule of the catalogue, which imports its detector when it is asked."""
+    entry = entries()[id_]
+
+    def check(results: Results) -> Iterator[Answer]:
+        if entry.detector:
+            module, _, function = entry.detector.partition(":")
+            yield from getattr(import_module(f"{_RULES}.{module}"), function)(results)
+        else:
+            yield from _by_conditions(id_, results)
+
+    facts = entry.facts
+    return Rule(
+        id=id_,
+        check=check,
+        title=facts.title,
+        needs=facts.needs,
+        optional=facts.optional,
+        adds=facts.adds,
+        symptom_of=facts.symptom_of,
+        cause_of=facts.cause_of,
+        parts=facts.parts,
+        threshold=entry.fires,
+        evidence=cast("tuple[Evidence, ...]", entry.evidence),
+        change=effects()[entry.effect] if entry.effect else None,
+    )
+
+
+def _by_conditions(id_: str, results: Results) -> Iterator[Answer]:
+    """Yield the finding of the first cause of a rule whose condition holds."""
+    of_rule = [cause for cause in causes().values() if cause.rule == id_]
+    facts = PROVIDERS[of_rule[0].facts](results)
+    if not isinstance(facts, Facts):
+        yield facts
+        return
+    failure: tuple[str, str] | None = None
+    for cause in of_rule:
+        failure = first_failure(cause.when, facts.values)
+        if failure is not None:
+            continue
+        saving = float(facts.values.get(cause.cost, 0.0)) if cause.cost else None
+        if saving is not None and not saving > 0:
+            yield silent("no_gain")
+            return
+        high = facts.values.get(cause.high)
+        yield match(
+            cause.id,
+            facts.step_ms,
+            saving,
+            cause.confidence,
+            high_ms=None if saving is None or high is None else max(float(high), saving),
+            place=facts.place,
+            evidence=facts.evidence,
+            more=facts.values,
+        )
+        return
+    if failure is not None:
+        yield not_met(failure, facts.values)
+
+
+class Rules(Sequence[Rule]):
+    """The rules of the catalogue in order; its files are read when they are first asked for.
+
+    Args:
+        files: Rules that have a file of their own, as ``subject.name``.
+        only: Ids of those that are wanted; None for all.
+    """
+
+    def __init__(self, files: tuple[str, ...] = (), only: frozenset[str] | None = None) -> None:
+        self._files = files
+        self._only = only
+
+    @cached_property
+    def _subjects(self) -> dict[str, tuple[str, str]]:
+        """Return the subject and the file of each rule; "" of those without one."""
+        found = {id_: (causes()[id_].subject, "") for id_ in entries()}
+        for file in self._files:
+            subject, _, name = file.partition(".")
+            found[name.replace("_", "-")] = (subject, file)
+        return {id_: at for id_, at in found.items() if self._only is None or id_ in self._only}
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the rules, in order."""
+        return tuple(self._subjects)
+
+    @property
+    def subjects(self) -> Mapping[str, str]:
+        """What each rule is about, by id: the file that its cause is in."""
+        return {id_: subject for id_, (subject, _) in self._subjects.items()}
+
+    @property
+    def facts(self) -> tuple[RuleFacts, ...]:
+        """What lists of rules know of each, in order."""
+        return tuple(
+            entries()[id_].facts if id_ in entries() else self._rule(id_).facts for id_ in self.ids
+        )
+
+    def reading_only(self, tool: str) -> Rules:
+        """Return the rules that rest on this tool's results and no other's."""
+        wanted = frozenset(facts.id for facts in self.facts if facts.rests_on == {tool})
+        return Rules(self._files, wanted)
+
+    def _rule(self, id_: str) -> Rule:
+        file = self._subjects[id_][1]
+        if not file:
+            return rule_of(id_)
+        rule: Rule = import_module(f"{_RULES}.{file}").RULE
+        return rule
+
+    def __len__(self) -> int:
+        return len(self._subjects)
+
+    @overload
+    def __getitem__(self, place: int) -> Rule: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Rule]: ...
+    def __getitem__(self, place: int | slice) -> Rule | Sequence[Rule]:
+        if isinstance(place, slice):
+            return [self._rule(id_) for id_ in self.ids[place]]
+        return self._rule(self.ids[place])

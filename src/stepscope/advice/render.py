@@ -1,0 +1,353 @@
+"""Findings in words: the texts of their causes, filled with facts; the same for every surface."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from stepscope.advice.catalogue import Cause, causes, entries, texts, thresholds
+from stepscope.advice.conditions import first_failure
+from stepscope.advice.results import Results
+from stepscope.advice.step_time import StepTime
+from stepscope.field_names import label_of, suffix_of
+from stepscope.quantities import roughly, size_words, time_words, written_out
+from stepscope.registry import ChangeClass, Silence, Unknown
+from stepscope.result import Finding, Place, Ref, Result, columns_of, tables_of
+from stepscope.verdicts.sentences import chosen, key_of
+
+Value = float | str | None
+#: Rules whose remedy is that of their causes.
+ONLY_SYMPTOM: Final = ("input-bound",)
+
+# A saving whose least is nearer to its most than this is one figure.
+_ONE_FIGURE: Final = 0.9
+_NAME_LENGTH: Final = 44
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
+_CLAUSE: Final = re.compile(r"\[([^][]*\{\w+\}[^][]*)\]")
+_OF_UNITS: Final = " %mµs"
+_LIST: Final = ", "
+
+
+# ---------------------------------------------------------------------------- values
+
+
+def worded(name: str, value: Value) -> str:
+    """Return a fact as a text prints it: its name's ending is its unit; "" where it is unknown."""
+    if value is None or value == "" or value != value:
+        return ""
+    if isinstance(value, str):
+        return value if " " in value else _shortened(value, _NAME_LENGTH)
+    if name.endswith("_ms"):
+        return time_words(value)
+    if name.endswith("_us"):
+        return time_words(value / 1000)
+    if name.endswith("_frac"):
+        return _percent(value)
+    if name.endswith("_bytes") or name.startswith("bytes_"):
+        return size_words(value)
+    return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:.3g}"
+
+
+def _shortened(text: str, length: int) -> str:
+    if len(text) <= length:
+        return text
+    tail = (length - 1) // 2
+    return f"{text[: length - 1 - tail]}…{text[-tail:]}"
+
+
+def listed(shares: Iterable[tuple[str, float]]) -> str:
+    """Return names with their shares: "DecodeJpeg 76 %, Cast 20 %"."""
+    return _LIST.join(f"{name} {_percent(share)}" for name, share in shares)
+
+
+def _percent(frac: float) -> str:
+    return "<1 %" if 0 < frac < 0.01 else f"{100 * frac:.0f} %"
+
+
+def brief_place(function: str, file: str, line: int | None) -> str:
+    """Return a function with its line, without the folders of the file: "step (train.py:12)"."""
+    name = file.replace("\\", "/").rpartition("/")[2]
+    return f"{function} ({name}:{line})" if name and line else function
+
+
+# ---------------------------------------------------------------------------- reasons
+
+
+def silent(key: str, **facts: Value) -> Silence:
+    """Return why a problem is not there, by the key of its text."""
+    return Silence(_filled(texts("silent")[key], facts))
+
+
+def unknown(key: str, **facts: Value) -> Unknown:
+    """Return why a recording cannot tell, by the key of its text."""
+    return Unknown(_filled(texts("unknown")[key], facts))
+
+
+def phrase(key: str, **facts: Value) -> str:
+    """Return a part of a sentence, by the key of its text."""
+    return _filled(texts("label")[key], facts)
+
+
+def below(cost_ms: float, step_ms: float, limit_frac: float) -> Silence:
+    """Return that a cost is too small a share of the step."""
+    share = cost_ms / step_ms if step_ms > 0 else 0.0
+    return silent("below", cost_frac=share, limit_frac=limit_frac)
+
+
+def not_met(failure: tuple[str, str], facts: Mapping[str, Value]) -> Silence:
+    """Return the comparison of a condition that failed."""
+    name, limit = failure
+    label = texts("label").get(name) or label_of(name)
+    at = None if not limit else thresholds()[limit]
+    value = facts.get(name)
+    unit = name if not limit or not isinstance(value, str) else ""
+    return silent(
+        "compared" if at is not None else "otherwise",
+        label=label,
+        value=worded(name, value) or texts("label")["none"],
+        limit=None if at is None else worded(unit, at),
+    )
+
+
+# ---------------------------------------------------------------------------- texts
+
+
+def _filled(text: str, facts: Mapping[str, Value]) -> str:
+    """Return a text with its facts; clauses in brackets go where one of theirs is unknown."""
+
+    def clause(found: re.Match[str]) -> str:
+        names = _PLACEHOLDER.findall(found[1])
+        return found[1] if all(worded(name, facts.get(name)) for name in names) else ""
+
+    whole = _CLAUSE.sub(clause, text)
+    return _PLACEHOLDER.sub(
+        lambda found: worded(found[1], facts[found[1]]) if found[1] in facts else found[0], whole
+    )
+
+
+def facts_of(finding: Finding, time: StepTime) -> dict[str, Value]:
+    """Return what the texts of a finding may name."""
+    place = finding.place or Place()
+    measured = finding.measured
+    cost = measured.get("cost_ms", measured.get("part_ms", finding.saving_ms))
+    cost_ms = None if cost is None else float(cost)
+    whole_ms = time.whole_ms
+    kind = "recording" if finding.saving_per == "recording" else "step"
+    named = texts("label")
+    return {
+        "step": None if whole_ms is None else time_words(whole_ms),
+        "time": None if cost_ms is None else time_words(cost_ms),
+        "share": None if cost_ms is None or not whole_ms else _percent(cost_ms / whole_ms),
+        "whole": named[f"the_{kind}"],
+        "each": named[f"each_{kind}"],
+        "per": named[f"per_{kind}"],
+        "function": place.function,
+        "call": place.call,
+        "op": place.op,
+        "family": place.family,
+        "site": brief_place(place.function, place.file, place.line) or None,
+        "caller": place.caller,
+        **measured,
+    }
+
+
+def complete(
+    findings: Iterable[Finding], results: Mapping[str, Result], time: StepTime
+) -> tuple[Finding, ...]:
+    """Return the findings, in order, with all their texts."""
+    framework = framework_of(results)
+    whole_ms = None if time.whole_ms is None else time.whole_ms * time.recorder_factor
+    found = []
+    for finding in findings:
+        whole = _of_framework(finding, framework)
+        if not finding.cause and "part_ms" in finding.measured:
+            whole = _of_part(whole, Results(results), framework)
+        cause = causes().get(whole.cause)
+        if cause is not None:
+            whole = _with_texts(whole, cause, framework, time)
+        whole = replace(
+            whole,
+            saving_text=_saving(whole, whole_ms),
+            evidence=tuple(
+                replace(ref, words=_evidence_words(ref, results.get(ref.tool)))
+                for ref in whole.evidence
+            ),
+        )
+        found.append(_plain(whole))
+    return tuple(_fixed_by(found))
+
+
+def _of_part(finding: Finding, results: Results, framework: str) -> Finding:
+    """Return the finding of a part with its cause; what its rule wrote becomes its details."""
+    from stepscope.advice.signals import part_facts  # which reads results that need this file
+
+    facts = part_facts(finding, results, framework)
+    of_parts = (cause for cause in causes().values() if cause.facts == "part")
+    cause = next(cause for cause in of_parts if first_failure(cause.when, facts) is None)
+    place = finding.place
+    return replace(
+        finding,
+        cause=cause.id,
+        title="",
+        message="",
+        actions=(),
+        code={},
+        measured={**facts, **finding.measured},
+        details=(finding.message, *finding.actions),
+        place=place,
+    )
+
+
+def _with_texts(finding: Finding, cause: Cause, framework: str, time: StepTime) -> Finding:
+    facts = facts_of(finding, time)
+
+    def text(template: str) -> str:
+        return _filled(chosen(template, framework), facts).strip()
+
+    fixes = cause.fix or {}
+    first = fixes.get(framework) or fixes.get("any", "")
+    if finding.actions:  # what its rule knows of these very facts
+        actions = finding.actions
+    else:
+        plain = (
+            _filled(one, facts) for one in (first, *(chosen(a, framework) for a in cause.also))
+        )
+        actions = tuple(one for one in plain if one)
+    entry = entries().get(finding.rule)
+    return replace(
+        finding,
+        title=finding.title or text(cause.title),
+        message=finding.message or text(cause.message),
+        why=text(cause.why),
+        actions=actions,
+        code={name: _filled(code, facts) for name, code in cause.code(framework).items()},
+        wrong_when=finding.wrong_when or text(cause.wrong),
+        threshold=finding.threshold or ("" if entry is None else entry.fires),
+    )
+
+
+def _of_framework(finding: Finding, framework: str) -> Finding:
+    """Return a finding whose actions, code and doubts are for one framework."""
+    spoken = (chosen(action, framework) for action in finding.actions)
+    code = finding.code
+    if framework and len(code) > 1:  # one entry is of a library that others use, too
+        code = {name: lines for name, lines in code.items() if name == framework}
+    return replace(
+        finding,
+        actions=tuple(action for action in spoken if action),
+        code=dict(code),
+        wrong_when=chosen(finding.wrong_when, framework),
+    )
+
+
+def framework_of(results: Mapping[str, Result]) -> str:
+    """Return the key of the recorded framework; "" where it is unknown."""
+    overview = Results(results).optional.overview_page
+    return "" if overview is None else key_of(overview.environment.framework)
+
+
+def _fixed_by(findings: list[Finding]) -> list[Finding]:
+    """Return the findings with those that only their causes fix referring to these."""
+    number = {finding.rule: at for at, finding in reversed([*enumerate(findings, 1)])}
+    fixed = texts("label")["fixed_by"]
+    return [
+        replace(finding, actions=(_filled(fixed, {"number": _LIST.join(
+            str(number[rule]) for rule in finding.explained_by if rule in number)}),), code={})
+        if finding.rule in ONLY_SYMPTOM and finding.explained_by
+        else finding
+        for finding in findings
+    ]  # fmt: skip
+
+
+def _plain(finding: Finding) -> Finding:
+    """Return the finding with large numbers written out."""
+    return replace(
+        finding,
+        title=written_out(finding.title),
+        message=written_out(finding.message),
+        why=written_out(finding.why),
+        actions=tuple(map(written_out, finding.actions)),
+        details=tuple(map(written_out, finding.details)),
+    )
+
+
+# ---------------------------------------------------------------------------- savings
+
+
+def _saving(finding: Finding, whole_ms: float | None) -> str:
+    """Return what a finding saves: "saves 9.7-14 ms (62-91 %)".
+
+    Args:
+        finding: Complete but for this.
+        whole_ms: The mean step, or the recording; None unknown.
+    """
+    label = texts("label")
+    freed = finding.measured.get("saving_bytes")
+    if finding.saving_ms is None and freed is not None:
+        return _filled(label["frees"], {"saving_bytes": float(freed)})
+    if finding.saving_ms is None:
+        return label["no_saving"]
+    least, most = finding.saving_low_ms, finding.saving_high_ms
+    low = finding.saving_ms if least is None else min(finding.saving_ms, least)
+    high = finding.saving_ms if most is None else max(finding.saving_ms, most)
+    if whole_ms and high < thresholds()["noise"] * whole_ms:
+        return label["nothing"]
+    is_one = low >= _ONE_FIGURE * high or (whole_ms and low < thresholds()["noise"] * whole_ms)
+    low = high if is_one else low
+    amount = _between(roughly(low), roughly(high))
+    if whole_ms:
+        shares = (_percent(min(one / whole_ms, 1.0)) for one in (low, high))
+        amount += f" ({_between(*shares)})"
+    mood = "saves" if finding.severity != "info" else "could_save"
+    return _filled(label[f"{mood}_up_to" if is_one else mood], {"amount": amount})
+
+
+def _between(low: str, high: str) -> str:
+    """Return a range with one unit where both have the same: "1.8–3.6 ms"."""
+    if low == high:
+        return high
+    number = low.rstrip(_OF_UNITS)
+    is_same = number == "0" or high.endswith(low[len(number) :])
+    return f"{number}–{high}" if is_same else f"{low} – {high}"
+
+
+def assumption_of(change: ChangeClass | None, finding: Finding) -> str:
+    """Return what the range of a saving takes for granted; "" where none is promised."""
+    return "" if finding.saving_ms is None or change is None else change.assumption
+
+
+# ---------------------------------------------------------------------------- evidence
+
+
+def _evidence_words(ref: Ref, result: Result | None) -> str:
+    if not isinstance(result, Result):
+        return ref.what
+    columns = _columns(result)
+    column, is_condition, value = ref.what.partition("=")
+    if is_condition and column in columns:
+        return f"{_lowered(columns[column])} “{value}”"
+    if ref.what in columns:
+        return _lowered(columns[ref.what])
+    head, *inner = ref.what.split(".")
+    if head not in {field.name for field in dataclasses.fields(result)}:
+        return ref.what  # a name of the program, an op, a search: these stay as they are
+    last = inner[-1] if inner else head
+    # The parts of a field in ms are columns in ms of the table beside it.
+    return _lowered(columns.get(last) or columns.get(last + suffix_of(head)) or label_of(last))
+
+
+def _columns(result: Result) -> dict[str, str]:
+    """Return the labels of the columns of all tables; of equal names, that of the first table."""
+    found: dict[str, str] = {}
+    for table in tables_of(result).values():
+        for name, (_, column) in columns_of(table.schema).items():
+            found.setdefault(name, column.label)
+    return found
+
+
+def _lowered(label: str) -> str:
+    """Return a label within a sentence: "Self time" loses its capital, "HBM" does not."""
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]

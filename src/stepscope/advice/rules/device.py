@@ -1,0 +1,941 @@
+"""Rules about what devices do, and do not do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isnan, nan, prod
+from typing import TYPE_CHECKING, Final
+
+from stepscope.advice.catalogue import thresholds
+from stepscope.advice.evidence.device_time import (
+    ON_TENSOR_CORES,
+    KernelTime,
+    compute_ms,
+    factors_matrices,
+    has_bf16,
+    has_matrix_units,
+    has_tf32,
+    is_float32,
+    is_product,
+    kernel_name,
+    kernel_time,
+    kernels_per_step,
+    launch_calls,
+    may_be_the_recorders,
+    no_matrix_units,
+)
+from stepscope.advice.evidence.host_ops import host_ops
+from stepscope.advice.evidence.lines import place_of_op
+from stepscope.advice.evidence.offload import host_memory_ops
+from stepscope.advice.evidence.op_families import Family, family_of, no_layer
+from stepscope.advice.evidence.steps import loop_phrase
+from stepscope.advice.match import match
+from stepscope.advice.render import below, listed, silent, unknown
+from stepscope.advice.results import Results
+from stepscope.registry import Answer, Silence
+from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.tables.core.op_scopes import scopes_of
+from stepscope.tables.device.kernel_names import computes_in_64_bits
+from stepscope.tables.parts.part_traits import BROADCAST
+from stepscope.tables.traits.op_families import family_of as op_family_of
+from stepscope.tables.traits.op_families import is_elementwise
+from stepscope.tables.traits.updates import is_update
+from stepscope.verdicts.sentences import key_of
+
+if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import CauseRow, DeviceIdle
+    from stepscope.analysis.framework_op_stats import OpRow
+    from stepscope.analysis.kernel_stats import KernelRow, KernelStats
+    from stepscope.analysis.model_flops import ModelFlops, ShapedOpRow
+    from stepscope.analysis.overview_page import OverviewPage, Precision
+    from stepscope.analysis.roofline_model import RooflineRow
+    from stepscope.analysis.step_account import PartRow
+
+_NAMED: Final = 3
+_TORCH: Final = "PyTorch"
+
+
+# ---------------------------------------------------------------------------- idle and launches
+
+# What a host does that launches, and that nothing is recorded of between launches.
+_LAUNCHING: Final = ("kernel_launch", "host_compute", "other", "queued")
+# What the host does by itself.
+_HOST: Final = ("python", "library", "framework", "eager", "compile", "input", "wait")
+# Causes of idle time below this share of the step are not named.
+_NAMED_CAUSE_FRAC: Final = 0.01
+
+
+def idle_device(results: Results) -> Iterator[Answer]:
+    """Fire when devices idle 10 % of the step or more."""
+    overview, idle, limit = results.overview_page, results.device_idle, thresholds()
+    step, account = overview.steps.time_ms.mean, results.optional.step_account
+    if not idle.step_count or not step > 0:
+        yield unknown("no_steps")
+        return
+    if idle.idle_frac < limit["part"]:
+        yield below(idle.idle_frac, 1.0, limit["part"])
+        return
+    causes = [row for row in idle.causes.records() if row.idle_ms >= _NAMED_CAUSE_FRAC * step]
+    causes.sort(key=lambda row: -row.idle_ms)
+    has_host = "host" in overview.recorded
+    meanwhile = _meanwhile(results, idle.idle_ms)
+    own = host_ops(account) if meanwhile is None else None
+    own = own if own is not None and own.time_ms >= limit["part"] * idle.idle_ms else None
+    kinds = (*_LAUNCHING, "python") if meanwhile is None else _LAUNCHING
+    launching = sum(row.idle_ms for row in causes if row.cause in kinds)
+    is_recorded = launching >= limit["most"] * idle.idle_ms
+    is_recorded = is_recorded and may_be_the_recorders(results, overview)
+    cause = "idle-device" if has_host else "idle-unseen-host"
+    place = None if own is None else own.place
+    if meanwhile is not None:
+        place = _place_of_part(meanwhile)
+    elif own is not None:
+        cause = "idle-host-ops"
+    yield match(
+        cause,
+        step,
+        idle.idle_ms,
+        round(0.5 * overview.steps.confidence, 2),
+        severity="info" if is_recorded else None,
+        cost_ms=idle.idle_ms,
+        place=place,
+        evidence=_idle_evidence(idle, causes),
+        idle_ms=idle.idle_ms,
+        idle_frac=idle.idle_frac,
+        after_wait_ms=idle.after_wait_ms,
+        largest=causes[0].label.lower() if causes else None,
+        causes=listed((row.label.lower(), row.idle_ms / step) for row in causes[:_NAMED]) or None,
+        host_ops=None if own is None else ", ".join(own.names),
+        host_ops_ms=None if own is None else own.time_ms,
+        more={f"{row.cause}_ms": row.idle_ms for row in causes},
+    )
+
+
+def _idle_evidence(idle: DeviceIdle, causes: Sequence[CauseRow]) -> tuple[Ref, ...]:
+    gap = next(iter(idle.gaps.records()), None)
+    begin = None if gap is None else float(gap.start_ms)
+    return (
+        Ref("device_idle", "causes", rows=tuple(row.label for row in causes)),
+        Ref(
+            "trace_viewer",
+            rows=() if gap is None else (gap.device,),
+            from_ms=begin,
+            to_ms=None if gap is None or begin is None else begin + gap.duration_us / 1000,
+        ),
+    )
+
+
+def _meanwhile(results: Results, idle_ms: float) -> PartRow | None:
+    """Return the part of the step that the host spends most of the idle time on.
+
+    An op is the host's where the recording has the line that launched the others.
+    """
+    account = results.optional.step_account
+    parts = [] if account is None else list(account.parts.records())
+    has_launches = any(one.launched for one in parts)
+    own = [
+        one
+        for one in parts
+        if one.kind in _HOST
+        or (one.kind == "op" and has_launches and not one.launched and not one.on_device)
+    ]
+    largest = max(own, key=lambda one: one.time_ms, default=None)
+    is_most = largest is not None and largest.time_ms >= thresholds()["half"] * idle_ms
+    return largest if is_most else None
+
+
+def _place_of_part(part: PartRow) -> Place:
+    is_op = part.kind == "op"
+    return Place(
+        function=part.function,
+        file=part.file,
+        line=part.line or 0,
+        caller=part.caller,
+        call="" if is_op or part.function else part.name,
+        op=part.op if is_op else "",
+        family=part.name if is_op else "",
+    )
+
+
+def device_copies(results: Results) -> Iterator[Answer]:
+    """Fire when copies on and between devices cost 10 % of the step or more."""
+    overview, part = results.overview_page, thresholds()["part"]
+    step, copying = overview.steps.time_ms.mean, float(overview.breakdown_ms["device_to_device"])
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    if copying < part * step:
+        yield below(copying, step, part)
+        return
+    offloaded, ops = host_memory_ops(results.optional.hlo_stats)
+    yield match(
+        "device-copies",
+        step,
+        copying / 2,
+        round(0.6 * overview.steps.confidence, 2),
+        cost_ms=copying,
+        high_ms=copying,
+        evidence=(
+            Ref("overview_page", "breakdown_ms.device_to_device"),
+            Ref("hlo_stats", "category=copy-done", rows=ops)
+            if ops
+            else Ref("device_idle", "copies"),
+        ),
+        device_to_device_ms=copying,
+        device_to_device_frac=copying / step,
+        offloaded_frac=offloaded or None,
+    )
+
+
+def tiny_kernels(results: Results) -> Iterator[Answer]:
+    """Fire when launches cost 3 % of the step and most kernels are shorter than a launch."""
+    overview, kernels, limit = results.overview_page, results.kernel_stats, thresholds()
+    step, idle = overview.steps.time_ms.mean, results.optional.device_idle
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    each = kernels_per_step(kernels, overview)
+    launching = _waiting_ms(overview, idle, each)
+    waits = 0.0 if idle is None else sum(row.per_step for row in idle.waits.records())
+    if launching < limit["act"] * step:
+        yield below(launching, step, limit["act"])
+        return
+    if waits >= each:
+        yield silent("reads", waits=waits, kernels=each)
+        return
+    everything = kernel_time(kernels, overview)
+    tiny = kernel_time(kernels, overview, lambda row: row.avg_duration_us < limit["tiny_us"])
+    share = tiny.occurrences / everything.occurrences if everything.occurrences else 0.0
+    launch_us = nan if idle is None else launch_calls(idle)[1]
+    if share < limit["half"]:
+        yield silent("long_kernels", tiny_frac=share)
+        return
+    if launch_us > limit["slow_launch_us"]:
+        yield silent("slow_launch", launch_us=launch_us)
+        return
+    # A step of nothing else is too finely cut, however fast its host launches.
+    is_recorded = share < limit["nearly"] and may_be_the_recorders(results, overview)
+    beside = 0.0
+    if idle is not None and overview.environment.framework == _TORCH:
+        # Ops are called in it: nothing is recorded between them.
+        beside = sum(float(row.idle_ms) for row in idle.causes.records() if row.cause == "other")
+    yield match(
+        "tiny-kernels",
+        step,
+        launching * share,
+        round(0.8 * overview.steps.confidence, 2),
+        severity="info" if is_recorded else None,
+        cost_ms=launching,
+        high_ms=launching + share * beside,
+        evidence=(
+            Ref("kernel_stats", "avg_duration_us", rows=tiny.names[:_NAMED]),
+            Ref("overview_page", "breakdown_ms.kernel_launch"),
+        ),
+        kernels_per_step=each,
+        tiny_frac=share,
+        mean_tiny_kernel_us=tiny.mean_us,
+        mean_launch_us=launch_us,
+        waiting_ms=launching,
+        loop=loop_phrase(results.optional.host_activity),
+    )
+
+
+def _waiting_ms(overview: OverviewPage, idle: DeviceIdle | None, kernels: float) -> float:
+    """Return the time per step that the device waits for launches, and for the ops of them."""
+    if idle is None:
+        return float(overview.breakdown_ms["kernel_launch"])
+    causes = {row.cause: float(row.idle_ms) for row in idle.causes.records()}
+    # PyTorch runs its ops one by one on the host: their time is the price of a launch, too. An op
+    # that takes longer for each than its dispatch computes on the host.
+    dispatch = causes["host_compute"] if overview.environment.framework == _TORCH else 0.0
+    if kernels > 0:
+        dispatch = min(dispatch, kernels * thresholds()["dispatch_us"] / 1000)
+    return causes["kernel_launch"] + dispatch
+
+
+# ---------------------------------------------------------------------------- fusion
+
+# PyTorch's own kernels, of which each is one op; optimizers and distributions are fused already.
+_OWN_KERNEL: Final = re.compile(r"\bat::native::|at_cuda_detail::")
+_ELEMENTWISE: Final = ("elementwise", "reduction")
+# A chain of kernels becomes one: what fusing usually saves, and saves at best.
+_FUSED: Final = (0.4, 0.7)
+_KERNEL_LENGTH: Final = 40
+
+
+def unfused_ops(results: Results) -> Iterator[Answer]:
+    """Fire when PyTorch's long elementwise kernels cost 15 % of the step or more."""
+    overview, kernels, limit = results.overview_page, results.kernel_stats, thresholds()
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+
+    def is_unfused(row: KernelRow) -> bool:
+        is_own = row.kernel_class in _ELEMENTWISE and bool(_OWN_KERNEL.search(row.name))
+        return is_own and row.total_duration_us >= limit["long_kernel_us"] * row.occurrences
+
+    found = kernel_time(kernels, overview, is_unfused)
+    if found.step_ms < limit["alarm"] * step:
+        yield below(found.step_ms, step, limit["alarm"])
+        return
+    between = kernel_time(kernels, overview, lambda row: row.kernel_class not in _ELEMENTWISE)
+    if found.occurrences < limit["chain"] * between.occurrences:
+        yield silent("no_chains", count=found.occurrences, others=between.occurrences)
+        return
+    yield match(
+        "unfused-ops",
+        step,
+        _FUSED[0] * found.step_ms,
+        0.6,
+        cost_ms=found.step_ms,
+        high_ms=_FUSED[1] * found.step_ms,
+        evidence=(Ref("kernel_stats", "kernel_class=elementwise", rows=found.names),),
+        unfused_ms=found.step_ms,
+        unfused_frac=found.step_ms / step,
+        mean_us=found.mean_us,
+        kernels=", ".join(kernel_name(name, _KERNEL_LENGTH) for name in found.names[:2]),
+    )
+
+
+# Where one line's op has so much of the time, there is no chain to fuse.
+_ONE_PLACE_FRAC: Final = 0.6
+# On a host, whose caches hold what a chain passes on, fusing is an alarm from here on.
+_ON_HOST_FRAC: Final = 0.8
+# The share of op time that elementwise ops have.
+_SHARE_FRAC: Final = 0.4
+
+
+def no_xla(results: Results) -> Iterator[Answer]:
+    """Fire when at least four elementwise ops take 40 % of op time or more."""
+    overview, stats, limit = results.overview_page, results.framework_op_stats, thresholds()
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    on_device = stats.device.op_time_us > 0
+    rows = _ops_of_step(results, "Device" if on_device else "Host")
+    whole = sum(one.self_time_us for one in rows)
+    alone = [one for one in rows if is_elementwise(one.operation, op_family_of(one.type))]
+    if not whole:
+        yield unknown("no_op")
+        return
+    compiled = sum(one.self_time_us for one in rows if one.operation.startswith(("jit(", "pjit(")))
+    if compiled >= limit["half"] * whole:
+        yield silent("compiled_ops")
+        return
+    compute = compute_ms(overview) if on_device else float(overview.breakdown_ms["host_compute"])
+    cost = sum(one.self_time_us for one in alone) / whole * compute
+    account = results.optional.step_account
+    parts = [] if account is None else list(account.parts.records())
+    if not on_device:  # fusing updates is a matter of the optimizer
+        updates = sum(part.time_ms for part in parts if part.kind == "op" and is_update(part.name))
+        cost = max(cost - updates, 0.0)
+    share = cost / compute if compute > 0 else 0.0
+    if share < _SHARE_FRAC or len(alone) < limit["few_ops"]:
+        yield silent("few_elementwise", elementwise_frac=share)
+        return
+    of_line = [
+        one for one in parts if one.kind == "op" and one.line and _is_named_elementwise(one.op)
+    ]
+    of_pairs = [one for one in parts if one.has(BROADCAST)]
+    line_ms = max((one.time_ms for one in of_line), default=0.0)
+    pairs_ms = max((one.time_ms for one in of_pairs), default=0.0)
+    if line_ms >= _ONE_PLACE_FRAC * cost or pairs_ms >= limit["half"] * cost:
+        yield silent("one_place")
+        return
+    severity: Severity | None = None if on_device or share >= _ON_HOST_FRAC else "info"
+    alone.sort(key=lambda one: -one.self_time_us)
+    yield match(
+        "no-xla",
+        step,
+        cost / 2,  # of n ops in a chain fusing leaves two in n + 1 passes over memory
+        0.6,
+        cost_ms=cost,
+        severity=severity,
+        high_ms=cost,
+        evidence=(Ref("framework_op_stats", "type", rows=tuple(one.operation for one in alone)),),
+        elementwise_frac=share,
+        elementwise_ms=cost,
+        elementwise_ops=len(alone),
+    )
+
+
+def _ops_of_step(results: Results, side: str) -> list[OpRow]:
+    """Return the ops on one side; what tf.data's threads run beside the step is not its own."""
+    pipeline = results.optional.tf_data_bottleneck_analysis
+    beside = set() if pipeline is None else set(pipeline.function_ops["operation"])
+    return [
+        one
+        for one in results.framework_op_stats.ops.records()
+        if one.host_or_device == side and one.operation not in beside
+    ]
+
+
+def _is_named_elementwise(op: str) -> bool:
+    return is_elementwise(op, op_family_of(op.rpartition("/")[2].rstrip("_0123456789")))
+
+
+_SOFTMAX: Final = re.compile(r"::_?(safe_)?softmax")
+_PRODUCT: Final = re.compile(r"::(bmm|baddbmm|matmul|einsum)")
+_Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Attention:
+    """The ops on scores of one shape: their names, the longest first, and their device times."""
+
+    scores: _Shape
+    ops: tuple[str, ...]
+    products_us: float
+    others_us: float
+    compute_us: float
+
+
+def separate_attention(results: Results) -> Iterator[Answer]:
+    """Fire when attention in separate ops costs 10 % of the step or more."""
+    overview, model, part = results.overview_page, results.model_flops, thresholds()["part"]
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    found = list(_attentions(model))
+    if not found:
+        yield silent("no_attention")
+        return
+    runs = max(model.utilisation.steps, 1) * max(model.limits.device_count, 1) * 1e3
+    time = sum(one.products_us + one.others_us for one in found) / runs
+    if time < part * step:
+        yield below(time, step, part)
+        return
+    # A fused kernel computes as much of the products, but moves no scores.
+    saved = sum(one.others_us + one.products_us / 2 for one in found) / runs
+    most = time - sum(one.compute_us for one in found) / runs
+    longest = max(found, key=lambda one: one.products_us + one.others_us)
+    yield match(
+        "separate-attention",
+        step,
+        saved,
+        0.7,
+        cost_ms=time,
+        high_ms=max(saved, most),
+        place=place_of_op(results.optional.step_account, longest.ops[0].replace("::", "/")),
+        evidence=(Ref("model_flops", "ops", rows=tuple(op for one in found for op in one.ops)),),
+        attention_ms=time,
+        attention_frac=time / step,
+        shape="×".join(map(str, longest.scores)),
+        ops=", ".join(longest.ops[:_NAMED]),
+    )
+
+
+def _attentions(model: ModelFlops) -> Iterator[_Attention]:
+    """Yield the attentions whose softmax has a product before and after it."""
+    rows = [(row, _shapes(row.shapes)) for row in model.ops.records()]
+    seen: set[_Shape] = set()
+    for softmax, shapes in rows:
+        scores = shapes[0] if shapes else ()
+        is_like = len(scores) >= _NAMED and scores[-1] >= thresholds()["attention_keys"]
+        if not _SOFTMAX.search(softmax.op) or not is_like or _flat(scores) in seen:
+            continue
+        seen.add(_flat(scores))
+        products = [
+            (row, one)
+            for row, one in rows
+            if _PRODUCT.search(row.op) and (_reads(one, scores) or _writes(one, scores))
+        ]
+        if any(_writes(one, scores) for _, one in products) and any(
+            _reads(one, scores) for _, one in products
+        ):
+            others = [
+                row for row, one in rows if not _PRODUCT.search(row.op) and _reads(one, scores)
+            ]
+            yield _attention(scores, [row for row, _ in products], others)
+
+
+def _attention(
+    scores: _Shape, products: list[ShapedOpRow], others: list[ShapedOpRow]
+) -> _Attention:
+    ordered = sorted([*products, *others], key=lambda row: -row.device_time_us)
+    return _Attention(
+        scores=scores,
+        ops=tuple(dict.fromkeys(row.op for row in ordered)),
+        products_us=sum(row.device_time_us for row in products),
+        others_us=sum(row.device_time_us for row in others),
+        compute_us=sum(
+            row.device_time_us * min(row.peak_frac, 1.0)
+            for row in products
+            if row.peak_frac is not None and row.peak_frac == row.peak_frac
+        ),
+    )
+
+
+def _shapes(text: str) -> list[_Shape]:
+    """Return the shapes of an op's inputs; () of one that has none, as numbers have."""
+    return [
+        tuple(int(part) for part in one.split("×")) if re.fullmatch(r"\d+(×\d+)*", one) else ()
+        for one in text.split(", ")
+    ]
+
+
+def _flat(shape: _Shape) -> _Shape:
+    """Return a shape with all dimensions but the last two as one, as batched products have."""
+    return (prod(shape[:-2]), *shape[-2:])
+
+
+def _reads(shapes: list[_Shape], scores: _Shape) -> bool:
+    return any(len(one) >= _NAMED and _flat(one) == _flat(scores) for one in shapes)
+
+
+def _writes(shapes: list[_Shape], scores: _Shape) -> bool:
+    """Return whether the product of the last two shapes has the shape of the scores."""
+    if len(shapes) < 2 or min(len(one) for one in shapes[-2:]) < _NAMED:
+        return False
+    left, right = shapes[-2:]
+    return _flat((*left[:-1], right[-1])) == _flat(scores)
+
+
+# ---------------------------------------------------------------------------- precision and layout
+
+# Expected and largest share that 16 bits save of TF32 products and of all else (half the bytes).
+_HALF_BYTES: Final = (1 / 3, 1 / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wide:
+    """Time per step, in ms, of work in 32 bits or more, and what is known of it."""
+
+    products: float
+    tf32_products: float
+    others: float
+    names: tuple[str, ...]
+    is_exact: bool = False
+    is_known: bool = False
+    is_double: bool = False
+
+    def saving(self, which: int) -> float:
+        """Return the expected (0) or largest (1) saving per step, in ms."""
+        narrow = self.tf32_products + self.others
+        return self.products * ON_TENSOR_CORES[which] + narrow * _HALF_BYTES[which]
+
+
+def full_precision(results: Results) -> Iterator[Answer]:
+    """Fire when nearly no compute is 16-bit, or 32-bit products cost a fifth of the step."""
+    overview, kernels, limit = results.overview_page, results.optional.kernel_stats, thresholds()
+    low, device = overview.precision.bits_16_frac, overview.environment.device_type
+    untold = overview.precision.unknown_frac or 0.0
+    step = overview.steps.time_ms.mean
+    if low is None:
+        yield unknown("no_device_compute")
+        return
+    if not has_matrix_units(device):
+        yield no_matrix_units(device)
+        return
+    if untold > limit["half"]:
+        yield unknown("precision", untold_frac=untold)
+        return
+    wide = _wide(overview, kernels)
+    products = wide.products + wide.tf32_products
+    if low >= limit["bits16_low"] and not (step > 0 and products >= limit["products"] * step):
+        yield silent("narrow", low_frac=low)
+        return
+    if not products and not key_of(overview.environment.framework) and kernels is not None:
+        yield unknown("own_kernels")
+        return
+    if step > 0 and compute_ms(overview) < limit["part"] * step:
+        yield below(compute_ms(overview), step, limit["part"])
+        return
+    severity: Severity | None = None if step > 0 else "low"
+    if _is_a_choice(wide, step, device):
+        severity = "info"
+    cause = "full-precision" if has_bf16(device) else "full-precision-float16"
+    if wide.is_double:
+        cause = "double-precision"
+    elif has_tf32(device) and wide.products >= limit["part"] * step > 0:
+        cause = "tf32-off-first"
+    yield match(
+        cause,
+        step,
+        wide.saving(0) if step > 0 else None,
+        0.6 if wide.names else 0.4,
+        severity=severity,
+        high_ms=wide.saving(1) if step > 0 else None,
+        evidence=(
+            Ref("overview_page", "precision"),
+            Ref("kernel_stats", "is_16_bit", rows=wide.names),
+        ),
+        bits_16_frac=low,
+        bits_32_frac=overview.precision.bits_32_frac,
+        compute_32_ms=overview.breakdown_ms["device_compute_32"],
+        products_32_ms=products if step > 0 and products else None,
+        tf32_products_ms=wide.tf32_products,
+        device_type=device,
+        kernel=kernel_name(wide.names[0]) if wide.names else None,
+    )
+
+
+def _wide(overview: OverviewPage, kernels: KernelStats | None) -> _Wide:
+    """Return the 32-bit work; without kernels products are unknown."""
+    wide = overview.breakdown_ms["device_compute_32"] * _known_frac(overview.precision)
+    if kernels is None:
+        on_tpu = "TPU" in overview.environment.device_type
+        # A TPU multiplies float32 in bfloat16 passes by default: only the bytes are saved.
+        return _Wide(0.0, 0.0, wide, ()) if on_tpu else _Wide(wide / 2, 0.0, wide / 2, ())
+    matrix = kernel_time(kernels, overview, lambda row: is_product(row) and _is_wide(row))
+    tf32 = kernel_time(
+        kernels,
+        overview,
+        lambda row: is_product(row) and _is_wide(row) and row.is_kernel_using_tensor_core,
+    )
+    double = kernel_time(kernels, overview, lambda row: computes_in_64_bits(row.name))
+    # Which kernels compute in 16 bits the step's parts know better, where programs say it.
+    products = min(matrix.step_ms, wide)
+    tf32_ms = min(tf32.step_ms, products)
+    return _Wide(
+        products - tf32_ms,
+        tf32_ms,
+        wide - products,
+        matrix.names[:_NAMED],
+        is_exact=factors_matrices(kernels),
+        is_known=True,
+        is_double=double.step_ms > wide / 2,
+    )
+
+
+def _is_wide(row: KernelRow) -> bool:
+    return row.is_precision_known and not row.is_16_bit
+
+
+def _known_frac(precision: Precision) -> float:
+    """Return the share of what the step's parts count as 32-bit that is known to be."""
+    wide, untold = precision.bits_32_frac or 0.0, precision.unknown_frac or 0.0
+    return wide / (wide + untold) if wide + untold else 0.0
+
+
+def _is_a_choice(wide: _Wide, step_ms: float, device: str) -> bool:
+    """Return whether fewer bits are an offer: the hardware is as fast as it is in 32 bits."""
+    is_fast = has_tf32(device) and wide.products < thresholds()["part"] * step_ms
+    return wide.is_exact or wide.is_double or (is_fast and wide.is_known)
+
+
+def tensor_cores_unused(results: Results) -> Iterator[Answer]:
+    """Fire when products that tensor cores would serve cost 3 % of the step without them."""
+    overview, kernels, act = results.overview_page, results.kernel_stats, thresholds()["act"]
+    device, step = overview.environment.device_type, overview.steps.time_ms.mean
+    if not has_matrix_units(device):
+        yield no_matrix_units(device)
+        return
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    narrow = kernel_time(kernels, overview, lambda row: _missed(row) and row.is_16_bit)
+    wide = kernel_time(kernels, overview, lambda row: _missed(row) and is_float32(row))
+    found = [("tensor-cores-unused", narrow, False)]
+    if has_tf32(device):
+        found.append(("tf32-off", wide, factors_matrices(kernels)))
+    costly = [one for one in found if one[1].step_ms >= act * step]
+    for cause, missed, is_exact in costly:
+        yield _missed_finding(cause, missed, step, is_exact=is_exact)
+    if not costly:
+        yield below(narrow.step_ms, step, act)
+
+
+def _missed(row: KernelRow) -> bool:
+    is_matrix = row.kernel_class in ("gemm", "convolution") and is_product(row)
+    return is_matrix and not row.is_kernel_using_tensor_core
+
+
+def _missed_finding(cause: str, missed: KernelTime, step: float, *, is_exact: bool) -> Finding:
+    return match(
+        cause,
+        step,
+        missed.step_ms * ON_TENSOR_CORES[0],
+        0.6,
+        cost_ms=missed.step_ms,
+        severity="info" if is_exact else None,
+        high_ms=missed.step_ms * ON_TENSOR_CORES[1],
+        evidence=(Ref("kernel_stats", "is_kernel_using_tensor_core", rows=missed.names),),
+        missed_ms=missed.step_ms,
+        missed_frac=missed.step_ms / step,
+        kernel=kernel_name(missed.names[0]),
+    )
+
+
+_CONVOLUTION: Final = re.compile(r"conv(?!er)", re.IGNORECASE)
+_TRANSPOSE: Final = re.compile(
+    r"nchw|nhwc|transpose|SwapDimension|ncdhw|ndhwc|shuffle", re.IGNORECASE
+)
+# Some transposes remain: at the input, around reshapes. PyTorch gives channels_last to cuDNN's
+# norms, and channels-first to slower kernels of its own: of their time two thirds may go.
+_TURNED_FRAC, _NORMS_FRAC = 0.8, 2 / 3
+
+
+def layout_transposes(results: Results) -> Iterator[Answer]:
+    """Fire when layout kernels of a program that convolves cost 3 % of the step or more."""
+    overview, kernels, act = results.overview_page, results.kernel_stats, thresholds()["act"]
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    convolving = kernel_time(kernels, overview, _convolves)
+    if not convolving.occurrences:
+        yield silent("no_convolution")
+        return
+    turning = kernel_time(kernels, overview, _rearranges)
+    if turning.step_ms < act * step:
+        yield below(turning.step_ms, step, act)
+        return
+    norms = 0.0
+    if overview.environment.framework == _TORCH:
+        norms = kernel_time(kernels, overview, _normalises).step_ms
+    yield match(
+        "layout-transposes",
+        step,
+        _TURNED_FRAC * turning.step_ms,
+        0.7,
+        cost_ms=turning.step_ms,
+        high_ms=turning.step_ms + _NORMS_FRAC * norms,
+        evidence=(Ref("kernel_stats", "kernel_class=layout", rows=turning.names),),
+        layout_ms=turning.step_ms,
+        layout_frac=turning.step_ms / step,
+        convolution_ms=convolving.step_ms,
+        norms_ms=norms if norms >= act * step else None,
+    )
+
+
+def _convolves(row: KernelRow) -> bool:
+    is_convolution = row.kernel_class == "convolution" or bool(_CONVOLUTION.search(row.op_name))
+    return not _rearranges(row) and is_convolution
+
+
+def _normalises(row: KernelRow) -> bool:
+    return row.kernel_class == "normalization" and "native_batch_norm" in row.op_name
+
+
+def _rearranges(row: KernelRow) -> bool:
+    return row.kernel_class == "layout" and bool(_TRANSPOSE.search(row.name))
+
+
+# ---------------------------------------------------------------------------- large ops
+
+# Ops that wait or talk: their rate says nothing about a kernel.
+_WAITING: Final = (
+    "async", "copy", "send", "recv", "infeed", "outfeed", "all-", "collective", "reduce-sc",
+)  # fmt: skip
+_UNBOUND: Final = ("", "Unknown")
+# PyTorch's own ops, and what its compiler and XLA make for GPUs: norms, sums and factors of healthy
+# models reach a fifth, too, and the bytes of an op in a loop are an estimate.
+_NOT_OF_PROGRAM: Final = re.compile(r"(?:aten|torch)(?:::|/)|triton_(?:poi|red|per|tem|for)_")
+# The frameworks whose kernels on GPUs are all XLA's, or a library's.
+_COMPILED: Final = ("jax", "tensorflow")
+
+
+def roofline_gap(results: Results) -> Iterator[Answer]:
+    """Fire when ops below 30 % of their roofline could save 3 % of the step or more."""
+    overview, roofline, limit = results.overview_page, results.roofline_model, thresholds()
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    rows = [row for row in roofline.ops.records() if row.self_time_us]
+    known = [row for row in rows if _is_judged(row)]
+    if not known:
+        yield unknown("no_peaks")
+        return
+    # What the ops' time costs the step, where they run on a device that also idles or overlaps.
+    whole_us = sum(row.self_time_us for row in rows if not _waits(row))
+    scale = compute_ms(overview) / whole_us if whole_us else 0.0
+    low = [row for row in known if row.roofline_efficiency_frac < limit["roofline_low"]]
+    expected, least = _gap_ms(low, scale, limit["roofline_good"]), limit["act"] * step
+    if expected < least:
+        is_judged = sum(row.self_time_us for row in known) >= limit["half"] * whole_us
+        yield below(expected, step, limit["act"]) if is_judged else unknown("few_peaks")
+        return
+    low.sort(key=lambda row: -row.self_time_us * (1 - row.roofline_efficiency_frac))
+    is_xlas = key_of(overview.environment.framework) in _COMPILED
+    is_xlas &= "TPU" not in overview.environment.device_type
+    own = [row for row in low if not _NOT_OF_PROGRAM.match(row.operation)]
+    is_own = not is_xlas and _gap_ms(own, scale, limit["roofline_good"]) >= least
+    first = low[0]
+    op, sign, rest = first.operation.partition("::")
+    place = None
+    if sign:  # where an op runs PyTorch says; of what XLA compiled the account knows more
+        place = place_of_op(results.optional.step_account, f"{op}/{rest.split(' ')[0]}")
+    yield match(
+        "roofline-gap" if first.bound_by != "Compute" else "roofline-gap-compute",
+        step,
+        expected,
+        0.4,
+        severity=None if is_own else "info",
+        high_ms=_gap_ms(low, scale, 1.0),
+        place=place,
+        evidence=(
+            Ref(
+                "roofline_model",
+                "roofline_efficiency_frac",
+                rows=tuple(row.operation for row in low),
+            ),
+        ),
+        ops_ms=sum(scale * row.self_time_us for row in low),
+        ops=len(low),
+        operation=kernel_name(first.operation, _KERNEL_LENGTH),
+        efficiency_frac=first.roofline_efficiency_frac,
+        bound_by=first.bound_by,
+    )
+
+
+def _gap_ms(low: list[RooflineRow], scale: float, good: float) -> float:
+    return sum(scale * row.self_time_us * (1 - row.roofline_efficiency_frac / good) for row in low)
+
+
+def _waits(row: RooflineRow) -> bool:
+    return bool(row.category.startswith(_WAITING) or row.category == "unattributed")
+
+
+def _is_judged(row: RooflineRow) -> bool:
+    known = not isnan(row.roofline_efficiency_frac) and row.bound_by not in _UNBOUND
+    return known and not _waits(row)
+
+
+_NO_OP: Final = ("", "Unknown", "IDLE")
+_NO_COMPUTE: Final = re.compile(
+    r"mem_?cpy|mem_?set|copy-(start|done)|nccl|rccl|all_?-?(reduce|gather|to_?-?all)|"
+    r"reduce_?-?scatter|record_param_comms|c10d|collective",
+    re.IGNORECASE,
+)
+# Shares of op time from which an op, a module or a family is named.
+_OP_FRAC, _MODULE_FRAC, _FAMILY_FRAC = 0.30, 0.50, 0.60
+_NAME_LENGTH: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class _Largest:
+    """An op, a module or a family: its name, its share of its side's self time, its kind."""
+
+    name: str
+    share: float
+    kind: str
+    type: str = ""
+    family: Family | None = None
+
+
+def dominant_op(results: Results) -> Iterator[Answer]:
+    """Fire when an op takes 30 % of the ops' time, a module half, or a family 60 %."""
+    overview, stats = results.overview_page, results.framework_op_stats
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    on_device = stats.device.op_time_us > 0
+    rows = [
+        row
+        for row in _ops_of_step(results, "Device" if on_device else "Host")
+        if no_layer(row.operation, row.type) != "input"
+        and not _NO_COMPUTE.search(f"{row.operation} {row.type}")
+    ]
+    whole = sum(row.self_time_us for row in rows)
+    if not any(row.type not in _NO_OP for row in rows) or not whole:
+        yield unknown("no_op")
+        return
+    if (outside := _outside(rows, whole)) is not None:
+        yield outside
+        return
+    largest, op = _largest([row for row in rows if row.type not in _NO_OP], whole)
+    if largest is None:
+        yield silent("largest_op", op=kernel_name(op.name), share_frac=op.share)
+        return
+    part = compute_ms(overview) if on_device else float(overview.breakdown_ms["host_compute"])
+    cost, family = largest.share * part, largest.family
+    yield match(
+        "dominant-op",
+        step,
+        cost / 2,
+        0.5,
+        cost_ms=cost,
+        high_ms=cost,
+        evidence=(
+            Ref("framework_op_stats", "self_time_us", rows=(op.name,)),
+            Ref("op_profile"),
+        ),
+        share_frac=largest.share,
+        dominant=kernel_name(largest.name, _NAME_LENGTH),
+        type=largest.type,
+        family=family.name if family is not None else None,
+        longest=kernel_name(op.name) if largest.kind == "family" else None,
+    )
+
+
+def _outside(rows: list[OpRow], whole: float) -> Silence | None:
+    """Return that work outside the layers has most of the time: other rules are about it."""
+    spent: dict[str, float] = {}
+    for row in rows:
+        what = no_layer(row.operation, row.type)
+        spent[what] = spent.get(what, 0.0) + row.self_time_us
+    spent.pop("", None)
+    what = max(spent, key=lambda one: spent[one], default="")
+    if not what or spent[what] < _OP_FRAC * whole:
+        return None
+    return silent("no_layer", work=what, share_frac=spent[what] / whole)
+
+
+def _largest(rows: list[OpRow], whole: float) -> tuple[_Largest | None, _Largest]:
+    """Return what dominates, None for nothing; and the largest op."""
+    first = max(rows, key=lambda row: row.self_time_us)
+    op = _Largest(
+        first.operation, first.self_time_us / whole, "op", first.type, family_of(first.type)
+    )
+    module, family = _module(rows, whole), _family(rows, whole)
+    # A layer is one thing to change: its forward op and its gradients shrink together.
+    if module is not None:
+        depth = module.name.count("/") + 1
+        is_around = module.name.split("/") == list(scopes_of(op.name))[:depth]
+        if op.share < _OP_FRAC or (module.share > 1.1 * op.share and is_around):
+            return module, op
+    return (op if op.share >= _OP_FRAC else family), op
+
+
+def _family(rows: list[OpRow], whole: float) -> _Largest | None:
+    """Return the family of layers with 60 % of the time, in more than one op; None without."""
+    spent: dict[str, float] = {}
+    families: dict[str, Family] = {}
+    for row in rows:
+        family = family_of(row.type)
+        if family is not None and family.is_news:
+            families[family.name] = family
+            spent[family.name] = spent.get(family.name, 0.0) + row.self_time_us
+    name = max(spent, key=lambda one: spent[one], default="")
+    if not name or spent[name] < _FAMILY_FRAC * whole:
+        return None
+    return _Largest(name, spent[name] / whole, "family", family=families[name])
+
+
+def _module(rows: list[OpRow], whole: float) -> _Largest | None:
+    """Return the deepest scope with half of the time that has siblings worth the name.
+
+    A scope that holds everything its parent holds is skipped; the walk goes on below it. One at
+    the top that is made of others is the model, which nobody can halve.
+    """
+    scopes: dict[tuple[str, ...], float] = {}
+    direct: dict[tuple[str, ...], float] = {}
+    scoped = 0.0
+    for row in rows:
+        parts = scopes_of(row.operation)
+        scoped += row.self_time_us if parts else 0.0
+        direct[parts] = direct.get(parts, 0.0) + row.self_time_us
+        for depth in range(1, len(parts) + 1):
+            scope = parts[:depth]
+            scopes[scope] = scopes.get(scope, 0.0) + row.self_time_us
+    telling = []
+    for scope, time in scopes.items():
+        parent = scopes.get(scope[:-1], scoped)
+        is_model = len(scope) == 1 and direct.get(scope, 0.0) < time / 2
+        if time >= _MODULE_FRAC * whole and time < 0.95 * parent and not is_model:
+            telling.append(scope)
+    deepest = max(telling, key=len, default=None)
+    if deepest is None:
+        return None
+    inside = [row for row in rows if scopes_of(row.operation)[: len(deepest)] == deepest]
+    main = max(inside, key=lambda row: row.self_time_us)
+    share = scopes[deepest] / whole
+    return _Largest("/".join(deepest), share, "module", main.type, family_of(main.type))

@@ -1,1 +1,0 @@
-"""Rules about the work on the device: kernels, precision, copies, idle time."""

@@ -1,0 +1,285 @@
+"""Rules about ops that Python dispatches one by one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+from stepscope.advice.catalogue import entries, thresholds
+from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched, is_op
+from stepscope.advice.evidence.steps import loop_phrase, replayed_frac
+from stepscope.advice.match import match
+from stepscope.advice.render import below, silent, unknown
+from stepscope.advice.results import Results
+from stepscope.registry import Answer, Silence
+from stepscope.result import Place, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.host_activity import CallRow, HostActivity
+    from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.step_account import PartRow, StepAccount
+
+# Dispatching an op costs at most as much, in ms; what is idle beyond that has another cause.
+_MOST_MS: Final = {"PyTorch": 0.04, "JAX": 0.3, "TensorFlow": 1.0}
+_NAMED: Final = 4
+# So much of what is dispatched is expected to go, and of a whole call.
+_EXPECTED, _OF_CALL = 0.8, 0.75
+# PyTorch dispatches op by op by default: that alone is no alarm below this share.
+_USUAL_FRAC: Final = 0.3
+# A call has this share of the step, or what runs op by op is all of it; with more it is the model.
+_CALL_FRAC, _WHOLE_FRAC = 0.25, 0.75
+# Dispatch has this share of the call, or its long ops are what it costs.
+_DISPATCHING_FRAC: Final = 0.3
+# A function has this share of what is dispatched, a call this share below it, to be its place.
+_SITE_FRAC, _BELOW_FRAC = 0.4, 0.6
+# A loop of the program's with this share of the cost is where most of it is.
+_LOOP_FRAC: Final = 0.3
+# A function that each step calls so often is a loop of its own; once, it is the step.
+_AGAIN, _ONCE = 1.5, (0.9, 1.1)
+_DISPATCHES: Final = ("framework", "annotated")
+_TOP: Final = "<module>"
+# What runs a backward pass: one call of the program's, whatever it dispatches.
+_BACKWARD: Final = re.compile(r"(?:^|\.)backward$|^autograd::engine")
+
+
+def eager_execution(results: Results) -> Iterator[Answer]:
+    """Fire when a step dispatches 20 ops while it computes nothing for 10 % of its time."""
+    host, optional = results.optional.host_activity, results.optional
+    if host is not None and host.step_count and host.step_time_ms > 0:
+        yield from _by_steps(host, optional.overview_page, optional.step_account)
+    else:
+        yield from _by_op_time(results.overview_page)
+
+
+def _by_steps(
+    host: HostActivity, overview: OverviewPage | None, account: StepAccount | None
+) -> Iterator[Answer]:
+    step, idle, limit = host.step_time_ms, host.idle_ms, thresholds()
+    calls = list(host.calls.records())
+    framework = "" if overview is None else overview.environment.framework
+    python = sum(  # of functions that python-bound names: they stay in a compiled step's loop
+        one.self_ms
+        for one in host.python.records()
+        if one.self_ms >= limit["some"] * step and not one.is_wait
+    )
+    saving = max(idle - sum(one.build_ms for one in calls) - python, 0.0)
+    saving = min(saving, dispatched(host) * _MOST_MS.get(framework, inf))
+    if (quiet := _why_not(host, overview, saving)) is not None:
+        yield quiet
+        return
+    compiled = _compiled(host)
+    often = [one.function for one in calls if one.calls >= _AGAIN]
+    are_single = all(map(is_op, often))
+    outer = _outer_call(account, beside_compiled=bool(compiled)) if are_single else None
+    place = (
+        outer.place
+        if outer is not None
+        else _site(account, framework, saving, beside_compiled=bool(compiled))
+    )
+    cost, high = saving, None
+    if outer is not None:  # with all else that the call does: it may not be needed
+        high, saving = max(saving, outer.time_ms), max(saving, _OF_CALL * outer.time_ms)
+        cost = high
+    sure = saving if outer is not None else min(saving, _EXPECTED * _dispatch_ms(account))
+    is_usual = framework == "PyTorch" and sure < _USUAL_FRAC * step
+    named = [one for one in compiled if not one.eager]
+    longest = max(named, key=lambda one: one.time_ms, default=None)
+    inner = "" if place is None else place.function.rpartition(".")[2]
+    is_inner = inner.isidentifier() and not inner.startswith("__")
+    cause = "eager-execution"
+    if outer is not None:
+        cause = "eager-call"
+    elif longest is not None and is_inner and place is not None and not _is_top(place):
+        cause = "eager-beside-compiled"
+    yield match(
+        cause,
+        step,
+        saving,
+        0.7,
+        cost_ms=max(cost, saving),
+        severity="info" if is_usual or sure < limit["act"] * step else None,
+        high_ms=high,
+        place=place,
+        evidence=(Ref("host_activity", "idle_ms"), Ref("framework_op_stats", "eager")),
+        ops_per_step=dispatched(host),
+        idle_ms=idle,
+        python_ms=python,
+        computing_ms=host.computing_ms,
+        below_ms=0.0 if outer is None else outer.time_ms,
+        compiled=None if longest is None else longest.function,
+        inner=inner if is_inner else "train_step",
+        often=", ".join(_most_called(calls)) or None,
+        loop=loop_phrase(host) if place is None else None,
+    )
+
+
+def _most_called(calls: list[CallRow]) -> list[str]:
+    often = sorted((one for one in calls if one.calls >= 1), key=lambda one: -one.calls)
+    return [one.function for one in often[:_NAMED]] if len(often) > 1 else []
+
+
+def _why_not(host: HostActivity, overview: OverviewPage | None, saving_ms: float) -> Silence | None:
+    """Return why the ops that a step dispatches do not matter; None where they do."""
+    ops, enough, limit = dispatched(host), dispatch_threshold(host), thresholds()
+    usual = max(host.usual_eager_ops, sum(one.calls for one in host.calls.records()))
+    if min(ops, usual) < enough:  # what few steps do beside their work: an evaluation
+        return silent("few_dispatches", count=round(min(ops, usual)))
+    if saving_ms < limit["part"] * host.step_time_ms:
+        return below(saving_ms, host.step_time_ms, limit["part"])
+    if (replayed := replayed_frac(overview)) >= limit["half"]:
+        return silent("replayed", replayed_frac=replayed)
+    return None
+
+
+def _dispatch_ms(account: StepAccount | None) -> float:
+    """Return what the account has of dispatch, without a device; else no bound."""
+    if account is None or account.has_device:
+        return inf
+    parts = entries()["eager-execution"].facts.parts
+    return sum(part.time_ms for part in account.parts.records() if part.kind in parts)
+
+
+def _compiled(host: HostActivity) -> list[CallRow]:
+    """Return the program's compiled functions that each step calls once; none without steps.
+
+    TensorFlow's with a good share of it; of JAX's the call ends long before what it starts.
+    """
+    if host.step_count == 1:
+        return []
+    return [
+        one
+        for one in host.calls.records()
+        if not is_op(one.function) and _ONCE[0] <= one.calls <= _ONCE[1]
+        if not one.traces or one.time_ms >= thresholds()["some"] * host.step_time_ms
+    ]
+
+
+def _is_top(place: Place) -> bool:
+    """Return whether a place is the program's outermost function, which holds the loop."""
+    return place.caller.endswith(_TOP)
+
+
+@dataclass(frozen=True, slots=True)
+class _OuterCall:
+    """The call in the loop that most of what runs op by op is below, and its time in all."""
+
+    place: Place
+    time_ms: float
+
+
+def _outer_call(account: StepAccount | None, *, beside_compiled: bool) -> _OuterCall | None:
+    """Return the one with most dispatch; None where none is, or where a part has it.
+
+    Args:
+        account: Of the step.
+        beside_compiled: Whether the step also runs a compiled function: then a call with nearly
+            all of the step is not the model, and one that it calls may be named.
+    """
+    if account is None:
+        return None
+    rows = list(account.calls.records())
+    loops = {-1} | {at for at, one in enumerate(rows) if one.is_loop}
+    own = [one for one in rows if one.above in loops and not one.is_loop]
+    whole_ms, step = sum(one.framework_ms for one in own), account.step_time_ms
+    call = max(own, key=lambda one: one.framework_ms, default=None)
+    while call is not None and call.eager_ms > _WHOLE_FRAC * step and beside_compiled:
+        below_it = [one for one in rows if one.above == rows.index(call)]
+        call = max(below_it, key=lambda one: one.framework_ms, default=None)
+    # The top of a file cannot be left out.
+    if call is None or call.function.startswith("<") or call.framework_ms < whole_ms / 2:
+        return None
+    found = _OuterCall(Place(call.function, call.file, call.line or 0, call.caller), call.eager_ms)
+    is_part = _CALL_FRAC * step <= found.time_ms <= _WHOLE_FRAC * step
+    # Where a call's own Python takes longer than its dispatch, that is another matter.
+    dispatching = max(call.python_ms, _DISPATCHING_FRAC * found.time_ms)
+    if not is_part or call.framework_ms < dispatching:
+        return None
+    has_part = any(
+        (part.function == call.function or _is_called(part, found))
+        and part.time_ms >= found.time_ms / 2
+        for part in account.parts.records()
+        if part.kind in ("eager", *_DISPATCHES)
+    )
+    return None if has_part else found
+
+
+def _is_called(part: PartRow, outer: _OuterCall) -> bool:
+    """Return whether a part is a loop of the program's that the call runs."""
+    return part.kind == "eager" and part.caller.rpartition(" ")[2] == outer.place.function
+
+
+def _site(
+    account: StepAccount | None, framework: str, saving_ms: float, *, beside_compiled: bool
+) -> Place | None:
+    """Return the function that dispatches most, at the line with most of that.
+
+    PyTorch's ops are counted where they run, but for those of backward passes. None where no
+    function dispatches most, and where a loop of the program's does: that is a part with a place.
+    """
+    if account is None:
+        return None
+    loops = [part.time_ms for part in account.parts.records() if part.kind == "eager"]
+    if loops:  # each is a part; where none has a good share, what calls them is the place
+        has_part = not beside_compiled or max(loops) >= _LOOP_FRAC * saving_ms
+        return None if has_part else _above_most(account)
+    rows = list(account.owners.records())
+    back = {(one.file, one.line) for one in rows if one.line and _BACKWARD.search(one.name)}
+    is_torch = framework == "PyTorch"
+    lines: dict[tuple[str, str], dict[tuple[int, str], float]] = {}
+    whole = 0.0
+    for one in rows:
+        if one.kind not in (("op",) if is_torch else _DISPATCHES) or (one.file, one.line) in back:
+            continue
+        much = one.stretches if is_torch else one.time_ms
+        whole += much
+        if one.function and one.file and one.line:
+            of_line = lines.setdefault((one.file, one.function), {})
+            at = one.line, one.caller
+            of_line[at] = of_line.get(at, 0.0) + much
+    most = max(lines, key=lambda name: sum(lines[name].values()), default=None)
+    if most is None or sum(lines[most].values()) < _SITE_FRAC * whole:
+        return None if is_torch else _above_most(account)
+    line, caller = max(lines[most], key=lambda at: lines[most][at])
+    return Place(most[1], most[0], line, caller)
+
+
+def _above_most(account: StepAccount) -> Place | None:
+    """Return the innermost call that most is dispatched below."""
+    rows = list(account.calls.records())
+    whole_ms = max((one.framework_ms for one in rows), default=0.0)
+    enough = [one for one in rows if one.framework_ms >= _BELOW_FRAC * whole_ms]
+    # They are on one path, and what calls one comes before it.
+    if not enough or enough[-1].function.startswith("<"):
+        return None
+    call = enough[-1]
+    if call.python_ms > call.framework_ms:  # a matter of its own
+        return None
+    return Place(call.function, call.file, call.line or 0, call.caller)
+
+
+def _by_op_time(overview: OverviewPage) -> Iterator[Answer]:
+    shares = overview.op_shares
+    known = {"host": shares.host_eager_frac, "device": shares.device_eager_frac}
+    eager = {side: share for side, share in known.items() if share is not None}
+    if not eager:
+        yield unknown("no_op")
+        return
+    side = max(eager, key=lambda name: eager[name])
+    if eager[side] <= thresholds()["part"]:
+        yield below(eager[side], 1.0, thresholds()["part"])
+        return
+    yield match(
+        "eager-op-time",
+        0.0,
+        None,
+        0.7,
+        severity="medium",
+        evidence=(Ref("framework_op_stats", "eager"),),
+        eager_frac=eager[side],
+        side=side,
+        host_eager_frac=known["host"],
+        device_eager_frac=known["device"],
+    )

@@ -1,0 +1,926 @@
+"""Rules about what the host does, beside eager execution and gradients."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stepscope.advice.catalogue import thresholds
+from stepscope.advice.evidence.device_memory import device_memories
+from stepscope.advice.evidence.device_time import (
+    compute_ms,
+    launch_calls,
+    may_be_the_recorders,
+)
+from stepscope.advice.evidence.lines import place_of
+from stepscope.advice.evidence.offload import host_memory_ops
+from stepscope.advice.evidence.pinning import comes_from
+from stepscope.advice.evidence.steps import (
+    LongSteps,
+    is_the_recorders,
+    is_window,
+    long_steps,
+    loop_phrase,
+    replayed_frac,
+)
+from stepscope.advice.match import match
+from stepscope.advice.parts.hand_over import hands_over
+from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
+from stepscope.advice.render import below, brief_place, phrase, silent, unknown
+from stepscope.advice.results import Results
+from stepscope.registry import POSSIBLE, Answer, severity_of
+from stepscope.result import Place, Ref, Severity
+from stepscope.schema import names
+from stepscope.tables.traits.op_families import PRODUCTS
+
+if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import DeviceIdle
+    from stepscope.analysis.host_activity import HostActivity, SideRow
+    from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.step_account import StepAccount
+
+_NAMED: Final = 3
+# What a launch costs where nothing disturbs it, in µs.
+_NORMAL_LAUNCH_US: Final = 10.0
+_WAYS: Final = {"host_to_device": "host to device", "output": "device to host"}
+
+
+def launch_bound(results: Results) -> Iterator[Answer]:
+    """Fire when uncovered kernel launches cost 3 % of the step or more."""
+    overview, act = results.overview_page, thresholds()["act"]
+    step, launching = overview.steps.time_ms.mean, float(overview.breakdown_ms["kernel_launch"])
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    if launching < act * step:
+        yield below(launching, step, act)
+        return
+    confidence = round(0.8 * overview.steps.confidence, 2)
+    severity: Severity | None = None
+    if may_be_the_recorders(results, overview):
+        severity = "info"
+    elif confidence < POSSIBLE and severity_of(launching, step) == "medium":
+        severity = "low"  # of steps that are hardly sure, what recorders may add is little
+    is_replayed = replayed_frac(overview) >= thresholds()["half"]
+    yield match(
+        "launch-bound-graphs" if is_replayed else "launch-bound",
+        step,
+        launching,
+        confidence,
+        severity=severity,
+        evidence=(Ref("overview_page", "breakdown_ms.kernel_launch"), Ref("kernel_stats")),
+        kernel_launch_ms=launching,
+        kernel_launch_frac=launching / step,
+        loop=loop_phrase(results.optional.host_activity),
+    )
+
+
+def slow_launches(results: Results) -> Iterator[Answer]:
+    """Fire when waiting for launches costs 3 % of the step and a launch lasts 25 µs or more."""
+    overview, idle, limit = results.overview_page, results.device_idle, thresholds()
+    step, launching = overview.steps.time_ms.mean, float(overview.breakdown_ms["kernel_launch"])
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    if launching < limit["act"] * step:
+        yield below(launching, step, limit["act"])
+        return
+    calls, cost = launch_calls(idle)
+    replayed = replayed_frac(overview)
+    if not calls:
+        yield unknown("no_launch")
+        return
+    if cost < limit["slow_launch_us"]:
+        yield silent("usual_launch", launch_us=cost)
+        return
+    if replayed >= limit["half"]:
+        yield silent("replayed", replayed_frac=replayed)
+        return
+    pipeline = results.optional.input_pipeline_analyzer
+    work = 0.0
+    if pipeline is not None and pipeline.step_count:
+        times = [time for time in pipeline.input_ops["self_time_ms"] if time == time]
+        work = float(sum(times)) / int(pipeline.step_count)
+    yield match(
+        "slow-launches",
+        step,
+        launching * (1 - _NORMAL_LAUNCH_US / cost),
+        round((0.7 if work else 0.4) * overview.steps.confidence, 2),
+        cost_ms=launching,
+        high_ms=launching,
+        evidence=(
+            Ref("device_idle", "launches", rows=tuple(list(idle.launches["call"])[:_NAMED])),
+            Ref("input_pipeline_analyzer", "input_ops"),
+        ),
+        mean_launch_us=cost,
+        launches_per_step=calls,
+        kernel_launch_ms=launching,
+        tf_data_ms=work or None,
+    )
+
+
+# ---------------------------------------------------------------------------- waits, copies, memory
+
+# Idle time with a cause of its own, which a host that runs ahead would still have.
+_OWN_CAUSES: Final = ("input", "compilation", "other_device")
+
+
+def host_waits(results: Results) -> Iterator[Answer]:
+    """Fire when running ahead would hide 3 % of the step or more."""
+    overview, idle, act = results.overview_page, results.device_idle, thresholds()["act"]
+    step = overview.steps.time_ms.mean
+    if not step > 0 or not idle.step_count:
+        yield unknown("no_steps")
+        return
+    late = sum(
+        float(row.after_wait_ms) for row in idle.causes.records() if row.cause not in _OWN_CAUSES
+    )
+    # A step cannot get shorter than what the host has to do in it: it loses its waiting at most.
+    saving = min(late, idle.blocked_ms)
+    if not len(idle.waits):
+        yield silent("no_waits")
+        return
+    if saving < act * step:
+        yield below(saving, step, act)
+        return
+    first = next(iter(idle.waits.records()))
+    place, _ = place_of(results.optional.step_account, "wait")
+    call = first.call
+    if call.startswith(names.PYTHON_CALL_MARK):
+        call = call.rpartition(" ")[2]
+    gap = next((row for row in idle.gaps.records() if row.after_wait), None)
+    begin = None if gap is None else float(gap.start_ms)
+    end = None if gap is None or begin is None else begin + gap.duration_us / 1000
+    yield match(
+        "host-waits",
+        step,
+        saving,
+        round(0.7 * overview.steps.confidence, 2),
+        high_ms=max(saving, min(idle.after_wait_ms, idle.blocked_ms)),
+        place=place,
+        evidence=(
+            Ref("device_idle", "waits", rows=tuple(list(idle.waits["call"])[:_NAMED])),
+            Ref("trace_viewer", call, from_ms=begin, to_ms=end),
+        ),
+        blocked_ms=idle.blocked_ms,
+        idle_after_wait_ms=late,
+        call=call,
+        calls_per_step=sum(row.per_step for row in idle.waits.records()),
+    )
+
+
+def host_copies(results: Results) -> Iterator[Answer]:
+    """Fire when copies that nothing hides cost 3 % of the step or more."""
+    overview, idle, limit = results.overview_page, results.device_idle, thresholds()
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    exposed = {way: float(overview.breakdown_ms[way]) for way in _WAYS}
+    total = sum(exposed.values())
+    if total < limit["act"] * step:
+        yield below(total, step, limit["act"])
+        return
+    most = _by_direction(idle, exposed)
+    way = max(most, key=lambda name: most[name])
+    copies = [row for row in idle.copies.records() if row.direction == _WAYS[way]]
+    account = results.optional.step_account
+    place, _ = place_of(account, "copy")
+    offloaded, ops = host_memory_ops(results.optional.hlo_stats)
+    room = None
+    if offloaded and results.optional.memory_profile is not None:
+        memories = device_memories(results.optional.memory_profile)
+        room = memories[0].free_bytes if memories else None
+    # What compute can hide, it hides once the next copy runs beside it; half of what is offloaded
+    # is taken to fit on the device.
+    expected = max(min(total, compute_ms(overview)), total / 2 if offloaded else 0.0)
+    cause = "host-copies" if way == "host_to_device" else "results-copied"
+    if offloaded:
+        cause = "offloaded-copies"
+    elif way == "host_to_device" and comes_from(idle) == "pageable":
+        cause = "pageable-copies"
+    yield match(
+        cause,
+        step,
+        expected,
+        round(0.8 * overview.steps.confidence, 2),
+        cost_ms=total,
+        high_ms=total,
+        place=place,
+        evidence=(
+            Ref("overview_page", f"breakdown_ms.{way}"),
+            Ref("hlo_stats", "category=copy-done", rows=ops)
+            if ops
+            else Ref("device_idle", "copies", rows=(_WAYS[way],)),
+        ),
+        host_to_device_ms=exposed["host_to_device"],
+        device_to_host_ms=exposed["output"],
+        copies_per_step=sum(row.per_step for row in copies) or None,
+        offloaded_frac=offloaded or None,
+        free_bytes=room,
+        direction=phrase("to_device" if way == "host_to_device" else "from_device"),
+        copying_op=None if place is not None else _copying_op(account),
+    )
+
+
+def _copying_op(account: StepAccount | None) -> str | None:
+    """Return the op that copies most; None unknown."""
+    rows = [] if account is None else list(account.owners.records())
+    ops = [one for one in rows if one.kind == "copy" and "/" in one.name]
+    return max(ops, key=lambda one: one.time_ms).name if ops else None
+
+
+def _by_direction(idle: DeviceIdle, exposed: dict[str, float]) -> dict[str, float]:
+    """Return what each direction has of the time that nothing hides, in ms.
+
+    Where both are copied at once the breakdown gives that time to one of them, and how long each
+    takes by itself tells.
+    """
+    alone = dict.fromkeys(_WAYS, 0.0)
+    for row in idle.copies.records():
+        for way, name in _WAYS.items():
+            alone[way] += row.time_ms if row.direction == name else 0.0
+    total = sum(exposed.values())
+    is_both = sum(alone.values()) > (1 + thresholds()["act"]) * total and all(exposed.values())
+    return {way: min(time, total) for way, time in alone.items()} if is_both else exposed
+
+
+# An allocator frees within the op that needs room; a program that empties its cache, outside.
+_FREES: Final = re.compile(r"Free|Release|Unmap")
+
+
+def allocation_stalls(results: Results) -> Iterator[Answer]:
+    """Fire when devices idle 3 % of the step or more while memory is allocated."""
+    overview, idle, limit = results.overview_page, results.device_idle, thresholds()
+    step = overview.steps.time_ms.mean
+    if not step > 0 or not idle.step_count:
+        yield unknown("no_steps")
+        return
+    stalled = next(row.idle_ms for row in idle.causes.records() if row.cause == "allocation")
+    if stalled < limit["act"] * step:
+        yield below(stalled, step, limit["act"])
+        return
+    calls = list(idle.allocations.records())
+    often = calls[0].spread_frac if calls else 1.0
+    is_habit = often >= limit["half"]
+    account = results.optional.step_account
+    is_emptied = overview.environment.framework == "PyTorch" and _is_emptied(account)
+    place, _ = place_of(account, "allocation")
+    yield match(
+        "cache-emptied" if is_emptied else "allocation-stalls",
+        step,
+        # In few steps it may be an allocator that grows, which ends by itself.
+        stalled if is_habit else stalled * often,
+        round(0.8 * overview.steps.confidence, 2),
+        high_ms=stalled,
+        place=place,
+        evidence=(
+            Ref("device_idle", "allocations", rows=tuple(row.call for row in calls[:_NAMED])),
+            Ref("memory_profile"),
+        ),
+        allocation_ms=stalled,
+        calls_per_step=calls[0].per_step if calls else None,
+        call=calls[0].call if calls else phrase("none"),
+        spread_frac=None if is_habit else often,
+    )
+
+
+def _is_emptied(account: StepAccount | None) -> bool:
+    """Return whether most of the time is the program's own: an allocator frees within an op."""
+    rows = [] if account is None else list(account.owners.records())
+    own = [one for one in rows if one.kind == "allocation"]
+    freed = [one for one in own if _FREES.search(one.name) and not one.between.startswith("within")]
+    whole = sum(one.time_ms for one in own)
+    return whole > 0 and sum(one.time_ms for one in freed) >= thresholds()["half"] * whole
+
+
+_WRITES: Final = re.compile(r"_?(?:scatter(?:[-_](?:add|mul|min|max))?|dynamic_update_slice)")
+# As Python calls them: ``x.at[i].set``.
+_SETS: Final = re.compile(r"_IndexUpdateRef\.|\bscatter\b")
+
+
+def array_writes(results: Results) -> Iterator[Answer]:
+    """Fire when writes into arrays, called by themselves, cost 10 % of the step."""
+    host, part = results.host_activity, thresholds()["part"]
+    step, calls = host.step_time_ms, list(host.calls.records())
+    overview, account = results.optional.overview_page, results.optional.step_account
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    if overview is not None and overview.environment.framework not in ("JAX", ""):
+        yield silent("in_place")
+        return
+    if not calls:
+        yield unknown("no_calls")
+        return
+    writes = [one for one in calls if _WRITES.fullmatch(one.function)]
+    spent = sum(one.time_ms for one in writes)
+    if spent < part * step:
+        yield below(spent, step, part)
+        return
+    place = _write_place(account)
+    if account is not None and account.has_python and place is None:
+        # A program may have a function of such a name: Python's calls would show ``x.at[i].set``.
+        yield silent("no_write_call")
+        return
+    name = max(writes, key=lambda one: one.time_ms).function
+    yield match(
+        "array-writes",
+        step,
+        spent,
+        0.5 if place is None else 0.8,  # a name alone may be the program's
+        place=place,
+        evidence=(Ref("host_activity", "calls", rows=(name,)), Ref("trace_viewer", name)),
+        writes_per_step=sum(one.calls for one in writes),
+        writes_ms=spent,
+    )
+
+
+def _write_place(account: StepAccount | None) -> Place | None:
+    """Return where the program calls most of them."""
+    time: dict[tuple[str, str, int, str], float] = {}
+    for one in () if account is None else account.owners.records():
+        if one.function and one.kind in ("framework", "library") and _SETS.search(one.name):
+            at = one.function, one.file, one.line, one.caller
+            time[at] = time.get(at, 0.0) + one.time_ms
+    most = max(time, key=lambda at: time[at], default=None)
+    return None if most is None else Place(*most)
+
+
+# ---------------------------------------------------------------------------- Python
+
+# Expected and largest share that goes where variables are updated together.
+_TOGETHER: Final = (0.6, 0.95)
+# From this share of them on, the ops are dispatched from Python.
+_EAGER_FRAC: Final = 0.3
+
+
+def optimizer_per_variable(results: Results) -> Iterator[Answer]:
+    """Fire when an optimizer dispatches 100 short ops that cost 5 % of the step."""
+    host, limit = results.host_activity, thresholds()
+    step, optimizers = host.step_time_ms, list(host.optimizers.records())
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    if not optimizers:
+        yield unknown("no_optimizer")
+        return
+    worst = max(optimizers, key=lambda one: one.short_ms)
+    saving = _TOGETHER[0] * worst.short_ms
+    is_few = worst.ops < limit["optimizer_ops"]
+    if worst.is_together or is_few or worst.op_us > limit["short_op_us"]:
+        yield silent(
+            "optimizer", optimizer=worst.optimizer, count=round(worst.ops), op_us=worst.op_us
+        )
+        return
+    if saving < limit["act"] * step:
+        yield below(worst.short_ms, step, limit["input"])
+        return
+    overview = results.optional.overview_page
+    # Inside a compiled function nothing dispatches them from Python: so are Keras and its like.
+    is_graph = (
+        overview is not None
+        and overview.environment.framework.startswith("TensorFlow")
+        and host.eager_ops < _EAGER_FRAC * worst.ops
+    )
+    name = worst.optimizer
+    yield match(
+        "optimizer-per-variable",
+        step,
+        saving,
+        0.7,
+        severity="info" if is_graph or saving < limit["part"] * step else None,
+        high_ms=_TOGETHER[1] * worst.short_ms,
+        evidence=(Ref("host_activity", "optimizers", rows=(name,)),),
+        optimizer=name,
+        optimizer_class=name if name.isidentifier() and name[:1].isupper() else "AdamW",
+        ops_per_step=worst.ops,
+        optimizer_ms=worst.time_ms,
+        short_ms=worst.short_ms,
+        op_us=worst.op_us,
+    )
+
+
+_GARBAGE: Final = "garbage collection"
+# The collector still has to run now and then.
+_COLLECTED_FRAC: Final = 0.8
+
+
+def garbage_collection(results: Results) -> Iterator[Answer]:
+    """Fire when collections cost 3.75 % of the step or more."""
+    host, limit = results.host_activity, thresholds()
+    step = host.step_time_ms
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    rows = [one for one in host.side_work.records() if one.kind == _GARBAGE]
+    worst = max(rows, key=lambda one: one.time_ms, default=None)
+    saving = 0.0 if worst is None else _COLLECTED_FRAC * worst.time_ms
+    if worst is None or saving < limit["act"] * step:
+        yield below(saving, step, limit["act"])
+        return
+    spent = worst.time_ms
+    is_once = round(worst.per_step * host.step_count) <= 1 < host.step_count
+    # Short ones of young objects come beside the one that takes the time.
+    is_few = 1 < host.step_count < limit["some_steps"]
+    is_once |= is_few and worst.most_frac >= limit["most"]
+    is_placed = bool(worst.function) and worst.function_frac >= limit["half"]
+    named = (worst.function, worst.file)
+    own = sum(one.self_ms for one in host.python.records() if (one.function, one.file) == named)
+    # A function that takes longer than its collections is a matter of its own.
+    beside = own if is_placed and own <= spent else 0.0
+    yield match(
+        "garbage-collection",
+        step,
+        saving,
+        0.4 if is_once else 0.85,
+        cost_ms=spent,
+        severity="info" if is_once else None,  # a single collection shows no habit
+        high_ms=min(spent + beside, step),
+        place=Place(worst.function, worst.file, worst.line or 0) if is_placed else None,
+        evidence=(
+            Ref("host_activity", "side_work", rows=(_GARBAGE,)),
+            Ref("trace_viewer", _GARBAGE),
+        ),
+        garbage_ms=spent,
+        collections_per_step=worst.per_step,
+        steps_frac=worst.steps_frac,
+        function_frac=worst.function_frac if is_placed else None,
+    )
+
+
+# Two threads that want one lock have it half of the time each; but a thread that asks for it waits
+# up to 5 ms, however short the call is that needs it. Python switches every 5 ms, and every 0.2 ms
+# while it is sampled.
+_GIL_LEAST, _GIL_EXPECTED, _GIL_UNRECORDED = 0.3, 0.75, 1.5
+_NEEDS_GIL: Final = ("python", "library", "framework", "unrecorded", "region")
+
+
+def gil_contention(results: Results) -> Iterator[Answer]:
+    """Fire when a thread runs Python for 20 % of the steps, and the GIL was late."""
+    account, limit = results.step_account, thresholds()
+    step = account.step_time_ms
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    if not account.has_python:
+        yield unknown("no_python_functions")
+        return
+    rivals = [one for one in account.rivals.records() if one.busy_frac >= limit["products"]]
+    worst = max(rivals, key=lambda one: one.busy_frac, default=None)
+    if worst is None:
+        yield silent("no_rival")
+        return
+    parts = list(account.parts.records())
+    needs = sum(
+        one.time_ms for one in parts if one.kind in _NEEDS_GIL and not waits_for_others(one)
+    )
+    waited = sum(
+        one.time_ms
+        for one in parts
+        if (other := waited_for(one, account)) is not None and other.thread == worst.thread
+    )
+    if not worst.loop_waits and not worst.takes_turns:
+        yield silent("free_lock", thread=worst.thread)
+        return
+    if needs < limit["some"] * step:
+        yield silent("little_lock", cost_frac=needs / step)
+        return
+    if waited >= limit["half"] * step:
+        yield silent("loop_waits", thread=worst.thread)
+        return
+    most = min(worst.busy_frac, 1.0) * needs
+    # A sampler lets threads take turns more often than Python does by itself.
+    longest = most
+    if not worst.loop_waits:
+        longest = min(_GIL_UNRECORDED * worst.busy_frac, limit["nearly"]) * step
+    yield match(
+        "gil-contention",
+        step,
+        _GIL_EXPECTED * most,
+        0.8 if worst.loop_waits else 0.6,
+        low_ms=_GIL_LEAST * most,
+        high_ms=max(most, longest),
+        place=Place(function=worst.function, file=worst.file, line=worst.line or 0),
+        evidence=(
+            Ref("step_account", "rivals", rows=(worst.thread,)),
+            Ref("trace_viewer", worst.thread),
+        ),
+        thread=worst.thread,
+        busy_frac=worst.busy_frac,
+        others=worst.count - 1 if worst.count > 1 else None,
+    )
+
+
+_SWITCHES: Final = {
+    "torch_anomaly_mode": "torch.autograd.set_detect_anomaly(True)",
+    "tf_run_functions_eagerly": "tf.config.run_functions_eagerly(True)",
+    "jax_debug_nans": "jax_debug_nans",
+    "jax_debug_infs": "jax_debug_infs",
+    "jax_disable_jit": "jax_disable_jit",
+    "jax_check_tracer_leaks": "jax_check_tracer_leaks",
+}
+# TensorFlow's checks of every tensor, and PyTorch's of every gradient with what reads its answer.
+_CHECK: Final = re.compile(r"^(?:CheckNumerics|DebugNumericSummary|DebugIdentity)(?:V\d)?$")
+_NAN: Final = "aten/isnan"
+_READS: Final = frozenset(
+    f"aten/{one}" for one in ("isnan", "ne", "any", "_is_any_true", "item", "_local_scalar_dense")
+)
+_GRADIENT: Final = re.compile(r"^(?:torch/)?autograd/\w+$")
+# Kinds of the step's time that go with the checks: stacks, and ops that wait for each answer.
+_WITH_CHECKS: Final = ("framework", "library")
+
+
+def debug_mode(results: Results) -> Iterator[Answer]:
+    """Fire when a debugging switch was on, or checks of every gradient or tensor ran."""
+    account, stats = results.step_account, results.optional.framework_op_stats
+    overview = results.optional.overview_page
+    settings = {} if overview is None else overview.environment.settings
+    switches = [switch for name, switch in _SWITCHES.items() if name in settings]
+    step = account.step_time_ms
+    rows = [] if stats is None else list(stats.ops.records())
+    count = {one.operation: one.occurrences for one in rows}
+    gradients = sum(times for name, times in count.items() if _GRADIENT.match(name))
+    checked = thresholds()["checked_gradients"] * gradients
+    is_anomaly = gradients > 0 and count.get(_NAN, 0) >= checked
+    checks = {
+        one.operation for one in rows if _CHECK.match(one.type) or _CHECK.match(one.operation)
+    }
+    if is_anomaly:
+        checks |= _READS & {*count}
+        switches = switches or [_SWITCHES["torch_anomaly_mode"]]
+    if not switches and not checks:
+        yield silent("no_checks")
+        return
+    owners = list(account.owners.records())
+    own = sum(one.time_ms for one in owners if one.name in checks)
+    around = sum(
+        one.time_ms for one in owners if one.kind in _WITH_CHECKS and one.name not in checks
+    )
+    # At least half of what is around goes; at most all but the products that a model is made of.
+    low = own + around / 2
+    high = max(step - sum(one.time_ms for one in owners if one.family in PRODUCTS), low)
+    saving = (low + high) / 2
+    if not saving >= thresholds()["act"] * step:
+        yield below(saving, step, thresholds()["act"])
+        return
+    yield match(
+        "debug-mode",
+        step,
+        saving,
+        0.85,
+        cost_ms=high,
+        low_ms=low,
+        high_ms=high,
+        evidence=(
+            Ref("framework_op_stats", "occurrences", rows=tuple(sorted(checks))),
+            Ref("overview_page", "environment.settings"),
+        ),
+        details=tuple(switches),
+        switch=switches[0] if switches else ", ".join(sorted(checks)),
+        checks_ms=own,
+        around_ms=around,
+    )
+
+
+def python_bound(results: Results) -> Iterator[Answer]:
+    """Fire when a Python function has 5 % of the step, or nothing computes for 20 % of it."""
+    overview, host, limit = results.overview_page, results.host_activity, thresholds()
+    step, account = host.step_time_ms, results.optional.step_account
+    if is_the_recorders(account):
+        yield unknown("recorders")
+        return
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    functions = [one for one in host.python.records() if not one.is_wait]
+    worst = next(
+        (
+            one
+            for one in functions
+            if one.self_ms >= limit["some"] * step
+            and not hands_over(account, one.function, one.self_ms)
+        ),
+        None,
+    )
+    # Nothing recorded at all: Python or a call into a library between ops.
+    unseen = min(host.idle_ms, overview.breakdown_ms["other"])
+    if worst is not None:
+        yield match(
+            "python-bound",
+            step,
+            worst.self_ms,
+            0.7,
+            high_ms=max(worst.total_ms, worst.self_ms),
+            evidence=(
+                Ref("host_activity", "python", rows=(worst.function,)),
+                Ref("trace_viewer", f"{worst.file}:{worst.line}"),
+            ),
+            function=worst.function,
+            source=f"{worst.file}:{worst.line}",
+            self_ms=worst.self_ms,
+            total_ms=worst.total_ms,
+        )
+    elif len(functions):
+        yield silent("no_python")
+    elif unseen < limit["products"] * step:
+        yield below(unseen, step, limit["products"])
+    else:
+        yield match(
+            "python-unseen",
+            step,
+            unseen,
+            0.4,
+            evidence=(Ref("host_activity", "idle_ms"), Ref("overview_page", "breakdown_ms.other")),
+            unrecorded_ms=unseen,
+        )
+
+
+# ---------------------------------------------------------------------------- compile and trace
+
+# Functions by which TensorFlow itself writes and reads a SavedModel or a checkpoint.
+_SAVES: Final = re.compile(r"_traced_(?:save|restore)|signature_wrapper")
+
+
+def retracing(results: Results) -> Iterator[Answer]:
+    """Fire when tracing costs 3 % of the step or more, and happened at least twice."""
+    host, limit = results.host_activity, thresholds()
+    step, functions = host.step_time_ms, list(host.calls.records())
+    traced = [one for one in functions if one.traces and one.built > 0]
+    if not any(one.traces for one in functions):
+        yield unknown("no_tf_function")
+        return
+    saving = sum(one.build_ms for one in traced)
+    times = sum(one.built for one in traced) * host.step_count
+    if not step > 0 or saving < limit["act"] * step or round(times) < limit["twice"]:
+        yield silent("traces", count=round(times), cost_frac=saving / step if step > 0 else None)
+        return
+    worst = max(traced, key=lambda one: one.build_ms)
+    share = worst.built / worst.calls
+    cause = "retracing"
+    if _SAVES.match(worst.function):
+        cause = "retraced-saving"
+    elif worst.traces == 1 and share >= limit["nearly"]:
+        cause = "remade-function"
+    yield match(
+        cause,
+        step,
+        saving,
+        0.9,
+        cost_ms=saving,
+        evidence=(
+            Ref("host_activity", "calls", rows=(worst.function,)),
+            Ref("trace_viewer", worst.function),
+        ),
+        traced=worst.function,
+        traced_frac=share,
+        traced_per_step=worst.built,
+        traces=worst.traces,
+    )
+
+
+_RECOMPILED: Final = {
+    "shapes": "recompiled-shapes",
+    "values": "recompiled-constants",
+    "nothing": "recompiled-same",
+}
+# A step that compiles has this share of it in it.
+_COMPILING_FRAC: Final = 0.01
+
+
+def recompilation(results: Results) -> Iterator[Answer]:
+    """Fire when compiling costs 3 % of the step or more, and happened at least twice."""
+    overview, host, limit = results.overview_page, results.host_activity, thresholds()
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    if is_window(overview):
+        yield unknown("window")
+        return
+    calls = list(host.calls.records())
+    compiled = [one for one in calls if not one.traces and one.built > 0]
+    # Another rule reports what is traced again.
+    traced = sum(one.build_ms for one in calls if one.traces and one.built > 0)
+    part = max(overview.breakdown_ms["compilation"] - traced, 0.0)
+    saving = max(sum(one.build_ms for one in compiled), part)
+    # Without calls that name their function, steps that compile are counted.
+    often = round(sum(one.built for one in compiled) * host.step_count)
+    if not compiled:
+        often = sum(
+            one.kept and one.compilation_ms >= _COMPILING_FRAC * one.step_time_ms
+            for one in overview.step_table.records()
+        )
+    if part < limit["act"] * step or often < limit["twice"]:
+        yield silent("compiles", count=often, cost_frac=part / step)
+        return
+    worst = max(compiled, key=lambda one: one.build_ms, default=None)
+    # Of less confidence, steps may be what a program does before its loop, each thing once.
+    sure = overview.steps.confidence / limit["half"]
+    yield match(
+        "recompilation" if worst is None else _RECOMPILED.get(worst.differs, "recompilation"),
+        step,
+        min(saving, step),
+        0.9 * min(sure, 1.0),
+        cost_ms=min(saving, step),
+        severity="info" if sure < 1 else None,
+        evidence=(
+            Ref("host_activity", "calls", rows=() if worst is None else (worst.function,)),
+            Ref("overview_page", "breakdown_ms.compilation"),
+        ),
+        compiled=None if worst is None else worst.function,
+        compiled_frac=None if worst is None else worst.built / worst.calls,
+        differs_at=None if worst is None else worst.differs_at,
+        build_ms=saving,
+        compilation_ms=part,
+    )
+
+
+# Of the time that devices wait for the host, what goes when pieces become one.
+_UNBROKEN_FRAC: Final = 0.3
+
+
+def graph_breaks(results: Results) -> Iterator[Answer]:
+    """Fire when each step breaks, and devices wait 3 % of it for the host."""
+    overview, found, act = results.overview_page, results.compiled_regions, thresholds()["act"]
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    if not len(found.regions):
+        yield unknown("no_region")
+        return
+    steps = max(len(overview.step_table), 1)
+    breaks = [one for one in found.breaks.records() if one.calls >= steps]
+    if not breaks:
+        is_unseen = not len(found.breaks) and len(found.regions) > 1
+        yield unknown("several_regions") if is_unseen else silent("no_breaks")
+        return
+    parts = overview.breakdown_ms
+    waiting = float(parts["kernel_launch"] + parts["host_compute"])
+    if waiting < act * step:
+        yield below(waiting, step, act)
+        return
+    places = [brief_place(one.function, one.file, one.line) for one in breaks[:_NAMED]]
+    yield match(
+        "graph-breaks",
+        step,
+        _UNBROKEN_FRAC * waiting,
+        0.5,
+        cost_ms=waiting,
+        high_ms=waiting,
+        evidence=(
+            Ref("compiled_regions", "breaks", rows=tuple(one.function for one in breaks)),
+            Ref("overview_page", "breakdown_ms.kernel_launch"),
+        ),
+        breaks_per_step=sum(one.calls for one in breaks) / steps,
+        breaks_at=", ".join(places),
+        host_wait_ms=waiting,
+    )
+
+
+# ---------------------------------------------------------------------------- beside the step
+
+_SIDE_CAUSES: Final = {
+    "printing": "print-every-step",
+    "summaries": "summaries-every-step",
+    "checkpoint": "checkpoint-every-step",
+    "callback": "callback-every-step",
+}
+
+
+def print_every_step(results: Results) -> Iterator[Answer]:
+    """Fire when such work costs 3 % of the step and is in at least half of the steps."""
+    host, limit = results.host_activity, thresholds()
+    step = host.step_time_ms
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    kinds = [
+        one
+        for one in host.side_work.records()
+        if one.kind in _SIDE_CAUSES and one.steps_frac >= limit["half"]
+    ]
+    saving = sum(one.time_ms for one in kinds)
+    if saving < limit["act"] * step:
+        is_seen = len(host.python)
+        yield below(saving, step, limit["act"]) if is_seen else unknown("side_work_python")
+        return
+    worst = max(kinds, key=lambda one: one.time_ms)
+    yield match(
+        _SIDE_CAUSES[worst.kind],
+        step,
+        saving,
+        0.85,
+        evidence=(
+            Ref("host_activity", "side_work", rows=tuple(one.kind for one in kinds)),
+            Ref("trace_viewer", worst.calls.partition(",")[0]),
+        ),
+        calls=worst.calls,
+        whole_ms=worst.whole_ms,
+        steps_frac=worst.steps_frac,
+        alone_ms=saving,
+    )
+
+
+def slow_steps(results: Results) -> Iterator[Answer]:
+    """Fire when steps with such work, beyond twice the median, cost 3 % of all step time."""
+    host, steps = results.host_activity, long_steps(results.overview_page)
+    if not isinstance(steps, LongSteps):
+        yield steps
+        return
+    if steps.is_cheap:
+        yield below(steps.per_step_ms, float(steps.time_ms.mean()), thresholds()["act"])
+        return
+    culprit = _side_work(host, steps.excess_ms / max(steps.count, 1))
+    if culprit is None:
+        is_seen = "python" in results.overview_page.recorded
+        yield silent("no_side_work") if is_seen else unknown("side_work_python")
+        return
+    yield match(
+        "slow-steps",
+        float(steps.time_ms.mean()),
+        # Only what the work itself takes can go; steps may be slow for other reasons, too.
+        min(steps.per_step_ms, float(culprit.time_ms)),
+        0.85,
+        cost_ms=steps.per_step_ms,
+        high_ms=steps.per_step_ms,
+        evidence=(Ref("host_activity", "side_work", rows=(culprit.kind,)), steps.slowest_ref),
+        kind=culprit.kind,
+        calls=culprit.calls,
+        in_step_ms=float(culprit.in_step_ms),
+        more={**steps.measured, "cause": culprit.kind},
+    )
+
+
+# Work that takes this share of what slow steps are slower is what makes them slow.
+_CULPRIT_FRAC: Final = 0.4
+
+
+def _side_work(host: HostActivity, excess_ms: float) -> SideRow | None:
+    """Return what the program does for its operator in some steps, if it makes them slow."""
+    some = [
+        one
+        for one in host.side_work.records()
+        if one.steps_frac < thresholds()["half"] and one.kind != _GARBAGE
+    ]
+    worst = max(some, key=lambda one: one.in_step_ms, default=None)
+    is_cause = worst is not None and worst.in_step_ms >= _CULPRIT_FRAC * excess_ms > 0
+    return worst if is_cause else None
+
+
+# Parts that grow when the machine is busy with something else; so does compiling, where every step
+# has some of it.
+_OF_THE_MACHINE: Final = ("host_compute", "host_wait", "other", "input")
+_COMPILING: Final = "compilation"
+
+
+def uneven_steps(results: Results) -> Iterator[Answer]:
+    """Fire when steps beyond twice the median cost 3 % of all step time or more."""
+    overview = results.overview_page
+    steps = long_steps(overview)
+    if not isinstance(steps, LongSteps):
+        yield steps
+        return
+    if steps.is_cheap:
+        yield below(steps.per_step_ms, float(steps.time_ms.mean()), thresholds()["act"])
+        return
+    # Each fourth step may end a round of four.
+    if steps.count >= thresholds()["quarter"] * len(steps.time_ms):
+        yield silent("many_slow", count=steps.count, whole=len(steps.time_ms))
+        return
+    cause, grown, usual = _grown_part(overview, steps)
+    # On a machine without devices a slower CPU looks the same as a neighbour that takes it.
+    of_machine = cause in _OF_THE_MACHINE or (cause == _COMPILING and usual > 0)
+    is_program = overview.device.busy_frac is not None or not of_machine
+    is_once = cause == _COMPILING and steps.count == 1  # warming up, until it happens again
+    yield match(
+        "uneven-steps",
+        float(steps.time_ms.mean()),
+        steps.per_step_ms,
+        0.6 if is_program else 0.3,
+        severity="medium" if is_program and not is_once else "info",
+        evidence=(
+            Ref("overview_page", "step_table", rows=(str(steps.slowest),)),
+            steps.slowest_ref,
+        ),
+        kind=overview.part_labels[cause],
+        grown_ms=grown,
+        more={**steps.measured, "cause": cause},
+    )
+
+
+def _grown_part(overview: OverviewPage, steps: LongSteps) -> tuple[str, float, float]:
+    """Return the part that grows most in most slow steps, by how much, and its usual time."""
+    table = overview.step_table
+    grown, usual = dict[str, float](), dict[str, float]()
+    for name in overview.part_labels:
+        part = np.asarray(table[f"{name}_ms"], dtype=np.float64)[steps.rows]
+        usual[name] = float(np.median(part[~steps.is_long]))
+        # One of them that compiles, or collects garbage, does not explain the others.
+        grown[name] = float(np.median(part[steps.is_long])) - usual[name]
+    cause = max(grown, key=lambda part: grown[part])
+    return cause, grown[cause], usual[cause]

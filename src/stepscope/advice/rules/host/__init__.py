@@ -1,1 +1,0 @@
-"""Rules about the host: launching, waiting, tracing, compiling, Python."""

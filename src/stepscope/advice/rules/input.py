@@ -1,0 +1,369 @@
+"""Rules about input that no condition expresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stepscope.advice.catalogue import thresholds
+from stepscope.advice.evidence import makers
+from stepscope.advice.evidence.pinning import comes_from
+from stepscope.advice.evidence.recorded import not_recorded
+from stepscope.advice.match import match
+from stepscope.advice.render import below, listed, silent, unknown
+from stepscope.advice.results import Results
+from stepscope.advice.signals import Facts, tf_data
+from stepscope.registry import Answer, Unknown
+from stepscope.result import Finding, Place, Ref
+from stepscope.schema import names
+
+if TYPE_CHECKING:
+    from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.step_account import PartRow, StepAccount
+    from stepscope.verdicts.other_threads import RivalRow
+
+_LOADER: Final = "DataLoader"
+# What dispatches a dataset's ops goes with them.
+_WITH_DATASETS: Final = ("input", "compile", "framework", "unrecorded")
+_DATASET_OP: Final = re.compile(r"(?:^|/)(\w+?)DatasetV?\d*$")
+_NAMED: Final = 3
+# Batches of another process are copied, and may be late: so much of their saving is left.
+_LEAST_FRAC: Final = 0.8
+# Of the time that cores spend on input, ops of the step would have had: as they mostly wait for
+# each other, little; with what input displaces from caches and locks, more.
+_CORES_LEAST, _CORES_EXPECTED, _CORES_MOST = 0.4, 0.8, 1.6
+
+
+def input_bound(results: Results) -> Iterator[Answer]:
+    """Fire when input costs 5 % of the step or more."""
+    overview, least = results.overview_page, thresholds()["input"]
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    wait = overview.breakdown_ms["input"]
+    waiting = wait + overview.breakdown_ms["host_to_device"]
+    if waiting < least * step:
+        yield _unseen(overview) or below(waiting, step, least)
+        return
+    if wait < least * step:
+        yield silent("copies_instead", cost_frac=wait / step)
+        return
+    stages = results.optional.input_pipeline_analyzer
+    ops = set[str]() if stages is None else {one.op for one in stages.input_ops.records()}
+    of_workers = any(op.startswith(_LOADER) for op in ops) and names.LONELY_LOADER not in ops
+    busy = None if stages is None else stages.worker_place
+    if busy is not None and busy.busy_frac < thresholds()["products"]:
+        busy = None
+    is_once = _is_once(overview)
+    cause = "input-bound"
+    if is_once:
+        cause = "late-once"
+    elif busy is not None:
+        cause = "slow-loader-worker"
+    elif of_workers:
+        cause = "workers-unseen"
+    yield match(
+        cause,
+        step,
+        waiting,
+        round((0.4 if is_once else 0.95) * overview.steps.confidence, 2),
+        place=None if busy is None else Place(busy.function, busy.file, busy.line),
+        evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
+        input_wait_ms=waiting,
+        input_wait_frac=waiting / step,
+        busy_frac=None if busy is None else busy.busy_frac,
+        processes=None if busy is None else busy.processes,
+    )
+
+
+def _is_once(overview: OverviewPage) -> bool:
+    """Return whether one of a few steps has nearly all of the waiting."""
+    table = overview.step_table
+    kept = np.asarray(table["kept"], dtype=np.bool_)
+    waited = np.asarray(table["input_ms"], dtype=np.float64)[kept]
+    is_most = float(waited.max(initial=0.0)) >= thresholds()["most"] * float(waited.sum())
+    return 1 < len(waited) < thresholds()["some_steps"] and is_most
+
+
+def _unseen(overview: OverviewPage) -> Unknown | None:
+    """Return why a wait may be invisible: unexplained time is left in the step."""
+    least = thresholds()["input"] * overview.steps.time_ms.mean
+    return not_recorded(overview, "input") if overview.breakdown_ms["other"] >= least else None
+
+
+def restarted_pipeline(results: Results) -> Iterator[Answer]:
+    """Fire when most steps create an iterator, and it costs 3 % of the step."""
+    overview = results.overview_page
+    found, step = results.input_pipeline_analyzer.restarts, overview.steps.time_ms.mean
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    account = results.optional.step_account
+    ops = results.input_pipeline_analyzer.input_ops["op"]
+    loads = any(op.startswith(_LOADER) for op in ops)
+    if found is None and not (account is not None and account.has_python) and loads:
+        yield unknown("no_python_calls")
+        return
+    if found is None or not found.is_habit or found.time_ms < thresholds()["act"] * step:
+        yield silent("iterators", count=0.0 if found is None else found.per_step)
+        return
+    is_loader = found.kind == _LOADER
+    most = overview.breakdown_ms["input"]
+    if not is_loader and account is not None:
+        most = sum(part.time_ms for part in account.parts.records() if part.kind in _WITH_DATASETS)
+    most = max(most, found.time_ms)
+    # A call that begins a pipeline prepares more for its one batch: half of such work, or more.
+    saving = found.time_ms if is_loader else (found.time_ms + most) / 2
+    yield match(
+        "restarted-loader" if is_loader else "restarted-pipeline",
+        step,
+        saving,
+        0.9,
+        high_ms=most,
+        evidence=(
+            Ref("input_pipeline_analyzer", "restarts"),
+            Ref("trace_viewer", "__iter__" if is_loader else "MakeIterator"),
+        ),
+        restarts_per_step=found.per_step,
+        restart_ms=found.time_ms,
+        stages=None if is_loader else _stages(account),
+    )
+
+
+def _stages(account: StepAccount | None) -> str | None:
+    """Return the stages of the pipeline that each step creates."""
+    rows = [] if account is None else list(account.owners.records())
+    found = [
+        name[1]
+        for one in rows
+        if one.kind in ("op", "framework") and (name := _DATASET_OP.search(one.name))
+    ]
+    return ", ".join(list(dict.fromkeys(found))[:_NAMED]) or None
+
+
+def loader_workers(results: Results) -> Iterator[Answer]:
+    """Fire when the step waits 3 % or more for a loader without workers."""
+    overview, limit = results.overview_page, thresholds()
+    step, waiting = overview.steps.time_ms.mean, overview.breakdown_ms["input"]
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    loaders = {
+        one.op: one.self_time_ms
+        for one in results.input_pipeline_analyzer.input_ops.records()
+        if one.op.startswith(_LOADER)
+    }
+    if not loaders:
+        yield unknown("no_loader")
+        return
+    if names.LONELY_LOADER not in loaders:
+        yield silent("has_workers")
+        return
+    restarts = results.input_pipeline_analyzer.restarts
+    if restarts is not None and restarts.is_habit:
+        yield silent("restarts")
+        return
+    # Of several loaders this one's share of the wait.
+    saving = waiting * loaders[names.LONELY_LOADER] / max(sum(loaders.values()), 1e-9)
+    if saving < limit["act"] * step:
+        yield below(saving, step, limit["act"])
+        return
+    account = results.optional.step_account
+    maker = _maker(account)
+    wanted = max(round(saving / max(step - saving, 1e-9)) + 1, 2)
+    is_pageable = comes_from(results.optional.device_idle) == "pageable"
+    yield match(
+        "loader-workers-pageable" if is_pageable else "loader-workers",
+        step,
+        saving,
+        0.9,
+        # Two of them, on two cores, make two batches at a time.
+        low_ms=_LEAST_FRAC * min(saving, step - saving / 2),
+        high_ms=saving,
+        place=None
+        if maker is None
+        else Place(maker.function, maker.file, maker.line, maker.caller),
+        evidence=(
+            Ref("input_pipeline_analyzer", "input_ops", rows=(names.LONELY_LOADER,)),
+            Ref("overview_page", "breakdown_ms.input"),
+        ),
+        input_wait_ms=saving,
+        workers=min(wanted, limit["worker_cores"]),
+        ops=listed((part.op or part.name, part.step_frac) for part in _ops_of_batches(account)),
+    )
+
+
+def _ops_of_batches(account: StepAccount | None) -> list[PartRow]:
+    """Return the ops that make batches, where no line shows where; the largest first."""
+    if account is None or account.has_python:
+        return []
+    made = [part for part in account.parts.records() if part.kind == "op" and _makes_batches(part)]
+    return sorted(made, key=lambda part: -part.time_ms)[:_NAMED]
+
+
+def _makes_batches(part: PartRow) -> bool:
+    limit = thresholds()
+    return part.input_frac >= limit["half"] and part.step_frac >= limit["act"]
+
+
+def _maker(account: StepAccount | None) -> PartRow | None:
+    """Return the function of the program that has most of making batches; None unknown."""
+    rows = () if account is None else account.parts.records()
+    made = [part for part in rows if part.function and part.file and part.line]
+    inside = [part for part in made if part.input_frac >= thresholds()["half"]]
+    most = max(inside, key=lambda part: part.time_ms, default=None)
+    return most if most is not None and most.step_frac >= thresholds()["act"] else None
+
+
+def python_in_pipeline(results: Results) -> Iterator[Answer]:
+    """Fire when the step waits 5 % for Python elements, or 30 % for the GIL they hold."""
+    found, limit = tf_data(results), thresholds()
+    maker = makers.maker(results.optional.step_account)
+    if not isinstance(found, Facts):
+        yield _lock_held(results, maker) or found
+        return
+    facts = found.values
+    wait, kind = float(facts["input_wait_ms"]), facts["kind"]
+    is_python = float(facts["python_frac"]) >= limit["half"]
+    making = _maker_facts(maker)
+    if kind == "hand-over" and is_python:
+        python_ms = _python_frac(results) * found.step_ms
+        if python_ms < limit["lock"] * wait:
+            yield silent("python_input", python_ms=python_ms, wait_ms=wait)
+            return
+        saving, high, cause = min(python_ms, wait), wait, "python-holds-lock"
+        making["python_ms"] = python_ms
+    elif kind == "python-source" or (kind == "map" and is_python):
+        saving = float(facts.get("gain_native_function_ms", 0.0))
+        is_whole = float(facts["elements_per_batch"]) < limit["whole_batch"]
+        cause = "python-in-pipeline"
+        if kind == "python-source":
+            cause = "python-batches" if is_whole else "python-generator"
+        # The step's own ops gain the core that making batches takes.
+        beside = _core_frac(results, facts) * (found.step_ms - wait)
+        high = max(wait, saving) + beside
+        making |= {"below_ms": high if beside else 0.0}
+    else:
+        yield silent("no_python_input", leaf=facts["leaf"])
+        return
+    if not saving > 0:
+        yield silent("no_gain")
+        return
+    yield match(
+        cause,
+        found.step_ms,
+        saving,
+        0.6,
+        high_ms=max(high, saving),
+        place=makers.place(maker),
+        evidence=found.evidence,
+        more={**facts, **making},
+    )
+
+
+def _maker_facts(maker: RivalRow | None) -> dict[str, float | str | None]:
+    if maker is None:
+        return {}
+    call = maker.call or maker.function
+    return {"making_frac": maker.busy_frac, "maker_call": call}
+
+
+def _core_frac(results: Results, facts: Mapping[str, float | str]) -> float:
+    """Return the share of the cores of a step without devices that Python takes; 0 if little."""
+    run = results.overview_page.environment
+    busy_ms = float(facts["element_us"]) * float(facts["elements_per_batch"]) / 1000
+    if run.device_count or not run.host_cores or not busy_ms > 0:
+        return 0.0
+    taken = min(busy_ms / float(facts["step_time_ms"]), 1.0) / run.host_cores
+    return taken if taken >= thresholds()["alarm"] else 0.0
+
+
+def _python_frac(results: Results) -> float:
+    """Return the share of the recording in which functions of the pipeline run Python."""
+    ops = results.tf_data_bottleneck_analysis.function_ops.records()
+    python_ms = sum(one.self_time_ms for one in ops if one.type in names.PYTHON_OPS)
+    recorded_ms = float(results.overview_page.environment.profile_duration_ms)
+    # Parallel calls wait for each other's lock, so their times may exceed the recording.
+    return min(python_ms / recorded_ms, 1.0) if recorded_ms > 0 else 0.0
+
+
+def _lock_held(results: Results, maker: RivalRow | None) -> Finding | None:
+    """Return the finding of Python that keeps the loop from dispatching; None without.
+
+    The pipeline runs ahead, so nothing waits for a batch; but while its function holds the GIL,
+    the loop cannot dispatch, and nothing computes.
+    """
+    host = results.optional.host_activity
+    if host is None or not host.step_time_ms > 0:
+        return None
+    step, share = host.step_time_ms, _python_frac(results)
+    saving = min(share * step, host.idle_ms)
+    if saving < thresholds()["lock"] * step:
+        return None
+    return match(
+        "python-delays-loop",
+        step,
+        saving,
+        0.5,
+        place=makers.place(maker),
+        evidence=(
+            Ref("tf_data_bottleneck_analysis", "function_ops"),
+            Ref("host_activity", "idle_ms"),
+        ),
+        python_frac=share,
+        idle_ms=host.idle_ms,
+        more=_maker_facts(maker),
+    )
+
+
+def input_takes_cores(results: Results) -> Iterator[Answer]:
+    """Fire when input keeps 0.3 cores and 15 % of the host busy that computes the steps."""
+    overview, limit = results.overview_page, thresholds()
+    step, run = overview.steps.time_ms.mean, overview.environment
+    wait = overview.breakdown_ms["input"]
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    if run.device_count:
+        yield silent("device_computes")
+        return
+    if wait >= limit["input"] * step:
+        yield silent("waits_first", wait_frac=wait / step)
+        return
+    times: dict[str, float] = {}
+    for one in results.tf_data_bottleneck_analysis.function_ops.records():
+        if not one.type.endswith("Dataset"):
+            times[one.type] = times.get(one.type, 0.0) + one.self_time_ms
+    recorded = float(run.profile_duration_ms)
+    busy = sum(times.values()) / recorded if recorded > 0 else 0.0
+    if busy < limit["cores"]:
+        yield silent("input_cores", busy=busy)
+        return
+    if not run.host_cores:
+        yield unknown("no_cores")
+        return
+    share = min(busy / run.host_cores, 1.0)
+    if share < limit["alarm"]:
+        yield silent("input_cores", busy=busy)
+        return
+    longest = sorted(times, key=lambda op: -times[op])[:_NAMED]
+    yield match(
+        "input-takes-cores",
+        step,
+        _CORES_EXPECTED * share * step,
+        0.6,
+        low_ms=_CORES_LEAST * share * step,
+        high_ms=min(_CORES_MOST * share, 1.0) * step,
+        place=makers.place(makers.maker(results.optional.step_account)),
+        evidence=(
+            Ref("tf_data_bottleneck_analysis", "function_ops", rows=tuple(longest)),
+            Ref("trace_viewer", longest[0]),
+        ),
+        busy_cores=busy,
+        host_cores=run.host_cores,
+        ops=listed((op, times[op] / sum(times.values())) for op in longest),
+    )

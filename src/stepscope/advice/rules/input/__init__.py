@@ -1,1 +1,0 @@
-"""Rules about the input pipeline: what starves the step, stage by stage."""

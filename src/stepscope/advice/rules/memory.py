@@ -1,0 +1,328 @@
+"""Rules about memory: peaks, growth, fragments, and batches that leave it free."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.advice.catalogue import thresholds
+from stepscope.advice.evidence.device_memory import device_memories
+from stepscope.advice.evidence.steps import is_window
+from stepscope.advice.match import match
+from stepscope.advice.render import below, silent, unknown
+from stepscope.advice.results import Results
+from stepscope.quantities import size_words
+from stepscope.registry import Answer
+from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.schema import names
+
+if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import DeviceIdle
+    from stepscope.analysis.memory_profile import MemorySystem
+    from stepscope.analysis.overview_page import OverviewPage
+
+_NAMED: Final = 3
+# What the host does per step whatever the batch. Python between the ops may grow with it.
+_FIXED: Final = ("kernel_launch", "host_compute")
+_MOST_DOUBLINGS: Final = 6
+_SCRIPT: Final = "<module>"
+_LINE: Final = re.compile(r"(?P<file>.+):(?P<line>\d+) (?P<function>.+)")
+
+
+def small_batch(results: Results) -> Iterator[Answer]:
+    """Fire when 60 % of the memory is free and fixed costs idle the device 15 % of the step."""
+    overview, idle, limit = results.overview_page, results.device_idle, thresholds()
+    step = overview.steps.time_ms.mean
+    memories = device_memories(results.memory_profile)
+    if not step > 0 or not idle.step_count:
+        yield unknown("no_steps")
+        return
+    if is_window(overview):
+        yield unknown("window")
+        return
+    if not memories:
+        yield unknown("no_capacity")
+        return
+    fullest = memories[0]
+    if fullest.used_frac >= limit["memory_low"]:
+        yield silent("room", memory=fullest.name, used_frac=fullest.used_frac)
+        return
+    sent = float(overview.breakdown_ms["host_to_device"])
+    if sent >= limit["input"] * step:  # the host prepares them before, for as long
+        yield silent("sends", cost_frac=sent / step)
+        return
+    fixed = min(_idle_ms(idle), _least_ms(overview))
+    if fixed < limit["alarm"] * step:
+        yield below(fixed, step, limit["alarm"])
+        return
+    # As often as the batch fits into the memory, in doublings that leave a tenth free.
+    most = limit["nearly"] / fullest.used_frac if fullest.used_frac else 1 << _MOST_DOUBLINGS
+    times = 1 << min(max(int(most), 2).bit_length() - 1, _MOST_DOUBLINGS)
+    yield match(
+        "small-batch",
+        step,
+        fixed / 2,
+        round(0.5 * overview.steps.confidence, 2),
+        cost_ms=fixed,
+        high_ms=fixed * (1 - 1 / times),
+        evidence=(
+            Ref("memory_profile", "memories.peak_bytes", rows=(fullest.id,)),
+            Ref("device_idle", "causes"),
+        ),
+        peak_bytes=fullest.peak_bytes,
+        capacity_bytes=fullest.capacity_bytes,
+        used_frac=fullest.used_frac,
+        fixed_ms=fixed,
+        batch_times=times,
+    )
+
+
+def _idle_ms(idle: DeviceIdle) -> float:
+    """Return idle time of the devices per step while the host does what no batch size changes."""
+    return sum(row.idle_ms for row in idle.causes.records() if row.cause in _FIXED)
+
+
+def _least_ms(overview: OverviewPage) -> float:
+    """Return what every step pays, whatever else some steps do: the tenth with the least."""
+    table = overview.step_table
+    kept = np.asarray(table["kept"], dtype=np.bool_)
+    columns = [np.asarray(table[f"{name}_ms"], dtype=np.float64) for name in _FIXED]
+    spent = np.sum(columns, axis=0)[kept]
+    return float(np.percentile(spent, 10, method="lower")) if len(spent) else 0.0
+
+
+def memory_near_limit(results: Results) -> Iterator[Answer]:
+    """Fire when a device's memory is 90 % full at its peak."""
+    memories, limit = device_memories(results.memory_profile), thresholds()
+    if not memories:
+        yield unknown("no_capacity")
+        return
+    fullest = memories[0]
+    if fullest.used_frac < limit["nearly"]:
+        yield silent("room", memory=fullest.subject, used_frac=fullest.used_frac)
+        return
+    yield match(
+        "memory-near-limit",
+        0.0,
+        None,
+        0.9,
+        severity="high" if fullest.used_frac >= limit["full"] else "medium",
+        evidence=(
+            Ref(
+                "memory_profile",
+                "breakdown",
+                rows=tuple(name for name, _size in fullest.holders),
+                from_ms=fullest.peak_time_ms,
+                to_ms=fullest.peak_time_ms,
+            ),
+        ),
+        memory=fullest.subject,
+        peak_bytes=fullest.peak_bytes,
+        capacity_bytes=fullest.capacity_bytes,
+        used_frac=fullest.used_frac,
+        memories=sum(one.used_frac >= limit["nearly"] for one in memories),
+        holders=_sizes(fullest.holders) or None,
+    )
+
+
+def _sizes(holders: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(f"{name} {size_words(size)}" for name, size in holders[:_NAMED])
+
+
+def memory_fragmentation(results: Results) -> Iterator[Answer]:
+    """Fire when a memory 75 % full has its free bytes in pieces of less than half of them."""
+    memories, limit = device_memories(results.memory_profile), thresholds()
+    known = [one for one in memories if one.fragmentation_frac is not None]
+    if not known:
+        yield unknown("no_fragmentation")
+        return
+    tight = [one for one in known if one.used_frac >= limit["tight"] and one.free_bytes]
+    if not tight:
+        yield silent("room", memory=known[0].subject, used_frac=known[0].used_frac)
+        return
+    worst = max(tight, key=lambda one: one.fragmentation_frac or 0.0)
+    broken = worst.fragmentation_frac or 0.0
+    if broken < limit["half"]:
+        yield silent("fragments", memory=worst.name, fragmentation_frac=broken)
+        return
+    yield match(
+        "memory-fragmentation",
+        0.0,
+        None,
+        0.6,
+        severity="high" if worst.used_frac >= limit["full"] else "medium",
+        evidence=(
+            Ref(
+                "memory_profile",
+                "fragmentation_frac",
+                rows=(worst.id,),
+                from_ms=worst.peak_time_ms,
+                to_ms=worst.peak_time_ms,
+            ),
+        ),
+        memory=worst.subject,
+        free_bytes=worst.free_bytes,
+        largest_free_piece_bytes=worst.free_bytes * (1 - broken),
+        fragmentation_frac=broken,
+        used_frac=worst.used_frac,
+    )
+
+
+def memory_growth(results: Results) -> Iterator[Answer]:
+    """Fire when the least use of a memory grows steadily over the steps."""
+    profile, limit = results.memory_profile, thresholds()
+    series = _least_by_step(profile.timeline.to_dict())
+    long = {memory: use for memory, use in series.items() if len(use) >= limit["steps"]}
+    if not long:
+        yield unknown("few_memory_steps", count=limit["steps"])
+        return
+    rates = {memory: _rate(use, limit["steady"]) for memory, use in long.items()}
+    memory = max(rates, key=lambda one: rates[one])
+    rate, use = rates[memory], long[memory]
+    grown = rate * (len(use) - 1)
+    if grown < max(limit["memory_rate"], limit["noise"] * float(use[-1])):
+        yield silent("steady", count=len(use))
+        return
+    free = next((one.free_bytes for one in profile.memories if one.id == memory), None)
+    left = free / rate if free else None
+    yield match(
+        "memory-growth",
+        0.0,
+        None,
+        0.6,
+        severity="medium" if left is not None and left < limit["long_run"] else "low",
+        evidence=(Ref("memory_profile", "timeline", rows=(memory,)),),
+        memory=memory,
+        bytes_per_step=rate,
+        grown_bytes=grown,
+        step_count=len(use),
+        steps_left=left,
+    )
+
+
+def _least_by_step(timeline: dict[str, list[object]]) -> dict[str, NDArray[np.float64]]:
+    """Return per memory the least use in each step, in order."""
+    least: dict[str, dict[int, int]] = {}
+    for memory, step, use in zip(
+        timeline["memory"], timeline["step"], timeline["in_use_bytes"], strict=True
+    ):
+        if isinstance(step, int) and isinstance(use, int):
+            own = least.setdefault(str(memory), {})
+            own[step] = min(own.get(step, use), use)
+    return {
+        memory: np.asarray([own[step] for step in sorted(own)], dtype=np.float64)
+        for memory, own in least.items()
+    }
+
+
+def _rate(use: NDArray[np.float64], steady: float) -> float:
+    """Return the bytes that it grows by with each step; 0 where it does not do so steadily."""
+    place = np.arange(len(use), dtype=np.float64)
+    if not use.std() > 0:
+        return 0.0
+    is_steady = float(np.corrcoef(place, use)[0, 1]) >= steady
+    slope = float(np.polyfit(place, use, 1)[0])
+    return slope if is_steady and slope > 0 else 0.0
+
+
+@dataclass(slots=True)
+class _Holder:
+    """What one function, or one kind of op, holds at the peak; ``lines``: bytes by line."""
+
+    file: str = ""
+    held_bytes: int = 0
+    kept_bytes: int = 0
+    lines: Counter[int] = field(default_factory=Counter)
+
+
+def memory_at_peak(results: Results) -> Iterator[Answer]:
+    """Fire for the fullest memory of a device in a recording that has nothing that ran."""
+    account = results.optional.step_account
+    if account is not None and account.step_count:
+        yield unknown("has_steps")
+        return
+    memories = [one for one in results.memory_profile.memories if one.allocations]
+    if not memories:
+        yield unknown("no_allocator")
+        return
+    yield _peak_finding(max(memories, key=lambda one: one.peak_bytes))
+
+
+def _peak_finding(memory: MemorySystem) -> Finding:
+    limit, held = thresholds(), _holders(memory)
+    placed = [(who, holder) for who, holder in held if who[1]]
+    who, most = placed[0] if placed else held[0]
+    peak = max(memory.peak_bytes, 1)
+    unseen = sum(one.held_bytes for (by, _), one in held if by == names.ALLOCATED_BEFORE)
+    unseen += memory.before_recording_bytes or 0
+    is_unseen = unseen >= limit["half"] * peak
+    capacity = memory.capacity_bytes or None
+    used = None if capacity is None else memory.peak_bytes / capacity
+    severity: Severity = "low"  # that memory is held is no loss, and all that was recorded
+    if used is not None and used >= limit["nearly"]:
+        severity = "high" if used >= limit["full"] else "medium"
+    is_out = bool(getattr(memory, "failed_allocations", 0))
+    line = max(most.lines, key=most.lines.__getitem__, default=0)
+    return match(
+        "memory-unseen" if is_unseen else "memory-out" if is_out else "memory-at-peak",
+        0.0,
+        None,
+        1.0,
+        severity="high" if is_out else severity,
+        place=Place(function=who[1], file=most.file, line=line) if who[1] else None,
+        evidence=(
+            Ref(
+                "memory_profile",
+                "breakdown",
+                rows=(memory.id,),
+                from_ms=memory.peak_time_ms,
+                to_ms=memory.peak_time_ms,
+            ),
+        ),
+        memory=memory.id,
+        holder=who[1] if who[1] not in ("", _SCRIPT) else who[0],
+        held_frac=most.held_bytes / peak,
+        unseen_frac=unseen / peak,
+        before_recording_bytes=unseen,
+        peak_bytes=memory.peak_bytes,
+        capacity_bytes=capacity,
+        used_frac=used,
+        held_bytes=most.held_bytes,
+        kept_bytes=most.kept_bytes or None,
+        saving_bytes=most.held_bytes,
+        holders=_sizes(
+            tuple((_holder_name(by), holder.held_bytes) for by, holder in held[:_NAMED])
+        ),
+    )
+
+
+def _holder_name(who: tuple[str, str]) -> str:
+    file, function = who
+    name = file.replace("\\", "/").rpartition("/")[2]
+    return f"{function} ({name})" if function not in ("", _SCRIPT) else name
+
+
+def _holders(memory: MemorySystem) -> list[tuple[tuple[str, str], _Holder]]:
+    """Return who holds how much, the most first: by (file, function); (name, "") if unknown.
+
+    A script is not one function: each of its lines is a holder, its file with the line.
+    """
+    found: dict[tuple[str, str], _Holder] = defaultdict(_Holder)
+    for row in memory.breakdown.records():
+        place = _LINE.fullmatch(row.op_name)
+        who = (place["file"], place["function"]) if place else (row.op_name or row.origin, "")
+        if place and who[1] == _SCRIPT:
+            who = (f"{who[0]}:{place['line']}", _SCRIPT)
+        holder = found[who]
+        holder.file = place["file"] if place else ""
+        holder.held_bytes += row.allocation_bytes
+        holder.kept_bytes += max(row.kept_bytes, 0)
+        if place:
+            holder.lines[int(place["line"])] += row.allocation_bytes
+    return sorted(found.items(), key=lambda item: -item[1].held_bytes)

@@ -1,1 +1,0 @@
-"""Rules about device memory: how full, how fragmented, how much is left for a larger batch."""

@@ -1,0 +1,79 @@
+"""Rules about the recording itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.advice.catalogue import thresholds
+from stepscope.advice.match import match
+from stepscope.advice.render import below, silent, unknown
+from stepscope.advice.results import Results
+from stepscope.registry import Answer
+from stepscope.result import Ref
+from stepscope.tables.device.driver_calls import is_device_allocation
+from stepscope.tables.in_steps.slow_calls import CAPTURE
+from stepscope.tables.recording.completeness import NO_DEVICE_EVENTS
+
+_NAMED: Final = 3
+
+
+def incomplete_profile(results: Results) -> Iterator[Answer]:
+    """Fire when events are missing; above "info" when numbers about a device are void."""
+    overview = results.overview_page
+    found = overview.completeness
+    if found.verdict == "complete":
+        yield silent("complete")
+        return
+    is_void = any(one.slug == NO_DEVICE_EVENTS for one in overview.diagnostics)
+    yield match(
+        "incomplete-profile",
+        0.0,
+        None,
+        1.0,
+        severity="low" if found.verdict == "damaged" or is_void else "info",
+        evidence=(Ref("overview_page", "completeness"),),
+        details=tuple(found.notes),
+        verdict=found.verdict,
+        notes_text=found.notes[0] if found.notes else None,
+        notes=len(found.notes),
+    )
+
+
+def start_up(results: Results) -> Iterator[Answer]:
+    """Fire when slow calls into the driver cost 10 % of the steps."""
+    idle, limit = results.device_idle, thresholds()
+    step = idle.step_time_ms
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    calls = list(idle.slow_calls.records())
+    # Memory is taken and given back later on, too: that alone does not start a device.
+    starting = sum(row.total_ms for row in calls if not is_device_allocation(row.call))
+    if starting < limit["part"] * step:
+        yield below(starting, step, limit["part"])
+        return
+    spent = min(sum(row.total_ms for row in calls), step)
+    capture = next((row for row in calls if row.call == CAPTURE), None)
+    is_capture = capture is not None and 2 * capture.total_ms > spent
+    if is_capture and capture is not None:
+        calls, spent = [capture], capture.total_ms
+    again = max(row.steps_frac for row in calls)
+    recurs = idle.step_count >= limit["few_steps"] and again > limit["half"]
+    if recurs and not is_capture:
+        yield silent("restarting_calls", again_frac=again)
+        return
+    yield match(
+        "graph-capture" if is_capture else "start-up",
+        step,
+        spent,
+        0.8,
+        high_ms=spent,
+        evidence=(
+            Ref("device_idle", "slow_calls", rows=tuple(row.call for row in calls[:_NAMED])),
+        ),
+        start_up_ms=spent,
+        call=calls[0].call,
+        longest_ms=calls[0].longest_ms,
+        again_frac=again if recurs else None,
+    )

@@ -1,1 +1,0 @@
-"""Rules about the recording itself: what it lacks that the numbers need."""

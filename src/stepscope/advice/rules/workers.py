@@ -1,0 +1,503 @@
+"""Rules about workers that compute together: transfers, delays, shares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from stepscope.advice.catalogue import texts, thresholds
+from stepscope.advice.evidence.collective_time import CollectiveTime, collective_time
+from stepscope.advice.evidence.processor_waits import ProcessorWaits, processor_waits
+from stepscope.advice.match import match
+from stepscope.advice.render import below, phrase, silent, unknown
+from stepscope.advice.results import Results
+from stepscope.registry import Answer, Silence, Unknown
+from stepscope.result import Finding, Place, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.collectives import GroupRow
+    from stepscope.analysis.hung_collectives import HungCollectives, RankRow
+    from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.pod_viewer import PodViewer
+    from stepscope.pod.report import Pod, SuspectRow
+
+# Transfers slowly; was given more to do: causes of suspects with rules of their own.
+_LINK, _UNEQUAL, _STAGE = "network", "unequal", "stage"
+# Findings of one rule about as many suspects at most; the page has all.
+_SUSPECTS: Final = 3
+# How sure a suspect is, by how often it was late; of few steps nobody is sure.
+_CONFIDENCE: Final = {"persistent": 0.85, "episodic": 0.65, "once": 0.4}
+_UNSURE: Final = 0.4
+
+
+def collective_bound(results: Results) -> Iterator[Answer]:
+    """Fire when exposed transfers cost 3 % of the step and little work could hide them."""
+    overview, limit = results.overview_page, thresholds()
+    time = collective_time(results.pod_viewer)
+    step = overview.steps.time_ms.mean
+    if (quiet := _no_transfers(time, step)) is not None:
+        yield quiet
+        return
+    if time.transfer_ms <= time.work_ms:
+        yield silent("can_hide", transfer_ms=time.transfer_ms, work_ms=time.work_ms)
+        return
+    is_short = time.transfer_us < limit["dispatch_us"]
+    is_small = time.is_matched and time.per_step >= limit["many_calls"] and is_short
+    yield match(
+        "collective-bound-small" if is_small else "collective-bound",
+        step,
+        min(time.transfer_ms / 2, time.exposed_ms),  # 16 bits are half the bytes
+        round(0.7 * time.confidence * overview.steps.confidence, 2),
+        cost_ms=time.exposed_ms,
+        high_ms=time.exposed_ms,
+        evidence=_transfer_evidence(time),
+        transfer_ms=time.transfer_ms,
+        exposed_ms=time.exposed_ms,
+        exposed_frac=time.exposed_ms / step,
+        work_ms=time.work_ms,
+        collectives_per_step=time.per_step,
+        mean_transfer_us=time.transfer_us,
+        unmatched=None if time.is_matched else ".",
+    )
+
+
+def exposed_collectives(results: Results) -> Iterator[Answer]:
+    """Fire when transfers that work could hide cost 3 % of the step or more."""
+    overview = results.overview_page
+    time = collective_time(results.pod_viewer)
+    step = overview.steps.time_ms.mean
+    if (quiet := _no_transfers(time, step)) is not None:
+        yield quiet
+        return
+    if time.transfer_ms > time.work_ms:
+        yield silent("little_work")
+        return
+    yield match(
+        "exposed-collectives",
+        step,
+        0.8 * time.exposed_ms,  # the last bucket has nothing left to hide behind
+        round(0.6 * time.confidence * overview.steps.confidence, 2),
+        cost_ms=time.exposed_ms,
+        high_ms=time.exposed_ms,
+        evidence=_transfer_evidence(time),
+        exposed_ms=time.exposed_ms,
+        exposed_frac=time.exposed_ms / step,
+        hidden_ms=time.hidden_ms,
+        transfer_ms=time.transfer_ms,
+        work_ms=time.work_ms,
+        hidden_frac=time.hidden_ms / time.transfer_ms,
+    )
+
+
+def _no_transfers(time: CollectiveTime, step: float) -> Silence | Unknown | None:
+    act = thresholds()["act"]
+    if not step > 0:
+        return unknown("no_steps")
+    if time.transfer_ms == 0:
+        return silent("no_collective")
+    return below(time.exposed_ms, step, act) if time.exposed_ms < act * step else None
+
+
+def _transfer_evidence(time: CollectiveTime) -> tuple[Ref, ...]:
+    rows = (time.longest,) if time.longest else ()
+    return (
+        Ref("pod_viewer", "workers.transfer_ms"),
+        Ref("pod_viewer", "collective_table", rows=rows),
+    )
+
+
+_REDUCES: Final = re.compile(r"all_?reduce|reduce_?scatter")
+# Messages from which the rate of the links is known, in bytes; and a process waits for longer.
+_LARGE_BYTES, _SHORT_MS = 8 << 20, 5.0
+
+
+def gradient_buckets(results: Results) -> Iterator[Answer]:
+    """Fire when 20 reductions of less than 1 MiB cost 3 % of the step with nothing beside them."""
+    overview, limit = results.overview_page, thresholds()
+    step, steps = overview.steps.time_ms.mean, max(len(overview.step_table), 1)
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    exchanges = results.optional.collectives
+    groups = () if exchanges is None else exchanges.groups.records()
+    rows = [one for one in groups if _REDUCES.search(one.collective.lower())]
+    if not any(one.message_bytes > 0 for one in rows):
+        yield _between_processes(results, steps)
+        return
+    small = [one for one in rows if 0 < one.message_bytes < limit["small_message"]]
+    count, exposed = (_per_step(small, name, steps) for name in ("count", "exposed_ms"))
+    if count < limit["small_messages"]:
+        yield silent("few_reductions", count=count)
+        return
+    carried = sum(one.count * one.message_bytes for one in small) / steps
+    buckets = max(carried / limit["bucket"], 1.0)
+    # Together they take as long as so few of the same latency, and their bytes at the rate of
+    # large messages; where the recording has none, half of the time is a guess.
+    large = [one.algorithm_gbps for one in rows if one.message_bytes >= _LARGE_BYTES]
+    best = max((rate for rate in large if rate > 0), default=0.0)
+    most = exposed * (1 - buckets / count)
+    saving = most - carried / best / 1e6 if best else most / 2
+    if saving < limit["act"] * step:
+        yield below(exposed, step, limit["act"])
+        return
+    yield match(
+        "gradient-buckets",
+        step,
+        saving,
+        0.7 if best else 0.5,
+        cost_ms=exposed,
+        high_ms=most,
+        evidence=(Ref("collectives", "groups", rows=tuple({one.collective for one in small})),),
+        reductions_per_step=count,
+        bytes_per_step=carried,
+        mean_bytes=carried / count,
+        exposed_ms=exposed,
+    )
+
+
+def _between_processes(results: Results, steps: int) -> Answer:
+    """Return exchanges of processors, whose sizes nobody notes: many short ones in a row."""
+    limit, nothing = thresholds(), unknown("no_sizes")
+    account, pod = results.optional.step_account, results.optional.pod_viewer
+    ops = results.optional.framework_op_stats
+    if account is None or account.has_device or ops is None:
+        return nothing
+    # The process group's own call, and the one of the library that it makes.
+    often = [one.occurrences for one in ops.ops.records() if _REDUCES.search(one.type.lower())]
+    workers = 1 if pod is None else max(len(pod.workers), 1)
+    count = max(often, default=0) / (steps * workers)
+    parts = [one for one in account.parts.records() if one.kind == "collective"]
+    part = max(parts, key=lambda one: one.time_ms, default=None)
+    if part is None or not _REDUCES.search(part.made_of.lower()):
+        return nothing
+    step = account.step_time_ms
+    if count < limit["small_messages"] or part.time_ms > _SHORT_MS * count:
+        return silent("few_reductions", count=count)
+    if part.time_ms / 2 < limit["act"] * step:
+        return below(part.time_ms, step, limit["act"])
+    has_place = part.function and part.line
+    return match(
+        "gradient-buckets",
+        step,
+        part.time_ms / 2,
+        0.6,
+        cost_ms=part.time_ms,
+        high_ms=part.time_ms,
+        place=Place(part.function, part.file, part.line or 0, part.caller) if has_place else None,
+        evidence=(Ref("step_account", "parts", rows=(part.name,)), Ref("pod_viewer", "workers")),
+        reductions_per_step=count,
+        exposed_ms=part.time_ms,
+        mean_ms=part.time_ms / count,
+    )
+
+
+def _per_step(rows: list[GroupRow], name: str, steps: int) -> float:
+    return float(sum(getattr(one, name) for one in rows)) / steps
+
+
+# ---------------------------------------------------------------------------- shares of work
+
+# Devices with less than this share of the busiest one's work are not in use.
+_UNUSED_FRAC: Final = 0.05
+
+
+def unbalanced_devices(results: Results) -> Iterator[Answer]:
+    """Fire when equal shares would shorten the busiest device's work by 5 % of the step."""
+    overview, pod, limit = results.overview_page, results.pod_viewer, thresholds()
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    work = np.asarray(pod.workers["device_work_ms"], dtype=np.float64)
+    if len(work) < 2 or not work.max(initial=0.0) > 0:
+        many = overview.environment.device_count
+        yield unknown("one_of_devices", count=many) if many > 1 else silent("one_device")
+        return
+    excess = float(work.max() - work.mean())
+    if excess < limit["some"] * step:
+        yield below(excess, step, limit["some"])
+        return
+    if overview.steps.count < limit["few_steps"]:
+        yield unknown("few_counted", count=overview.steps.count)
+        return
+    kernels = results.optional.kernel_stats
+    by_device = [] if kernels is None else list(kernels.by_device.records())
+    counts = _by_worker({(row.host, row.device): row.occurrences for row in by_device}, pod)
+    # A device whose kernels are in the recording but in no step was not idle: its clock is off.
+    recorded = _by_worker({(row.host, row.device): row.total_duration_us for row in by_device}, pod)
+    idle = _is_small(work) if recorded is None else _is_small(work) & _is_small(recorded)
+    unused, busiest = int(idle.sum()), int(work.argmax())
+    more = _more_kernels(counts, busiest)
+    if not unused and (more is None or more < limit["part"]):
+        yield silent("unequal_unknown" if more is None else "equal_kernels")
+        return
+    worker = list(pod.workers.records())[busiest]
+    yield match(
+        "unused-devices" if unused else "unbalanced-devices",
+        step,
+        excess,
+        round((0.5 if unused else 0.7) * overview.steps.confidence, 2),
+        evidence=(
+            Ref("pod_viewer", "workers.device_work_ms", rows=(worker.device,)),
+            Ref("kernel_stats", "by_device"),
+        ),
+        device=f"{worker.device} of {worker.host}",
+        excess_ms=excess,
+        busiest_ms=float(work.max()),
+        mean_ms=float(work.mean()),
+        least_ms=float(work.min()),
+        more_frac=None if unused or more is None or more == float("inf") else more,
+        unused_devices=unused,
+        devices=len(work),
+    )
+
+
+def _is_small(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    found: np.ndarray[Any, Any] = values < _UNUSED_FRAC * values.max()
+    return found
+
+
+def _by_worker(
+    by_name: Mapping[tuple[str, str], float], pod: PodViewer
+) -> np.ndarray[Any, Any] | None:
+    """Return a total of kernel_stats by worker; None where kernels are not known by device."""
+    keys = [(row.host, row.device.removeprefix("/device:")) for row in pod.workers.records()]
+    found = [by_name.get(key, 0) for key in keys]
+    return np.asarray(found, dtype=np.float64) if any(found) else None
+
+
+def _more_kernels(counts: np.ndarray[Any, Any] | None, busiest: int) -> float | None:
+    """Return by what share the busiest device runs more kernels than the mean of the others."""
+    if counts is None:
+        return None
+    others = np.delete(counts, busiest).mean()
+    return float(counts[busiest] / others - 1) if others else float("inf")
+
+
+# ---------------------------------------------------------------------------- suspects of a pod
+
+
+def slow_link(results: Results) -> Iterator[Answer]:
+    """Fire when slow transfers through one set of links cost 3 % of the step or more."""
+    found = [row for row in _costly(results.pod) if row.cause == _LINK]
+    yield from _suspected("slow-link", results.pod, found) if found else [silent("no_link")]
+
+
+def unequal_stages(results: Results) -> Iterator[Answer]:
+    """Fire when a stage's larger share costs 3 % of the step or more."""
+    found = [row for row in _costly(results.pod) if (row.cause, row.kind) == (_UNEQUAL, _STAGE)]
+    quiet = silent("no_stage_excess")
+    yield from _suspected("unequal-stages", results.pod, found) if found else [quiet]
+
+
+def straggler(results: Results) -> Iterator[Answer]:
+    """Fire when one worker costs the others 3 % of the step or more."""
+    pod, workers = results.optional.pod, results.optional.pod_viewer
+    suspects = _costly(pod)
+    own = [
+        row
+        for row in suspects
+        if row.cause != _LINK and (row.cause, row.kind) != (_UNEQUAL, _STAGE)
+    ]
+    if pod is not None and own:
+        yield from _suspected("straggler", pod, own)
+    elif suspects:
+        yield silent("other_suspect")
+    elif workers is not None:
+        yield from _last_worker(workers, results)
+    elif pod is not None:
+        yield silent("no_suspect", count=pod.devices_found)
+    else:
+        yield unknown("no_steps")
+
+
+def _costly(pod: Pod | None) -> list[SuspectRow]:
+    """Return suspects that cost 3 % of the step or more, the most expensive first."""
+    rows = [] if pod is None else list(pod.suspects.records())
+    return [row for row in rows if row.cost_frac >= thresholds()["act"]]
+
+
+def _suspected(cause: str, pod: Pod, suspects: list[SuspectRow]) -> Iterator[Finding]:
+    """Yield what all recordings together say of the foremost suspects.
+
+    What one saves alone is expected, but where others are slow with it: they hide it until they
+    are fixed as well. Then its cost is expected, and the saving alone is the least.
+    """
+    advice, limit = texts("advice"), thresholds()
+    for row in suspects[:_SUSPECTS]:
+        alone = max(row.saving_ms, 0.0)
+        is_hidden = alone < row.cost_ms / 2
+        is_sure = pod.counted_steps >= limit["few_steps"]
+        yield match(
+            cause,
+            pod.step_ms,
+            row.cost_ms if is_hidden else alone,
+            _CONFIDENCE[row.pattern] if is_sure else _UNSURE,
+            cost_ms=row.cost_ms,
+            low_ms=alone if is_hidden else None,
+            high_ms=max(row.cost_ms, alone),
+            evidence=(Ref("pod", "suspects.cost_ms", rows=(row.name,)), Ref("pod", "evidence")),
+            error_ms=row.error_ms,
+            saving_alone_ms=row.saving_ms,
+            worker=row.name,
+            kind=row.kind,
+            more={"cause": row.cause},
+            pattern=row.pattern,
+            late_frac=row.late_frac,
+            evidence_text=row.evidence or None,
+            since_step=row.since_step if row.since_step >= 0 else None,
+            advice=advice.get(row.cause, advice["compare"]),
+        )
+
+
+def _last_worker(workers: PodViewer, results: Results) -> Iterator[Answer]:
+    """Yield who arrives last, of workers however few."""
+    step, act = workers.step_time_ms, thresholds()["act"]
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    if len(workers.workers) < 2:
+        yield _alone(collective_time(workers), results.optional.overview_page)
+        return
+    if (apart := processor_waits(workers)) is not None:
+        yield _last_processor(apart, step)
+        return
+    found, advice = workers.straggler, texts("advice")
+    if found is None or found.caused_wait_ms < act * step:
+        yield below(0.0 if found is None else found.caused_wait_ms, step, act)
+        return
+    yield match(
+        "straggler",
+        step,
+        found.caused_wait_ms,
+        _UNSURE if found.last_frac is None else 0.8,
+        evidence=(Ref("pod_viewer", "workers.caused_wait_ms", rows=(found.device or found.host,)),),
+        details=(found.message,),
+        caused_wait_ms=found.caused_wait_ms,
+        worker=f"{found.device} of {found.host}" if found.device else found.host,
+        more={"cause": found.cause or phrase("none")},
+        cause_ms=found.cause_ms,
+        last_frac=found.last_frac,
+        advice=advice.get(found.cause, advice["compare"]),
+        cost_ms=found.caused_wait_ms,
+    )
+
+
+def _last_processor(found: ProcessorWaits, step: float) -> Finding | Silence:
+    """Return who comes last to collectives of processors, of workers however few."""
+    limit = thresholds()
+    is_costly = found.waited_ms >= limit["act"] * step and found.caused_ms >= limit["act"] * step
+    if not is_costly or found.last_frac < limit["most"]:
+        return silent("no_last", cost_frac=found.waited_ms / step)
+    return match(
+        "straggler",
+        step,
+        found.caused_ms,
+        0.6,
+        cost_ms=found.caused_ms,
+        evidence=(Ref("pod_viewer", "pod.collective_transfer_ms"),),
+        worker=found.last,
+        caused_wait_ms=found.caused_ms,
+        more={"cause": found.part},
+        cause_ms=found.part_ms,
+        last_frac=found.last_frac,
+        advice=texts("advice")["alone"],
+    )
+
+
+def _alone(time: CollectiveTime, overview: OverviewPage | None) -> Silence | Unknown:
+    """Return what one worker's recording says of others."""
+    many = 1 if overview is None else overview.environment.device_count
+    if many > 1:
+        return unknown("one_of_devices", count=many)
+    return silent("one_worker") if time.transfer_ms == 0 else unknown("one_worker")
+
+
+def worker_skew(results: Results) -> Iterator[Answer]:
+    """Fire when workers wait 3 % of the step for others and no single one is to blame."""
+    pod, limit = results.pod_viewer, thresholds()
+    step, time = pod.step_time_ms, collective_time(pod)
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    if time.on_host and time.transfer_ms > 0:
+        yield unknown("processors")
+        return
+    if not time.is_matched:
+        yield silent("no_matched")
+        return
+    if time.waited_ms < limit["act"] * step:
+        yield below(time.waited_ms, step, limit["act"])
+        return
+    late = pod.straggler
+    if late is not None and late.caused_wait_ms >= limit["half"] * time.waited_ms:
+        yield silent("a_straggler")
+        return
+    most = max(float(value) for value in pod.workers["waited_ms"])
+    yield match(
+        "worker-skew",
+        step,
+        time.waited_ms,
+        0.3 if len(pod.step_nums) < limit["few_steps"] else 0.6,
+        high_ms=most,
+        evidence=(
+            Ref("pod_viewer", "workers.waited_ms"),
+            Ref("pod_viewer", "collective_table", rows=(time.longest,)),
+        ),
+        waited_ms=time.waited_ms,
+        most_waited_ms=most,
+        steps=len(pod.step_nums),
+    )
+
+
+def hung_collective(results: Results) -> Iterator[Answer]:
+    """Fire when a rank is missing, calls something else, or is nearly always last."""
+    found = results.hung_collectives
+    stuck = [*found.stuck.records()]
+    late = _late_rank(found)
+    if found.is_stuck:
+        differs = [one for one in stuck if one.differing]
+        yield match(
+            "hung-collective" if len(differs) < len(stuck) else "different-collectives",
+            0.0,
+            None,
+            0.9,
+            severity="high",
+            evidence=(Ref("hung_collectives", "stuck.missing"),),
+            headline=found.headline,
+            collectives=len(stuck),
+            missing="; ".join(dict.fromkeys(one.missing for one in stuck if one.missing)) or None,
+            differing="; ".join(dict.fromkeys(one.differing for one in differs)) or None,
+            behind=sum(one.behind for one in stuck),
+        )
+    elif late is not None:
+        yield match(
+            "late-rank",
+            0.0,
+            None,
+            0.4,
+            severity="medium",
+            evidence=(Ref("hung_collectives", "ranks.late_ms", rows=(late.rank,)),),
+            headline=found.headline,
+            rank=late.rank,
+            came_last=late.came_last,
+            late_ms=late.late_ms,
+        )
+    elif stuck:
+        yield unknown("headline", headline=found.headline)
+    else:
+        yield silent("headline", headline=found.headline)
+
+
+def _late_rank(found: HungCollectives) -> RankRow | None:
+    """Return the rank that nearly always comes last, where there is one."""
+    ranks, limit = [*found.ranks.records()], thresholds()
+    compared = sum(one.came_last for one in ranks)
+    worst = max(ranks, key=lambda one: one.late_ms, default=None)
+    is_few = compared < limit["compared"]
+    if worst is None or is_few or worst.came_last < limit["most"] * compared:
+        return None
+    return worst if worst.late_ms >= limit["late_ms"] * worst.came_last else None

@@ -1,1 +1,0 @@
-"""Rules about several devices and hosts: communication, balance, stragglers."""

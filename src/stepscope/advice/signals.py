@@ -1,0 +1,235 @@
+"""Facts that conditions and texts of causes read, by provider: numbers and names, never words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import nan
+from typing import TYPE_CHECKING, Final
+
+from stepscope.advice.catalogue import family_of, thresholds
+from stepscope.advice.render import below, listed, phrase, unknown
+from stepscope.advice.results import Results
+from stepscope.registry import Silence, Unknown
+from stepscope.result import Finding, Place, Ref
+from stepscope.tables.parts.part_traits import COPIES_ARGUMENT
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import PartRow
+    from stepscope.analysis.tf_data_bottleneck_analysis import (
+        Bottleneck,
+        TfDataBottleneckAnalysis,
+    )
+
+# Readers of files, and what joins the datasets that a function makes.
+_READERS: Final = (
+    "TFRecord", "TextLine", "FixedLengthRecord", "CSV", "SSTable", "RecordIO", "FlatMap",
+)  # fmt: skip
+_INTERLEAVES: Final = "ParallelInterleave"
+# Iterators that run a function of the program over elements.
+_HAS_FUNCTION: Final = re.compile(r"Map|Filter|Interleave|Scan|Window")
+# Iterators that only pass batches on.
+_PASSES_ON: Final = ("Root", "Model", "Prefetch")
+_NAMED_OPS: Final = 3
+# Share of a cheap call that is overhead where the ops in it are too short to be recorded.
+_OVERHEAD_FRAC: Final = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of one thing that causes are about.
+
+    Attributes:
+        values: Facts by name; the ending of a name is its unit.
+        step_ms: The mean step.
+        evidence: Where to see them.
+        place: Where in the program it is.
+    """
+
+    values: Mapping[str, float | str]
+    step_ms: float
+    evidence: tuple[Ref, ...] = ()
+    place: Place | None = None
+
+
+def tf_data(results: Results) -> Facts | Silence | Unknown:
+    """Return the bottleneck of a step that waits for tf.data, or why there is none."""
+    overview, found = results.overview_page, results.tf_data_bottleneck_analysis
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        return unknown("no_steps")
+    wait = overview.breakdown_ms["input"]
+    if wait < thresholds()["input"] * step:
+        return below(wait, step, thresholds()["input"])
+    stage = found.bottleneck
+    if stage is None:
+        return unknown("no_stage")
+    path = [part for part in stage.long_name.split("::")[1:] if part != "Root"]
+    leaf = path[-1]
+    # A pipeline may be called several times a step, so shares of its period scale to the step.
+    gains = {
+        f"gain_{one.knob}_ms": nan if one.gain_frac is None else min(one.gain_frac * step, wait)
+        for one in found.knobs
+        if one.applies
+    }
+    limit = thresholds()
+    overhead_us = limit["cheap_call_us"] * (1 if stage.overhead_frac is not None else 5)
+    values: dict[str, float | str | None] = {
+        "iterator": stage.long_name,
+        "leaf": leaf,
+        "kind": stage.kind.replace(" ", "-"),
+        "maker": stage.maker.rpartition("::")[2] or leaf,
+        "input_wait_ms": wait,
+        "step_time_ms": step,
+        "stage_wait_us": stage.self_time_us,
+        "parallelism": stage.parallelism,
+        "cores": stage.cores,
+        "threads": stage.threads,
+        "elements_per_batch": stage.elements,
+        "element_us": stage.element_us,
+        "datasets": stage.datasets,
+        "python_frac": stage.python_frac,
+        "read_frac": stage.read_frac,
+        "kept_frac": stage.kept_frac,
+        "is_random": float(stage.is_random),
+        "is_repeated": float(stage.is_repeated),
+        "has_cache": float(stage.has_cache),
+        "is_reader": float(leaf.startswith(_READERS)),
+        "is_interleaved": float(_INTERLEAVES in stage.long_name),
+        "makes_cheap_calls": float(
+            stage.kind == "map"
+            and stage.elements >= limit["many_calls"]
+            and stage.element_us <= overhead_us
+        ),
+        "batch_made_frac": _making_ms(found) / step,
+        "main_ops": listed(main_ops(found)),
+        "element_shape": _large_element(stage),
+        "element_bytes": stage.size_bytes if _large_element(stage) else None,
+        **gains,
+        "gain_unmeasured_ms": _OVERHEAD_FRAC * gains.get("gain_offline_ms", 0.0),
+    }
+    return Facts(
+        {name: value for name, value in values.items() if value is not None},
+        step,
+        (
+            Ref("tf_data_bottleneck_analysis", leaf, rows=(stage.long_name,)),
+            Ref("input_pipeline_analyzer"),
+        ),
+    )
+
+
+def main_ops(found: TfDataBottleneckAnalysis) -> tuple[tuple[str, float], ...]:
+    """Return the types of ops that the pipelines' functions mostly run, with their shares."""
+    stage = found.bottleneck
+    if stage is None or stage.kind != "map":
+        return ()
+    times: dict[str, float] = {}
+    for one in found.function_ops.records():
+        if one.host == stage.host and not one.type.endswith("Dataset"):
+            times[one.type] = times.get(one.type, 0.0) + one.self_time_ms
+    whole = sum(times.values())
+    longest = sorted(times, key=lambda name: -times[name])[:_NAMED_OPS]
+    part = thresholds()["part"]
+    shown = tuple((op, times[op] / whole) for op in longest if times[op] >= part * whole > 0)
+    return shown if sum(share for _op, share in shown) >= thresholds()["half"] else ()
+
+
+def has_other_functions(found: TfDataBottleneckAnalysis, stage: Bottleneck) -> bool:
+    """Return whether another stage has a function, so that ops may be of either."""
+    nodes = [] if found.graph is None else list(found.graph.nodes.records())
+    return any(
+        _HAS_FUNCTION.search(one.iterator) and one.long_name != stage.long_name for one in nodes
+    )
+
+
+def _large_element(stage: Bottleneck) -> str:
+    """Return the shape of an element much larger than what it is made of, or what is left of it."""
+    times = thresholds()["large_element"]
+    is_large = stage.size_bytes > times * stage.into_bytes
+    return stage.shape if is_large or stage.size_bytes > times * stage.from_bytes else ""
+
+
+def _making_ms(found: TfDataBottleneckAnalysis) -> float:
+    """Return the work that is in one batch; infinite where it is not known."""
+    nodes = [] if found.graph is None else list(found.graph.nodes.records())
+    stages = [one for one in nodes if one.iterator not in _PASSES_ON]
+    return sum(one.self_us for one in stages) / 1e3 if stages else float("inf")
+
+
+_MADE_LENGTH: Final = 64
+# A line of the program runs these, where lines were recorded.
+_HAS_LINE: Final = ("op", "eager", "framework", "program", "compile")
+
+
+def part_facts(finding: Finding, results: Results, framework: str) -> dict[str, float | str]:
+    """Return the facts of a part of the step that a finding locates.
+
+    Args:
+        finding: Of a rule that reads the account.
+        results: Has the account.
+        framework: Key of the recorded framework.
+    """
+    place = finding.place or Place()
+    kind = str(finding.measured.get("kind", ""))
+    facts: dict[str, float | str | None] = {
+        "kind": kind,
+        "cost_ms": float(finding.measured["part_ms"]),
+        "name": place.family or place.call or place.function or kind,
+        "function": place.function,
+        "call": place.call or place.function,
+        "data_type": str(finding.measured.get("data_type") or "-"),
+        "from": _brief_caller(place.caller),
+    }
+    if kind in _HAS_LINE and not place.file:
+        facts["unplaced"] = phrase("unplaced")
+    row = _part_row(finding, results)
+    if row is not None:
+        facts |= {
+            "name": row.name or facts["name"],
+            "made": _largest_shares(row.made_of),
+            "where": row.between,
+            "runs": max(round(row.stretches), 1),
+            "growth": row.growth,
+            "copies_argument": float(COPIES_ARGUMENT in row.traits.split()),
+            "waits": float("wait" in row.traits),
+        }
+    family = family_of(place.op or place.family, place.call, kind)
+    if family is not None and kind in ("op", "library"):
+        better = family.better.get(framework) or family.better.get("any", "")
+        facts |= {
+            "family_kind": family.kind,
+            "family_say": family.say,
+            "better": better or None,
+            "applies": family.applies or None,
+        }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _part_row(finding: Finding, results: Results) -> PartRow | None:
+    account, time = results.optional.step_account, finding.measured["part_ms"]
+    rows = () if account is None else account.parts.records()
+    return next(
+        (one for one in rows if one.kind == finding.measured["kind"] and one.time_ms == time), None
+    )
+
+
+def _largest_shares(made_of: str) -> str:
+    """Return the first shares of what a part is made of, as many as a line has room for."""
+    kept = ""
+    for share in made_of.partition("; ")[0].split(", "):
+        longer = f"{kept}, {share}" if kept else share
+        if len(longer) > _MADE_LENGTH:
+            break
+        kept = longer
+    return kept.replace("%", " %")
+
+
+def _brief_caller(caller: str) -> str | None:
+    return caller.replace("\\", "/").rpartition("/")[2] or None
+
+
+#: Providers by name.
+PROVIDERS: Final[Mapping[str, Callable[[Results], Facts | Silence | Unknown]]] = {
+    "tf_data": tf_data,
+}

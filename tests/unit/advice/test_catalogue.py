@@ -1,0 +1,104 @@
+"""The catalogue is complete: texts fit, conditions parse, names exist, nothing is unused."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import stepscope.advice
+from stepscope.advice import RULES
+from stepscope.advice.catalogue import Cause, causes, effects, entries, texts, thresholds
+from stepscope.advice.conditions import first_failure
+from stepscope.advice.signals import PROVIDERS
+from stepscope.analysis import TOOLS
+from stepscope.pod.report import Pod
+
+_FOLDER = Path(stepscope.advice.__file__).parent
+_PLACEHOLDER = re.compile(r"\{\w+\}")
+# What stands for a fact when lengths are checked: "1,250", "62 %", "11.8 ms", a name.
+_SAMPLE = "11.8 ms"
+_MOST_THRESHOLDS = 60
+
+
+@pytest.mark.parametrize("cause", causes().values(), ids=causes())
+def test_texts_of_a_cause_fit(cause: Cause) -> None:
+    title = _PLACEHOLDER.sub(_SAMPLE, cause.title.replace("[", "").replace("]", ""))
+    message = _PLACEHOLDER.sub(_SAMPLE, cause.message)
+    assert len(title) <= 64, title  # 60 and what a sample is longer than a count
+    assert ";" not in cause.title
+    assert len(message.split()) <= 34, message
+    assert len(cause.why.split()) <= 30
+    assert cause.fix, "a cause has an action"
+    assert set(cause.fix) <= {"tensorflow", "jax", "pytorch", "any"}
+    assert all("\n" not in fix for fix in cause.fix.values())
+
+
+@pytest.mark.parametrize("cause", causes().values(), ids=causes())
+def test_names_in_a_cause_exist(cause: Cause) -> None:
+    assert cause.rule in RULES.ids
+    assert cause.severity in ("overhead", "work", "info")
+    if cause.when:
+        assert cause.facts in (*PROVIDERS, "part")
+        first_failure(cause.when, {})
+    else:
+        assert cause.id == cause.rule or _is_raised(cause.id)
+
+
+def _is_raised(cause: str) -> bool:
+    """Return whether some code names the cause."""
+    return any(f'"{cause}"' in path.read_text("utf-8") for path in _FOLDER.rglob("*.py"))
+
+
+def test_rules_name_tools_effects_and_functions_that_exist() -> None:
+    for id_, entry in entries().items():
+        assert {*entry.facts.reads} <= {*TOOLS.ids, Pod.tool}, id_
+        assert {*entry.facts.symptom_of, *entry.facts.cause_of} <= {*RULES.ids}, id_
+        assert not entry.effect or entry.effect in effects(), id_
+        if entry.detector:
+            module, _, function = entry.detector.partition(":")
+            rules = import_module(f"stepscope.advice.rules.{module}")
+            assert callable(getattr(rules, function)), id_
+        else:
+            assert any(cause.when for cause in causes().values() if cause.rule == id_), id_
+
+
+def test_thresholds_are_few_and_all_are_used() -> None:
+    sources = [path.read_text("utf-8") for path in _FOLDER.rglob("*.py")]
+    sources += [cause.when for cause in causes().values()]
+    source = "\n".join(sources)
+    unused = {
+        name
+        for name in thresholds()
+        if f'"{name}"' not in source and not re.search(rf"\bt\.{name}\b", source)
+    }
+    assert unused == set()
+    assert len(thresholds()) <= _MOST_THRESHOLDS
+
+
+def test_every_reason_is_used_and_known() -> None:
+    called: dict[str, set[str]] = {"silent": set(), "unknown": set()}
+    for path in _FOLDER.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            if is_call and node.func.id in called and node.args:
+                keys = [
+                    one.value for one in ast.walk(node.args[0]) if isinstance(one, ast.Constant)
+                ]
+                called[node.func.id] |= {key for key in keys if isinstance(key, str)}
+    for kind, keys in called.items():
+        assert keys <= set(texts(kind)), kind
+        assert set(texts(kind)) <= keys, kind
+
+
+def test_conditions_have_comparisons_and_nothing_else() -> None:
+    assert first_failure("a >= t.act and b == 'map'", {"a": 1.0, "b": "map"}) is None
+    assert first_failure("a >= t.act", {"a": 0.01}) == ("a", "act")
+    assert first_failure("a >= t.act", {}) == ("a", "act")
+    assert first_failure("not (a > 1 or b > 1)", {"a": 0.0, "b": 2.0}) is not None
+    assert first_failure("kind in 'map source'", {"kind": "map"}) is None
+    with pytest.raises(ValueError, match="cannot have"):
+        first_failure("__import__('os')", {})

@@ -1,0 +1,148 @@
+"""The texts of findings: savings, evidence, the recorded framework's own fixes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Annotated, Any
+
+import pytest
+
+from stepscope.advice.render import complete, listed, silent, worded
+from stepscope.advice.step_time import StepTime
+from stepscope.registry import Silence
+from stepscope.result import Column, Finding, Ref, Result, Row, Table
+
+TIME = StepTime(10.0, 10.0, None, is_one=False, is_window=False, is_recording=False)
+MAP = Finding(
+    "serial-map", "high", 6.0, 0.8, "", cause="serial-map",
+    measured={"leaf": "Map", "cores": 2, "input_wait_ms": 8.0, "main_ops": "Cast 90 %"},
+)  # fmt: skip
+
+
+def rendered(finding: Finding, framework: str = "TensorFlow", time: StepTime = TIME) -> Finding:
+    results: Any = {
+        "overview_page": SimpleNamespace(environment=SimpleNamespace(framework=framework))
+    }
+    (only,) = complete([finding], results, time)
+    return only
+
+
+@pytest.mark.parametrize(
+    ("low", "saving", "high", "text"),
+    [
+        (1.8, 2.0, 3.6, "saves 1.8–3.6 ms (18–36 %)"),
+        (0.4, 0.5, 3.6, "saves 400 µs – 3.6 ms (4–36 %)"),
+        (0.0, 0.5, 3.6, "saves up to 3.6 ms (36 %)"),
+        (3.5, 3.5, 3.6, "saves up to 3.6 ms (36 %)"),
+        (None, 3.6, None, "saves up to 3.6 ms (36 %)"),
+        (2.0, 9.0, 12.0, "saves 2–12 ms (20–100 %)"),
+        (0.0, 0.0001, 0.001, "saves nothing measurable"),
+    ],
+)
+def test_saving_is_one_range_with_one_unit(
+    low: float | None, saving: float, high: float | None, text: str
+) -> None:
+    finding = replace(MAP, saving_low_ms=low, saving_ms=saving, saving_high_ms=high)
+    assert rendered(finding).saving_text == text
+
+
+def test_info_promises_nothing_and_memory_frees_bytes() -> None:
+    assert rendered(replace(MAP, severity="info")).saving_text.startswith("could save")
+    unknown = replace(MAP, saving_ms=None)
+    assert rendered(unknown).saving_text == "saving cannot be estimated"
+    freed = replace(unknown, measured={**MAP.measured, "saving_bytes": 3 << 20})
+    assert rendered(freed).saving_text == "frees 3.0 MiB"
+
+
+def test_texts_are_the_causes_filled_with_facts() -> None:
+    finding = rendered(MAP)
+    assert finding.title == "tf.data Map uses 1 of 2 cores"
+    assert finding.message == "The step waits 8 ms of 10 ms, mostly for Cast 90 %."
+    assert list(finding.code) == ["tensorflow"]
+    assert finding.actions[0] == finding.code["tensorflow"]
+
+
+def test_unknown_facts_drop_their_clause() -> None:
+    finding = rendered(replace(MAP, measured={"leaf": "Map", "input_wait_ms": 8.0}))
+    assert finding.title == "tf.data Map uses 1 cores"
+    assert finding.message == "The step waits 8 ms of 10 ms."
+
+
+@pytest.mark.parametrize("framework", ["JAX", "PyTorch", "Unknown"])
+def test_fix_is_the_recorded_frameworks_own(framework: str) -> None:
+    finding = Finding("launch-bound", "high", 6.0, 0.8, "", cause="launch-bound")
+    texts = " ".join([*rendered(finding, framework).actions])
+    assert ("jax.jit" in texts) == (framework == "JAX")
+    assert ("torch.compile" in texts) == (framework == "PyTorch")
+    assert "tf.function" not in texts
+
+
+def test_symptom_refers_to_the_finding_that_fixes_it() -> None:
+    wait = Finding(
+        "input-bound", "high", 6.0, 0.8, "", cause="input-bound", explained_by=("serial-map",)
+    )
+    results: Any = {}
+    _, symptom = complete([MAP, wait], results, TIME)
+    assert symptom.actions == ("Fixed by finding 1.",)
+    assert symptom.code == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("wait_ms", 0.25, "250 µs"),
+        ("busy_frac", 0.625, "62 %"),
+        ("held_bytes", 3 << 20, "3.0 MiB"),
+        ("ops", 1250.0, "1,250"),
+        ("each_us", 2.5, "2.5 µs"),
+        ("per_step", 1.25, "1.25"),
+        ("name", None, ""),
+        ("share_frac", float("nan"), ""),
+    ],
+)
+def test_fact_has_the_unit_of_its_name(name: str, value: float | None, text: str) -> None:
+    assert worded(name, value) == text
+
+
+def test_shares_are_listed() -> None:
+    assert listed([("DecodeJpeg", 0.76), ("Cast", 0.2)]) == "DecodeJpeg 76 %, Cast 20 %"
+
+
+def test_reason_is_a_text_of_the_catalogue() -> None:
+    assert silent("no_waits") == Silence("No call on the threads of the step waits for a device.")
+
+
+class _Step(Row):
+    input_ms: Annotated[float, Column("Input wait", unit="ms", kind="time")]
+    hbm_frac: Annotated[float, Column("HBM bandwidth", unit="%", kind="ratio")]
+    category: Annotated[str, Column("Category", kind="category")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Steps(Result):
+    tool = "steps"
+    breakdown_ms: dict[str, float]
+    step_table: Table[_Step]
+
+
+_RESULT = _Steps(breakdown_ms={"input": 1.0}, step_table=Table.empty(_Step))
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("input_ms", "input wait"),
+        ("hbm_frac", "HBM bandwidth"),
+        ("step_table.input_ms", "input wait"),
+        ("breakdown_ms.host_compute", "host compute"),
+        ("step_table", "steps"),
+        ("category=copy-done", "category “copy-done”"),
+        ("train_step.py:12", "train_step.py:12"),
+        ("", ""),
+    ],
+)
+def test_evidence_is_named_as_on_its_page(what: str, words: str) -> None:
+    finding = replace(MAP, evidence=(Ref("steps", what),))
+    (only,) = complete([finding], {"steps": _RESULT}, TIME)
+    assert only.evidence[0].words == words
