@@ -297,12 +297,16 @@ def _steps(host: Host) -> list[Diagnostic]:
     if not host.space.length_ps.any():  # a snapshot of memory: nothing ran that has steps
         return []
     found = steps(host)
+    left_out = [
+        Diagnostic("edge-steps", "info", f"Not counted: {text}", host.name)
+        for text in (() if found is None else found.left_out)
+    ]
     if found is None or found.markers.is_window:
         text = (
             "No step was marked and none could be inferred, so numbers are of the recording as a "
             f"whole, not of a step. Mark steps with {_marks(environment(host).framework)}."
         )
-        return [Diagnostic("no-steps", "info", text, host.name)]
+        return [Diagnostic("no-steps", "info", text, host.name), *left_out]
     said = []
     if found.markers.source in ("framework", "inferred"):
         text = (
@@ -319,7 +323,4 @@ def _steps(host: Host) -> list[Diagnostic]:
             "device work to the end of its own."
         )
         said.append(Diagnostic("asynchronous-steps", "info", text, host.name))
-    return said + [
-        Diagnostic("edge-steps", "info", f"Not counted: {text}", host.name)
-        for text in found.left_out
-    ]
+    return said + left_out

@@ -66,6 +66,8 @@ EDGE_LIMIT = 5
 _LONG_STEPS = 2.0
 # A last round that ends this much earlier than the others was not recorded to its end.
 _SHORT_STEPS = 0.8
+# From this share of the rest on a recorder's own work is named.
+_RECORDER_FRAC = 0.01
 # Nothing ran in a step of which this share is accounted for by nothing.
 _IDLE_FRAC = 0.95
 
@@ -147,7 +149,7 @@ def steps(host: Host) -> HostSteps | None:
         kept=kept,
         is_outlier=is_outlier,
         runs_behind=when.runs_behind,
-        left_out=(*left_out, *_pauses(markers)),
+        left_out=(*left_out, *_pauses(markers), *_recorders_time(host, markers)),
         recorder_ps=covered(*recorder_spans(host), start, end),
     )
 
@@ -238,6 +240,17 @@ def _is_mark_alone(length: I64, idle_ps: I64) -> bool:
     """
     idle = idle_ps / np.maximum(length, 1)
     return bool(len(length) > 1 and idle[-1] > _IDLE_FRAC >= idle[:-1].max())
+
+
+def _recorders_time(host: Host, markers: Markers) -> list[str]:
+    """A sentence about a recorder's own work, where the recording as a whole is accounted for."""
+    if not markers.is_window:
+        return []
+    begin, end = recorder_spans(host)
+    own = int((end - begin).sum() - covered(begin, end, markers.start_ps, markers.end_ps).sum())
+    if own < _RECORDER_FRAC * int((markers.end_ps - markers.start_ps).sum()):
+        return []
+    return [f"{time_words(own / 1e9)} in which the recorder itself began and ended."]
 
 
 def _pauses(markers: Markers) -> list[str]:

@@ -48,3 +48,19 @@ def test_a_first_step_that_does_work_of_its_own_first_stays_whole() -> None:
     assert found.duration_ps[0] == 1200 * US
     assert found.left_out == ()
     assert mean_us(found)["device_compute_32"] == 500 + 510
+
+
+@pytest.mark.parametrize("starts_us", [(0, 900), (0, 5000), (2000, 900)])
+def test_a_recorders_own_work_around_a_recording_is_named(starts_us: tuple[int, int]) -> None:
+    """Of a recording without steps, that work is left out of the time that is accounted for."""
+    begin, lasts = starts_us
+    end = begin + lasts
+    events = [
+        ("$profiler.py:91 start_trace", begin, lasts),
+        ("dense/MatMul:MatMul", end + 10, 480),
+        ("$profiler.py:193 stop_trace", end + 500, lasts),
+    ]
+    found = steps_of(space(host(line("python", *events))))
+    assert found.markers.is_window
+    assert found.duration_ps.sum() <= 500 * US
+    assert any("the recorder itself began and ended" in text for text in found.left_out)
