@@ -140,11 +140,13 @@ def choose_steps(time: NDArray[Any], whole: Bool) -> StepChoice:
 
 
 def _warm_up(times: F64) -> int:
-    """How many steps at the start are outliers beside all that follow."""
+    """How many steps at the start are far beyond all that follow, outliers aside."""
     if len(times) < 3:
         return 0
     for count in range(max(len(times) // _WARM_UP_DIVISOR, 1), 0, -1):
-        if times[:count].min() > _fence(times[count:]) >= times[count]:
+        first, rest = times[:count].min(), times[count:]
+        fence, longest = _fence(rest), rest[~_outliers(rest)].max()
+        if longest <= fence < first and first > _GAP_FACTOR * longest:
             return count
     return 0
 

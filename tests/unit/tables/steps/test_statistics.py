@@ -68,6 +68,7 @@ def test_first_steps_far_beyond_the_rest_are_warm_up() -> None:
     assert chosen(14, 10, 10) == ([], [])
     assert chosen(30, 10) == ([], [])  # one step shows nothing to be far from
     assert chosen(50, 10, 40, 20, 30) == ([], [])  # so uneven are the others
+    assert chosen(16, 2, 12, 2, 11, 2) == ([], [])  # each second step is long
     # As many as a quarter warm up; more are how the program runs.
     assert chosen(50, 50, 50, *[10] * 6) == ([], [])
 
