@@ -1,1 +1,1 @@
-"""What a person or program touches: command line, HTTP, exports. No arithmetic on times."""
+"""The surfaces for people and programs: command line, HTTP, exports. No arithmetic on times."""

@@ -1,4 +1,4 @@
-"""The short names that an answer for the pages brings along: ``{name: short name}``."""
+"""The short names that an answer for the pages contains: ``{name: short name}``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What surfaces say about runs, files and tools around a result: JSON-ready values.
+"""Data about runs, files and tools around a result, ready for JSON.
 
 The shapes are typed dictionaries because the TypeScript types are generated from them.
 """

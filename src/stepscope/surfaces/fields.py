@@ -1,4 +1,4 @@
-"""What a result class holds, read from its annotations: for schemas, types and documents."""
+"""The fields of a result class, read from its annotations: for schemas, types and documents."""
 
 from __future__ import annotations
 

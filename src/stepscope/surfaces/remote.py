@@ -1,4 +1,4 @@
-"""What surfaces add to a recording from outside: the step time of a short one, and its verdict."""
+"""Additions to a recording from outside: the step time of a short one, and its verdict."""
 
 from __future__ import annotations
 

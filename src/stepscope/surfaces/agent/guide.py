@@ -1,4 +1,4 @@
-"""What a program must know to ask well: ``stepscope guide``, the skill, the instructions."""
+"""Instructions for programs: ``stepscope guide``, the skill, the server's instructions."""
 
 from __future__ import annotations
 

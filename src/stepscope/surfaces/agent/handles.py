@@ -1,4 +1,4 @@
-"""Handles: short names for what answers are about, the same as long as the recording is.
+"""Handles: short names of findings, steps, ops and events, stable for a recording.
 
 ``op:12@3fa9`` is the twelfth op of the recording whose fingerprint begins with 3fa9. The part
 behind ``@`` may be left out; where it stands and is another recording's, the question is refused.

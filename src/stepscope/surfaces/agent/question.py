@@ -1,4 +1,4 @@
-"""How a question declares itself, and what all of them share."""
+"""The declaration of a question, and code that all questions share."""
 
 from __future__ import annotations
 

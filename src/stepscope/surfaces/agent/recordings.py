@@ -1,4 +1,4 @@
-"""The recordings that may be asked about: those beneath the roots that were given, and no other."""
+"""The recordings that agents may read: only those below the given roots."""
 
 from __future__ import annotations
 

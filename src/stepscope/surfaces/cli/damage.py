@@ -1,4 +1,4 @@
-"""Telling scripts that a recording is damaged: on stderr, where their data does not go."""
+"""Warnings about damaged recordings, on stderr, apart from a script's data."""
 
 from __future__ import annotations
 

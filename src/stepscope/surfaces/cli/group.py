@@ -1,4 +1,4 @@
-"""The top of the command line: a command is imported when it is asked for."""
+"""The top of the command line: a command is imported when it is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entry point: runs a command and turns whatever happens into the published exit codes.
+"""Entry point: runs a command and returns one of the published exit codes.
 
 0 ok · 1 a limit is exceeded (check), or a bug in Stepscope · 2 usage · 3 nothing to show ·
 4 unreadable input or unwritable output · 130 interrupted.

@@ -1,4 +1,4 @@
-"""Where an answer goes: to the terminal, or whole into a file."""
+"""The output of an answer: to the terminal, or complete into a file."""
 
 from __future__ import annotations
 

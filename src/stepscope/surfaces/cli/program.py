@@ -1,4 +1,4 @@
-"""A program run and recorded: how it is started, signalled, and reported on."""
+"""The program that is recorded: start, signals and report."""
 
 from __future__ import annotations
 

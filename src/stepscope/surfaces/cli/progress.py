@@ -1,4 +1,4 @@
-"""A line on stderr while something takes long: what is being done and how far it is."""
+"""A progress line on stderr for work that takes long."""
 
 from __future__ import annotations
 

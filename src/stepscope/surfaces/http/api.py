@@ -1,4 +1,4 @@
-"""The JSON API, version 1: what is served, the tools, their answers, downloads, progress."""
+"""The JSON API, version 1: runs, tools, answers, downloads, progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``timeline/flame``: the tree of a stretch of time, alone or beside another stretch or run."""
+"""``timeline/flame``: the tree of a range of time, also compared with another range or run."""
 
 from __future__ import annotations
 

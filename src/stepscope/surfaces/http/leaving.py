@@ -1,4 +1,4 @@
-"""Clients that leave: the work on their request ends early."""
+"""Disconnected clients: the work on their request ends early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``timeline/path``: the critical path of a stretch, its pieces and what they come to by name."""
+"""``timeline/path``: the critical path of a range: its pieces, and their sums by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``api/v1/runs…``: what a list of runs says about each of them, and notes on them."""
+"""``api/v1/runs…``: the facts of each run in a list, and notes on runs."""
 
 from __future__ import annotations
 

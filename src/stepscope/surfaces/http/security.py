@@ -1,4 +1,4 @@
-"""Who may ask: the Host header, the token, and the headers that bind the browser.
+"""Access control: the Host header, the token, and headers for the browser.
 
 The pages show names from strangers' files and the server reads local files, so it answers only
 its own machine's names (no DNS rebinding), only with the token, and never to another origin.

@@ -1,4 +1,4 @@
-"""How the pages are served."""
+"""Settings of the server."""
 
 from __future__ import annotations
 

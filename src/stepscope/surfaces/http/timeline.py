@@ -1,4 +1,4 @@
-"""``api/v1/timeline/…``: what the timeline page asks for, as ``docs/timeline-format.md`` says."""
+"""``api/v1/timeline/…``: the requests of the timeline page, as in ``docs/timeline-format.md``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request about the timeline asks for: a stretch of time, tracks, numbers and words."""
+"""The parameters of a timeline request: a range of time, tracks, numbers and words."""
 
 from __future__ import annotations
 

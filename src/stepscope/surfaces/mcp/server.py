@@ -1,4 +1,4 @@
-"""Messages in, messages out: one JSON object a line; standard output carries nothing else."""
+"""The server: one JSON object per line; standard output carries nothing else."""
 
 from __future__ import annotations
 

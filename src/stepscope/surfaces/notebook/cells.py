@@ -1,4 +1,4 @@
-"""Answers in the cells of a notebook: what the terminal shows, as text and as HTML.
+"""Answers in the cells of a notebook, as on the terminal, in text and HTML.
 
 IPython asks its formatters for types by name, so nothing of Stepscope is imported before there is
 an answer to draw.

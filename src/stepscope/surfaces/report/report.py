@@ -1,4 +1,4 @@
-"""A run as one file: which answers and events go in, and the notes about those that do not."""
+"""A run as one file: its answers and events, and notes about those left out."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How the pages get a timeline, from a server or in a report: what is on it, and its tiles."""
+"""The timeline for the pages, from a server or in a report: contents and tiles."""

@@ -1,4 +1,4 @@
-"""What is on a timeline: sections, tracks, steps and the axis. Times are integers in ps."""
+"""The contents of a timeline: sections, tracks, steps and the axis. Times are integers in ps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tile as bytes, as ``docs/timeline-format.md`` lays down."""
+"""A tile as bytes, as specified in ``docs/timeline-format.md``."""
 
 from __future__ import annotations
 

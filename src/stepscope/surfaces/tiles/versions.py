@@ -1,4 +1,4 @@
-"""What answers that may be kept forever depend on."""
+"""The version of answers that browsers may keep forever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to change, with evidence; and which rules stayed silent, and why."""
+"""Recommended changes with evidence, and the silent rules with their reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed between two recordings."""
+"""The difference between two recordings."""
 
 from __future__ import annotations
 

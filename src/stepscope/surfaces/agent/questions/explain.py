@@ -1,4 +1,4 @@
-"""All that is known of one thing."""
+"""Details of one finding, step, op, kernel or event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which recordings there are."""
+"""A list of the recordings."""
 
 from __future__ import annotations
 

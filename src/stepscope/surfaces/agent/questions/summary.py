@@ -1,4 +1,4 @@
-"""What limits a run, in one answer."""
+"""The limit of a run, in one answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ran between two times."""
+"""The events between two times."""
 
 from __future__ import annotations
 

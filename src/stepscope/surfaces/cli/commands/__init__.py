@@ -1,6 +1,6 @@
 """One command per file, named as it is called; ``COMMAND`` in each is what click runs.
 
-Adding one is a file here and a line below. What is heavy is imported inside of the command.
+A new command is a file here and a line below. Import heavy modules inside of the command.
 """
 
 COMMANDS: tuple[str, ...] = (

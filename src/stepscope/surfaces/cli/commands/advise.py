@@ -1,4 +1,4 @@
-"""``stepscope advise``: what to change, and the outcome of every rule."""
+"""``stepscope advise``: recommended changes, and the outcome of every rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``stepscope compare``: what changed between runs."""
+"""``stepscope compare``: the difference between runs."""
 
 from __future__ import annotations
 

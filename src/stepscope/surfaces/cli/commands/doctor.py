@@ -1,4 +1,4 @@
-"""``stepscope doctor``: what would spoil a recording here, or what a recording lost."""
+"""``stepscope doctor``: problems of this machine or of a recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``stepscope explain``: all that is known of one finding, step, op, kernel or event."""
+"""``stepscope explain``: details of one finding, step, op, kernel or event."""
 
 from __future__ import annotations
 

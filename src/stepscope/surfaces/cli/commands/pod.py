@@ -1,4 +1,4 @@
-"""``stepscope pod``: who makes the others wait, from the recordings of all hosts."""
+"""``stepscope pod``: the host that the others wait for, from the recordings of all hosts."""
 
 from __future__ import annotations
 

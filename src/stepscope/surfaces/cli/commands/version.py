@@ -1,4 +1,4 @@
-"""``stepscope version``: what is installed and what it runs on."""
+"""``stepscope version``: versions of Stepscope, Python and packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The overview as a diagnosis for the terminal: verdict, figures, the average step, what to do."""
+"""The overview on the terminal: verdict, figures, the average step, recommended changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several pages have: the title, what to know before believing numbers, findings."""
+"""Parts of several pages: the title, caveats about the numbers, findings."""
 
 from __future__ import annotations
 

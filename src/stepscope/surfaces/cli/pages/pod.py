@@ -1,4 +1,4 @@
-"""A pod as a page of the terminal: the answer first, then who, then where the rest is."""
+"""A pod on the terminal: the answer first, then the suspects and where to read on."""
 
 from __future__ import annotations
 
