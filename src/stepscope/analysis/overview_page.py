@@ -26,7 +26,7 @@ from stepscope.tables.ops.framework_totals import device_busy, host_op_totals, o
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.recording.environment import cores_seen, environment, session_environment
 from stepscope.tables.recording.evidence import recorded
-from stepscope.tables.recording.undisturbed import coverage, session_undisturbed
+from stepscope.tables.recording.undisturbed import coverage, recording_cost, session_undisturbed
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import PARTS, steps
 from stepscope.tables.steps.bottleneck import BoundBy
@@ -325,13 +325,14 @@ def _with_undisturbed(profile: Profile, stats: Steps) -> Steps:
     covered = [one for host in profile.hosts if (one := coverage(host)) is not None]
     share = min((part / whole for part, whole in covered if whole), default=1.0)
     step = session_undisturbed(profile)
+    costs = [cost for host in profile.hosts if (cost := recording_cost(host)) is not None]
+    stats = replace(stats, recorded_frac=share, recording_cost_frac=max(costs, default=None))
     if step is None:
-        return replace(stats, recorded_frac=share)
+        return stats
     return replace(
         stats,
         undisturbed_ms=step.step_ps / 1e9,
         undisturbed=f"{step.steps:,} steps, timed by {step.source}",
-        recorded_frac=share,
     )
 
 

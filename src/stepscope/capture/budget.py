@@ -216,8 +216,7 @@ class Price:
         """
         if self._price is None:
             return 0.0
-        # On a machine that others use, a program gets less than the time that passes.
-        age = min(time.monotonic() - self._began, max(time.process_time() - self._paid, 0.0))
+        age = self._program_seconds()
         owed = self._paid / (self._price - 1) - age
         if owed <= 0:
             rest = 0.0
@@ -229,6 +228,16 @@ class Price:
             left = max(1 - written_bytes / self._file_bytes, 1e-6)
             rest = max(rest, -_HALF_SECONDS * math.log2(left) - seconds)
         return min(rest, _LONGEST_REST_SECONDS)
+
+    def _program_seconds(self) -> float:
+        """Time of the program: on a machine that others use, less than the time that passes."""
+        own = max(time.process_time() - self._paid, 0.0)
+        return min(time.monotonic() - self._began, own)
+
+    @property
+    def cost_frac(self) -> float:
+        """What recording has taken so far, by the program's time."""
+        return self._paid / max(self._program_seconds(), 1e-3)
 
     def wants_steps(self, recorded_steps: int) -> bool:
         """Whether enough steps were recorded to time some undisturbed ones, for comparison."""

@@ -640,6 +640,8 @@ class Recording:
             facts.update(machine.software_facts() | machine.settings_facts())
             facts.update(graph_lines.facts())
             facts.update(self._clock.facts())
+            if self.options.price is not None:
+                facts[names.RECORDING_COST] = int(self._price.cost_frac * 1e6)
         if not stopped_ns or not self._chunks:
             into.add_stats(names.HOST_PLANE, machine.processor_facts())
         into.add_stats(names.ENVIRONMENT_PLANE, facts)

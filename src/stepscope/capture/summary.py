@@ -24,6 +24,8 @@ MAX_LINES: Final = 15
 _DIAGNOSIS_SECONDS: Final = 60.0
 _WIDTH: Final = 100
 _FINDINGS: Final = 3
+# An undisturbed step is shown if it is shorter than this share of the recorded one.
+_UNDISTURBED_FRAC: Final = 0.95
 # The end of a sentence that another one follows; the number of a finding ends none.
 _SENTENCE: Final = re.compile(r"(?<!^  \d)[.!?](?= )")
 
@@ -87,7 +89,19 @@ def _limit(overview: dict[str, Any]) -> list[str]:
         ]
         if shares:
             lines.append(f"  of a step: {', '.join(shares)}")
+        lines += _price(steps, mean)
     return lines
+
+
+def _price(steps: dict[str, Any], mean_ms: float) -> list[str]:
+    """What was recorded at what cost, and the step without it; none where that is not stated."""
+    cost, undisturbed = steps.get("recording_cost_frac"), steps.get("undisturbed_ms")
+    if cost is None:
+        return []
+    text = f"  recorded {steps.get('recorded_frac', 1.0):.0%} of the time, at a cost of {cost:.0%}"
+    if undisturbed and undisturbed < _UNDISTURBED_FRAC * mean_ms:
+        text += f"; undisturbed, a step takes {time_words(undisturbed)}"
+    return [text]
 
 
 def _first_findings(advice: dict[str, Any]) -> list[str]:

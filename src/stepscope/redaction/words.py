@@ -125,7 +125,7 @@ perf perfetto performance period permutation permute persist persistent pfor pft
 philox pickle pid piecewise pil pingpong pinned pinv pinverse pip pitch pixel pj pjit pjrt pkl pl
 place placeholder places plain plane planes plus pmap pmc png po pocketfft pod poi pointer
 pointwise poisson polar policy poll polygamma polymorphic polynomial pool pooling popcnt post
-potrf pow power pp pprof pragma pre precise precision pred predict prefetch prefill prefix
+potrf pow power pp ppm pprof pragma pre precise precision pred predict prefetch prefill prefix
 pregraph prelu prepare preprocessing preserving pretty primary primitive prims print printer
 printing printoptions priority private privateuse prng process processes processing prod produce
 produced product products prof profile profiled profiler profilerstep profiles profiling progbar

@@ -71,6 +71,8 @@ class Steps:
         undisturbed_ms: Length of a step while nothing records; None if it was not measured.
         undisturbed: How many undisturbed steps were timed, and how, or why none was; a clause.
         recorded_frac: Share of the time that was recorded; the program ran undisturbed in the rest.
+        recording_cost_frac: Estimated cost of recording as a share of the program's time: processor
+            time of transferring events, and 1 µs per event; None if not stated.
     """
 
     count: int
@@ -87,6 +89,7 @@ class Steps:
     undisturbed_ms: float | None = None
     undisturbed: str = "not measured"
     recorded_frac: float = 1.0
+    recording_cost_frac: float | None = None
     outliers: int = 0
     tail_mean_ms: float = nan
     tail_p95_ms: float = nan

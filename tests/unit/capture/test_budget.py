@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -29,8 +30,8 @@ class Process:
 @pytest.fixture
 def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
     one = Process()
-    monkeypatch.setattr(budget.time, "monotonic", lambda: one.seconds)
-    monkeypatch.setattr(budget.time, "process_time", lambda: one.processor_seconds)
+    monkeypatch.setattr(time, "monotonic", lambda: one.seconds)
+    monkeypatch.setattr(time, "process_time", lambda: one.processor_seconds)
     monkeypatch.setattr(machine, "used_bytes", lambda: one.used_bytes)
     monkeypatch.setattr(budget, "_process_seconds", lambda: 0.0)
     yield one

@@ -114,7 +114,12 @@ def test_markers_are_counted_while_they_are_recorded() -> None:
     steps = StepClock()
     steps.listen(undisturbed=False)
     emitted: list[str] = []
-    tracing.switch(step_clock.counted(lambda name, _values: emitted.append(name) or int))
+
+    def emit(name: str, _: object) -> Any:
+        emitted.append(name)
+        return int
+
+    tracing.switch(step_clock.counted(emit))
     for number in range(5):
         with tracing.step(number), tracing.Trace("part"):
             pass

@@ -77,6 +77,22 @@ def test_the_limit_is_the_overviews_and_what_to_change_that_of_the_advice(
     assert lines[8:] == [f"  stepscope advise {folder}", f"  stepscope serve {folder}"]
 
 
+@pytest.mark.parametrize(
+    ("undisturbed_ms", "line"),
+    [
+        (4.0, "  recorded 25% of the time, at a cost of 8%; undisturbed, a step takes 4 ms"),
+        (19.8, "  recorded 25% of the time, at a cost of 8%"),
+        (None, "  recorded 25% of the time, at a cost of 8%"),
+    ],
+)
+def test_the_price_of_the_recording_is_told(
+    monkeypatch: pytest.MonkeyPatch, undisturbed_ms: float | None, line: str
+) -> None:
+    price = {"recorded_frac": 0.25, "recording_cost_frac": 0.08, "undisturbed_ms": undisturbed_ms}
+    answer(monkeypatch, OVERVIEW | {"steps": {**OVERVIEW["steps"], **price}})  # type: ignore[dict-item]
+    assert line in summary(capture())
+
+
 def test_it_is_never_longer_than_fifteen_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     answer(
         monkeypatch, {**OVERVIEW, "headline": "x" * 300}, {"findings": [{"title": "y" * 300}] * 9}

@@ -275,6 +275,7 @@ export interface Steps {
   readonly undisturbed_ms: number | null;
   readonly undisturbed: string;
   readonly recorded_frac: number | null;
+  readonly recording_cost_frac: number | null;
   readonly outliers: number;
   readonly tail_mean_ms: number | null;
   readonly tail_p95_ms: number | null;

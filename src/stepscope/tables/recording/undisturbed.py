@@ -49,12 +49,7 @@ def undisturbed_step(host: Host) -> UndisturbedStep | None:
     if found is None or found.markers.is_window or not found.kept.any():
         return None
     recorded_ps = median(found.duration_ps[found.kept])
-    noted = {
-        key: value
-        for row, plane in enumerate(host.space.planes)
-        if plane.name == names.ENVIRONMENT_PLANE
-        for key, value in pivot.plane_stats(host.space, row).items()
-    }
+    noted = _stated(host)
     step_ps = as_integer(noted.get(names.UNDISTURBED_STEP))
     if step_ps <= 0:
         return _counted(host)
@@ -139,6 +134,22 @@ def session_undisturbed(profile: Profile) -> UndisturbedStep | None:
     """Of the slowest host that has one; None where none has."""
     known = [one for host in profile.hosts if (one := undisturbed_step(host)) is not None]
     return max(known, key=lambda one: one.step_ps, default=None)
+
+
+def recording_cost(host: Host) -> float | None:
+    """What recording took of the program's time, as a share; None where it is not stated."""
+    stated = _stated(host).get(names.RECORDING_COST)
+    return None if stated is None else as_integer(stated) / 1e6
+
+
+def _stated(host: Host) -> dict[str, object]:
+    """What the recorder states of itself."""
+    return {
+        key: value
+        for row, plane in enumerate(host.space.planes)
+        if plane.name == names.ENVIRONMENT_PLANE
+        for key, value in pivot.plane_stats(host.space, row).items()
+    }
 
 
 def coverage(host: Host) -> tuple[int, int] | None:

@@ -70,8 +70,10 @@ def _figures(page: Page, result: OverviewPage) -> None:
             f" while nothing records ({clean(steps.undisturbed)}) · recording slows a step "
             f"{1 / steps.recorder_factor:.1f}×",
         )
-    if steps.recorded_frac < 1:
-        page.line(f"  Recorded    {percent(steps.recorded_frac)} of the time, in several bursts")
+    cost = steps.recording_cost_frac
+    if steps.recorded_frac < 1 or cost is not None:
+        price = "" if cost is None else f" · recording cost about {percent(cost)}"
+        page.line(f"  Recorded    {percent(steps.recorded_frac)} of the time{price}")
     throughput = result.throughput
     if throughput.examples_per_s is not None:
         page.line(
