@@ -1,4 +1,4 @@
-/** The five figures under the verdict. */
+/** The figures under the verdict: five, and the undisturbed step where recording slowed it. */
 
 import type { OverviewPage } from "../../api/types.gen.ts";
 import { count, duration, MISSING, percent } from "../../base/format.ts";
@@ -33,6 +33,7 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
           ? `mean ${time(mean)} ± ${time(std)}`
           : "of one step",
     },
+    ...(some ? undisturbedFigures(steps) : []),
     {
       label: "95th percentile",
       value: some ? time(p95) : MISSING,
@@ -63,6 +64,18 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
     ({ label, value }) => some || (value !== MISSING && !(asked && label === "Steps counted")),
   );
   return <Figures figures={known} />;
+}
+
+/** The step while nothing records, where recorded steps take 5% longer or more. */
+function undisturbedFigures({
+  undisturbed_ms,
+  undisturbed,
+  time_ms,
+}: OverviewPage["steps"]): Fact[] {
+  const known = undisturbed_ms !== null && time_ms.mean !== null;
+  return known && undisturbed_ms < 0.95 * time_ms.mean
+    ? [{ label: "Undisturbed step", value: time(undisturbed_ms), note: undisturbed }]
+    : [];
 }
 
 function recordingFigures({ environment }: OverviewPage): Fact[] {
