@@ -156,9 +156,11 @@ class _Analysis:
         first = next(suspects.rows())
         since = "" if first["since_step"] < 0 else f" since step {first['since_step']}"
         why = f": {first['evidence']}" if first["evidence"] else ""
+        # A cost within its standard error may be none.
+        costs = "costs" if first["cost_ms"] > first["error_ms"] else "may cost"
         return (
-            f"{first['name']} costs {time_words(first['cost_ms'])} of each {time_words(step)} step "
-            f"({first['cost_frac']:.1%}, ± {time_words(first['error_ms'])}){since}{why}. "
+            f"{first['name']} {costs} {time_words(first['cost_ms'])} of each {time_words(step)} "
+            f"step ({first['cost_frac']:.1%}, ± {time_words(first['error_ms'])}){since}{why}. "
             f"Without it {time_words(step - first['saving_ms'])}."
         )
 

@@ -230,7 +230,8 @@ class Pod(Result):
         recordings, expected: How many recordings are in the numbers, of how many there should be.
         devices_found: How many devices they have.
         counted_steps: Steps that the numbers are over.
-        step_ms: Mean step, as replayed from what was recorded.
+        step_ms: Mean step, as replayed from what was recorded: from the begin of the first step
+            that counts to the end of the last collective. Other pages show steps to their end.
         typical_step_ms: The same with typical times everywhere.
         clock_u_us: Median uncertainty of the alignment.
         verdict: "suspects", "rotating" (a different member each time) or "even".

@@ -19,7 +19,8 @@ def write_pod(page: Page, result: Pod, rows: int | None) -> None:
     steps = "1 step" if result.counted_steps == 1 else f"{result.counted_steps:,} steps"
     page.text(
         f"{result.recordings:,} of {result.expected:,} recordings, {result.devices_found:,} "
-        f"devices, {steps}; clocks aligned to ± {result.clock_u_us:.0f} µs.",
+        f"devices, {steps} as replayed, up to the last collective; clocks aligned to "
+        f"± {result.clock_u_us:.0f} µs.",
         style="dim",
     )
     if len(result.suspects):
