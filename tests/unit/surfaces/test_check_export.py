@@ -1,5 +1,7 @@
 """The summary and the XML of a check, with names that try to be something else."""
 
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -11,6 +13,7 @@ from stepscope.comparison.gate import METRICS, GateReport, check
 from stepscope.comparison.limit import Limit
 from stepscope.formats.xspace import decode
 from stepscope.surfaces import pytest_plugin
+from stepscope.surfaces.cli.main import run as run_command
 from stepscope.surfaces.export.check import (
     check_junit,
     check_markdown,
@@ -93,3 +96,26 @@ def test_a_failing_test_obeys_no_name() -> None:
     for text in (*sections, str(failed.value)):
         assert "What grew most" in text
         assert not [c for c in text if ord(c) < 32 and c != "\n"]
+
+
+def test_check_ends_with_five_if_the_recordings_cannot_tell(tmp_path: Path) -> None:
+    paths = []
+    for name, us in (("old", 100.0), ("new", 150.0)):
+        loop = Loop(kernels=(Kernel("sgemm", us, "dense/MatMul:MatMul"),), steps=3, wait="cuSync")
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "host.xplane.pb").write_bytes(record(loop)["host-0"])
+        paths.append(str(tmp_path / name))
+    old, new = paths
+    assert run_command(["check", new, "--baseline", old]) == 5
+    assert run_command(["check", new, "--baseline", old, "--on-unknown", "pass"]) == 0
+    # What was not recorded stays 3.
+    assert run_command(["check", new, "--max-peak-memory", "1GiB", "--on-unknown", "pass"]) == 3
+
+
+def test_a_test_that_cannot_tell_passes_only_if_asked_to() -> None:
+    item: Any = SimpleNamespace(user_properties=[], add_report_section=lambda *said: None)
+    few = checked(step_time="+5%")
+    unknown = replace(few, status="unknown")
+    pytest_plugin._report(item, unknown, passes_unknown=True)
+    with pytest.raises(pytest.fail.Exception, match="unknown"):
+        pytest_plugin._report(item, unknown, passes_unknown=False)
