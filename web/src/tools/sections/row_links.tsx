@@ -35,7 +35,7 @@ export function RowLinks({ place, pageFor, query }: RowLinksProps) {
         )}
         {events && found && (
           <a class="button" href={events.href}>
-            Show in timeline ({count(found.count)}×)
+            Show in timeline ({count(found.count)}× in the recording)
           </a>
         )}
         {graph && (
