@@ -74,6 +74,11 @@ def numbers(session: Session, found: dict[str, Any]) -> Iterator[Number]:
         if tool in found:
             idle = _percent(found[tool].idle_frac)
             yield "idle devices, %", tool, idle, found[tool].times
+    account = found.get("step_account")
+    if account is not None and account.has_device and len(overview.hosts) == 1:
+        step, busy = overview.steps.time_ms.mean, overview.device.busy_frac or math.nan
+        yield "busy device, ms", "overview_page", busy * step, overview.times
+        yield "busy device, ms", "step_account", account.busy_ms, account.times
     yield from _causes(found)
     yield from _op_times(found)
     yield from _sql(session, overview)

@@ -262,7 +262,8 @@ class StepAccount(Result):
         nobody_frac: Share of the loop's waits in which no other thread sampled is at work, if any.
         step_count: Kept steps.
         is_window: Whether there are no steps, and the whole recording counts as one.
-        busy_ms: Per step, when anything computes beside the loop's thread.
+        busy_ms: Per step, how long a device is busy (the mean of those that run anything);
+            without devices, how long anything computes beside the loop's thread.
         has_device: Whether any of that ran on a device.
         has_python: Whether what Python did was recorded.
         has_events: Whether the frameworks' own events of the loop's thread were.
@@ -315,7 +316,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         return _nothing()
     host, longest = max(found, key=lambda pair: _mean_ps(pair[1]))
     steps, grows = longest.found, longest.growth
-    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    count = int(steps.kept.sum())
     listed = at_launches(host, longest, owners(longest))
     made = grouping.compiled_parts(host, longest, listed)
     step_ps = _mean_ps(longest)
@@ -329,20 +330,20 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         recording_ms=ms(input_cost_ps(host)),
         received_frac=received_frac(host, longest),
         nobody_frac=nobody_frac(host, longest),
-        step_count=len(start),
+        step_count=count,
         is_window=steps.markers.is_window,
-        busy_ms=ms(longest.busy_ps(start, end)) / len(start),
+        busy_ms=ms(longest.busy_ps()) / count,
         has_device=longest.compute.has_device,
         has_python=longest.frames is not None,
         has_events=longest.native is not None,
         has_ops=longest.native is not None and longest.native.has_ops,
-        recorder_ms=ms(sum(one.total_ps for one in made if one.kind == "recorder")) / len(start),
+        recorder_ms=ms(sum(one.total_ps for one in made if one.kind == "recorder")) / count,
         growth=None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op),
-        unused_gradients=needless(unused_graph(host, longest), len(start)),
-        repeated_gradients=needless(repeated_gradients(host, longest), len(start)),
-        unclaimed_gradients=needless(unclaimed_gradients(host, longest), len(start)),
+        unused_gradients=needless(unused_graph(host, longest), count),
+        repeated_gradients=needless(repeated_gradients(host, longest), count),
+        unclaimed_gradients=needless(unclaimed_gradients(host, longest), count),
         parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
-        owners=_owner_table(listed, len(start), step_ps),
+        owners=_owner_table(listed, count, step_ps),
         calls=_call_table(longest, listed, step_ps),
         rivals=beside,
         lock_holders=held,

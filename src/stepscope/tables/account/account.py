@@ -405,10 +405,17 @@ class Account:
             return f"within {labels[code][0]}"
         return "" if self.between is None else self.between.text(code - len(labels))
 
-    def busy_ps(self, start_ps: I64, end_ps: I64) -> int:
-        """When anything computed beside the thread, in some intervals."""
-        work = self.compute
-        return int(covered(work.busy_start_ps, work.busy_end_ps, start_ps, end_ps).sum())
+    def busy_ps(self) -> int:
+        """How long, in the kept steps, devices were busy: the mean of those that ran anything.
+
+        Without devices, how long anything computed beside the thread.
+        """
+        found, work = self.found, self.compute
+        ran = [busy[found.kept].sum() for busy in found.busy_ps.values() if busy.any()]
+        if work.has_device and ran:
+            return int(np.mean(ran))
+        start, end = found.start_ps[found.kept], found.end_ps[found.kept]
+        return int(covered(work.busy_start_ps, work.busy_end_ps, start, end).sum())
 
 
 @derived
