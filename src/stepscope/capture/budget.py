@@ -126,9 +126,12 @@ class SessionLimit:
 
     Args:
         memory_bytes: What recording may need in addition to the program (None: no limit).
+        is_short: Whether sessions are also to end quickly; without a price, every step is wanted,
+            and a program that grows by itself should not lose one.
     """
 
-    def __init__(self, memory_bytes: int | None) -> None:
+    def __init__(self, memory_bytes: int | None, *, is_short: bool) -> None:
+        self._is_short = is_short
         self._most_bytes = math.inf if memory_bytes is None else memory_bytes / _EXPORT_FACTOR
         self._events = float(_FIRST_EVENTS)
         self._event_bytes = float(_EVENT_HEAP_BYTES)
@@ -159,7 +162,8 @@ class SessionLimit:
 
     @property
     def _limit_bytes(self) -> float:
-        return min(self._events * self._event_bytes, self._most_bytes)
+        wanted = self._events * self._event_bytes if self._is_short else math.inf
+        return min(wanted, self._most_bytes)
 
     def end(self, events: int, end_seconds: float) -> None:
         """A session has ended.

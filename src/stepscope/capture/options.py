@@ -64,7 +64,7 @@ class ProfilerOptions:
     include_hlo: bool = True
     frameworks: tuple[str, ...] | None = None
     price: float | None = None
-    max_memory: int | None = 500_000_000
+    max_memory: int | None = 1_000_000_000
     max_seconds: float | None = None
     max_events: int | None = None
     max_bytes: int | None = None

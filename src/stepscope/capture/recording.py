@@ -111,7 +111,8 @@ class Recording:
         """Nothing runs yet; see ``start``."""
         self._slots = [_Slot(one) for one in self.recorders if self._wanted(one)]
         self._budget = Budget(self.options)
-        self._limit = SessionLimit(self.options.max_memory)
+        is_priced = self.options.price is not None
+        self._limit = SessionLimit(self.options.max_memory, is_short=is_priced)
         self._price = Price(self.options.price, self.options.max_bytes)
         self._clock = StepClock()
         # Names of the recorders that rest; none while recording.

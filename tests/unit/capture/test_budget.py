@@ -48,24 +48,31 @@ def events_of_session(process: Process, limit: SessionLimit, per_tick: int) -> i
 
 
 def test_a_session_ends_when_the_heap_has_grown_by_its_events(process: Process) -> None:
-    assert events_of_session(process, SessionLimit(500 * MB), 1_000) == pytest.approx(40_000, 0.1)
+    assert events_of_session(
+        process, SessionLimit(500 * MB, is_short=True), 1_000
+    ) == pytest.approx(40_000, 0.1)
+
+
+def test_where_every_step_is_wanted_memory_alone_ends_a_session(process: Process) -> None:
+    events = events_of_session(process, SessionLimit(1000 * MB, is_short=False), 1_000)
+    assert events == pytest.approx(1000 * MB / 8 / EVENT_BYTES, 0.1)
 
 
 def test_little_memory_makes_shorter_sessions(process: Process) -> None:
     # Ending a session takes up to eight times its buffers.
-    events = events_of_session(process, SessionLimit(20 * MB), 500)
+    events = events_of_session(process, SessionLimit(20 * MB, is_short=True), 500)
     assert 8 * events * EVENT_BYTES <= 1.2 * 20 * MB
 
 
 def test_without_a_limit_of_memory_nothing_is_ended(process: Process) -> None:
-    limit = SessionLimit(None)
+    limit = SessionLimit(None, is_short=True)
     limit.begin()
     process.advance(1.0, 5_000 * MB)
     assert not limit.is_reached()
 
 
 def test_memory_that_the_program_frees_does_not_hide_events(process: Process) -> None:
-    limit = SessionLimit(500 * MB)
+    limit = SessionLimit(500 * MB, is_short=True)
     limit.begin()
     process.advance(0.05, -300 * MB)
     assert not limit.is_reached()
@@ -74,14 +81,14 @@ def test_memory_that_the_program_frees_does_not_hide_events(process: Process) ->
 
 
 def test_events_that_are_slow_to_hand_over_make_shorter_sessions(process: Process) -> None:
-    limit = SessionLimit(500 * MB)
+    limit = SessionLimit(500 * MB, is_short=True)
     events = events_of_session(process, limit, 1_000)
     limit.end(events, end_seconds=0.1 + events * 50e-6)
     assert events_of_session(process, limit, 1_000) == pytest.approx(10_000, 0.15)
 
 
 def test_a_program_that_grows_by_itself_is_cut_ever_less_often(process: Process) -> None:
-    limit = SessionLimit(500 * MB)
+    limit = SessionLimit(500 * MB, is_short=True)
     sizes = []
     for _ in range(4):
         sizes.append(events_of_session(process, limit, 100))
