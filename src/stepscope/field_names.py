@@ -73,10 +73,10 @@ _AMOUNTS: Final = {
     "count": re.compile(r"(occurrences|executions|events|count|kernels|steps|samples)$"),
     "time": re.compile(
         r"(step|self|total|busy|idle|wasted|delta|before|after)_|total|"
-        r".*(_wait_|_compute_|_launch_|_device_)"
+        r".{0,99}(_wait_|_compute_|_launch_|_device_)"
     ),
     "bytes": re.compile(r"(allocation|requested)_bytes$"),
-    "ratio": re.compile(r"(.*_)?(self_time|total_time|time)_frac$"),
+    "ratio": re.compile(r"(.{0,99}_)?(self_time|total_time|time)_frac$"),
 }
 # Total times hold those of the ops within: added up they count time twice.
 _LEVELS: Final = re.compile(

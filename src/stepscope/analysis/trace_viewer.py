@@ -26,7 +26,7 @@ from stepscope.timeline.search import InvalidPattern, matcher, search
 if TYPE_CHECKING:
     import polars as pl
 
-_TIME = re.compile(r"\s*(-?[0-9][0-9_]*(?:\.[0-9]*)?|-?\.[0-9]+)\s*(s|ms|us|µs|ns|ps)?\s*")
+_TIME = re.compile(r"\s*(-?[0-9][0-9_]*(?:\.[0-9]*)?|-?\.[0-9]+)\s*(?:(s|ms|us|µs|ns|ps)\s*)?")
 _PS = {"s": 10**12, "ms": 10**9, "us": 10**6, "µs": 10**6, "ns": 10**3, "ps": 1}
 
 

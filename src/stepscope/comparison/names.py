@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from stepscope.tables.device.kernel_classes import kernel_class
 
-_FUNCTION = re.compile(r"__(inference|forward|backward)_(.+?)_\d+(_\d+)*$")
+_FUNCTION = re.compile(r"__(inference|forward|backward)_(.{1,200}?)_\d{1,12}(_\d{1,12}){0,4}$")
 _CLUSTER = re.compile(r"_XlaCompile_\w+|cluster_\d+(_\d+)*")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _COUNTER = re.compile(r"(?<=[^\d_./])([_.]\d+)+$")

@@ -56,7 +56,7 @@ def nvidia(system: System, logdir: str) -> Iterator[Check]:
 
 def _driver_version(text: str) -> tuple[int, ...]:
     """Numbers of the driver's version; empty when the text has none."""
-    found = re.search(r"(?:Kernel Module[^\d]*|\s)(\d{3,}(?:\.\d+)+)", text)
+    found = re.search(r"(?:Kernel Module[^\d]{0,99}|\s)(\d{3,9}(?:\.\d{1,9}){1,4})", text)
     return tuple(int(part) for part in found[1].split(".")) if found else ()
 
 

@@ -24,7 +24,7 @@ F64 = NDArray[np.float64]
 # Smaller groups of hosts with a common name are not a rack, larger ones are the job.
 _LEAST_IN_RACK: Final = 2
 STAGE: Final = "stage"
-_NUMBER: Final = re.compile(r"[-_.]?[a-z]*\d+$", re.I)
+_NUMBER: Final = re.compile(r"[-_.]?[a-z]{0,20}\d{1,20}$", re.I)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -62,7 +62,7 @@ def described(cls: type) -> dict[str, str]:
     found: dict[str, str] = {}
     _, _, section = text.partition("Attributes:")
     for match in re.finditer(
-        r"^\s+([\w, ]+): (.+(?:\n(?!\s+[\w, ]+: ).+)*)", section, re.MULTILINE
+        r"^\s{1,40}([\w, ]{1,99}): (.+(?:\n(?!\s{1,40}[\w, ]{1,99}: ).+)*)", section, re.MULTILINE
     ):
         words = " ".join(match.group(2).split())
         for name in match.group(1).split(","):

@@ -12,7 +12,7 @@ from typing import Final
 
 # What the environment calls a framework, and what choices and code do.
 _KEYS: Final = {"TensorFlow": "tensorflow", "JAX": "jax", "PyTorch": "pytorch"}
-_CHOICE: Final = re.compile(r"\[((?:tensorflow|jax|pytorch): [^]]*)\]")
+_CHOICE: Final = re.compile(r"\[((?:tensorflow|jax|pytorch): [^]]{0,400})\]")
 
 
 def key_of(framework: str) -> str:

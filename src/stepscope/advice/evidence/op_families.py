@@ -105,11 +105,14 @@ FAMILIES: Final = (
 # Work outside the model's compute; other rules explain its time.
 _NO_LAYER: Final = (
     ("input", re.compile(r"^Iterator(::|:)|(^|[:/ ])Dataset$|Iterator(GetNext|BaseGetNext)")),
-    ("Python called from the graph", re.compile(r"PyFunc|python_\w*callback|(pure|io)_callback")),
+    (
+        "Python called from the graph",
+        re.compile(r"PyFunc|python_\w{0,40}callback|(pure|io)_callback"),
+    ),
     (
         "summaries and printing",
         re.compile(
-            r"(^|/)write_summary|Write\w*Summary|PrintV2|StringFormat|debug_(print|callback)"
+            r"(^|/)write_summary|Write\w{0,40}Summary|PrintV2|StringFormat|debug_(print|callback)"
         ),
     ),
     ("checkpoints", re.compile(r"SaveV2|RestoreV2|MergeV2Checkpoints")),

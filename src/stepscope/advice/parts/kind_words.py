@@ -23,7 +23,7 @@ WITHIN_ACTIONS = (
     "donate_argnums=…)]), a view made contiguous, a layout that changes from op to op.",
 )
 # "copy.22" is XLA's instruction, on one device.
-_WITHIN = re.compile(r"copy(?:[-.]?(?:start|done|\d+))*|.*(?:DtoD|D2D).*")
+_WITHIN = re.compile(r"copy(?:[-.]?(?:start|done|\d))*|.*(?:DtoD|D2D).*")
 
 
 def is_within(kind: str, first: str) -> bool:

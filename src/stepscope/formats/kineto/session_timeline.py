@@ -23,7 +23,8 @@ OF_ONE_RUN: Final = (
     "did around the run is not in it."
 )
 _DEVICE: Final = re.compile(
-    r"(?:/job:\S*)?/(?:device:)?(?P<kind>[A-Za-z]+):(?P<number>\d{1,4})(?:/(?P<part>\S+))? Compute",
+    r"(?:/job:\S{0,200})?/(?:device:)?(?P<kind>[A-Za-z]+):(?P<number>\d{1,4})"
+    r"(?:/(?P<part>\S+))? Compute",
     re.IGNORECASE,
 )
 _ALL_STREAMS: Final = "stream:all"

@@ -25,7 +25,7 @@ from stepscope.formats.xspace.plane_writer import in_order
 _NO_PART: Final = re.compile(r"[^\w.-]+")
 _ANY_TYPE: Final = re.compile(r"[a-z_][a-z0-9_]*")
 _ASCII_TYPE: Final = re.compile(r"[A-Z_]\w*", re.ASCII)
-_NUMBER: Final = re.compile(r"[_.-]?\d+$")
+_NUMBER: Final = re.compile(r"[_.-]?\d{1,20}$")
 _DEEPEST: Final = 64
 
 

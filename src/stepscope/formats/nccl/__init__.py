@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _HEAD_BYTES: Final = 1 << 16
 # Dumps have no ending: "nccl_trace_rank_3", "comm_lib_trace_rank_3", or what a person gave them.
-_DUMP: Final = re.compile(r"((trace|dump|rank|fr)[\w.-]*_?\d+|\.(pickle|pkl|json))(\.gz)?$", re.I)
+_DUMP: Final = re.compile(
+    r"((trace|dump|rank|fr)[\w.-]{0,200}\d|\.(pickle|pkl|json))(\.gz)?$", re.I
+)
 _DUMP_ENDING: Final = re.compile(r"\.(pickle|pkl|json)(\.gz)?$", re.IGNORECASE)
 _DUMP_KEYS: Final = (
     b"pg_config",

@@ -21,7 +21,7 @@ _LACKS: Final = (
     "Imported from collapsed stacks. They say how often each stack was seen, not when: a sample is "
     "shown as {length}, in no order of time."
 )
-_LINE: Final = re.compile(r"(?P<stack>.*\S)[ \t]+(?P<count>\d{1,18})\s*")
+_MAX_COUNT_DIGITS: Final = 18
 # py-spy and pyperf write "step (train.py:12)", Python's own sampler "train.py:step:12".
 _PLACED: Final = re.compile(r"(?P<name>.*) \((?P<file>[^()]*):(?P<line>\d{1,9})\)")
 _PYTHON: Final = re.compile(r"(?P<file>.*\.pyx?|<[\w. ]+>):(?P<name>[^:]+):(?P<line>\d{1,9})")
@@ -37,18 +37,18 @@ def open_file(pieces: Input, *, file: str) -> Space:
     threads: dict[str, tuple[array[int], array[int]]] = {}
     unknown = 0
     for text in lines_of(pieces):
-        found = _LINE.fullmatch(text)
-        if found is None:
+        stack, *counted = text.rsplit(maxsplit=1) or [""]
+        if not counted or not _is_count(counted[0]):
             unknown += bool(text.strip())
             continue
-        frames = found["stack"].split(";")
+        frames = stack.split(";")
         thread = frames.pop(0) if len(frames) > 1 and _THREAD.fullmatch(frames[0]) else ""
         for one in frames:
             if one not in known:
                 known[one] = stacks.code(frame_of(one))
         nodes, counts = threads.setdefault(thread, (array("q"), array("q")))
         nodes.append(stacks.tree.stack([known[one] for one in frames]))
-        counts.append(min(int(found["count"]), 1 << 40))
+        counts.append(min(int(counted[0]), 1 << 40))
     del known
     if unknown:
         stacks.warnings.append(f"{unknown:,} lines are not stacks and are left out.")
@@ -59,6 +59,10 @@ def open_file(pieces: Input, *, file: str) -> Space:
         total = np.asarray(counts, np.int64) * sample_ns
         stacks.add_totals(name or "all threads", number, np.asarray(nodes, np.int64), total)
     return to_space(stacks, file=file)
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _MAX_COUNT_DIGITS
 
 
 def frame_of(text: str) -> StackFrame:

@@ -65,7 +65,7 @@ _ROUTES = Map(
 
 _TEXTUAL = ("text/", "application/javascript", "application/json", "image/svg")
 # Vite puts a content hash before the suffix; such a file never changes.
-_HASHED = re.compile(r"-[\w-]{8,}\.\w+$")
+_HASHED = re.compile(r"-[\w-]{8,64}\.\w{1,8}$")
 
 # The system's registry can map .js to text/plain; with nosniff such a module would not run.
 _TYPES = {

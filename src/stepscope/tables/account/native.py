@@ -52,14 +52,15 @@ _DEEP = 4
 _FRAME = re.compile(
     r"^(?:FunctionRun|EagerKernelExecute|KernelAndDeviceFunc::Run|TFE_Py_Execute\w*|EagerExecute|"
     r"EagerLocalExecute: __(?:inference|forward)|ExecutorState::Process|SessionRun|"
-    r"ThunkExecutor::Execute|\w*(?:PjRt|Executable)\w*::Execute)"
+    r"ThunkExecutor::Execute|\w{0,60}(?:PjRt|Executable)\w{0,60}::Execute)"
 )
 # PjRt hands a program over in less time; a call that takes longer runs it on the spot.
-_PROGRAM = re.compile(r"(?:PjRt|Executable)\w*::Execute")
+_PROGRAM = re.compile(r"(?:PjRt|Executable)\w{0,60}::Execute")
 _INLINE_PS = 500_000_000
 _DISPATCH = re.compile(
     r"^(?:EagerLocalExecute|EagerExecute|TFE_Py_FastPathExecute|PjitFunction|Pjit|"
-    r"\w*PjRt\w*::|\w*Executable::|ParseArguments|DevicePut|ValidateInput|EagerCopyToDevice|"
+    r"\w{0,60}PjRt\w{0,60}::|\w{0,60}Executable::|ParseArguments|DevicePut|ValidateInput|"
+    r"EagerCopyToDevice|"
     r"convert_to_tensor|tf\.constant|TFE_|PythonRefManager|AllocateOutput|pjit)"
 )
 _COMPILE = re.compile(

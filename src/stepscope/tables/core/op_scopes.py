@@ -8,9 +8,9 @@ from typing import Final
 
 # Scopes that a framework adds, not a person: control flow, transformations, name spaces of ops.
 _NO_SCOPE: Final = re.compile(
-    r"(gradient_tape|gradients\w*|Stateful\w*Call|PartitionedCall|aten|autograd|torch|prims|c10d|"
+    r"(gradient_tape|gradients\w{0,40}|Stateful\w{0,40}Call|PartitionedCall|aten|autograd|torch|prims|c10d|"
     r"cond|while|body|then|else|branch|case|scan|loop|main|pjit|closed_call|checkpoint|remat|"
-    r"rematted_computation|core_call|shard_map|custom_[jv]{2}p_call|adam\w*|sgd|rmsprop|nadam|"
+    r"rematted_computation|core_call|shard_map|custom_[jv]{2}p_call|adam\w{0,40}|sgd|rmsprop|nadam|"
     r"adagrad|adadelta|ftrl|lion|lamb|adafactor|momentum)?(_?\d+)?|"
     r"(jit|pjit|shard_map|checkpoint|remat|custom_\w+)\(.*\)",
     re.IGNORECASE | re.DOTALL,

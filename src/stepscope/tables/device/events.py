@@ -47,7 +47,9 @@ _HLO_WORK = (
 )
 # ``(destination, source, context)``, which copy-start returns and copy-done takes. Memory space 5
 # is the host's.
-_COPY_PAIR = re.compile(r"\((\w+\[[^{]*\]\S*), (\w+\[[^{]*\]\S*), u32\[")
+_COPY_PAIR = re.compile(
+    r"\((\w{1,9}\[[^{\]]{0,200}\]\S{0,99}), (\w{1,9}\[[^{\]]{0,200}\]\S{0,99}), u32\["
+)
 _HOST_SPACE = "S(5)"
 # Words that stand where no op is known.
 _ORIGINS = (names.OUTSIDE_OPS, names.BEFORE_RECORDING, names.FROM_GRAPH, names.NO_LAUNCH)

@@ -48,7 +48,8 @@ _OPERATIONS: Final[tuple[tuple[str, str], ...]] = (
     (r"\bReduceOp<([^<>]*?)(?:Ops|Functor)<", "reduce "),
 )
 _TYPE: Final = re.compile(
-    r"(?:\bTensor<(?:Eigen::)?|Functor\w*<(?:c10::|at::)?|\bReduceOp<(?:c10::)?)(\w+)", re.ASCII
+    r"(?:\bTensor<(?:Eigen::)?|Functor\w{0,60}<(?:c10::|at::)?|\bReduceOp<(?:c10::)?)(\w+)",
+    re.ASCII,
 )
 _TYPES: Final = {"Half": "half", "BFloat16": "bf16", "bfloat16": "bf16"}
 

@@ -40,7 +40,7 @@ _PRODUCTS: Final = ("dot", "convolution")
 # Decompositions of n × n matrices, in n³ multiply-adds, by LAPACK's names of them; they run less
 # well than products.
 _LAPACK: Final = re.compile(
-    r"(?:lapack|blas|cusolver|cu|solver)_\w*?(getrf|potrf|geqrf|orgqr|"
+    r"(?:lapack|blas|cusolver|cu|solver)_\w{0,30}?(getrf|potrf|geqrf|orgqr|"
     r"ungqr|gesdd|gesvd|syevd|heevd|geev|trsm)"
 )
 _CUBES: Final = {

@@ -185,14 +185,15 @@ def hlo_framework_op(module: HloModule | None, hlo_op: str) -> OpName:
     if instruction is None or not instruction.op_name:
         return OpName(OpCategory.UNKNOWN, name, "Unknown")
     full = instruction.op_name
-    if _COMBINED.search(full):  # no name of an op: what it is says more than what it is made of
-        path = _COMBINED.sub(f"/{instruction.opcode}", full)
+    combined = _COMBINED.search(full, 0, max(full.rfind(":"), 0)) if full[-1:] == ")" else None
+    if combined:  # no name of an op: what it is says more than what it is made of
+        path = f"{full[: combined.start()]}/{instruction.opcode}"
         return OpName(OpCategory.JAX, path, instruction.opcode)
     return parse_op_name(full if ":" in full else full + ":")
 
 
 # What XLA calls an exchange that it made of several, with the names of all of them.
-_COMBINED: Final = re.compile(r"/\([^/]*/.*:.*\)$", re.DOTALL)
+_COMBINED: Final = re.compile(r"/\([^/]*/")
 
 
 def _eager(host: Host, rows: I64) -> Bool:

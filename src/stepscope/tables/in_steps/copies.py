@@ -33,7 +33,7 @@ DIRECTIONS: dict[int, str] = {
 #: What writes one value everywhere: nothing is read, so that it goes in no direction.
 SET = "set to a value"
 _SETS = re.compile(r"(?<!_)mem_?set", re.I)
-_WORD = re.compile(r"(\w+):([^\s;]+)")
+_WORD = re.compile(r"(?<!\w)(\w+):([^\s;]+)")
 _HOST_MEMORY = ("pageable", "pinned", "managed", "host")
 
 

@@ -45,7 +45,7 @@ SIDE_WORK: dict[str, re.Pattern[str]] = {
     ),
     "callback": re.compile(
         rf"(?:^|[: ])(?:{'|'.join(names.PYTHON_OPS)})$|pure_callback|io_callback|"
-        r"xla_(?:ffi_)?python_\w*callback"
+        r"xla_(?:ffi_)?python_\w{0,40}callback"
     ),
 }
 _SUMMARY_SCOPE = re.compile(r".*?write_summary(?=(?:_\d+)?/)")

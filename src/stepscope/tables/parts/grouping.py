@@ -75,7 +75,7 @@ Key = tuple[str, ...]
 #: The part of a graph's ops that no layer's name is before.
 OUTSIDE = "outside of layers"
 _GRAPHS = ("StatefulPartitionedCall/", "PartitionedCall/")
-_NUMBERS = re.compile(r"(?:_\d+)+$")
+_NUMBERS = re.compile(r"(?:_\d{1,12}){1,8}$")
 _SUMS = re.compile(r"AddN(?:_\d+)?$")
 
 

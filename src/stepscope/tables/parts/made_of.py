@@ -188,7 +188,7 @@ def _calls_of_pass(one: Part) -> str:
 
 
 # A library's function that JAX compiles for itself: what a line calls, such as "_one_hot".
-_COMPILED = re.compile(r"jit\(_*(\w+)\)")
+_COMPILED = re.compile(r"jit\(_{0,8}(\w{1,200})\)")
 
 
 def _calls_of_line(one: Part) -> str:

@@ -216,7 +216,7 @@ def _launches(host: Host) -> list[Diagnostic]:
     return said
 
 
-_LAUNCHES = re.compile(r"^(?:cu|cuda|hip)\w*Launch\w*Kernel|^(?:cu|cuda|hip)GraphLaunch")
+_LAUNCHES = re.compile(r"^(?:cu|cuda|hip)\w{0,60}Launch\w{0,60}Kernel|^(?:cu|cuda|hip)GraphLaunch")
 
 
 def _no_kernels(host: Host, numbered: I64) -> list[Diagnostic]:

@@ -192,7 +192,7 @@ def _span_ps(host: Host) -> int:
 # What only one framework's runtime writes on a host, tried in order.
 _FRAMEWORK_MARKS = (
     ("PyTorch", re.compile(r"ProfilerStep#|aten(::|/)|autograd(::|/)")),
-    ("JAX", re.compile(r"PjitFunction\(|PyClient|jax::|jit_\w+:XLA GPU module")),
+    ("JAX", re.compile(r"PjitFunction\(|PyClient|jax::|jit_\w{1,200}:XLA GPU module")),
     ("TensorFlow", re.compile(r"TFE_|EagerExecute|ExecutorState::|IteratorGetNext|tf_")),
 )
 # What its profiler and its kernels are called, where nothing of the host was recorded.

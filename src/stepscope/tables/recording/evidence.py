@@ -29,7 +29,7 @@ a framework dispatches one by one; Python's collections of garbage."""
 KINDS: Final = get_args(Evidence)
 _DRIVER: Final = re.compile(
     r"^(cu|cuda|hip)[A-Z]\w+$|LaunchKernel|GraphLaunch|ExecuteThunks|::EnqueueExecution|"
-    r"PjRt\w*Executable::Execute|TransferToDevice|TransferFromDevice"
+    r"PjRt\w{0,60}Executable::Execute|TransferToDevice|TransferFromDevice"
 )
 _DISPATCH: Final = re.compile(
     rf"{re.escape(names.PJIT_FUNCTION)}|aten(::|/)|{names.EAGER_EXECUTE}|EagerLocalExecute|"

@@ -32,7 +32,8 @@ _COMPILE: Final = re.compile(
     rf"{re.escape(names.PYTHON_CALL_MARK)}.*torch/_dynamo/convert_frame\.py:\d+ compile_inner$"
 )
 _RESUMED: Final = re.compile(
-    rf"{re.escape(names.PYTHON_CALL_MARK)}(.*):\d+ torch_dynamo_resume_in_(.+)_at_(\d+)$"
+    re.escape(names.PYTHON_CALL_MARK)
+    + r"(.{0,400}):\d{1,9} torch_dynamo_resume_in_(.{1,400})_at_(\d{1,9})$"
 )
 _BACKWARD: Final = "Backward"
 

@@ -22,7 +22,7 @@ _DIFFERENTIATED = ("jvp(", _BACKWARD, "custom_vjp", "custom_jvp")
 _PROGRAM = re.compile(r"jit\((\w+)\)/")
 # The gradient of rows that are looked up: JAX's by its name, PyTorch's by what it runs within.
 _OF_TABLES = re.compile(
-    r"transpose\(.*jit\(_take\)/(?:broadcast_in_dim|scatter-add)$|\bEmbedding(?:Bag)?Backward"
+    r"transpose\(.{0,400}jit\(_take\)/(?:broadcast_in_dim|scatter-add)$|\bEmbedding(?:Bag)?Backward"
 )
 # Scopes in which TensorFlow names gradients by other rules.
 _OTHER_RULES = ("gradients/", "_grad/", "while", "cond")

@@ -29,7 +29,7 @@ APART: Final = "a pass without gradients"
 Labels = list[tuple[str, str]]
 
 # A checkpointed pass has no numbers, and runs again, numbered, for its gradients.
-_CHECKPOINT: Final = re.compile(r"Checkpoint\w*Backward")
+_CHECKPOINT: Final = re.compile(r"Checkpoint\w{0,60}Backward")
 
 
 def by_gradients(

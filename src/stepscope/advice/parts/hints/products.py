@@ -39,7 +39,7 @@ _ATTENDS: Final = re.compile(r"softmax|attention", re.IGNORECASE)
 # an encoder's text, or picks an expert.
 _MOST_LAYERS: Final = 200
 # Rows times the same rows turned: each position of a sequence with each other one.
-_SCORES: Final = re.compile(r"(\d+)×(\d+)×(\d+), \1×\3×\2(?!\d)")
+_SCORES: Final = re.compile(r"(\d{1,12})×(\d{1,12})×(\d{1,12}), \1×\3×\2(?!\d)")
 _GRADIENT: Final = re.compile(r"gradient|[Bb]ackward|transpose\(jvp")
 _CACHED: Final = (
     "If each call adds one position to a sequence (it ends in a choice): keep the keys and values "
@@ -50,7 +50,7 @@ _SHARED: Final = (
     "share once, and reuse its keys and values for each of them."
 )
 # An encoder, by the name of its layer, within the loop that chooses.
-_ENCODES: Final = re.compile(r"\bwhile/.*?(?:^|/)(\w*encod\w*)", re.IGNORECASE)
+_ENCODES: Final = re.compile(r"\bwhile/.{0,400}?(?:^|/)(\w{0,60}encod\w{0,60})", re.IGNORECASE)
 _ENCODES_FRAC: Final = 0.15
 _ENCODED_AGAIN: Final = (
     "{} runs in every iteration of the loop that chooses one position after the other: where its "
@@ -59,7 +59,7 @@ _ENCODED_AGAIN: Final = (
 )
 # Attention takes more than a classifier's softmax, which a step ends in.
 _ATTENTION: Final = re.compile(
-    r"attention|(?<!log_)softmax|q[a-z]*,[.a-z]*k[a-z]*->[.a-z]*qk", re.IGNORECASE
+    r"attention|(?<!log_)softmax|q[a-z]{0,9},[.a-z]{0,9}k[a-z]{0,9}->[.a-z]{0,9}qk", re.IGNORECASE
 )
 _ATTENDS_FRAC: Final = 0.02
 _PADDED: Final = (

@@ -77,7 +77,7 @@ _CODE = ("python", "library")
 # What a line of the program runs, where lines were recorded.
 _HAS_LINE = ("op", "eager", "framework", "program", "compile")
 # A graph that TensorFlow has made of a function: each trace has a number of its own.
-_GRAPH = re.compile(r"__inference_(\w+)_(\d+)\b")
+_GRAPH = re.compile(r"__inference_(\w{1,200})_(\d{1,12})\b")
 # What needs the interpreter's lock.
 _LOCKED = ("python", "framework", "eager", "unrecorded", "region")
 

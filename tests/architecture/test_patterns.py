@@ -1,0 +1,254 @@
+"""Every pattern of the package takes time in proportion to the text, whatever the text says."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+import string
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import stepscope
+from stepscope.limits import MAX_NAME_CHARS
+
+if sys.version_info >= (3, 11):
+    from re import _constants as sre
+    from re import _parser as parser
+else:
+    import sre_constants as sre
+    import sre_parse as parser
+
+_FUNCTIONS = ("search", "match", "fullmatch", "sub", "subn", "findall", "finditer", "split")
+_FRAMEWORKS = ("tensorflow", "jax", "torch")
+_PLAIN = ("a", "A", "0", " ", "_", "/", ".", ",", ":", ";", "(", "[", "{", "<", "-", "\n", "é")
+# Beyond this, on names as long as any pattern sees, growth is measured.
+_SUSPECT_NS_PER_CHAR = 40.0
+# Between 1, which is linear, and the 4 of what is quadratic.
+_MAX_GROWTH = 2.8
+_LENGTHS = (MAX_NAME_CHARS // 8, MAX_NAME_CHARS // 2)
+
+
+def _modules() -> Iterator[Any]:
+    hidden = {name: sys.modules.get(name) for name in _FRAMEWORKS}
+    for name in _FRAMEWORKS:
+        sys.modules[name] = None  # type: ignore[assignment]  # an import of it fails
+    try:
+        for info in pkgutil.walk_packages(stepscope.__path__, "stepscope."):
+            if not info.name.endswith("__main__"):
+                try:
+                    yield importlib.import_module(info.name)
+                except ImportError:  # a recorder of a framework, or a plugin of another tool
+                    continue
+    finally:
+        for name, module in hidden.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module
+
+
+def _inside(value: Any, depth: int = 0) -> Iterator[re.Pattern[Any]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif depth < 4 and isinstance(value, (list, tuple, set, frozenset)):
+        for part in value:
+            yield from _inside(part, depth + 1)
+    elif depth < 4 and isinstance(value, dict):
+        for part in (*value, *value.values()):
+            yield from _inside(part, depth + 1)
+
+
+def _inline(tree: ast.AST) -> Iterator[tuple[re.Pattern[Any], bool]]:
+    """Patterns given to functions of ``re`` where they are used; whether only at the begin."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        module = node.func.value
+        if isinstance(module, ast.Name) and module.id == "re" and node.func.attr in _FUNCTIONS:
+            text = node.args[0] if node.args else None
+            if isinstance(text, ast.Constant) and isinstance(text.value, (str, bytes)):
+                yield re.compile(text.value), node.func.attr in ("match", "fullmatch")
+
+
+@cache
+def patterns() -> dict[tuple[str | bytes, int], tuple[str, re.Pattern[Any], bool]]:
+    """Where each pattern is, and whether it is only matched at the begin of texts."""
+    found: dict[tuple[str | bytes, int], tuple[str, re.Pattern[Any], bool]] = {}
+    for module in _modules():
+        if not module.__file__ or not module.__file__.endswith(".py"):
+            continue
+        source = Path(module.__file__).read_text()
+        tree = ast.parse(source)
+        searches = re.search(r"\.(search|sub|subn|findall|finditer)\(", source) is not None
+        for name, value in vars(module).items():
+            uses = _uses(name, source)
+            is_anchored = (bool(uses) and uses <= {"match", "fullmatch"}) or not searches
+            for pattern in _inside(value):
+                key = pattern.pattern, pattern.flags
+                before = found.get(key)
+                anchored = is_anchored and (before is None or before[2])
+                found[key] = (f"{module.__name__}.{name}", pattern, anchored)
+        for pattern, anchored in _inline(tree):
+            found.setdefault(
+                (pattern.pattern, pattern.flags), (f"{module.__name__} (inline)", pattern, anchored)
+            )
+    return found
+
+
+def _uses(name: str, source: str) -> set[str]:
+    """The methods that a module calls on a pattern, or on each pattern of a list."""
+    own = re.escape(name)
+    uses = set(re.findall(rf"\b{own}\.(\w+)\(", source))
+    for variable in re.findall(rf"\bfor (\w+) in \(?(?:_\w+, ?)*{own}\b", source):
+        uses |= set(re.findall(rf"\b{variable}\.(match|fullmatch|search|sub|finditer)\(", source))
+    return uses
+
+
+def _char(items: list[Any]) -> str:
+    """A character of a set."""
+    wanted = re.compile("".join(_set_text(items)), re.DOTALL) if items else None
+    for candidate in string.printable + "é":
+        if wanted is None or wanted.fullmatch(candidate):
+            return candidate
+    return "a"
+
+
+def _set_text(items: list[Any]) -> Iterator[str]:
+    yield "["
+    for kind, value in items:
+        if kind is sre.NEGATE:
+            yield "^"
+        elif kind is sre.LITERAL:
+            yield re.escape(chr(value))
+        elif kind is sre.RANGE:
+            yield f"{re.escape(chr(value[0]))}-{re.escape(chr(value[1]))}"
+        elif kind is sre.CATEGORY:
+            yield {
+                sre.CATEGORY_DIGIT: r"\d", sre.CATEGORY_NOT_DIGIT: r"\D",
+                sre.CATEGORY_SPACE: r"\s", sre.CATEGORY_NOT_SPACE: r"\S",
+                sre.CATEGORY_WORD: r"\w", sre.CATEGORY_NOT_WORD: r"\W",
+            }[value]  # fmt: skip
+    yield "]"
+
+
+class _Sampler:
+    """Makes texts that a pattern begins to match, and that repeat what it repeats."""
+
+    def __init__(self, pattern: re.Pattern[Any]) -> None:
+        text = pattern.pattern
+        plain = text.decode("latin-1") if isinstance(text, bytes) else text
+        self._tree = parser.parse(plain, pattern.flags & ~re.UNICODE)
+        self.pumps: set[tuple[str, str]] = set()
+        self.whole = self._walk(self._tree, "")
+
+    def _walk(self, nodes: Any, before: str) -> str:
+        """A shortest text of some nodes; notes each repeat with what comes before it."""
+        made = ""
+        for kind, value in nodes:
+            made += self._made(kind, value, before + made)
+        return made
+
+    def _made(self, kind: Any, value: Any, before: str) -> str:
+        if kind is sre.LITERAL:
+            return chr(value)
+        if kind is sre.NOT_LITERAL:
+            return "a" if chr(value) != "a" else "b"
+        if kind is sre.ANY:
+            return "a"
+        if kind is sre.IN:
+            return _char(value)
+        if kind is sre.BRANCH:
+            return [self._walk(branch, before) for branch in value[1]][-1]
+        if kind is sre.SUBPATTERN:
+            return self._walk(value[-1], before)
+        if kind in (sre.ASSERT, sre.ASSERT_NOT):
+            self._walk(value[1], before)
+            return ""
+        if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT) or str(kind) == "POSSESSIVE_REPEAT":
+            low, high, body = value
+            unit = self._walk(body, before)
+            if high > 8 and unit:
+                self.pumps.add((before, unit))
+            return unit * min(low, 8)
+        if str(kind) == "ATOMIC_GROUP":
+            return self._walk(value, before)
+        return ""
+
+
+def attacks(pattern: re.Pattern[Any], length: int) -> Iterator[Any]:
+    """Texts of a length that drive a pattern to its most work."""
+    sampler = _Sampler(pattern)
+    texts = {char * length: None for char in _PLAIN}
+    for before, unit in sorted(sampler.pumps):
+        repeated = unit * (length // len(unit))
+        texts |= dict.fromkeys((before + repeated, before + repeated + "\0"))
+        start = before + unit
+        if len(start) > length:
+            continue
+        texts |= dict.fromkeys(
+            (start * (length // len(start)), (start + " ") * (length // len(start)))
+        )
+    if sampler.whole:
+        texts[sampler.whole * max(length // len(sampler.whole), 1)] = None
+        texts[sampler.whole[:-1] * max(length // len(sampler.whole), 1)] = None
+    for text in texts:
+        yield text.encode("utf-8") if isinstance(pattern.pattern, bytes) else text
+
+
+def _time_ns(work: Callable[[], object], times: int) -> int:
+    """Processor time of the fastest of some runs, which noise cannot shorten."""
+    best = 1 << 62
+    for _ in range(times):
+        begin = time.thread_time_ns()
+        work()
+        best = min(best, time.thread_time_ns() - begin)
+    return best
+
+
+def _all_matches(pattern: re.Pattern[Any], anchored: bool, text: Any) -> Callable[[], object]:
+    if anchored:
+        return lambda: (pattern.match(text), pattern.fullmatch(text))
+    return lambda: sum(1 for _ in pattern.finditer(text))
+
+
+def growth(pattern: re.Pattern[Any], anchored: bool) -> float:
+    """The most that time per character grows between texts of two lengths; 1 is linear."""
+    worst = 0.0
+    short, long = _LENGTHS
+    for few, many in zip(attacks(pattern, short), attacks(pattern, long), strict=False):
+        if not few:
+            continue
+        work = _all_matches(pattern, anchored, few)
+        if _time_ns(work, 2) < _SUSPECT_NS_PER_CHAR * len(few):
+            continue
+        base = _time_ns(work, 5)
+        if base < _SUSPECT_NS_PER_CHAR * len(few):
+            continue
+        more = _time_ns(_all_matches(pattern, anchored, many), 2)
+        worst = max(worst, (more / len(many)) / (base / len(few)))
+    return worst
+
+
+def test_the_attack_finds_what_grows() -> None:
+    assert growth(re.compile(r"(\w+)\s*=\s*x"), False) > _MAX_GROWTH
+    assert growth(re.compile(r"a.*a.*c"), False) > _MAX_GROWTH
+    assert growth(re.compile(r"\w+"), False) < _MAX_GROWTH
+
+
+def test_every_pattern_of_the_package_is_attacked() -> None:
+    assert len(patterns()) > 400
+
+
+def test_patterns_are_linear() -> None:
+    """Growth per character is compared within one run; seconds are not."""
+    superlinear = []
+    for where, pattern, anchored in patterns().values():
+        if (found := growth(pattern, anchored)) > _MAX_GROWTH:
+            superlinear.append(f"{where}: {found:.1f} {pattern.pattern!r:.120}")
+    assert superlinear == []
