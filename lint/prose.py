@@ -29,7 +29,6 @@ _SHORT_LIST: Final = 50
 _OWN: Final = (
     "archaism",
     "cliches",
-    "lexical_illusions",
     "malapropisms",
     "misc.illogic",
     "mondegreens",

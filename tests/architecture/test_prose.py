@@ -28,7 +28,7 @@ def rules(words: str) -> list[str]:
         ("It is told that ops are missing.", "F8 told"),
         ("A row; a column; a cell.", "F10 semicolons"),
         ("The runtime hands work over to a device.", "F12 term"),
-        ("The the step is slow.", "proselint lexical_illusions"),
+        ("The number of different ops is small.", "proselint redundancy"),
         (
             f"{' '.join(ascii_lowercase)}.",
             "long sentence",
