@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headAndTail, shortened, visible } from "./text.ts";
+import { headAndTail, shortened, visible, withUnits } from "./text.ts";
 
 test("control characters are seen and direction marks cannot turn the line", () => {
   assert.equal(visible("\u001b[31mred"), "\u241b[31mred");
@@ -26,4 +26,9 @@ test("a short name is not divided", () => {
 test("a name is cut in the middle to the length asked for", () => {
   assert.equal(shortened("abcdefghij", 7), "abc…hij");
   assert.equal(shortened("abc", 7), "abc");
+});
+
+test("a number stays with its unit", () => {
+  assert.equal(withUnits("70 % of each 21.3 ms step"), "70\u00a0% of each 21.3\u00a0ms step");
+  assert.equal(withUnits("97 other ops"), "97 other ops");
 });

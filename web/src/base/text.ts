@@ -38,6 +38,11 @@ export function headAndTail(name: string): readonly [string, string] {
   return [name.slice(0, at), name.slice(at)];
 }
 
+/** A sentence whose numbers stay on one line with their units. */
+export function withUnits(text: string): string {
+  return text.replace(/(\d) (?=(?:[munµp]?s|%|[KMGT]i?B|B)\b|%)/g, "$1\u00a0");
+}
+
 /** A word as it begins a line of its own: a matter of layout, it stays the same word. */
 export function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);

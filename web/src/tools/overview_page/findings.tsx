@@ -3,7 +3,7 @@
 import type { AdviceInfo, Finding } from "../../api/types.gen.ts";
 import { duration, plural, roughly } from "../../base/format.ts";
 import { partOf } from "../../base/parts.ts";
-import { visible } from "../../base/text.ts";
+import { visible, withUnits } from "../../base/text.ts";
 import { type Branch, causeTree, timeAfter } from "../../engine/advice/findings.ts";
 import { Prose } from "../sections/prose.tsx";
 import type { AdviceState } from "./advice.ts";
@@ -97,7 +97,7 @@ function FindingItem({ finding, isSymptom, ...props }: FindingItemProps) {
     .filter((title) => title !== undefined);
   return (
     <>
-      <h3>{finding.title || finding.message}</h3>
+      <h3>{withUnits(finding.title || finding.message)}</h3>
       <p class="finding-saving">{savingText(finding)}</p>
       {isSymptom && causes.length > 0 && (
         <p class="quiet">Part of: {causes.map((title) => `“${title}”`).join(", ")}</p>

@@ -1,7 +1,7 @@
 /** The one thing to change first: what it saves, how, and where it is to be seen. */
 
 import type { Finding } from "../../api/types.gen.ts";
-import { visible } from "../../base/text.ts";
+import { visible, withUnits } from "../../base/text.ts";
 import { Prose } from "../sections/prose.tsx";
 import { type AdviceState, showMe } from "./advice.ts";
 import type { OverviewProps } from "./props.ts";
@@ -25,16 +25,17 @@ export function FixFirst(props: FixFirstProps) {
 
 function Card({ finding, ...props }: FixFirstProps & { readonly finding: Finding }) {
   const seen = showMe(finding, props);
-  const [action] = finding.actions;
-  const place = placeText(finding);
   const [code] = Object.values(finding.code);
+  // An action that is code stands there once, as code.
+  const action = finding.actions[0] === code ? "" : finding.actions[0];
+  const place = placeText(finding);
   return (
     <>
       <div class="fix-first-text">
         <p class="quiet fix-first-label">
           {finding.severity === "info" ? "Look here first" : "Fix first"}
         </p>
-        <h2>{finding.title || finding.message}</h2>
+        <h2>{withUnits(finding.title || finding.message)}</h2>
         <p class="finding-saving">{savingText(finding)}</p>
         {place && (
           <p>

@@ -3,6 +3,7 @@
 import type { OverviewPage } from "../../api/types.gen.ts";
 import { count, duration, plural, wholePercent } from "../../base/format.ts";
 import { LIMIT_COLOURS, partsFor } from "../../base/parts.ts";
+import { withUnits } from "../../base/text.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StackBar, type StackItem } from "../../widgets/charts/stack_bar.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
@@ -91,7 +92,7 @@ function Verdict({ result }: { result: OverviewPage }) {
   const partial = completeness.verdict !== "complete";
   return (
     <header class={`verdict bound-${colour}`}>
-      <h1>{account && steps.count === 0 ? windowHeadline(account) : result.headline}</h1>
+      <h1>{withUnits(account && steps.count === 0 ? windowHeadline(account) : result.headline)}</h1>
       <p class="quiet">{steps.explanation}</p>
       {partial && (
         <p class="completeness">
