@@ -8,7 +8,7 @@ step the rest was shorter than the least that was foreseen of it (``evidence.sav
 least share of a class, and the number of errors, are quantiles of both over the recordings to
 develop on: conformal prediction, with whole programs as its units. Held out, each program gets the
 quantiles of all others; how often its own savings are within them is what a stranger's program can
-expect. The shares in ``evidence.changes`` lie near those for 10 to 20 % of misses; the errors are
+expect. The shares in ``effects.toml`` lie near those for 10 to 20 % of misses; the errors are
 two, as for any mean. How the ranges do as they are, the scorer prints by class.
 """
 
@@ -24,19 +24,13 @@ from typing import Any, Final
 import stepscope
 from stepscope.advice.catalogue import effects
 from stepscope.advice.evidence.savings import error_frac, is_hidden, played
-from stepscope.advice.parts import changes
-from stepscope.registry import ChangeClass
 from stepscope.result import Finding
 from tests.collection.labels import Recorded, recordings
 
 NOISE_FRAC: Final = 0.05
 # One in so many is allowed to be below the least, and as many above the most.
 MISSES: Final = (0.05, 0.1)
-CLASSES: Final = {
-    one.assumption: name.lower()
-    for name, one in vars(changes).items()
-    if isinstance(one, ChangeClass)
-} | {effect.assumption: name for name, effect in effects().items()}
+CLASSES: Final = {effect.assumption: name for name, effect in effects().items()}
 
 
 @dataclass(frozen=True, slots=True)

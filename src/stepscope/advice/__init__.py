@@ -9,8 +9,7 @@ its cause's remedy is the only one that it has.
 ``step_time`` measures the step, ``savings`` bounds what a finding saves and gives it a range,
 ``merge`` makes one finding of a rule's and of the part it explains (``located``, ``eager_loops``),
 ``rank`` puts them in order, ``render`` fills the texts of the ``catalogue``, ``without_steps`` has
-those of a recording that has no step. What rules share is in ``evidence``, what is known of parts
-of the step in ``parts``.
+those of a recording that has no step. What rules share is in ``evidence``.
 """
 
 from __future__ import annotations
@@ -39,14 +38,7 @@ _OUTCOMES: Final[Mapping[Outcome, str]] = {
     "unknown": "not enough data",
     "failed": "the rule failed",
 }
-# Rules that have a file of their own still; all others are of the catalogue.
-_FILES = (
-    "step.growing_steps",
-    "step.recomputed_activations",
-    "step.rows_again",
-    "step.largest_part",
-)
-RULES = Rules(_FILES)
+RULES = Rules()
 
 
 def advise(

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from stepscope.advice.catalogue import thresholds
 
-Values = Mapping[str, float | str]
+Values = Mapping[str, float | str | None]
 
 _COMPARE: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
     ast.Lt: operator.lt,

@@ -152,54 +152,35 @@ class Rules(Sequence[Rule]):
     """The rules of the catalogue in order; its files are read when they are first asked for.
 
     Args:
-        files: Rules that have a file of their own, as ``subject.name``.
         only: Ids of those that are wanted; None for all.
     """
 
-    def __init__(self, files: tuple[str, ...] = (), only: frozenset[str] | None = None) -> None:
-        self._files = files
+    def __init__(self, only: frozenset[str] | None = None) -> None:
         self._only = only
 
     @cached_property
-    def _subjects(self) -> dict[str, tuple[str, str]]:
-        """Return the subject and the file of each rule; "" of those without one."""
-        found = {id_: (causes()[id_].subject, "") for id_ in entries()}
-        for file in self._files:
-            subject, _, name = file.partition(".")
-            found[name.replace("_", "-")] = (subject, file)
-        return {id_: at for id_, at in found.items() if self._only is None or id_ in self._only}
+    def subjects(self) -> Mapping[str, str]:
+        """What each rule is about, by id in order: the file that its cause is in."""
+        wanted = (id_ for id_ in entries() if self._only is None or id_ in self._only)
+        return {id_: causes()[id_].subject for id_ in wanted}
 
     @property
     def ids(self) -> tuple[str, ...]:
         """Ids of the rules, in order."""
-        return tuple(self._subjects)
-
-    @property
-    def subjects(self) -> Mapping[str, str]:
-        """What each rule is about, by id: the file that its cause is in."""
-        return {id_: subject for id_, (subject, _) in self._subjects.items()}
+        return tuple(self.subjects)
 
     @property
     def facts(self) -> tuple[RuleFacts, ...]:
         """What lists of rules know of each, in order."""
-        return tuple(
-            entries()[id_].facts if id_ in entries() else self._rule(id_).facts for id_ in self.ids
-        )
+        return tuple(entries()[id_].facts for id_ in self.ids)
 
     def reading_only(self, tool: str) -> Rules:
         """Return the rules that rest on this tool's results and no other's."""
         wanted = frozenset(facts.id for facts in self.facts if facts.rests_on == {tool})
-        return Rules(self._files, wanted)
-
-    def _rule(self, id_: str) -> Rule:
-        file = self._subjects[id_][1]
-        if not file:
-            return rule_of(id_)
-        rule: Rule = import_module(f"{_RULES}.{file}").RULE
-        return rule
+        return Rules(wanted)
 
     def __len__(self) -> int:
-        return len(self._subjects)
+        return len(self.ids)
 
     @overload
     def __getitem__(self, place: int) -> Rule: ...
@@ -207,5 +188,5 @@ class Rules(Sequence[Rule]):
     def __getitem__(self, place: slice) -> Sequence[Rule]: ...
     def __getitem__(self, place: int | slice) -> Rule | Sequence[Rule]:
         if isinstance(place, slice):
-            return [self._rule(id_) for id_ in self.ids[place]]
-        return self._rule(self.ids[place])
+            return [rule_of(id_) for id_ in self.ids[place]]
+        return rule_of(self.ids[place])

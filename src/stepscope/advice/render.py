@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Final
 
 from stepscope.advice.catalogue import Cause, causes, entries, texts, thresholds
-from stepscope.advice.conditions import first_failure
 from stepscope.advice.results import Results
 from stepscope.advice.step_time import StepTime
 from stepscope.field_names import label_of, suffix_of
@@ -45,7 +44,7 @@ def worded(name: str, value: Value) -> str:
     if name.endswith("_us"):
         return time_words(value / 1000)
     if name.endswith("_frac"):
-        return _percent(value)
+        return percent(value)
     if name.endswith("_bytes") or name.startswith("bytes_"):
         return size_words(value)
     return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:.3g}"
@@ -60,10 +59,13 @@ def _shortened(text: str, length: int) -> str:
 
 def listed(shares: Iterable[tuple[str, float]]) -> str:
     """Return names with their shares: "DecodeJpeg 76 %, Cast 20 %"."""
-    return _LIST.join(f"{name} {_percent(share)}" for name, share in shares)
+    return _LIST.join(f"{name} {percent(share)}" for name, share in shares)
 
 
-def _percent(frac: float) -> str:
+def percent(frac: float) -> str:
+    """Return a share in per cent; "" where it is unknown."""
+    if frac != frac:
+        return ""
     return "<1 %" if 0 < frac < 0.01 else f"{100 * frac:.0f} %"
 
 
@@ -140,7 +142,7 @@ def facts_of(finding: Finding, time: StepTime) -> dict[str, Value]:
     return {
         "step": None if whole_ms is None else time_words(whole_ms),
         "time": None if cost_ms is None else time_words(cost_ms),
-        "share": None if cost_ms is None or not whole_ms else _percent(cost_ms / whole_ms),
+        "share": None if cost_ms is None or not whole_ms else percent(cost_ms / whole_ms),
         "whole": named[f"the_{kind}"],
         "each": named[f"each_{kind}"],
         "per": named[f"per_{kind}"],
@@ -163,8 +165,6 @@ def complete(
     found = []
     for finding in findings:
         whole = _of_framework(finding, framework)
-        if not finding.cause and "part_ms" in finding.measured:
-            whole = _of_part(whole, Results(results), framework)
         cause = causes().get(whole.cause)
         if cause is not None:
             whole = _with_texts(whole, cause, framework, time)
@@ -178,27 +178,6 @@ def complete(
         )
         found.append(_plain(whole))
     return tuple(_fixed_by(found))
-
-
-def _of_part(finding: Finding, results: Results, framework: str) -> Finding:
-    """Return the finding of a part with its cause; what its rule wrote becomes its details."""
-    from stepscope.advice.signals import part_facts  # which reads results that need this file
-
-    facts = part_facts(finding, results, framework)
-    of_parts = (cause for cause in causes().values() if cause.facts == "part")
-    cause = next(cause for cause in of_parts if first_failure(cause.when, facts) is None)
-    place = finding.place
-    return replace(
-        finding,
-        cause=cause.id,
-        title="",
-        message="",
-        actions=(),
-        code={},
-        measured={**facts, **finding.measured},
-        details=(finding.message, *finding.actions),
-        place=place,
-    )
 
 
 def _with_texts(finding: Finding, cause: Cause, framework: str, time: StepTime) -> Finding:
@@ -299,7 +278,7 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
     low = high if is_one else low
     amount = _between(roughly(low), roughly(high))
     if whole_ms:
-        shares = (_percent(min(one / whole_ms, 1.0)) for one in (low, high))
+        shares = (percent(min(one / whole_ms, 1.0)) for one in (low, high))
         amount += f" ({_between(*shares)})"
     mood = "saves" if finding.severity != "info" else "could_save"
     return _filled(label[f"{mood}_up_to" if is_one else mood], {"amount": amount})

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.catalogue import family_of, thresholds
-from stepscope.advice.render import below, listed, phrase, unknown
+from stepscope.advice.catalogue import thresholds
+from stepscope.advice.render import below, listed, unknown
 from stepscope.advice.results import Results
 from stepscope.registry import Silence, Unknown
-from stepscope.result import Finding, Place, Ref
-from stepscope.tables.parts.part_traits import COPIES_ARGUMENT
+from stepscope.result import Place, Ref
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import PartRow
     from stepscope.analysis.tf_data_bottleneck_analysis import (
         Bottleneck,
         TfDataBottleneckAnalysis,
@@ -155,78 +153,6 @@ def _making_ms(found: TfDataBottleneckAnalysis) -> float:
     nodes = [] if found.graph is None else list(found.graph.nodes.records())
     stages = [one for one in nodes if one.iterator not in _PASSES_ON]
     return sum(one.self_us for one in stages) / 1e3 if stages else float("inf")
-
-
-_MADE_LENGTH: Final = 64
-# A line of the program runs these, where lines were recorded.
-_HAS_LINE: Final = ("op", "eager", "framework", "program", "compile")
-
-
-def part_facts(finding: Finding, results: Results, framework: str) -> dict[str, float | str]:
-    """Return the facts of a part of the step that a finding locates.
-
-    Args:
-        finding: Of a rule that reads the account.
-        results: Has the account.
-        framework: Key of the recorded framework.
-    """
-    place = finding.place or Place()
-    kind = str(finding.measured.get("kind", ""))
-    facts: dict[str, float | str | None] = {
-        "kind": kind,
-        "cost_ms": float(finding.measured["part_ms"]),
-        "name": place.family or place.call or place.function or kind,
-        "function": place.function,
-        "call": place.call or place.function,
-        "data_type": str(finding.measured.get("data_type") or "-"),
-        "from": _brief_caller(place.caller),
-    }
-    if kind in _HAS_LINE and not place.file:
-        facts["unplaced"] = phrase("unplaced")
-    row = _part_row(finding, results)
-    if row is not None:
-        facts |= {
-            "name": row.name or facts["name"],
-            "made": _largest_shares(row.made_of),
-            "where": row.between,
-            "runs": max(round(row.stretches), 1),
-            "growth": row.growth,
-            "copies_argument": float(COPIES_ARGUMENT in row.traits.split()),
-            "waits": float("wait" in row.traits),
-        }
-    family = family_of(place.op or place.family, place.call, kind)
-    if family is not None and kind in ("op", "library"):
-        better = family.better.get(framework) or family.better.get("any", "")
-        facts |= {
-            "family_kind": family.kind,
-            "family_say": family.say,
-            "better": better or None,
-            "applies": family.applies or None,
-        }
-    return {name: value for name, value in facts.items() if value is not None}
-
-
-def _part_row(finding: Finding, results: Results) -> PartRow | None:
-    account, time = results.optional.step_account, finding.measured["part_ms"]
-    rows = () if account is None else account.parts.records()
-    return next(
-        (one for one in rows if one.kind == finding.measured["kind"] and one.time_ms == time), None
-    )
-
-
-def _largest_shares(made_of: str) -> str:
-    """Return the first shares of what a part is made of, as many as a line has room for."""
-    kept = ""
-    for share in made_of.partition("; ")[0].split(", "):
-        longer = f"{kept}, {share}" if kept else share
-        if len(longer) > _MADE_LENGTH:
-            break
-        kept = longer
-    return kept.replace("%", " %")
-
-
-def _brief_caller(caller: str) -> str | None:
-    return caller.replace("\\", "/").rpartition("/")[2] or None
 
 
 #: Providers by name.

@@ -25,10 +25,10 @@ from stepscope.tables.parts.gradients import repeated_gradients, unclaimed_gradi
 from stepscope.tables.parts.grouping import Part
 from stepscope.tables.parts.input_share import below_input, input_frac, received_frac
 from stepscope.tables.parts.library_calls import library_call
-from stepscope.tables.parts.made_of import launched_from, made_of, shapes, through, type_of_model
-from stepscope.tables.parts.part_traits import traits_of
+from stepscope.tables.parts.part_traits import TRAITS, traits_of
 from stepscope.tables.parts.series import Series, series, standard_error_ps
-from stepscope.tables.parts.sites import between_of, leading, located, place_of, sites_of
+from stepscope.tables.parts.shares import LAUNCHED, Share, shares_of, through, type_of_model
+from stepscope.tables.parts.sites import between_of, leading, located, place_of
 from stepscope.tables.parts.what_if import WhatIf, what_if
 from stepscope.tables.recording.environment import environment, host_cores
 from stepscope.tables.recording.recorder_costs import costs_of_recording, input_cost_ps, tracing
@@ -59,24 +59,12 @@ class PartRow(Row):
     line: Annotated[int, Column("Line", kind="number", help="Empty: not known.")]
     caller: Annotated[str, Column("Called from", kind="name")]
     between: Annotated[str, Column("Where", kind="text", help="The op or calls around most of it.")]
-    made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
     traits: Annotated[
         str, Column("Traits", kind="text", hidden=True, help="What is special about it, by name.")
-    ]
-    estimated: Annotated[
-        str, Column("Estimated", kind="text", hidden=True, help="Of a program: which lines work.")
-    ]
-    mostly: Annotated[str, Column("Mostly", kind="text", hidden=True, help="Most of that.")]
-    again: Annotated[
-        str, Column("Called again", kind="name", hidden=True, help="By several lines of one.")
-    ]
-    shapes: Annotated[
-        str, Column("Shapes", kind="text", hidden=True, help="Of what its longest run works on.")
     ]
     through: Annotated[
         str, Column("Through", kind="name", hidden=True, help="Library's call that runs its ops.")
     ]
-    launched: Annotated[str, Column("Launched from", kind="text", help="For most of it, by share.")]
     op: Annotated[str, Column("Largest op", kind="name", hidden=True)]
     first: Annotated[str, Column("Largest owner", kind="name", hidden=True)]
     first_kind: Annotated[str, Column("Its kind", kind="category", hidden=True)]
@@ -153,6 +141,9 @@ class PartRow(Row):
     ]
     data_type: Annotated[str, Column("Data type", kind="category", help="Of what it computes.")]
     on_device: Annotated[bool, Column("On a device", kind="flag")]
+    is_launched: Annotated[
+        bool, Column("Launched from a line", kind="flag", hidden=True, help="Most of it.")
+    ]
     is_source: Annotated[
         bool, Column("Source of the op", kind="flag", hidden=True, help="The line made the op.")
     ]
@@ -166,6 +157,21 @@ class PartRow(Row):
     def has(self, trait: str) -> bool:
         """Whether it has a trait of ``tables.parts.part_traits``."""
         return trait in self.traits.split()
+
+
+class ShareRow(Row):
+    """One thing that a part is made of, or one place that it comes from."""
+
+    part: Annotated[int, Column("Part", kind="number", help="Row of the table of parts.")]
+    role: Annotated[
+        str, Column("Role", kind="category", help="What it is of the part, or a trait.")
+    ]
+    name: Annotated[str, Column("Name", kind="name")]
+    share_frac: Annotated[float, Column("Share of the part", unit="%", kind="ratio")]
+    function: Annotated[str, Column("Function", kind="name")]
+    file: Annotated[str, Column("File", kind="name")]
+    line: Annotated[int, Column("Line", kind="number")]
+    op: Annotated[str, Column("Largest op", kind="name", hidden=True)]
 
 
 class OwnerRow(Row):
@@ -274,7 +280,8 @@ class StepAccount(Result):
         repeated_gradients: Gradients that a step computes again; None where there are none.
         unclaimed_gradients: Those of parameters that nothing updates; None where none are known.
         parts: What a person would change; their times sum to the step.
-        owners: What the parts are made of; their times sum to the step, too.
+        shares: What each part is made of and where it comes from, by role.
+        owners: The owners of the parts; their times sum to the step, too.
         calls: The program's calls from the loop inwards, each with all that is below it.
         rivals: Other threads that run Python.
         lock_holders: Who has a lock while the loop, or the threads that it waits for, wait for it.
@@ -302,11 +309,19 @@ class StepAccount(Result):
     repeated_gradients: NeedlessGradients | None
     unclaimed_gradients: NeedlessGradients | None
     parts: Table[PartRow]
+    shares: Table[ShareRow]
     owners: Table[OwnerRow]
     calls: Table[OuterCallRow]
     rivals: Table[RivalRow]
     lock_holders: Table[LockHolderRow]
     outside_waits: Table[OutsideWaitRow]
+
+    def shares_of_parts(self) -> list[list[ShareRow]]:
+        """Return the shares of each part, in the order of the parts."""
+        found: list[list[ShareRow]] = [[] for _ in range(len(self.parts))]
+        for share in self.shares.records():
+            found[share.part].append(share)
+        return found
 
 
 def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
@@ -320,6 +335,8 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     listed = at_launches(host, longest, owners(longest))
     made = grouping.compiled_parts(host, longest, listed)
     step_ps = _mean_ps(longest)
+    played = what_if(longest, made, host_cores(host), listed)
+    parts, shares = _part_tables(host, longest, made, played)
     beside, held, outside = thread_tables(host, longest)
     return StepAccount(
         diagnostics=costs_of_recording(host),
@@ -342,7 +359,8 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         unused_gradients=needless(unused_graph(host, longest), count),
         repeated_gradients=needless(repeated_gradients(host, longest), count),
         unclaimed_gradients=needless(unclaimed_gradients(host, longest), count),
-        parts=_part_table(host, longest, made, what_if(longest, made, host_cores(host), listed)),
+        parts=parts,
+        shares=shares,
         owners=_owner_table(listed, count, step_ps),
         calls=_call_table(longest, listed, step_ps),
         rivals=beside,
@@ -357,7 +375,7 @@ def _nothing() -> StepAccount:
         step_time_ms=nan, step_count=0, is_window=True, busy_ms=0.0, recorder_ms=0.0,
         has_device=False, has_python=False, has_events=False, has_ops=False,
         growth=None, unused_gradients=None, repeated_gradients=None, unclaimed_gradients=None,
-        parts=Table.empty(PartRow), owners=Table.empty(OwnerRow),
+        parts=Table.empty(PartRow), shares=Table.empty(ShareRow), owners=Table.empty(OwnerRow),
         calls=Table.empty(OuterCallRow), rivals=Table.empty(RivalRow),
         lock_holders=Table.empty(LockHolderRow), outside_waits=Table.empty(OutsideWaitRow),
     )  # fmt: skip
@@ -381,23 +399,42 @@ def _headline(made: list[Part], step_ps: float, steps: HostSteps) -> str:
 _NOT_PLAYED = WhatIf(nan, nan, nan)
 
 
-def _part_table(
+def _part_tables(
     host: Host, found: Account, made: list[Part], played: list[WhatIf]
-) -> Table[PartRow]:
+) -> tuple[Table[PartRow], Table[ShareRow]]:
     step_ps = _mean_ps(found)
     whole_ps = np.sum([one.time_ps for one in made], axis=0) if made else None
     of_owner = below_input(host, found)
     events = [leading(host, one) for one in made]
-    rows = [
-        _part_row(host, found, one, event, step_ps, series(one.time_ps, whole_ps))
-        | {"input_frac": input_frac(one, of_owner)}
-        | _played(found, one, without)
-        | {"through": through(one) or _library(host, found, one, event, without)}
-        for one, event, without in zip(
-            made, events, chain(played, repeat(_NOT_PLAYED)), strict=False
+    rows, shares = [], list[tuple[int, Share]]()
+    replays = chain(played, repeat(_NOT_PLAYED))
+    for number, (one, event, without) in enumerate(zip(made, events, replays, strict=False)):
+        own = [*shares_of(host, found, one, event), *traits_of(one, host)]
+        shares += [(number, share) for share in own]
+        rows.append(
+            _part_row(host, found, one, event, step_ps, series(one.time_ps, whole_ps), own)
+            | {"input_frac": input_frac(one, of_owner)}
+            | _played(found, one, without)
+            | {"through": through(one) or _library(host, found, one, event, without)}
         )
-    ]
-    return Table(PartRow, {name: [row[name] for row in rows] for name in PartRow.__annotations__})
+    parts = Table(PartRow, {name: [row[name] for row in rows] for name in PartRow.__annotations__})
+    return parts, _share_table(shares)
+
+
+def _share_table(shares: list[tuple[int, Share]]) -> Table[ShareRow]:
+    return Table(
+        ShareRow,
+        {
+            "part": [number for number, _share in shares],
+            "role": [share.role for _number, share in shares],
+            "name": [share.name for _number, share in shares],
+            "share_frac": [share.frac for _number, share in shares],
+            "function": [share.site.function for _number, share in shares],
+            "file": [share.site.file for _number, share in shares],
+            "line": [share.site.line or None for _number, share in shares],
+            "op": [share.op for _number, share in shares],
+        },
+    )
 
 
 def _played(found: Account, one: Part, without: WhatIf) -> dict[str, object]:
@@ -414,16 +451,20 @@ def _library(host: Host, found: Account, one: Part, event: int, without: WhatIf)
 
 
 def _part_row(
-    host: Host, found: Account, one: Part, event: int, step_ps: float, told: Series
+    host: Host,
+    found: Account,
+    one: Part,
+    event: int,
+    step_ps: float,
+    told: Series,
+    shares: list[Share],
 ) -> dict[str, object]:
     first, count = one.first, int(found.found.kept.sum())
     known = compiled_from(host, event)
     parameters = environment(host).settings.get(names.PARAMETERS, "")
-    owner = located(one, is_launched=bool(launched := launched_from(one)))
+    roles = {share.role for share in shares}
+    owner = located(one, is_launched=LAUNCHED in roles)
     place, caller = place_of(one, owner, known, lines := grouping.lines_of(host, one))
-    sites, most, again = sites_of(host, found, one)
-    traits = list(traits_of(one, host))
-    composed = made_of(one, host) + "".join(trait.words for trait in traits)
     return {
         "kind": one.kind,
         "name": one.name,
@@ -432,11 +473,7 @@ def _part_row(
         "line": place[2] or None,
         "caller": caller,
         "between": between_of(one),
-        "made_of": composed + known.said_inside(first.name) + sites,
-        "traits": " ".join(trait.name for trait in traits if trait.name),
-        "again": again,
-        "shapes": shapes(host, one),
-        "launched": launched,
+        "traits": " ".join(sorted(roles & TRAITS)),
         "op": next((each.name for each in one.owners if each.kind == "op"), ""),
         "first": first.name,
         "first_kind": first.kind,
@@ -451,11 +488,10 @@ def _part_row(
         "first_step_frac": told.first_frac,
         "data_type": known.data_type or type_of_model(one, parameters),
         "on_device": first.on_device,
+        "is_launched": LAUNCHED in roles,
         "is_source": one.kind not in ("python", "library")
         and (bool(known.line or lines) or (first.is_inline and bool(first.line))),
         "is_program": grouping.is_program(one),
-        "estimated": grouping.said_lines(lines),
-        "mostly": grouping.said_most(lines) or most,
         "is_apart": one.is_apart,
     }
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from stepscope.advice import RULES, advise
 from stepscope.analysis.step_account import OpsGrowth, OwnerRow
 from stepscope.result import Advice, Table
@@ -24,19 +22,6 @@ def told(growth: OpsGrowth | None, steps: int = 8) -> Advice:
     found = replace(found, growth=growth, step_count=steps, owners=rows)
     rules = [rule for rule in RULES if rule.id in ("growing-steps", "largest-part")]
     return advise({"step_account": found}, rules)
-
-
-def test_it_says_how_many_more_which_and_where_and_comes_first() -> None:
-    found = told(OpsGrowth(800, 1311, 1055.5, "aten/mul")).findings[0]
-    assert found.rule == "growing-steps"
-    assert "73 ops more than the one before: 800 in the first, 1311 in the last of 8" in (
-        found.message
-    )
-    assert "aten/mul above all for train_on (train.py:27)" in found.message
-    assert found.place is not None and found.place.line == 27
-    # At least what grew while it was recorded; at most all but what no step added.
-    assert found.saving_low_ms == pytest.approx(10.0 * (1 - 800 / 1055.5))
-    assert found.saving_high_ms == pytest.approx(10.0 * (1 - (800 % 73) / 1055.5))
 
 
 def test_steps_of_the_same_number_of_ops_are_silent() -> None:

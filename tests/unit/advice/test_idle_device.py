@@ -22,7 +22,7 @@ def idle(of: StepAccount, idle_ms: float) -> Finding:
     return finding("idle-device", overview_page=page, device_idle=device, step_account=of)
 
 
-PRODUCTS = part(kind="op", name="matmul", time_ms=5.0, launched="main (train.py:3) 100%")
+PRODUCTS = part(kind="op", name="matmul", time_ms=5.0, is_launched=True)
 NOISE = part(kind="op", name="normal", time_ms=3.0, file="train.py", line=8)
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import nan
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from stepscope.advice import RULES, advise
-from stepscope.advice.results import Results
-from stepscope.analysis.step_account import OuterCallRow, OwnerRow, PartRow, StepAccount
+from stepscope.analysis.step_account import (
+    OuterCallRow,
+    OwnerRow,
+    PartRow,
+    ShareRow,
+    StepAccount,
+)
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Advice, Finding, R, Ref, Severity, Table, columns_of
-from stepscope.tables.traits.gradients import APART
 from stepscope.verdicts.other_threads import LockHolderRow, OutsideWaitRow, RivalRow
 
 STEP_MS, ERROR_MS = 10.0, 0.5
@@ -26,13 +28,7 @@ PART: dict[str, Any] = {
     "line": 12,
     "caller": "train.py:40 main",
     "between": "",
-    "made_of": "prepare 100%",
-    "estimated": "",
-    "mostly": "",
-    "again": "",
     "through": "",
-    "shapes": "",
-    "launched": "",
     "op": "",
     "first": "prepare",
     "first_kind": "python",
@@ -53,6 +49,7 @@ PART: dict[str, Any] = {
     "first_step_frac": 0.125,
     "data_type": "",
     "on_device": False,
+    "is_launched": False,
     "is_source": False,
     "is_program": False,
 }
@@ -103,6 +100,7 @@ def account(
         repeated_gradients=None,
         unclaimed_gradients=None,
         parts=Table(PartRow, {name: [row[name] for row in rows] for name in PART}),
+        shares=Table.empty(ShareRow),
         owners=Table.empty(OwnerRow),
         calls=Table.empty(OuterCallRow),
         rivals=_table(RivalRow, rivals, _ONE_THREAD),
@@ -131,35 +129,6 @@ def saying(id_: str, saving_ms: float, *parts: str) -> Rule:
         yield Finding(id_, "medium", saving_ms, 0.9, f"{id_} costs {saving_ms}")
 
     return Rule(id_, check, parts=parts)
-
-
-def test_a_function_of_the_program_is_named_with_its_line_and_its_caller() -> None:
-    found = first(account(part(), op("MatMul", 4.0)))
-    assert found.rule == "largest-part"
-    assert found.place is not None
-    assert (found.place.function, found.place.file, found.place.line) == ("prepare", "train.py", 12)
-    assert found.severity == "high"
-    assert found.saving_low_ms is not None
-    assert found.saving_high_ms is not None
-    # At least 85 % of the part; at most what the replay shows to go with it, of a step whose other
-    # 4.5 ms are a tenth shorter.
-    assert found.saving_low_ms == pytest.approx(4.25)
-    assert found.saving_ms == pytest.approx(4.75)
-    assert found.saving_high_ms == pytest.approx(10 * 5.5 / (5.5 + 4.05))
-    assert found.likelihood == "likely"
-
-
-def test_a_librarys_call_is_named_by_what_a_program_calls_it() -> None:
-    row = part(kind="library", first="json.dumps", first_kind="library", first_frac=0.9)
-    found = first(account(row))
-    assert found.place is not None
-    assert found.place.call == "json.dumps"
-
-
-@pytest.mark.parametrize("family", ["Conv2D", "MatMul"])
-def test_what_a_model_is_made_of_is_told_but_is_no_alarm(family: str) -> None:
-    found = first(account(op(family, 8.0)))
-    assert found.severity == "info"
 
 
 def test_compute_in_64_bits_is_an_alarm() -> None:
@@ -220,17 +189,6 @@ def test_a_part_with_its_place_comes_before_the_same_without_one() -> None:
     assert small.findings[0].place is not None
 
 
-def test_ops_of_a_trainer_that_the_top_of_a_file_calls_are_no_loop_of_its() -> None:
-    """Nobody can leave out the script: what compiles the step says more, and takes its place."""
-    row = part(kind="eager", name="<module>", function="<module>", file="fit.py", line=9)
-    found = told(account(row | {"time_ms": 5.0, "op": "Sum"}), locating(4.0)).findings
-    assert [one.rule for one in found] == ["eager-execution"]
-    assert found[0].place is not None and found[0].place.file == "fit.py"
-    # Of an op the part says more, wherever the thread is meanwhile.
-    product = op("MatMul", 6.0) | {"function": "<module>", "file": "fit.py", "line": 9}
-    found = told(account(product), saying("dominant-op", 5.0, "op")).findings
-
-
 @pytest.mark.parametrize(
     ("severity", "says"), [("medium", "eager-execution"), ("info", "largest-part")]
 )
@@ -244,47 +202,6 @@ def test_a_rule_that_only_informs_does_not_claim_a_part(severity: Severity, says
     found = first(account(part(kind="framework", time_ms=5.0)), rule)
     assert found.rule == says
     assert Ref("ops") in found.evidence
-
-
-def test_compiling_names_the_function_and_alarms_where_it_happens_again() -> None:
-    calls = {"update": 0.5, "train_step": 4.0}
-    rows = [
-        SimpleNamespace(function=one, built=0.9, build_ms=ms, traces=0) for one, ms in calls.items()
-    ]
-    calls_of = SimpleNamespace(records=lambda: rows)
-    host = SimpleNamespace(calls=calls_of, step_count=0, after_update_frac=nan, turns=None)
-    row = part(kind="compile", name="Compile", function="", time_ms=5.0)
-    # One step that compiles warms up if it is the first; a later one has done so already.
-    later = account(row | {"steps_frac": 0.125, "first_step_frac": 0.0})
-    assert first(later).severity == "high"
-    again, once = (account(row | {"first_step_frac": share}) for share in (0.125, 0.9))
-    rule = next(rule for rule in RULES if rule.id == "largest-part")
-    found, warming = (
-        next(iter(rule.check(Results({"step_account": one, "host_activity": host}))))  # type: ignore[dict-item]  # of it only the calls are read
-        for one in (again, once)
-    )
-    assert isinstance(found, Finding)
-    assert isinstance(warming, Finding)
-    assert found.title == "Tracing and compiling train_step takes 50% of the step"
-    assert (found.severity, warming.severity) == ("high", "info")
-    assert float(warming.measured["worth_ms"]) < float(found.measured["worth_ms"])
-
-
-def test_who_holds_the_lock_is_told_of_what_needs_it() -> None:
-    rival = {
-        "thread": "monitor", "function": "watch", "file": "train.py", "line": 27,
-        "busy_frac": 1.0, "loop_waits": True,
-    }  # fmt: skip
-    rule = next(rule for rule in RULES if rule.id == "largest-part")
-    told_of = {
-        row["kind"]: next(iter(rule.check(Results({"step_account": account(row, rivals=[rival])}))))
-        for row in (part(kind="framework"), op("MatMul", 5.0))
-    }
-    handed, product = told_of["framework"], told_of["op"]
-    assert isinstance(handed, Finding)
-    assert isinstance(product, Finding)
-    assert "thread monitor runs Python in watch (train.py:27)" in handed.message
-    assert "monitor" not in product.message
 
 
 @pytest.mark.parametrize(
@@ -316,30 +233,11 @@ def test_less_of_it_is_advised_of_layers_alone(row: dict[str, Any], says: str) -
     assert first(account(row), saying("dominant-op", 4.0, "op")).rule == says
 
 
-def test_a_loop_around_ops_comes_before_what_a_model_is_made_of() -> None:
-    """Ops have no worth of their own there: 3 ms of a loop before 5 of a product."""
-    row = part(
-        kind="eager", name="report", function="report", time_ms=3.0, op="Sum", made_of="Sum, Cast"
-    )
-    found = first(account(op("Conv2D", 5.0), row))
-    assert (found.severity, found.place and found.place.op) == ("info", "Sum")
-
-
 def test_what_is_worth_a_change_is_told_though_several_ops_take_longer() -> None:
     rows = [op(name, 2.2) for name in ("Conv2D", "MatMul", "Relu", "MaxPool")]
     found = first(account(*rows, part(time_ms=1.2)))
     assert found.place is not None
     assert found.place.function == "prepare"
-
-
-def test_of_a_recording_without_steps_what_was_recorded_is_told_first() -> None:
-    """It is unknown whether the program ran in the 9 ms without events."""
-    rows = [part(kind="unrecorded", name="unrecorded", function="", time_ms=9.0)]
-    rows.append(part(kind="compile", name="Compile", function="", time_ms=0.9))
-    whole = account(*rows)
-    object.__setattr__(whole, "is_window", True)
-    first(whole)
-    assert first(account(*rows)).measured["kind"] == "unrecorded"
 
 
 def test_a_rule_that_explains_little_of_it_does_not() -> None:
@@ -353,15 +251,6 @@ def test_no_rule_saves_more_than_the_parts_it_explains_have_and_what_goes_with_t
     assert found.saving_high_ms == pytest.approx(10 * 5.5 / (5.5 + 4.05))
 
 
-def test_python_beside_compute_saves_what_compute_leaves() -> None:
-    """Played again without Python's 5 ms the step was 1 ms shorter: compute was the limit."""
-    hidden = part(alone_ms=1.0, typical_ms=1.0, most_ms=1.0)
-    shown = told(account(hidden, op("Conv2D", 5.0))).findings
-    found = next(one for one in shown if one.measured["kind"] == "python")
-    assert (found.saving_low_ms, found.saving_high_ms) == (0.85, 1.0)
-    assert found.saving_ms == pytest.approx(0.95)
-
-
 def test_the_recorders_own_work_is_no_fault() -> None:
     answers = told(account(part(kind="recorder", name="recorder", time_ms=9.0)))
     assert answers.findings == ()
@@ -370,15 +259,3 @@ def test_the_recorders_own_work_is_no_fault() -> None:
 def test_answers_are_of_the_kinds_a_rule_may_give() -> None:
     kinds = (Finding, Silence, Unknown)
     assert set(kinds) == set(Answer.__args__)
-
-
-def test_what_few_steps_hand_over_comes_after_the_pass_that_they_run() -> None:
-    """An evaluation now and then: a larger batch makes it no shorter."""
-    bursts = {"every": 5.0, "burst_ms": 20.0}
-    handing = part(kind="framework", name="test_function", time_ms=4.0, **bursts)
-    evaluating = part(kind="layer", name=APART, made_of="Conv2D 60%", time_ms=3.0, **bursts)
-    kinds = [one.measured["kind"] for one in told(account(handing, evaluating)).findings]
-    assert kinds[:2] == ["layer", "framework"]
-    always = {**handing, "every": nan, "burst_ms": nan}
-    kinds = [one.measured["kind"] for one in told(account(always, evaluating)).findings]
-    assert kinds[:2] == ["framework", "layer"]

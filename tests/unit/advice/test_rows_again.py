@@ -11,7 +11,7 @@ import pytest
 from stepscope.advice import RULES
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Silence, Unknown
-from stepscope.result import Finding, Place
+from stepscope.result import Finding
 from stepscope.tables.torch.growing_products import GrowingProducts
 from tests.unit.advice.test_largest_part import account, op, part
 
@@ -28,27 +28,6 @@ def answer(grows: GrowingProducts | None = GROWS, *, has_shapes: bool = True) ->
         Results({"host_activity": host, "step_account": found})
     )
     return one
-
-
-def test_what_was_computed_before_is_what_a_cache_saves() -> None:
-    """75 % of the rows of 8 ms: 6 of 10 ms."""
-    found = answer()
-    assert isinstance(found, Finding)
-    assert found.saving_ms == pytest.approx(6.0)
-    assert "(aten/addmm) take 40 rows, then 44, up to 56: about 5 passes" in found.message
-    assert "and 4 new rows. 75% of these rows" in found.message
-    assert found.place == Place("write", "story.py", 9, "")
-    assert "past_key_values" in found.code["pytorch"]
-
-
-def test_an_encoder_in_each_pass_is_most_of_it_and_comes_first() -> None:
-    """60 % of the products run alike in each pass; of the other 40 %, three quarters again."""
-    found = answer(replace(GROWS, same_rows=212, same_frac=0.6))
-    assert isinstance(found, Finding)
-    assert found.saving_ms == pytest.approx(0.75 * 8.0)
-    assert found.title == "The same rows are computed in each pass"
-    assert "products of 212 rows or so run alike in each pass, with 60% of" in found.message
-    assert found.actions[0].startswith("Run the encoder once, before the loop")
 
 
 def test_little_that_is_alike_changes_nothing() -> None:

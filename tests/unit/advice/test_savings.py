@@ -13,15 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.advice import RULES, advise
+from stepscope.advice.catalogue import effects
 from stepscope.advice.evidence.savings import saving_of, upper_bound_ms
-from stepscope.advice.parts import changes
-from stepscope.advice.parts.changes import FEWER, LOOPED, REMOVED, REPLACED, SHRUNK
 from stepscope.advice.savings import ranged
 from stepscope.analysis.step_account import StepAccount
 from stepscope.registry import Answer, ChangeClass, Rule
 from stepscope.result import Finding, Result
 from tests.architecture.tree import ROOT
 from tests.unit.advice.test_largest_part import account, op, part, told
+
+REMOVED, MERGED, SHRUNK = (effects()[name] for name in ("removed", "merged", "shrunk"))
 
 
 def rule(change: ChangeClass | None = REMOVED, parts: tuple[str, ...] = ("python",)) -> Rule:
@@ -109,8 +110,9 @@ def test_beside_a_device_nothing_is_known_of_what_goes_beyond() -> None:
 def test_the_typical_step_says_what_goes_at_least_and_a_burst_in_few_steps_does_not() -> None:
     played = part(time_ms=4.0, alone_ms=4.0, typical_ms=5.0, most_ms=6.0, steps_frac=1.0)
     rows = [*account(played, part(**{**played, "steps_frac": 0.4})).parts.records()]
-    steady, burst = (saving_of(account(played), row, REPLACED, 0.9) for row in rows)
-    assert (steady.low_ms, burst.low_ms) == pytest.approx((4.0, 3.2))
+    steady, burst = (saving_of(account(played), row, REMOVED, 0.9) for row in rows)
+    least = REMOVED.least
+    assert (steady.low_ms, burst.low_ms) == pytest.approx((5.0 * least, 4.0 * least))
     assert steady.low_ms <= steady.expected_ms <= steady.high_ms
 
 
@@ -194,16 +196,9 @@ def first_part(*parts: dict[str, Any]) -> Finding:
 
 def test_where_it_is_known_what_does_the_same_more_of_an_op_goes() -> None:
     sorting, clipping = first_part(op("sort", 6.0)), first_part(op("clip", 6.0))
-    assert sorting.saving_low_ms == pytest.approx(REPLACED.least * 6.0)
-    assert sorting.assumption == REPLACED.assumption
+    assert sorting.saving_low_ms == pytest.approx(REMOVED.least * 6.0)
+    assert sorting.assumption == REMOVED.assumption
     assert clipping.saving_low_ms == pytest.approx(SHRUNK.least * 6.0)
-
-
-@pytest.mark.parametrize(("on_device", "at_most"), [(False, 0.85), (True, 1.0)])
-def test_in_half_the_bits_a_processor_still_computes(on_device: bool, at_most: float) -> None:
-    found = first_part(op("MatMul", 6.0, data_type="f64", on_device=on_device))
-    assert found.saving_low_ms == pytest.approx(3.0)
-    assert found.saving_high_ms == pytest.approx(at_most * 10 * 6.0 / (6.0 + 4.0 * 0.9))
 
 
 def test_what_a_model_is_made_of_mostly_leaves_its_neighbours() -> None:
@@ -211,7 +206,7 @@ def test_what_a_model_is_made_of_mostly_leaves_its_neighbours() -> None:
     (row,) = account(op("MatMul", 4.0, typical_ms=4.0, alone_ms=4.0, most_ms=6.0)).parts.records()
     of = with_error(account(part()), 0.0)
     assert saving_of(of, row, SHRUNK, 0.7).high_ms == pytest.approx(4.0 + SHRUNK.beside * 2.0)
-    assert saving_of(of, row, REPLACED, 0.7).high_ms == pytest.approx(6.0)
+    assert saving_of(of, row, REMOVED, 0.7).high_ms == pytest.approx(6.0)
 
 
 def test_ops_whose_number_costs_may_take_all_that_the_runtime_does_with_them() -> None:
@@ -223,8 +218,8 @@ def test_ops_whose_number_costs_may_take_all_that_the_runtime_does_with_them() -
     assert found.measured["part_ms"] == pytest.approx(4.65)
     assert found.saving_high_ms is not None
     assert found.saving_high_ms > 6.0
-    assert found.saving_low_ms == pytest.approx(FEWER.least * 4.65)
-    assert found.assumption == FEWER.assumption
+    assert found.saving_low_ms == pytest.approx(MERGED.least * 4.65)
+    assert found.assumption == MERGED.assumption
 
 
 def test_every_rule_that_saves_time_says_what_that_assumes() -> None:
@@ -288,17 +283,13 @@ def test_what_a_function_calls_goes_with_it() -> None:
 
 def test_a_loop_of_a_compiled_program_takes_work_in_fewer_turns_too() -> None:
     looping, sorting = first_part(op("while", 6.0)), first_part(op("sort", 6.0))
-    assert looping.assumption == LOOPED.assumption
-    assert looping.saving_low_ms == pytest.approx(LOOPED.least * 6.0)
-    assert sorting.assumption == REPLACED.assumption
+    assert looping.assumption == MERGED.assumption
+    assert looping.saving_low_ms == pytest.approx(MERGED.least * 6.0)
+    assert sorting.assumption == REMOVED.assumption
 
 
-def test_the_documented_shares_are_those_of_the_classes() -> None:
+def test_the_documented_shares_are_those_of_the_effects() -> None:
     page = (ROOT / "docs" / "advice.md").read_text("utf-8")
     rows = re.findall(r"^\| (\w+) \| [^|]+ \| (\d+) % \| [^|]+ \|$", page, re.MULTILINE)
-    classes = {
-        name.lower(): round(100 * one.least)
-        for name, one in vars(changes).items()
-        if isinstance(one, ChangeClass)
-    }
-    assert {name: int(least) for name, least in rows} == classes
+    shares = {name: round(100 * effect.least) for name, effect in effects().items()}
+    assert {name: int(least) for name, least in rows} == shares

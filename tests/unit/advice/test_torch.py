@@ -7,16 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.advice.parts.replacements import instead_of_copies
 from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
 from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.parts.part_traits import (
-    CHANGES_LAYOUTS,
-    CHANGES_LAYOUTS_OF_IMAGES,
-    CHANGES_TYPES,
-)
 from tests.labelled.torch_loops import (
     BROKEN,
     COLLECTED,
@@ -32,7 +26,6 @@ from tests.labelled.torch_loops import (
 )
 from tests.profiles.torch_loop import A100, HALF, TorchLoop, torch_loop
 from tests.unit.advice.asking import Asked
-from tests.unit.advice.test_largest_part import account, op
 from tests.unit.formats.kineto.layout import profile as traced
 from tests.unit.formats.kineto.layout import x
 
@@ -256,19 +249,6 @@ def test_ops_that_are_only_handed_over_are_launches(tmp_path: Path) -> None:
     assert asked.finding("tiny-kernels").measured["waiting_ms"] > 1.0  # type: ignore[operator]
     said = [one.title for one in asked.answers("largest-part") if isinstance(one, Finding)]
     assert said and not any("on the host" in one for one in said)
-
-
-def test_copies_are_told_by_what_they_are_for() -> None:
-    said = {
-        CHANGES_TYPES: "Autocast changes types",
-        f"{CHANGES_LAYOUTS_OF_IMAGES} {CHANGES_TYPES}": "memory format",
-        CHANGES_LAYOUTS: "enable_gqa",
-    }
-    for traits, words in said.items():
-        (copies,) = account(op("copy_", 5.0, traits=traits)).parts.records()
-        assert words in instead_of_copies(copies)
-    (plain,) = account(op("copy_", 5.0)).parts.records()
-    assert instead_of_copies(plain) == ""
 
 
 def test_norms_in_channels_first_may_go_with_the_transposes(tmp_path: Path) -> None:

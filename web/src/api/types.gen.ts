@@ -1337,22 +1337,10 @@ export interface StepAccountPartRow {
   readonly caller: readonly (string | null)[];
   /** Where. The op or calls around most of it. */
   readonly between: readonly (string | null)[];
-  /** Made of. Its largest owners. */
-  readonly made_of: readonly (string | null)[];
   /** Traits. What is special about it, by name. */
   readonly traits: readonly (string | null)[];
-  /** Estimated. Of a program: which lines work. */
-  readonly estimated: readonly (string | null)[];
-  /** Mostly. Most of that. */
-  readonly mostly: readonly (string | null)[];
-  /** Called again. By several lines of one. */
-  readonly again: readonly (string | null)[];
-  /** Shapes. Of what its longest run works on. */
-  readonly shapes: readonly (string | null)[];
   /** Through. Library's call that runs its ops. */
   readonly through: readonly (string | null)[];
-  /** Launched from. For most of it, by share. */
-  readonly launched: readonly (string | null)[];
   /** Largest op. */
   readonly op: readonly (string | null)[];
   /** Largest owner. */
@@ -1389,12 +1377,34 @@ export interface StepAccountPartRow {
   readonly data_type: readonly (string | null)[];
   /** On a device. */
   readonly on_device: readonly (boolean | null)[];
+  /** Launched from a line. Most of it. */
+  readonly is_launched: readonly (boolean | null)[];
   /** Source of the op. The line made the op. */
   readonly is_source: readonly (boolean | null)[];
   /** A whole program. Without its ops. */
   readonly is_program: readonly (boolean | null)[];
   /** Without gradients. Others have some. */
   readonly is_apart: readonly (boolean | null)[];
+}
+
+/** Columns: One thing that a part is made of, or one place that it comes from. */
+export interface ShareRow {
+  /** Part. Row of the table of parts. */
+  readonly part: readonly (number | null)[];
+  /** Role. What it is of the part, or a trait. */
+  readonly role: readonly (string | null)[];
+  /** Name. */
+  readonly name: readonly (string | null)[];
+  /** Share of the part (%). */
+  readonly share_frac: readonly (number | null)[];
+  /** Function. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. */
+  readonly line: readonly (number | null)[];
+  /** Largest op. */
+  readonly op: readonly (string | null)[];
 }
 
 /** Columns: One owner of time: what runs, and the line of the program it is called from. */
@@ -3330,6 +3340,7 @@ export interface StepAccount extends ResultBody {
   readonly repeated_gradients: NeedlessGradients | null;
   readonly unclaimed_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
+  readonly shares: TableOf<ShareRow>;
   readonly owners: TableOf<OwnerRow>;
   readonly calls: TableOf<OuterCallRow>;
   readonly rivals: TableOf<RivalRow>;

@@ -46,6 +46,9 @@ class Cause:
         cost: The fact that is the loss, in ms.
         high: The fact that is the most that can be saved; "" the cost.
         confidence: 0-1, where a condition is enough.
+        effect: Name of the effect of its change; of a part of the step.
+        expected: Share of the part that is expected to go.
+        worth: Share of the part that it is ranked by: small where it is likely to be needed.
     """
 
     id: str
@@ -63,6 +66,9 @@ class Cause:
     cost: str = ""
     high: str = ""
     confidence: float = 0.0
+    effect: str = ""
+    expected: float = 0.0
+    worth: float = 0.0
 
     def code(self, framework: str) -> dict[str, str]:
         """Return the change as code by framework; for one framework only its own.
@@ -166,12 +172,14 @@ class OpFamily:
     """Ops, or library calls, that one change makes cheaper.
 
     Attributes:
+        id: Stable id.
         say: What they are.
         kind: "overhead", "rare" or "work".
         applies: When the change is worth it.
         better: The change, by framework or for "any".
     """
 
+    id: str
     say: str
     kind: str
     applies: str
@@ -184,6 +192,7 @@ class OpFamily:
 def _families() -> tuple[OpFamily, ...]:
     return tuple(
         OpFamily(
+            id=id_,
             say=table["say"],
             kind=table["kind"],
             applies=table.get("applies", ""),
@@ -191,21 +200,24 @@ def _families() -> tuple[OpFamily, ...]:
             match=(*table.get("match", ()), *table.get("kernel", ())),
             python=tuple(table.get("python", ())),
         )
-        for table in _read("ops").values()
+        for id_, table in _read("ops").items()
     )
 
 
 @cache
-def family_of(op: str, call: str, kind: str) -> OpFamily | None:
-    """Return the first family that an op, or a library call, is of; None without one."""
-    if kind == "library":
-        return next((one for one in _families() if _is_call(call, one.python)), None)
-    name = op.rpartition("/")[2].rpartition("::")[2].lower().rstrip("_0123456789")
-    return next((one for one in _families() if _is_op(name, one.match)), None) if name else None
+def family_of(op: str, call: str = "") -> OpFamily | None:
+    """Return the first family that a library's call, or else an op, is of; None without one."""
+    if call and (known := next((one for one in _families() if _is_call(call, one.python)), None)):
+        return known
+    name = (call or op).rpartition("/")[2].rpartition("::")[2].rpartition(".")[2].lower()
+    names = {name, name.rstrip("_0123456789")} - {""}
+    return next((one for one in _families() if _is_op(names, one.match)), None)
 
 
-def _is_op(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(name == one[1:] if one[:1] == "=" else one in name for one in patterns)
+def _is_op(names: set[str], patterns: tuple[str, ...]) -> bool:
+    return any(
+        name == one[1:] if one[:1] == "=" else one in name for name in names for one in patterns
+    )
 
 
 def _is_call(call: str, patterns: tuple[str, ...]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.parts.part_facts import at
 from stepscope.result import Place
 
 if TYPE_CHECKING:
@@ -29,20 +28,12 @@ class ComputedOnHost:
     Attributes:
         names: The longest first.
         time_ms: Of a step.
-        where: Function and line with most of them, in words; "" unknown.
-        place: The same.
+        place: Where most of them are called from; None unknown.
     """
 
     names: tuple[str, ...]
     time_ms: float
-    where: str
     place: Place | None
-
-    def said(self) -> str:
-        """A sentence about them."""
-        listed = ", ".join(self.names)
-        most = f", most in {self.where}" if self.where else ""
-        return f" {listed} compute on the host meanwhile{most}: {self.time_ms:.3g} ms."
 
 
 def host_ops(account: StepAccount | None) -> ComputedOnHost | None:
@@ -80,9 +71,9 @@ def host_ops(account: StepAccount | None) -> ComputedOnHost | None:
         one.time_ms for name in names for one in here[name] if one.function == largest.function
     )
     if not largest.function or of_function < _PLACE_FRAC * whole:
-        return ComputedOnHost(tuple(names[:_MOST]), whole, "", None)
+        return ComputedOnHost(tuple(names[:_MOST]), whole, None)
     place = Place(largest.function, largest.file, largest.line or 0, largest.caller)
-    return ComputedOnHost(tuple(names[:_MOST]), whole, f"{largest.function}{at(largest)}", place)
+    return ComputedOnHost(tuple(names[:_MOST]), whole, place)
 
 
 def _is_as_short_as_a_launch(own: list[OwnerRow]) -> bool:

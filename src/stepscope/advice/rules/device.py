@@ -134,12 +134,12 @@ def _meanwhile(results: Results, idle_ms: float) -> PartRow | None:
     """
     account = results.optional.step_account
     parts = [] if account is None else list(account.parts.records())
-    has_launches = any(one.launched for one in parts)
+    has_launches = any(one.is_launched for one in parts)
     own = [
         one
         for one in parts
         if one.kind in _HOST
-        or (one.kind == "op" and has_launches and not one.launched and not one.on_device)
+        or (one.kind == "op" and has_launches and not one.is_launched and not one.on_device)
     ]
     largest = max(own, key=lambda one: one.time_ms, default=None)
     is_most = largest is not None and largest.time_ms >= thresholds()["half"] * idle_ms

@@ -26,9 +26,8 @@ from stepscope.advice.evidence.steps import (
     loop_phrase,
     replayed_frac,
 )
+from stepscope.advice.evidence.threads import dispatches, waited_for, waits_for_others
 from stepscope.advice.match import match
-from stepscope.advice.parts.hand_over import hands_over
-from stepscope.advice.parts.waits_for_others import waited_for, waits_for_others
 from stepscope.advice.render import below, brief_place, phrase, silent, unknown
 from stepscope.advice.results import Results
 from stepscope.registry import POSSIBLE, Answer, severity_of
@@ -147,7 +146,7 @@ def host_waits(results: Results) -> Iterator[Answer]:
         yield below(saving, step, act)
         return
     first = next(iter(idle.waits.records()))
-    place, _ = place_of(results.optional.step_account, "wait")
+    place = place_of(results.optional.step_account, "wait")
     call = first.call
     if call.startswith(names.PYTHON_CALL_MARK):
         call = call.rpartition(" ")[2]
@@ -188,7 +187,7 @@ def host_copies(results: Results) -> Iterator[Answer]:
     way = max(most, key=lambda name: most[name])
     copies = [row for row in idle.copies.records() if row.direction == _WAYS[way]]
     account = results.optional.step_account
-    place, _ = place_of(account, "copy")
+    place = place_of(account, "copy")
     offloaded, ops = host_memory_ops(results.optional.hlo_stats)
     room = None
     if offloaded and results.optional.memory_profile is not None:
@@ -268,7 +267,7 @@ def allocation_stalls(results: Results) -> Iterator[Answer]:
     is_habit = often >= limit["half"]
     account = results.optional.step_account
     is_emptied = overview.environment.framework == "PyTorch" and _is_emptied(account)
-    place, _ = place_of(account, "allocation")
+    place = place_of(account, "allocation")
     yield match(
         "cache-emptied" if is_emptied else "allocation-stalls",
         step,
@@ -602,7 +601,7 @@ def python_bound(results: Results) -> Iterator[Answer]:
             one
             for one in functions
             if one.self_ms >= limit["some"] * step
-            and not hands_over(account, one.function, one.self_ms)
+            and not dispatches(account, one.function, one.self_ms)
         ),
         None,
     )

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stepscope.advice.catalogue import thresholds
-from stepscope.advice.evidence import makers
 from stepscope.advice.evidence.pinning import comes_from
 from stepscope.advice.evidence.recorded import not_recorded
+from stepscope.advice.evidence.threads import maker as maker_of
+from stepscope.advice.evidence.threads import place as place_of_thread
 from stepscope.advice.match import match
 from stepscope.advice.render import below, listed, silent, unknown
 from stepscope.advice.results import Results
@@ -222,7 +223,7 @@ def _maker(account: StepAccount | None) -> PartRow | None:
 def python_in_pipeline(results: Results) -> Iterator[Answer]:
     """Fire when the step waits 5 % for Python elements, or 30 % for the GIL they hold."""
     found, limit = tf_data(results), thresholds()
-    maker = makers.maker(results.optional.step_account)
+    maker = maker_of(results.optional.step_account)
     if not isinstance(found, Facts):
         yield _lock_held(results, maker) or found
         return
@@ -259,7 +260,7 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
         saving,
         0.6,
         high_ms=max(high, saving),
-        place=makers.place(maker),
+        place=place_of_thread(maker),
         evidence=found.evidence,
         more={**facts, **making},
     )
@@ -309,7 +310,7 @@ def _lock_held(results: Results, maker: RivalRow | None) -> Finding | None:
         step,
         saving,
         0.5,
-        place=makers.place(maker),
+        place=place_of_thread(maker),
         evidence=(
             Ref("tf_data_bottleneck_analysis", "function_ops"),
             Ref("host_activity", "idle_ms"),
@@ -358,7 +359,7 @@ def input_takes_cores(results: Results) -> Iterator[Answer]:
         0.6,
         low_ms=_CORES_LEAST * share * step,
         high_ms=min(_CORES_MOST * share, 1.0) * step,
-        place=makers.place(makers.maker(results.optional.step_account)),
+        place=place_of_thread(maker_of(results.optional.step_account)),
         evidence=(
             Ref("tf_data_bottleneck_analysis", "function_ops", rows=tuple(longest)),
             Ref("trace_viewer", longest[0]),

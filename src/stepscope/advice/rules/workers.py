@@ -171,7 +171,8 @@ def _between_processes(results: Results, steps: int) -> Answer:
     count = max(often, default=0) / (steps * workers)
     parts = [one for one in account.parts.records() if one.kind == "collective"]
     part = max(parts, key=lambda one: one.time_ms, default=None)
-    if part is None or not _REDUCES.search(part.made_of.lower()):
+    names = (one.name.lower() for one in account.owners.records() if one.kind == "collective")
+    if part is None or not any(map(_REDUCES.search, names)):
         return nothing
     step = account.step_time_ms
     if count < limit["small_messages"] or part.time_ms > _SHORT_MS * count:

@@ -923,23 +923,3 @@ def lines_of(host: Host, one: Part) -> list[LineWork]:
     found = [lines_of_program(module) for module in modules_of(host, one)]
     # Compiled for several shapes, it comes from the same lines.
     return [line for line in max(found, key=len, default=[])[:_FEW] if line.share >= _PART_FRAC]
-
-
-def said_lines(lines: list[LineWork]) -> str:
-    """What their work is and where, with its share."""
-    return ", ".join(f"{one.share:.0%} {one.name}{_where(one)}" for one in lines)
-
-
-def said_most(lines: list[LineWork]) -> str:
-    """What the first of them does, if that is half of the work or more: "73% normal in draw"."""
-    if not lines or lines[0].share < _HALF:
-        return ""
-    inside = f" in {lines[0].frame.function}" if lines[0].frame.function else ""
-    return f"{lines[0].share:.0%} {lines[0].name}{inside}"
-
-
-def _where(one: LineWork) -> str:
-    file = one.frame.file.replace("\\", "/").rpartition("/")[2]
-    inside = f" in {one.frame.function}" if one.frame.function else ""
-    called = f", called from {one.caller.rpartition('/')[2]}" if one.caller else ""
-    return f"{inside} ({file}:{one.frame.line}{called})"

@@ -1,13 +1,9 @@
-"""What is special about a part: traits that advice acts on, each with the words that tell it.
-
-A trait is a token; what a person reads is its words, which may change without it.
-"""
+"""Traits of a part that advice acts on, each with the names and shares that show it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 from typing import Final
 
@@ -18,6 +14,7 @@ from stepscope.schema import names
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.replica_groups import computes_the_same
 from stepscope.tables.parts.grouping import Part
+from stepscope.tables.parts.shares import Share
 from stepscope.tables.steps import attribution
 from stepscope.tables.torch.copy_purposes import LAYOUT, TYPES, copy_purposes, is_copy
 from stepscope.tables.traits.copied_arguments import writer_into_argument
@@ -47,21 +44,15 @@ PADDED: Final = "padded"
 MANY_OPS: Final = "many-ops"
 
 
-@dataclass(frozen=True, slots=True)
-class Trait:
-    """One trait of a part.
-
-    Attributes:
-        name: One of the above.
-        words: The same for a person; they follow what the part is made of.
-    """
-
-    name: str
-    words: str
+#: All of them.
+TRAITS: Final = frozenset((
+    IN_ONE_RUN, IN_FIRST_RUN, ON_EACH_DEVICE, CHANGES_TYPES, CHANGES_LAYOUTS,
+    CHANGES_LAYOUTS_OF_IMAGES, COPIES_ARGUMENT, NOT_ONEDNN, BROADCAST, PADDED, MANY_OPS,
+))  # fmt: skip
 
 
-def traits_of(part: Part, host: Host) -> Iterator[Trait]:
-    """Yield the traits of a part in the order in which they are written."""
+def traits_of(part: Part, host: Host) -> Iterator[Share]:
+    """Yield the traits of a part: the role of each is the trait."""
     if part.kind in ("eager", "function"):
         yield from _of_smaller(host, part)
     elif part.kind == "layer" and part.name != APART:
@@ -78,7 +69,7 @@ def traits_of(part: Part, host: Host) -> Iterator[Trait]:
 _RUNS, _MOST_FRAC = 5, 0.5
 
 
-def _in_one_run(host: Host, one: Part) -> Iterator[Trait]:
+def _in_one_run(host: Host, one: Part) -> Iterator[Share]:
     """How much of a part's largest op one run has, where several ran and that is most."""
     event = one.first.event
     if one.kind not in ("op", "framework") or event < 0 or not one.total_ps:
@@ -91,14 +82,13 @@ def _in_one_run(host: Host, one: Part) -> Iterator[Trait]:
     if len(runs) < _RUNS:
         return
     is_first = events.start_ps[event] == events.start_ps[runs].min()
-    name, which = (IN_FIRST_RUN, "the first") if is_first else (IN_ONE_RUN, "one")
-    yield Trait(name, f", {share:.0%} of it in {which} run of {len(runs):,}")
+    yield Share(IN_FIRST_RUN if is_first else IN_ONE_RUN, f"{len(runs)} runs", share)
 
 
-def _on_each(host: Host, one: Part) -> Iterator[Trait]:
+def _on_each(host: Host, one: Part) -> Iterator[Share]:
     found = instruction_of(host, one.first.event) if one.kind == "op" else None
     if count := computes_the_same(found[0]) if found is not None else 0:
-        yield Trait(ON_EACH_DEVICE, f"; each of {count} devices computes the same")
+        yield Share(ON_EACH_DEVICE, f"{count} devices")
 
 
 # Shares of all copies of a recording say nothing of a part with fewer than this share of them.
@@ -108,7 +98,7 @@ _PURPOSES, _PURPOSE_FRAC = 4, 0.05
 _IMAGES = re.compile(r"conv|group_?norm|pool|upsample", re.IGNORECASE)
 
 
-def _of_copies(host: Host, one: Part) -> Iterator[Trait]:
+def _of_copies(host: Host, one: Part) -> Iterator[Share]:
     """What PyTorch's copies on a device are for; nothing where it is few of all."""
     if one.kind != "op" or not one.first.on_device or not is_copy(one.first.name):
         return
@@ -117,13 +107,13 @@ def _of_copies(host: Host, one: Part) -> Iterator[Trait]:
     kept = 1.0 if steps is None else float(steps.kept.mean())
     if not one.total_ps >= _MOST_COPIES_FRAC * kept * whole > 0:
         return
-    told: dict[str, list[str]] = {}
+    told: dict[str, list[tuple[str, float]]] = {}
     for (what, op), time in sorted(found.items(), key=lambda item: -item[1])[:_PURPOSES]:
         if time >= _PURPOSE_FRAC * whole:
-            told.setdefault(what, []).append(f"{op} {time / whole:.0%}")
+            told.setdefault(what, []).append((op, time / whole))
     for what, listed in told.items():
-        said = ", ".join(listed)
-        yield Trait(copies_for(what, said), f"; {what} {said}")
+        trait = copies_for(what, " ".join(op for op, _frac in listed))
+        yield from (Share(trait or what, op, frac) for op, frac in listed)
 
 
 def copies_for(what: str, ops: str) -> str:
@@ -135,11 +125,9 @@ def copies_for(what: str, ops: str) -> str:
     return CHANGES_LAYOUTS_OF_IMAGES if _IMAGES.search(ops) else CHANGES_LAYOUTS
 
 
-def _of_argument(host: Host, one: Part) -> Iterator[Trait]:
+def _of_argument(host: Host, one: Part) -> Iterator[Share]:
     if writer := writer_into_argument(host, one.first.event) if one.kind == "op" else "":
-        yield Trait(
-            COPIES_ARGUMENT, f"; of an argument of the function, to write into it ({writer})"
-        )
+        yield Share(COPIES_ARGUMENT, writer)
 
 
 # As TensorFlow calls them, before oneDNN takes them: "_MklMatMul", "_MklNativeConv2D".
@@ -148,15 +136,15 @@ _PLAIN_PRODUCT = re.compile(
 )
 
 
-def _without_onednn(one: Part) -> Iterator[Trait]:
+def _without_onednn(one: Part) -> Iterator[Share]:
     """Whether oneDNN's kernels, which take float32 and bfloat16, run none of a part's products."""
     ops = [owner.type for owner in one.owners if owner.kind == "op" and not owner.on_device]
     is_plain = bool(ops) and all(_PLAIN_PRODUCT.fullmatch(kind) for kind in ops)
     if is_plain and one.name in PRODUCTS:
-        yield Trait(NOT_ONEDNN, "; not in oneDNN's kernels")
+        yield Share(NOT_ONEDNN, one.name)
 
 
-def _of_smaller(host: Host, one: Part) -> Iterator[Trait]:
+def _of_smaller(host: Host, one: Part) -> Iterator[Share]:
     """Which op makes what a part's longest run works on of much less, and how."""
     event = next((each.event for each in one.owners if each.kind == "op"), -1)
     if one.kind not in ("op", "eager", "function", "layer") or event < 0:
@@ -167,15 +155,15 @@ def _of_smaller(host: Host, one: Part) -> Iterator[Trait]:
     if size < LEAST_ELEMENTS:
         return
     if (made := broadcasts(host).get(size)) is not None:
-        yield Trait(BROADCAST, f"; {made.said()} by broadcasting")
+        yield Share(BROADCAST, made.extents, op=made.op)
     elif (padded := padding_of(host, operands)) is not None:
-        yield Trait(PADDED, f"; {padded.said()} by padding")
+        yield Share(PADDED, padded.extents, op=padded.op)
 
 
 _MANY: Final = 100
 
 
-def _of_number(one: Part) -> Iterator[Trait]:
+def _of_number(one: Part) -> Iterator[Share]:
     count = sum(1 + owner.others for owner in one.owners if owner.kind == "op")
     if count >= _MANY:
-        yield Trait(MANY_OPS, f"; {count:,} ops in all")
+        yield Share(MANY_OPS, f"{count} ops")

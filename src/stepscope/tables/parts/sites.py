@@ -7,22 +7,22 @@ own stack of lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
 from stepscope.columns import distinct_keys, sum_by_key
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, name_at
-from stepscope.tables.core.op_name import OpName, parse_op_name
+from stepscope.tables.core.op_name import OpName
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.hlo.recorded_ops import recorded_ops
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.parts.grouping import Part
 from stepscope.tables.python.frames import Frames
-from stepscope.tables.traits.branches import Branches, CallLine, Chain, branches, chain_of
+from stepscope.tables.traits.branches import CallLine, Chain, branches, chain_of
 from stepscope.tables.traits.gradient_names import apart_from_gradients
 from stepscope.tables.traits.gradients import GRADIENT_OF
 from stepscope.tables.traits.graph_lines import graph_lines
@@ -36,8 +36,8 @@ _SITES: Final = 3
 # A site is worth naming beside others from this share on, if together they have this much.
 _SITE_FRAC: Final = 0.2
 _KNOWN_FRAC: Final = 0.6
-# A line has most of a part with more than the one, nearly all with the other.
-_MOST_FRAC, _ALL_FRAC = 0.5, 0.9
+# A line has most of a part with more than this.
+_MOST_FRAC: Final = 0.5
 # Owners with less of a part change none of that.
 _LEAST_FRAC: Final = 0.005
 # Stacks are followed so far.
@@ -46,28 +46,64 @@ _DEEPEST: Final = 256
 _OF_OPS: Final = ("op", "line", "function", "eager")
 
 
-def sites_of(host: Host, found: Account, one: Part) -> tuple[str, str, str]:
-    """The lines that a part's ops come from, and the one that most of it comes from.
+class Site(NamedTuple):
+    """A line of the program; "" and 0 where it is not known."""
 
-    The first lists several lines, or the calls of the one line, with their shares; "" where one has
-    nearly all, or too little is known: then the part's own place says it. The second is such as
-    "64% of it in forward (model.py:44)"; "" where no line has most of it. The third is a function
-    that one function calls several times, each call with much of it; "" where none is.
-    """
-    if one.kind not in _OF_OPS:
-        return "", "", ""
-    lines, most = _lines_of(host, one) if one.kind == "op" else ("", "")
-    divided = branches(_chains(host, found, one), one.total_ps)
-    if divided is None:
-        return lines, most, ""
-    if _is_said(divided, lines):
-        return lines, most, divided.again
-    return f"{lines}; {divided.said()}", most, divided.again
+    function: str
+    file: str
+    line: int
 
 
-def _is_said(divided: Branches, lines: str) -> bool:
-    """Whether the lines between which the time divides are all named already."""
-    return all(f"{_line(*frame)} " in lines for frame, _called, _share in divided.calls)
+NOWHERE: Final = Site("", "", 0)
+#: A line, what is called there, and its share of a part.
+Sites = list[tuple[Site, str, float]]
+
+
+def sites_of(host: Host, part: Part) -> Sites:
+    """Return the lines that a part's ops come from, where several have much of it, or one most."""
+    times: dict[Site, float] = {}
+    for owner in _longest(part) if part.kind == "op" else ():
+        for site, _caller, share in _of_owner(host, part, owner):
+            times[site] = times.get(site, 0.0) + share * owner.total_ps
+    return [(site, site.function, share) for site, share in _largest(times, part.total_ps)]
+
+
+def callers_of(host: Host, part: Part) -> Sites:
+    """Return what calls these lines, in the same way."""
+    times: dict[str, float] = {}
+    for owner in _longest(part) if part.kind == "op" else ():
+        for _site, caller, share in _of_owner(host, part, owner):
+            if caller:
+                times[caller] = times.get(caller, 0.0) + share * owner.total_ps
+    found: Sites = []
+    for caller, share in _largest(times, part.total_ps):
+        place, _, function = caller.partition(" ")
+        file, _, line = place.rpartition(":")
+        number = int(line) if line.isdecimal() else 0
+        found.append((Site(function, file, number), function, share))
+    return found
+
+
+_Key = TypeVar("_Key", Site, str)
+
+
+def _largest(times: Mapping[_Key, float], total_ps: int) -> list[tuple[_Key, float]]:
+    """Return the largest shares, if several have much of a part together, or one has most."""
+    shares = {key: time / max(total_ps, 1) for key, time in times.items()}
+    longest = sorted(shares, key=lambda key: -shares[key])[:_SITES]
+    shown = [key for key in longest if shares[key] >= _SITE_FRAC]
+    if len(shown) < 2 or sum(shares[key] for key in shown) < _KNOWN_FRAC:
+        shown = [key for key in shown[:1] if shares[key] > _MOST_FRAC]
+    return [(key, shares[key]) for key in shown]
+
+
+def divided_calls(host: Host, account: Account, part: Part) -> Sites:
+    """Return the calls of one function between which a part divides; [] where it does not."""
+    if part.kind not in _OF_OPS:
+        return []
+    divided = branches(_chains(host, account, part), part.total_ps)
+    calls = () if divided is None else divided.calls
+    return [(Site(at.function, at.file, at.line), called, share) for at, called, share in calls]
 
 
 def _chains(host: Host, found: Account, one: Part) -> Iterator[tuple[Chain, float]]:
@@ -94,18 +130,6 @@ def leading(host: Host, one: Part) -> int:
     return first[most] if most[1] else one.first.event
 
 
-def ops_of(host: Host, one: Part) -> dict[str, float]:
-    """The share of a part that each op has, by its name, also where one stands for others."""
-    found: dict[str, float] = {}
-    for owner in _longest(one):
-        runs = _runs(host, one, owner) or [(owner.event, 1.0)]
-        for row, share in runs:
-            named = host.space.event_metadata.name[host.space.events.metadata[row]]
-            name = parse_op_name(named).name if row >= 0 else owner.name
-            found[name] = found.get(name, 0.0) + share * owner.total_ps / max(one.total_ps, 1)
-    return found
-
-
 def _longest(one: Part) -> Iterator[Owner]:
     for owner in sorted(one.owners, key=lambda owner: -owner.total_ps)[:_OWNERS]:
         if owner.total_ps >= _LEAST_FRAC * one.total_ps:
@@ -123,65 +147,16 @@ def _calls(calls: Frames, place: int) -> Chain:
     return chain_of(inwards)
 
 
-def _lines_of(host: Host, one: Part) -> tuple[str, str]:
-    lines: dict[str, float] = {}
-    callers: dict[str, float] = {}
-    for owner in _longest(one):
-        for line, caller, share in _of_owner(host, one, owner):
-            lines[line] = lines.get(line, 0.0) + share * owner.total_ps
-            callers[caller] = callers.get(caller, 0.0) + share * owner.total_ps
-    said = _said("at", lines, one.total_ps)
-    if said:
-        said += _one_caller(lines, callers, one.total_ps)
-    return said or _said("called from", callers, one.total_ps), _most_at(lines, one.total_ps)
-
-
-def _one_caller(lines: dict[str, float], callers: dict[str, float], total_ps: int) -> str:
-    """What calls the one function that all lines with much of a part are in; "" unknown."""
-    shown = [line for line, time in lines.items() if line and time >= _SITE_FRAC * total_ps]
-    caller = max(callers, key=lambda name: callers[name], default="")
-    is_one = len({line.partition(" ")[2] for line in shown}) == 1
-    if not is_one or not caller or callers[caller] < _KNOWN_FRAC * total_ps:
-        return ""
-    return f", called from {caller}"
-
-
-def _most_at(times: dict[str, float], total_ps: int) -> str:
-    line = max(times, key=lambda name: times[name], default="")
-    share = times[line] / total_ps if line else 0.0
-    if share <= _MOST_FRAC:
-        return ""
-    place, _, function = line.partition(" ")
-    where = f"in {function} ({place})" if function else f"at {place}"
-    return where if share >= _ALL_FRAC else f"{share:.0%} of it {where}"
-
-
-def _said(how: str, times: dict[str, float], total_ps: int) -> str:
-    shares = {name: time / total_ps for name, time in times.items() if name}
-    longest = sorted(shares, key=lambda name: -shares[name])[:_SITES]
-    shown = [name for name in longest if shares[name] >= _SITE_FRAC]
-    if len(shown) < 2 or sum(shares[name] for name in shown) < _KNOWN_FRAC:
-        return ""
-    return f"; {how} " + ", ".join(f"{name} {shares[name]:.0%}" for name in shown)
-
-
-def _of_owner(host: Host, one: Part, owner: Owner) -> Iterator[tuple[str, str, float]]:
-    """Line, caller and share of what an owner stands for."""
-    runs = _runs(host, one, owner)
+def _of_owner(host: Host, part: Part, owner: Owner) -> Iterator[tuple[Site, str, float]]:
+    """Yield line, caller and share of what an owner stands for."""
+    runs = _runs(host, part, owner)
     for row, share in runs:
         known = compiled_from(host, row)
         if known.line:
-            yield _line(known.file, known.line, known.function), _brief(known), share
+            file = known.file.rpartition("/")[2]
+            yield Site(known.function, file, known.line), known.caller.rpartition("/")[2], share
     if not runs and owner.is_inline and owner.line:
-        yield _line(owner.file, owner.line, owner.function), owner.caller, 1.0
-
-
-def _line(file: str, line: int, function: str) -> str:
-    return f"{file.rpartition('/')[2]}:{line} {function}".rstrip()
-
-
-def _brief(known: CompiledOp) -> str:
-    return known.caller.rpartition("/")[2]
+        yield Site(owner.function, owner.file.rpartition("/")[2], owner.line), owner.caller, 1.0
 
 
 def _runs(host: Host, one: Part, owner: Owner) -> list[tuple[int, float]]:

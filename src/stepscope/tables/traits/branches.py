@@ -18,8 +18,6 @@ _ALONE_FRAC: Final = 0.8
 _NAMED: Final = 3
 # Of these only what they call is named.
 _LAMBDA: Final = "<lambda>"
-# A stack within what is called counts from this share of the call on.
-_LINE_FRAC: Final = 0.005
 
 
 class CallLine(NamedTuple):
@@ -45,36 +43,10 @@ class Branches(NamedTuple):
         function: The function whose lines they are.
         calls: Of each line with much of it: the line, what it calls (its own function: nothing),
             and its share.
-        lines: How many stacks within what they call have some of the time, of the line with the
-            fewest: a helper that is one op has one.
     """
 
     function: str
     calls: tuple[tuple[CallLine, str, float], ...]
-    lines: int = 0
-
-    @property
-    def again(self) -> str:
-        """The function that all of these lines call; "" where they call several, or a helper."""
-        called = {_plain(name) for _frame, name, _share in self.calls}
-        return called.pop() if len(called) == 1 and self.lines > 1 else ""
-
-    def said(self) -> str:
-        """It as the end of a sentence."""
-        again = self.again
-        who = _plain(self.function) or "one function"
-        start = f"{who} calls {again} at" if again else f"{who} has its time at"
-        listed = []
-        for frame, name, share in self.calls:
-            calls = f" ({_plain(name)})" if name and not again else ""
-            file = frame.file.replace("\\", "/").rpartition("/")[2]
-            listed.append(f"{file}:{frame.line}{calls} {share:.0%}")
-        return f"{start} {', '.join(listed)}"
-
-
-def _plain(function: str) -> str:
-    """A function's name without those that it is defined in."""
-    return function.rpartition("<locals>.")[2]
 
 
 def branches(chains: Iterable[tuple[Chain, float]], whole: float) -> Branches | None:
@@ -111,18 +83,7 @@ def _between(
     if len(shown) < 2 or len(functions) > 1 or not enough:
         return None
     calls = tuple((frame, _called(here, depth, frame), times[frame] / whole) for frame in shown)
-    lines = min(_lines_below(here, depth, frame, times[frame]) for frame in shown)
-    return Branches(shown[0].function, calls, lines)
-
-
-def _lines_below(here: list[tuple[Chain, float]], depth: int, frame: CallLine, whole: float) -> int:
-    """Stacks within what a line calls that have some of its time."""
-    times: dict[Chain, float] = {}
-    for chain, time in here:
-        if chain[depth : depth + 1] == (frame,):
-            inner = chain[depth + 1 :]
-            times[inner] = times.get(inner, 0.0) + time
-    return sum(time >= _LINE_FRAC * whole for time in times.values())
+    return Branches(shown[0].function, calls)
 
 
 def _called(here: list[tuple[Chain, float]], depth: int, frame: CallLine) -> str:

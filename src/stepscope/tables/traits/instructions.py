@@ -48,12 +48,6 @@ class CompiledOp:
     inside: str = ""
     inside_frac: float = 0.0
 
-    def said_inside(self, name: str) -> str:
-        """What it computes, as the end of a sentence about its name; "" where that says it."""
-        if not self.inside or name.rpartition("/")[2] == self.inside:
-            return ""
-        return f"; of what that fusion computes {self.inside_frac:.0%} is {self.inside}"
-
 
 # PyTorch's names of the types that matter here, and what the other frameworks call them.
 _TORCH_TYPES: Final = {

@@ -37,9 +37,10 @@ class Broadcast:
     operands: tuple[tuple[int, ...], ...]
     result: tuple[int, ...]
 
-    def said(self) -> str:
-        """It in words: "aten/sub makes 1024×1024 of 1024×1 and 1024"."""
-        return f"{self.op} makes {_dims(self.result)} of {' and '.join(map(_dims, self.operands))}"
+    @property
+    def extents(self) -> str:
+        """Operands and result: "1024×1, 1024 → 1024×1024"."""
+        return f"{', '.join(map(_dims, self.operands))} → {_dims(self.result)}"
 
 
 def _dims(extents: tuple[int, ...]) -> str:
@@ -129,12 +130,10 @@ class Padding:
             return self.result[1:2]
         return tuple(b for a, b in zip(self.given, self.result, strict=True) if a != b)
 
-    def said(self) -> str:
-        """It in words: "aten/pad makes 1×3×256×256 of 1×3×136×136, 3.5 times as much"."""
-        given = "×".join(map(str, self.given))
-        of = f"{self.tensors} tensors of up to {given}" if self.tensors > 1 else given
-        made = "×".join(map(str, self.result))
-        return f"{self.op} makes {made} of {of}, {self.times:.2g} times as much"
+    @property
+    def extents(self) -> str:
+        """Operand and result: "136×136 → 256×256"."""
+        return f"{_dims(self.given)} → {_dims(self.result)}"
 
 
 @derived

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from stepscope.analysis.step_account import PartRow, StepAccount, step_account
+from stepscope.tables.parts.shares import LAUNCHED
 from tests.unit.formats.kineto.layout import PID, profile, x
 
 AUTOGRAD = 777
@@ -71,7 +72,12 @@ def test_a_kernel_is_of_the_line_that_launched_it(tmp_path: Path) -> None:
     part = products(found)
     assert part.name == "matmul"
     assert (part.function, part.file) == ("Decoder.forward", "model.py")
-    assert part.launched == ("Decoder.forward (model.py:30) 75%, Encoder.forward (model.py:12) 25%")
+    assert part.is_launched
+    launched = [one for one in found.shares_of_parts()[0] if one.role == LAUNCHED]
+    assert [(one.name, one.line, round(100 * one.share_frac)) for one in launched] == [
+        ("Decoder.forward", 30, 75),
+        ("Encoder.forward", 12, 25),
+    ]
     # Every moment keeps one owner.
     whole = pytest.approx(found.step_time_ms)
     assert sum(one.time_ms for one in found.parts.records()) == whole
@@ -128,7 +134,7 @@ def test_what_no_recorded_call_launched_stays_where_the_loop_is(tmp_path: Path) 
     lost = [one for one in events if one not in gone or one["cat"] == "kernel"]
     found = opened(tmp_path, lost)
     part = products(found)
-    assert (part.function, part.launched) == ("train", "")
+    assert (part.function, part.is_launched) == ("train", False)
     assert on_device(found)["Encoder.forward"] == pytest.approx(0.2)
     assert sum(on_device(found).values()) == pytest.approx(0.8)
     total = sum(one.time_ms for one in found.owners.records())
@@ -246,4 +252,5 @@ def test_what_is_mostly_not_launched_is_where_the_loop_is(tmp_path: Path) -> Non
 
     found = opened(tmp_path, [*lossy(0, 1), *lossy(1000, 2), *lossy(2000, 3)])
     part = products(found)
-    assert (part.launched, part.function) in {("", "train"), ("", "log")}
+    assert not part.is_launched
+    assert part.function in ("train", "log")

@@ -7,7 +7,7 @@ import pytest
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.grouping import Part, parts
-from stepscope.tables.parts.sites import leading, sites_of
+from stepscope.tables.parts.sites import callers_of, divided_calls, leading, sites_of
 from stepscope.tables.traits.instructions import compiled_from
 from tests.profiles import draw, event
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
@@ -59,9 +59,17 @@ def products(first: list[Frame], second: list[Frame], thread: str) -> tuple[Host
     return one, found, largest
 
 
-def sites(first: list[Frame], second: list[Frame], thread: str) -> tuple[str, str, str]:
-    """What the account says of the lines of these products."""
-    return sites_of(*products(first, second, thread))
+Lines = list[tuple[int, int]]
+
+
+def sites(first: list[Frame], second: list[Frame], thread: str) -> tuple[Lines, Lines, Lines]:
+    """Lines of these products, of their callers, and of the calls between which they divide."""
+    host, found, part = products(first, second, thread)
+    listed = sites_of(host, part), callers_of(host, part), divided_calls(host, found, part)
+    lines, callers, divided = (
+        [(site.line, round(100 * share)) for site, _name, share in of] for of in listed
+    )
+    return lines, callers, divided
 
 
 def leading_line(first: list[Frame], second: list[Frame], thread: str) -> int:
@@ -76,33 +84,29 @@ STEP_LINE: Frame = ("/home/me/hmc.py", 50, "transition")
 
 
 def test_one_line_that_is_called_twice_has_two_callers() -> None:
-    told, most, again = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
-    assert again == ""  # one line of it
-    assert most == "in energy (hmc.py:20)"
-    assert told == "; called from hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
+    lines, callers, divided = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
+    assert lines == [(20, 100)]
+    assert callers == divided == [(31, 50), (36, 50)]
 
 
-def test_two_lines_are_named_themselves() -> None:
-    told, most, again = sites([FIRST], [SECOND], HALVES)
-    assert again == ""
-    assert most == ""  # half of it each
-    assert told == "; at hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%"
+def test_two_lines_have_half_of_it_each() -> None:
+    lines, callers, _divided = sites([FIRST], [SECOND], HALVES)
+    assert lines == [(31, 50), (36, 50)]
+    assert callers == []
 
 
-def test_the_caller_of_the_one_function_of_several_lines_is_named() -> None:
-    told, _most, _again = sites([FIRST, STEP_LINE], [SECOND, STEP_LINE], HALVES)
-    assert told == (
-        "; at hmc.py:31 leapfrog 50%, hmc.py:36 leapfrog 50%, called from hmc.py:50 transition"
-    )
-    told, _most, _again = sites([ENERGY, STEP_LINE], [SECOND, STEP_LINE], HALVES)
-    assert "called from" not in told  # of two functions each has its own
+def test_the_caller_of_several_lines_is_listed() -> None:
+    assert sites([FIRST, STEP_LINE], [SECOND, STEP_LINE], HALVES)[1] == [(50, 100)]
 
 
 def test_calls_of_one_function_are_found_however_far_out_they_are() -> None:
     inner = [NET, ENERGY]
-    told, _most, again = sites([*inner, FIRST, STEP_LINE], [*inner, SECOND, STEP_LINE], HALVES)
-    assert again == ""
-    assert told == "; leapfrog has its time at hmc.py:31 (energy) 50%, hmc.py:36 (energy) 50%"
+    host, found, part = products([*inner, FIRST, STEP_LINE], [*inner, SECOND, STEP_LINE], HALVES)
+    divided = divided_calls(host, found, part)
+    assert [(site.line, called) for site, called, _share in divided] == [
+        (31, "energy"),
+        (36, "energy"),
+    ]
 
 
 def test_a_part_is_placed_where_most_of_it_is_whichever_op_is_the_longest() -> None:
@@ -111,15 +115,16 @@ def test_a_part_is_placed_where_most_of_it_is_whichever_op_is_the_longest() -> N
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "thread", "most"),
+    ("first", "second", "thread", "lines"),
     [
-        ([ENERGY, FIRST], [ENERGY, FIRST], HALVES, "in energy (hmc.py:20)"),
-        ([FIRST], [SECOND], "AAAAAAAB..AAAAAAAB..", "88% of it in leapfrog (hmc.py:31)"),
-        ([], [], HALVES, ""),
+        ([ENERGY, FIRST], [ENERGY, FIRST], HALVES, [(20, 100)]),
+        ([FIRST], [SECOND], "AAAAAAAB..AAAAAAAB..", [(31, 88)]),
+        ([], [], HALVES, []),
     ],
     ids=["one place", "one has nearly all", "nothing known"],
 )
-def test_where_one_place_says_it_all_no_more_is_said(
-    first: list[Frame], second: list[Frame], thread: str, most: str
+def test_one_line_with_most_of_it_is_listed_alone(
+    first: list[Frame], second: list[Frame], thread: str, lines: Lines
 ) -> None:
-    assert sites(first, second, thread) == ("", most, "")
+    assert sites(first, second, thread)[0] == lines
+    assert sites(first, second, thread)[2] == []

@@ -7,11 +7,12 @@ from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.grouping import Part, compiled_parts
-from stepscope.tables.parts.made_of import made_of
+from stepscope.tables.parts.shares import made_of
 from tests.profiles import draw, event, space, u
 from tests.profiles.drawing import Drawn
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
 from tests.unit.tables.account.test_account import STEP
+from tests.unit.tables.parts.test_shares import worded
 
 AGGREGATE, LAYER = ("graph.py", 23, "aggregate"), ("graph.py", 28, "layer")
 # Letter → instruction, opcode, path, line of the program.
@@ -63,7 +64,7 @@ def test_a_transposed_one_hot_matrix_and_its_product_are_one_line() -> None:
         "tanh": "op",
     }
     assert made["aggregate"].total_ps == 2 * 600e6
-    said = made_of(made["aggregate"])
+    said = worded(made_of(made["aggregate"]))
     assert said == "transpose 50%, convert_element_type in one_hot 33%, dot_general 17%"
 
 
@@ -100,5 +101,5 @@ def test_products_that_a_function_of_a_matrix_is_made_of_are_that_function() -> 
     """The others of the step are a layer's."""
     made = parts_of("PPPPBBBDD" * 2)
     assert made["layer"].total_ps == 2 * 700e6
-    assert made_of(made["layer"]) == "dot_general in expm 57%, select_n in expm 43%"
+    assert worded(made_of(made["layer"])) == "dot_general in expm 57%, select_n in expm 43%"
     assert made["dot_general"].total_ps == 2 * 200e6

@@ -8,10 +8,11 @@ from stepscope.tables.account.owners import owners
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.source import SourceFrame
 from stepscope.tables.parts.grouping import Part, compiled_parts
-from stepscope.tables.parts.made_of import made_of
+from stepscope.tables.parts.shares import made_of
 from tests.profiles import draw, event, space
 from tests.profiles.model import environment
 from tests.unit.tables.account.test_account import STEP
+from tests.unit.tables.parts.test_shares import worded
 from tests.unit.tables.traits.test_graph_lines import message
 
 IMPROVE = SourceFrame("/me/stock.py", 70, "improve")
@@ -60,7 +61,7 @@ def functions(pool: str, noted: bytes = NOTED) -> dict[str, float]:
 def test_a_function_of_several_families_is_one_part() -> None:
     assert functions("PPUN.RM...") == {"stock_on": 0.8}
     (one,) = (each for each in parts_of("PPUN.RM...") if each.kind == "function")
-    assert made_of(one) == "Pack 50%, Sub 25%, Sum 25%"
+    assert worded(made_of(one)) == "Pack 50%, Sub 25%, Sum 25%"
 
 
 def test_what_is_mostly_one_family_stays_that() -> None:

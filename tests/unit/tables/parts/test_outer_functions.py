@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
 from stepscope.tables.parts.grouping import Part, below_calls, parts
-from stepscope.tables.parts.made_of import made_of
+from stepscope.tables.parts.shares import made_of
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 
@@ -60,9 +60,11 @@ def test_functions_below_one_call_are_one_part() -> None:
     (one,) = (one for one in found if one.name == "augment")
     assert one.around is not None
     assert (one.around.file, one.around.line) == ("augment.py", 40)
-    assert made_of(one) == (
-        "flip 33% (augment.py:10), shift 33% (augment.py:20), noise 33% (augment.py:30)"
-    )
+    assert [(share.name, share.site.line) for share in made_of(one)] == [
+        ("flip", 10),
+        ("shift", 20),
+        ("noise", 30),
+    ]
     assert found == sorted(found, key=lambda each: -each.total_ps)
 
 

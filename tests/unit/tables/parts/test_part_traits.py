@@ -12,6 +12,8 @@ from stepscope.tables.parts.part_traits import (
     CHANGES_LAYOUTS,
     CHANGES_LAYOUTS_OF_IMAGES,
     CHANGES_TYPES,
+    IN_FIRST_RUN,
+    IN_ONE_RUN,
     NOT_ONEDNN,
     copies_for,
     traits_of,
@@ -26,15 +28,17 @@ from tests.profiles.model import host as model_host
     ("lengths", "told"),
     [
         # The first run chose a kernel; 900 of 940 µs.
-        ((900, 10, 10, 10, 10), ", 96% of it in the first run of 5"),
+        ((900, 10, 10, 10, 10), [(IN_FIRST_RUN, 96)]),
         # A later one shared its core.
-        ((10, 10, 900, 10, 10), ", 96% of it in one run of 5"),
-        ((200, 200, 180, 220, 190), ""),
+        ((10, 10, 900, 10, 10), [(IN_ONE_RUN, 96)]),
+        ((200, 200, 180, 220, 190), []),
         # Of two runs one is always the longer.
-        ((900, 10), ""),
+        ((900, 10), []),
     ],
 )
-def test_where_one_run_of_several_has_most_it_is_said(lengths: tuple[int, ...], told: str) -> None:
+def test_one_run_of_several_with_most_of_it_is_a_trait(
+    lengths: tuple[int, ...], told: list[tuple[str, int]]
+) -> None:
     runs = [Event("conv:_MklConv2D", 10 + 1000.0 * at, us) for at, us in enumerate(lengths)]
     step = Event("train", 0, 1000.0 * len(lengths), {"step_num": 0, "_r": 1})
     pool = line("tf_pool", *runs)
@@ -42,7 +46,8 @@ def test_where_one_run_of_several_has_most_it_is_said(lengths: tuple[int, ...], 
     found = account(one)
     assert found is not None
     (part,) = (part for part in parts(found) if part.kind == "op")
-    assert "".join(trait.words for trait in traits_of(part, one)) == told
+    traits = [(trait.role, round(100 * trait.frac)) for trait in traits_of(part, one)]
+    assert traits == told
 
 
 @pytest.mark.parametrize(
@@ -62,7 +67,7 @@ def test_products_that_no_kernel_of_onednn_runs_are_said_to_be(
     found = account(one)
     assert found is not None
     (part,) = (part for part in parts(found) if part.kind == "op")
-    assert (NOT_ONEDNN in {trait.name for trait in traits_of(part, one)}) is is_said
+    assert (NOT_ONEDNN in {trait.role for trait in traits_of(part, one)}) is is_said
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from stepscope.tables.account.account import account
-from stepscope.tables.hlo.source import SourceFrame
-from stepscope.tables.parts.grouping import lines_of, parts, said_lines, said_most, with_programs
-from stepscope.tables.traits.inside import LineWork
+from stepscope.tables.parts.grouping import lines_of, parts, with_programs
 from tests.profiles import draw, event
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
 from tests.unit.analysis.compiled import profile
@@ -44,7 +42,7 @@ def test_where_an_op_was_recorded_the_runtime_is_the_runtime() -> None:
 STACK = [("train.py", 12, "scores"), ("train.py", 30, "loss_of")]
 
 
-def said(name: str) -> str:
+def lines(name: str) -> list[tuple[str, int, int]]:
     """What is known of the lines of a step's only part, whose program has this name."""
     entry = [
         instruction("x", "parameter", f32(1000), parameter_number=0),
@@ -67,22 +65,14 @@ def said(name: str) -> str:
     found = account(one)
     assert found is not None
     (largest,) = [part for part in with_programs(one, parts(found)) if part.kind == "program"]
-    return said_lines(lines_of(one, largest))
+    return [
+        (line.name, line.frame.line, round(100 * line.share)) for line in lines_of(one, largest)
+    ]
 
 
-def test_its_program_says_which_lines_the_work_comes_from() -> None:
-    assert (
-        said("jit_train_step") == "91% exp in scores (train.py:12, called from train.py:30 loss_of)"
-    )
-
-
-def test_what_has_half_of_its_work_is_most_of_it() -> None:
-    def line(share: float) -> LineWork:
-        return LineWork(SourceFrame("train.py", 12, "scores"), "", "exp", share)
-
-    assert said_most([line(0.5), line(0.4)]) == "50% exp in scores"
-    assert said_most([line(0.49)]) == said_most([]) == ""
+def test_its_program_has_the_lines_that_the_work_comes_from() -> None:
+    assert lines("jit_train_step") == [("exp", 12, 91)]
 
 
 def test_the_program_of_another_function_says_nothing() -> None:
-    assert said("jit_evaluate") == ""
+    assert lines("jit_evaluate") == []

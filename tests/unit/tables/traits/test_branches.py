@@ -25,29 +25,20 @@ def test_two_passes_of_one_net_are_two_calls() -> None:
     ]
     found = branches(chains, 100.0)
     assert found == Branches(
-        "loss", ((AGAIN, "make.<locals>.net", 0.5), (LOSS, "make.<locals>.net", 0.4)), 2
+        "loss", ((AGAIN, "make.<locals>.net", 0.5), (LOSS, "make.<locals>.net", 0.4))
     )
-    assert found.again == "net"
-    assert found.said() == "loss calls net at train.py:64 50%, train.py:60 40%"
-
-
-def test_a_helper_of_one_line_is_called_for_each_layer() -> None:
-    found = branches([((MAIN, LOSS, NET), 40.0), ((MAIN, AGAIN, NET), 50.0)], 100.0)
-    assert found is not None
-    assert found.again == ""
-    assert found.said() == "loss has its time at train.py:64 (net) 50%, train.py:60 (net) 40%"
 
 
 def test_calls_of_different_functions_are_named_each() -> None:
     found = branches([((MAIN, LOSS, NET), 60.0), ((MAIN, AGAIN, HEAD), 30.0)], 100.0)
     assert found is not None
-    assert found.said() == "loss has its time at train.py:60 (net) 60%, train.py:64 (head) 30%"
+    assert found.calls == ((LOSS, NET.function, 0.6), (AGAIN, "head", 0.3))
 
 
 def test_a_line_without_a_call_of_the_programs_is_named_alone() -> None:
     found = branches([((MAIN, LOSS), 60.0), ((MAIN, AGAIN, HEAD), 30.0)], 100.0)
     assert found is not None
-    assert found.said() == "loss has its time at train.py:60 60%, train.py:64 (head) 30%"
+    assert found.calls == ((LOSS, "", 0.6), (AGAIN, "head", 0.3))
 
 
 def test_one_call_with_nearly_all_is_followed_inwards() -> None:
@@ -55,7 +46,7 @@ def test_one_call_with_nearly_all_is_followed_inwards() -> None:
     chains = [((MAIN, LOSS, NET), 45.0), ((MAIN, LOSS, inner), 45.0), ((MAIN, AGAIN), 10.0)]
     found = branches(chains, 100.0)
     assert found is not None
-    assert found.said() == "net has its time at model.py:20 45%, model.py:24 45%"
+    assert [frame.line for frame, _called, _share in found.calls] == [20, 24]
 
 
 def test_nothing_is_said_where_nothing_divides_or_too_little_is_known() -> None:

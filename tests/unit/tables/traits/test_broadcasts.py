@@ -37,7 +37,7 @@ def test_the_first_op_that_makes_all_pairs_is_known_by_their_number(tmp_path: Pa
     )
     found = broadcasts(host)
     assert found == {1 << 20: Broadcast("aten/sub", ((1024, 1), (1024,)), (1024, 1024))}
-    assert found[1 << 20].said() == "aten/sub makes 1024×1024 of 1024×1 and 1024"
+    assert found[1 << 20].extents == "1024×1, 1024 → 1024×1024"
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_a_picture_that_is_padded_to_a_power_of_two(tmp_path: Path) -> None:
     found, _inner = paddings(host)
     times = 256 * 256 / (136 * 136)
     assert found == Padding("aten/pad", (1, 3, 136, 136), (1, 3, 256, 256), 1, times)
-    assert found.said() == "aten/pad makes 1×3×256×256 of 1×3×136×136, 3.5 times as much"
+    assert found.extents == "1×3×136×136 → 1×3×256×256"
     assert padding_of(host, [(8, 24, 256, 256)]) == found
     # One of the two is a width by chance.
     assert padding_of(host, [(8, 256, 3, 3), (64, 136, 136)]) is None
@@ -43,8 +43,7 @@ def test_sentences_that_are_padded_to_the_longest(tmp_path: Path) -> None:
     host = recorded(tmp_path, ("aten::pad_sequence", lengths, ["", "True", "0.", ""]))
     (found,) = paddings(host)
     assert (found.result, found.times) == ((5, 100, 64), 2.5)
-    said = "aten/pad_sequence makes 5×100×64 of 5 tensors of up to 100×64, 2.5 times as much"
-    assert found.said() == said
+    assert found.extents == "100×64 → 5×100×64"
     assert padding_of(host, [(500, 64), (64, 64)]) is None
     assert padding_of(host, [(5, 100, 16)]) == found
 

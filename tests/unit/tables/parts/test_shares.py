@@ -10,11 +10,15 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.grouping import parts
-from stepscope.tables.parts.made_of import brief, made_of, shapes, shares_of, through
+from stepscope.tables.parts.shares import Share, brief, made_of, operands, through
 from tests.profiles import event, space
 from tests.profiles.model import Event, line
 from tests.profiles.model import host as model_host
 from tests.unit.tables.account.test_account import host
+
+
+def worded(shares: list[Share]) -> str:
+    return ", ".join(f"{share.name} {share.frac:.0%}" for share in shares)
 
 
 @pytest.mark.parametrize("call", ["$/usr/lib/python3.11/copy.py:128 deepcopy", ""])
@@ -60,7 +64,7 @@ def test_a_family_of_more_ops_than_labels_is_named_by_its_longest() -> None:
     assert rest.others + len(part.owners) == len(ops)
     assert sum(owner.total_ps for owner in part.owners) == part.total_ps
     assert rest.said().endswith(f" and {rest.others} other ops")
-    assert f"{rest.said()} " in made_of(part)
+    assert rest.said() in [share.name for share in made_of(part)]
 
 
 def test_long_paths_of_ops_are_told_by_their_ends() -> None:
@@ -92,7 +96,7 @@ def test_an_op_is_told_by_the_shapes_of_its_longest_run(recorded: str, told: str
     found = account(one)
     assert found is not None
     (part,) = (part for part in parts(found) if part.kind == "op")
-    assert shapes(one, part) == told
+    assert ", ".join(operands(one, part)) == told
 
 
 @pytest.mark.parametrize(
@@ -114,23 +118,5 @@ def test_functions_that_jax_dispatches_say_more_than_their_instructions(
         one.total_ps = 1
         one.said = lambda name: name
     part = SimpleNamespace(kind="eager", owners=(*named, *called), total_ps=1)
-    assert made_of(part) == told  # type: ignore[arg-type]  # what is read of a part
-
-
-@pytest.mark.parametrize(
-    ("text", "shares"),
-    [
-        ("mm 60%, add 30%", [("mm", 60), ("add", 30)]),
-        ("dynamic_slice 70%; 90% in decoder", [("dynamic_slice", 70)]),
-        ("conv 100%, 96% of it in one run of 5", [("conv", 100)]),
-        ("Mul 47% (net/pairs/mul), Sum 20% (net/sum)", [("Mul", 47), ("Sum", 20)]),
-        ("mm 100%; at model.py:44 forward 70%, model.py:50 forward 30%", [("mm", 100)]),
-        ("split and 30 other ops 9%", [("split and 30 other ops", 9)]),
-        ("Sum, Cast, OneHot", []),
-        ("", []),
-    ],
-)
-def test_what_a_part_is_made_of_is_read_as_it_is_written(
-    text: str, shares: list[tuple[str, int]]
-) -> None:
-    assert shares_of(text) == shares
+    made = made_of(part)  # type: ignore[arg-type]  # what is read of a part
+    assert ", ".join(share.name for share in made) == told

@@ -1,0 +1,110 @@
+"""Whom the loop waits for: makers of input, holders of locks, models that dispatch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from stepscope.advice.catalogue import thresholds
+from stepscope.result import Place
+from stepscope.tables.python.frames import LOCK_CALL
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import PartRow, StepAccount
+    from stepscope.verdicts.other_threads import LockHolderRow, OutsideWaitRow, RivalRow
+
+# Modules with calls in which a thread does nothing but wait for another one, or another process.
+_FOR_OTHERS: Final = (
+    ("queue _queue queues multiprocessing asyncio", "get put join"),
+    (
+        "threading synchronize concurrent futures process popen_fork subprocess",
+        "wait wait_for acquire join result exception communicate _wait_for_tstate_lock",
+    ),
+    ("socket ssl", "readinto recv recv_into accept"),
+    ("multiprocessing connection selectors select", "recv recv_bytes poll select wait"),
+)
+# Names by which frameworks call a model or a layer.
+_MODEL_CALLS: Final = ("forward", "call", "__call__")
+_OPS: Final = ("op", "function", "line", "eager")
+
+
+def maker(account: StepAccount | None) -> RivalRow | None:
+    """Return the thread that is in the program's Python most while the loop runs; None for none.
+
+    What tf.data calls goes first. A thread that holds the lock all the time is another matter
+    (``gil-contention``).
+    """
+    listed = () if account is None else account.rivals.records()
+    others = (one for one in listed if one.function and (one.makes_input or not one.loop_waits))
+    return max(others, key=lambda one: (one.makes_input, one.busy_frac), default=None)
+
+
+def place(row: RivalRow | LockHolderRow | OutsideWaitRow | None) -> Place | None:
+    """Return where a thread is; None for none."""
+    return None if row is None else Place(row.function, row.file, row.line or 0, call=row.call)
+
+
+def waits_for_lock(part: PartRow) -> bool:
+    """Return whether a function of the program mostly waits for a lock."""
+    return part.first == LOCK_CALL and _is_mostly_its_call(part)
+
+
+def waits_for_others(part: PartRow) -> bool:
+    """Return whether a function of the program mostly waits for another thread or process."""
+    is_call = part.first_kind == "library" and _is_mostly_its_call(part)
+    return is_call and _is_wait_for_others(part.first)
+
+
+def _is_mostly_its_call(part: PartRow) -> bool:
+    return part.kind in ("python", "library") and part.first_frac >= thresholds()["half"]
+
+
+def _is_wait_for_others(call: str) -> bool:
+    """Return whether a public name is of a wait: ``queue.Queue.get`` is, ``myqueue.get`` is not."""
+    *modules, last = call.split(".")
+    return any(
+        last in calls.split() and not set(named.split()).isdisjoint(modules)
+        for named, calls in _FOR_OTHERS
+    )
+
+
+def waited_for(part: PartRow, account: StepAccount) -> RivalRow | None:
+    """Return who is at work for most of the time that a part waits for others; None for nobody."""
+    if not waits_for_others(part):
+        return None
+    busiest = max(account.rivals.records(), key=lambda one: one.busy_frac, default=None)
+    half = thresholds()["half"]
+    is_busy = busiest is not None and busiest.busy_frac >= half * part.step_frac
+    return busiest if is_busy else None
+
+
+def place_of_wait(part: PartRow, account: StepAccount) -> Place | None:
+    """Return where another thread is that a part waits for; None where none is known."""
+    held = list(account.lock_holders.records())
+    if waits_for_lock(part):
+        first = next((one for one in held if not one.waiters), None)
+        return place(first if first and first.wait_frac >= thresholds()["lock"] else None)
+    if not waits_for_others(part):
+        return None
+    taken = next((one for one in held if one.waiters), None)
+    if taken is not None:
+        return Place(taken.taken_in, taken.taken_file, taken.taken_line or 0)
+    return place(waited_for(part, account))
+
+
+def dispatches(account: StepAccount | None, function: str, own_ms: float) -> bool:
+    """Return whether a function is a model's or a layer's, whose ops take as long as its Python.
+
+    Args:
+        account: The step account; None unknown.
+        function: A function of the program.
+        own_ms: Time of its Python per step.
+    """
+    if account is None or not is_model(function):
+        return False
+    parts = account.parts.records()
+    return sum(part.time_ms for part in parts if part.kind in _OPS) >= own_ms
+
+
+def is_model(function: str) -> bool:
+    """Return whether a function is by its name a model's work."""
+    return function.rpartition(".")[2] in _MODEL_CALLS or function.endswith("_forward")

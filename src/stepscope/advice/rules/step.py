@@ -1,0 +1,575 @@
+"""Rules about parts of the step: the largest ones, growing steps, and work that is done again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import isnan, nan
+from typing import TYPE_CHECKING, Final
+
+from stepscope.advice.catalogue import Cause, causes, effects, family_of, thresholds
+from stepscope.advice.conditions import first_failure
+from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched
+from stepscope.advice.evidence.savings import (
+    ERRORS,
+    error_frac,
+    saving_of,
+    untraced,
+    without_saving,
+)
+from stepscope.advice.evidence.steps import is_the_recorders
+from stepscope.advice.evidence.threads import (
+    dispatches,
+    is_model,
+    maker,
+    place_of_wait,
+    waits_for_lock,
+    waits_for_others,
+)
+from stepscope.advice.match import match
+from stepscope.advice.render import below, brief_place, listed, percent, phrase, silent, unknown
+from stepscope.advice.results import Results
+from stepscope.registry import Answer, severity_of
+from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.schema import names
+from stepscope.tables.parts.part_traits import COPIES_ARGUMENT, ON_EACH_DEVICE
+from stepscope.tables.parts.shares import MADE, OPERAND
+from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL
+from stepscope.tables.traits.updates import is_update
+from stepscope.verdicts.sentences import key_of
+
+if TYPE_CHECKING:
+    from stepscope.analysis.host_activity import HostActivity
+    from stepscope.analysis.step_account import OwnerRow, PartRow, ShareRow, StepAccount
+    from stepscope.verdicts.other_threads import RivalRow
+
+# Parts that are named at most, beside the largest.
+_NAMED: Final = 3
+# The recorder's own work is not the program's; a runtime's work around ops goes with them.
+_OURS: Final = ("recorder", "runtime")
+_CODE: Final = ("python", "library")
+# Parts that a runtime has work around, whose time is listed by itself.
+_RUN: Final = ("op", "layer", "line")
+# Kernels that the recording ties to no op.
+_UNKNOWN_OPS: Final = tuple(
+    name for one in (names.BEFORE_RECORDING, names.NO_LAUNCH) for name in (one, f"{one} ops")
+)
+# A line of the program runs these, where lines were recorded.
+_HAS_LINE: Final = ("op", "eager", "framework", "program", "compile")
+# What is likely to be of no use is worth this share: time in which nothing was recorded, outside
+# of steps, and what was compiled once.
+_UNLIKELY: Final = 0.1
+
+
+# ---------------------------------------------------------------------------- the largest parts
+
+
+def largest_part(results: Results) -> Iterator[Answer]:
+    """Fire for parts with 10 % of the step: the three most worth a change, and the largest."""
+    account = results.step_account
+    if not account.step_count or not account.step_time_ms > 0:
+        yield unknown("no_steps_with_ops")
+        return
+    if is_the_recorders(account):
+        yield unknown("recorders")
+        return
+    parts = list(account.parts.records())
+    runtime = _with_runtime(parts, account.step_time_ms)
+    shown = [part for part in parts if _is_shown(part, account, parts)]
+    if not shown:
+        yield below(max((part.time_ms for part in parts), default=0.0), account.step_time_ms,
+                    thresholds()["part"])  # fmt: skip
+        return
+    if (loop := _loop(results.optional.host_activity, account)) is not None:
+        yield loop
+    framework = _framework(results)
+    shares = {id(part): own for part, own in zip(parts, account.shares_of_parts(), strict=True)}
+    judged = [(part, _cause(part, shares[id(part)], results, framework, runtime)) for part in shown]
+    judged.sort(key=lambda pair: -_worth(pair[0], pair[1][0], account) * pair[0].time_ms)
+    largest = max(shown, key=lambda part: part.time_ms)
+    for rank, (part, (cause, facts)) in enumerate(judged):
+        if rank < _NAMED or part is largest:
+            yield _finding(part, shares[id(part)], account, cause, facts)
+
+
+def _is_shown(part: PartRow, account: StepAccount, listed: list[PartRow]) -> bool:
+    # Of a recording without steps it is what was recorded that parts have a share of.
+    nothing = sum(one.step_frac for one in listed if one.kind == "unrecorded")
+    known = 1 - nothing if account.is_window else 1.0
+    limit = thresholds()["some" if part.kind in _CODE else "part"]
+    is_known = part.kind not in _OURS and part.name not in _UNKNOWN_OPS
+    return is_known and part.step_frac >= max(known * limit, thresholds()["noise"] / 2)
+
+
+def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
+    """Add the time that the runtime spends around ops to them, and return its ratio to theirs."""
+    ops = [part for part in parts if part.kind in _RUN]
+    around = sum(part.time_ms for part in parts if part.kind == "runtime")
+    whole = sum(part.time_ms for part in ops)
+    for part in ops if whole else ():
+        if around > whole:  # bursts and trends of the smaller share say nothing of all of it
+            part.every = part.burst_ms = part.growth = nan
+        part.time_ms += around * part.time_ms / whole
+        part.step_frac = part.time_ms / step_ms
+        if isnan(part.alone_ms):
+            part.alone_ms = part.typical_ms = part.time_ms
+            part.most_ms = part.time_ms + around * (1 - part.time_ms / (whole + around))
+    return around / whole if whole else 0.0
+
+
+def _framework(results: Results) -> str:
+    overview = results.optional.overview_page
+    return "" if overview is None else key_of(overview.environment.framework)
+
+
+Facts = dict[str, float | str | None]
+
+
+def _cause(
+    part: PartRow, shares: list[ShareRow], results: Results, framework: str, runtime: float
+) -> tuple[Cause, Facts]:
+    facts = part_facts(part, shares, results, framework, runtime)
+    of_parts = (cause for cause in causes().values() if cause.facts == "part")
+    return next(one for one in of_parts if first_failure(one.when, facts) is None), facts
+
+
+def part_facts(
+    part: PartRow, shares: list[ShareRow], results: Results, framework: str, runtime: float = 0.0
+) -> Facts:
+    """Return the facts that conditions and texts of a part's cause read.
+
+    Args:
+        part: A row of the account.
+        shares: What it is made of.
+        results: Has the account.
+        framework: Key of the recorded framework.
+        runtime: Time of the runtime around ops, for each ms of these.
+    """
+    account, host = results.step_account, results.optional.host_activity
+    call = part.first if part.first_kind in ("library", "framework") else ""
+    is_call = bool(call) and part.first_frac >= thresholds()["half"]
+    facts: Facts = {
+        "kind": part.kind,
+        "name": part.name,
+        "function": part.function,
+        "call": call or part.function,
+        "op": part.op,
+        "data_type": part.data_type or "-",
+        "from": part.caller.replace("\\", "/").rpartition("/")[2] or None,
+        "made": _largest_shares(shares),
+        "unplaced": phrase("unplaced") if part.kind in _HAS_LINE and not part.file else None,
+        "where": part.between,
+        "runs": round(part.stretches) if part.stretches >= 1 else None,
+        "growth": part.growth,
+        "copies_argument": float(part.has(COPIES_ARGUMENT)),
+        "replicated": float(part.has(ON_EACH_DEVICE)),
+        "waits_for_lock": float(waits_for_lock(part)),
+        "waits": float(waits_for_others(part)),
+        "dispatches_model": float(dispatches(account, part.function, part.time_ms)),
+        "is_model": float(is_model(part.function)),
+        "is_product": float(part.name in PRODUCTS),
+        "is_unusual": float(part.name in UNUSUAL),
+        "is_update": float(is_update(part.name)),
+        "has_no_gradient": float(part.is_apart),
+        "is_mostly_runtime": float(runtime > 1 and part.kind == "op" and not part.is_program),
+        "is_dispatched_whole": float(_is_compiled(host)),
+        "compiled_function": _compiled(host) if part.kind == "compile" else None,
+    }
+    if (length := fft_length(part, shares)) is not None:
+        facts |= {"fft_length": str(length), "fft_next": str(_next_smooth(length))}
+    family = family_of(part.op or part.name, call if is_call else "")
+    if family is not None and (part.kind in ("op", *_CODE) or is_call):
+        facts |= {
+            "family": family.id,
+            "family_kind": family.kind,
+            "family_say": family.say,
+            "better": family.better.get(framework) or family.better.get("any") or None,
+            "applies": family.applies or None,
+        }
+    return facts
+
+
+# As many characters of what a part is made of fit into a line.
+_MADE_LENGTH: Final = 64
+
+
+def _largest_shares(shares: list[ShareRow]) -> str:
+    """Return the first shares of what a part is made of, as many as a line has room for."""
+    made = [(one.name, one.share_frac) for one in shares if one.role == MADE]
+    fitting = (listed(made[:count]) for count in range(len(made), 0, -1))
+    return next((text for text in fitting if len(text) <= _MADE_LENGTH), "")
+
+
+def _is_compiled(host: HostActivity | None) -> bool:
+    """Return whether a step is known to dispatch few ops or compiled functions."""
+    return (
+        host is not None and host.step_count > 0 and 0 < dispatched(host) < dispatch_threshold(host)
+    )
+
+
+def _compiled(host: HostActivity | None) -> str | None:
+    """Return the function that most of the compilation is for."""
+    built = [] if host is None else [one for one in host.calls.records() if one.built > 0]
+    return max(built, key=lambda one: one.build_ms).function if built else None
+
+
+def _worth(part: PartRow, cause: Cause, account: StepAccount) -> float:
+    """Return the share of a part that it is ranked by: small where it is likely to be needed."""
+    worth, typical = cause.worth, part.typical_ms
+    if part.kind == "op" and part.stretches >= thresholds()["steps"] and typical >= 0:
+        # An op that every step runs often, and that few steps spend time in, was interrupted.
+        worth *= min(typical / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
+    elif part.kind == "framework" and _is_rare(part) and typical >= 0:
+        worth *= min(typical / part.time_ms, 1.0)  # so was a dispatch that is long in few steps
+    is_beside = account.is_window and part.kind == "unrecorded"
+    return worth * _UNLIKELY if is_beside or _is_once(part, account) else worth
+
+
+def _is_once(part: PartRow, account: StepAccount) -> bool:
+    """Return whether it is compilation that only the first of several steps has."""
+    is_first = part.first_step_frac >= thresholds()["half"]
+    return part.kind == "compile" and account.step_count > 1 and is_first
+
+
+def _is_rare(part: PartRow) -> bool:
+    """Return whether most of its time is in few steps, in no rhythm."""
+    return part.every == part.every and not part.every > 1
+
+
+def _is_interrupted(part: PartRow) -> bool:
+    """Return whether few steps, in no rhythm, spend most of the time of what every step does.
+
+    Another program that takes the processor hits whatever runs just then.
+    """
+    limit = thresholds()
+    if part.kind in _CODE and _is_rare(part) and part.step_frac < limit["part"]:
+        return True
+    return (
+        part.stretches >= limit["steps"]
+        and part.steps_frac < limit["half"]
+        and 0 < part.typical_ms < limit["half"] * part.alone_ms
+        and not part.every > 1
+    )
+
+
+def _severity(part: PartRow, cause: Cause, saving: float, account: StepAccount) -> Severity:
+    is_quiet = cause.severity != "overhead" or account.is_window
+    if is_quiet or _is_once(part, account) or _is_interrupted(part):
+        return "info"
+    return severity_of(saving, account.step_time_ms)
+
+
+def _finding(
+    part: PartRow, shares: list[ShareRow], account: StepAccount, cause: Cause, facts: Facts
+) -> Finding:
+    step, effect = account.step_time_ms, effects()[cause.effect]
+    saving = saving_of(account, part, effect, cause.expected)
+    saving = untraced(account, part, saving)
+    # Without steps it is unknown what of the rest belongs to the part and would go with it.
+    most = max(part.time_ms, saving.expected_ms) if account.is_window else step
+    is_sure = account.step_count > 1
+    found = match(
+        cause.id,
+        step,
+        saving.expected_ms,
+        cause.confidence if is_sure else min(cause.confidence, _OF_ONE_STEP),
+        cost_ms=part.time_ms,
+        low_ms=saving.low_ms,
+        high_ms=min(saving.high_ms, most),
+        severity=_severity(part, cause, saving.expected_ms, account),
+        place=place_of_wait(part, account) or _place(part),
+        evidence=tuple(_evidence(part)),
+        details=_details(part, shares, account),
+        more=facts,
+    )
+    found = replace(
+        found,
+        assumption=effect.assumption,
+        measured={
+            **found.measured,
+            "part_ms": part.time_ms,
+            "step_frac": part.step_frac,
+            "worth_ms": _worth(part, cause, account) * saving.expected_ms / cause.expected,
+            "input_frac": 1.0 if part.kind == "input" else part.input_frac,
+            "received_frac": 0.0 if isnan(account.received_frac) else account.received_frac,
+        },
+    )
+    if part.kind == "unrecorded" and not account.busy_ms > 0 and part.step_frac >= _ALL:
+        return without_saving(found, phrase("nothing_recorded"))
+    return found
+
+
+# How sure a part of a single step can be, and a share that is all of the step.
+_OF_ONE_STEP, _ALL = 0.6, 0.99
+
+
+def _place(part: PartRow) -> Place:
+    is_op = part.kind in ("op", "eager", "function", "layer", "line")
+    call = part.first if part.first_kind in ("library", "framework") and not is_op else ""
+    return Place(
+        function=part.function,
+        file=part.file,
+        line=part.line or 0,
+        caller=part.caller,
+        call=call,
+        op=part.op if is_op else "",
+        family=part.name if part.kind == "op" else "",
+    )
+
+
+def _details(part: PartRow, shares: list[ShareRow], account: StepAccount) -> tuple[str, ...]:
+    """Return the names that only ``explain`` lists."""
+    other = maker(account) if part.kind in ("input", *_CODE) else None
+    rival = next((one for one in account.rivals.records() if one.loop_waits), None)
+    rows: list[tuple[str, str, ShareRow | RivalRow, float]] = [
+        (one.role, one.name, one, one.share_frac) for one in shares
+    ]
+    rows += [(one.thread, one.call, one, one.busy_frac) for one in (other, rival) if one]
+    return tuple(dict.fromkeys(_detail(*row) for row in rows))
+
+
+def _detail(role: str, name: str, at: ShareRow | RivalRow, frac: float) -> str:
+    site = brief_place(at.function, at.file, at.line or 0).removeprefix(name).strip()
+    return " ".join(filter(None, (f"{role}:", name, site, percent(frac))))
+
+
+def _evidence(part: PartRow) -> Iterator[Ref]:
+    yield Ref("step_account", "parts", rows=(part.name,) if part.name else ())
+    if part.kind == "op" and part.op:
+        yield Ref("framework_op_stats", "self_time_us", rows=(part.op,))
+    if not isnan(part.every):
+        yield Ref("overview_page", "step_table")
+    at = f"{part.file}:{part.line}" if part.file and part.line else ""
+    if found := at if part.kind in _CODE else part.op or part.first:
+        yield Ref("trace_viewer", found)
+
+
+# ---------------------------------------------------------------------------- Fourier transforms
+
+_LARGE_FACTOR: Final = 50
+_SMALL_FACTORS: Final = (2, 3, 5, 7)
+_LONGEST: Final = 10**9
+
+
+def fft_length(part: PartRow, shares: list[ShareRow]) -> int | None:
+    """Return the length of a part's Fourier transforms that has a large prime factor."""
+    if part.name != "fft" or not part.op.partition("_fft_")[2].startswith(("r2c", "c2c")):
+        return None
+    last = next((one.name for one in shares if one.role == OPERAND), "").rpartition("×")[2]
+    length = int(last) if last.isdigit() and len(last) <= len(str(_LONGEST)) else 0
+    rest, divisor = length, 2
+    while divisor * divisor <= rest:
+        if rest % divisor:
+            divisor += 1
+        else:
+            rest //= divisor
+    return length if rest >= _LARGE_FACTOR else None
+
+
+def _next_smooth(number: int) -> int:
+    """Return the least number from here on that has only small factors."""
+    while True:
+        rest = number
+        for factor in _SMALL_FACTORS:
+            while rest % factor == 0:
+                rest //= factor
+        if rest == 1:
+            return number
+        number += 1
+
+
+# ---------------------------------------------------------------------------- loops without a line
+
+# Iterations of more ops that have nearly all of the step are what the step is for.
+_WHOLE_OPS: Final = 24
+
+
+def _loop(host: HostActivity | None, account: StepAccount) -> Finding | None:
+    """Return the finding of a loop of ops whose line nobody recorded; None if it may be layers."""
+    found, limit = None if host is None else host.turns, thresholds()
+    if found is None or found.is_layers or account.has_python or account.is_window:
+        return None
+    is_the_step = found.step_frac >= limit["most"] and found.op_count > _WHOLE_OPS
+    if account.has_device or is_the_step:  # beside a device it costs launches
+        return None
+    cause, step = causes()["part-loop"], account.step_time_ms
+    # Between ops that are called one by one is Python: what no op has goes with them in proportion.
+    nothing = sum(part.step_frac for part in account.parts.records() if part.kind == "unrecorded")
+    time, high = found.step_frac * step, min(found.step_frac / max(1 - nothing, found.step_frac), 1)
+    high = step * high / (high + (1 - high) * max(1 - ERRORS * error_frac(account), 0.0))
+    worth = cause.worth if found.times >= limit["steps"] else limit["products"]
+    loop = match(
+        cause.id,
+        step,
+        cause.expected * time,
+        cause.confidence if account.step_count > 1 else limit["half"],
+        cost_ms=time,
+        low_ms=effects()[cause.effect].least * time,
+        high_ms=max(high, time),
+        severity="info",
+        place=Place(found.function, found.file, found.line or 0, op=found.ops.split(", ")[0])
+        if found.function
+        else Place(op=found.ops.split(", ")[0].rpartition(" ")[2]),
+        evidence=(Ref("step_account", "parts"), Ref("trace_viewer", found.after or found.before)),
+        details=(found.ops, found.within, found.after, found.before),
+        kind="turns",
+        made=found.ops,
+        times=round(found.times),
+        op_count=found.op_count,
+    )
+    measured = {"part_ms": time, "step_frac": found.step_frac, "worth_ms": worth * time}
+    return replace(loop, measured={**loop.measured, **measured})
+
+
+# ---------------------------------------------------------------------------- growth
+
+
+def growing_steps(results: Results) -> Iterator[Answer]:
+    """Fire when every one of at least four steps runs more ops than the one before."""
+    account, grows = results.step_account, results.step_account.growth
+    if account.step_count <= thresholds()["few_steps"] or not account.has_events:
+        yield unknown("few_steps_with_ops")
+        return
+    if grows is None:
+        yield silent("no_growth")
+        return
+    step = account.step_time_ms
+    each = (grows.last_ops - grows.first_ops) / (account.step_count - 1)
+    # It grew before the recording began as well, up to all but the steady rest.
+    low = step * (1 - grows.first_ops / grows.mean_ops)
+    high = step * (1 - (grows.first_ops % each) / grows.mean_ops)
+    owner = next((one for one in account.owners.records() if one.name == grows.op), None)
+    yield match(
+        "growing-steps",
+        step,
+        (low + high) / 2,
+        0.85,
+        low_ms=low,
+        high_ms=high,
+        place=None
+        if owner is None
+        else Place(owner.function, owner.file, owner.line or 0, owner.caller, op=grows.op),
+        evidence=(Ref("step_account", "growth"), Ref("trace_viewer", grows.op)),
+        first_ops=grows.first_ops,
+        last_ops=grows.last_ops,
+        more_ops_per_step=each,
+        growing_op=grows.op,
+    )
+
+
+# What passes over rows take: ops, and what hands them over.
+_PASSES: Final = (
+    "op", "function", "line", "eager", "framework", "launch", "runtime", "python", "library",
+)  # fmt: skip
+
+
+_OF_ROWS: Final = ("op", "function", "line", "eager")
+
+
+def rows_again(results: Results) -> Iterator[Answer]:
+    """Fire when products with the same weights grow from pass to pass, by the same rows."""
+    found, account = results.host_activity.growing_rows, results.step_account
+    step, least = account.step_time_ms, thresholds()["products"]
+    if not step > 0:
+        yield unknown("no_steps")
+        return
+    if not results.host_activity.has_product_shapes:
+        yield unknown("no_product_shapes")
+        return
+    if found is None or found.needless_frac < least:
+        yield silent("no_growing_rows")
+        return
+    parts = list(account.parts.records())
+    ops = sum(part.time_ms for part in parts if part.kind in _PASSES)
+    # What runs alike in each pass is needed once: about as much of it goes as of rows that grow.
+    same = found.same_frac if found.same_frac >= least else 0.0
+    first = next((one for one in parts if one.kind in _OF_ROWS and one.file), None)
+    place = None
+    if first is not None:
+        place = Place(first.function, first.file, first.line or 0, first.caller)
+    saving = min(found.needless_frac * ops, step)
+    yield match(
+        "encoder-in-decode-loop" if same > found.needless_frac * (1 - same) else "rows-again",
+        step,
+        saving,
+        0.8,
+        high_ms=saving,
+        place=place,
+        evidence=(Ref("host_activity", "growing_rows"), Ref("trace_viewer", found.op)),
+        needless_frac=found.needless_frac,
+        same_frac=found.same_frac,
+        passes=round(found.passes),
+        first_rows=found.first_rows,
+        last_rows=found.last_rows,
+        product=found.op,
+    )
+
+
+# ---------------------------------------------------------------------------- recomputation
+
+# What JAX puts into the names of what it computes again.
+_AGAIN: Final = "rematted_computation"
+# Kept values are written once and read once more: a part of the time comes back as memory traffic.
+_RECOMPUTED: Final = (0.3, 0.7)
+# What a model is made of is likely to be needed; this is needed only for its memory.
+_RECOMPUTED_WORTH: Final = 0.8
+
+
+def recomputed_activations(results: Results) -> Iterator[Answer]:
+    """Fire when ops that are computed again for the backward pass take 5 % of the step."""
+    account, host = results.step_account, results.optional.host_activity
+    step = account.step_time_ms
+    if not account.step_count or not step > 0:
+        yield unknown("no_steps_with_ops")
+        return
+    ops = [one for one in account.owners.records() if one.kind == "op"]
+    again = [one for one in ops if _AGAIN in one.name]
+    of_torch = None if host is None else host.recomputed
+    if of_torch is None and not any("jit(" in one.name or "aten/" in one.name for one in ops):
+        yield unknown("no_recomputed_names")
+        return
+    spent = sum(one.time_ms for one in again) if of_torch is None else of_torch.ms
+    if spent < thresholds()["some"] * step:
+        yield below(spent, step, thresholds()["some"])
+        return
+    first = of_torch.first if of_torch else max(again, key=lambda one: one.time_ms).name
+    # The runtime's work around ops goes with them.
+    around = sum(one.time_ms for one in account.owners.records() if one.kind == "runtime")
+    whole = sum(one.time_ms for one in ops)
+    high = spent * (1 + around / whole if whole else 1)
+    low, saving = (share * spent for share in _RECOMPUTED)
+    found = match(
+        "recomputed-activations",
+        step,
+        saving,
+        0.6,
+        cost_ms=spent,
+        low_ms=low,
+        high_ms=high,
+        severity="info",
+        place=_recomputed_place(account, again),
+        evidence=(
+            Ref("host_activity", "recomputed")
+            if of_torch
+            else Ref("step_account", "owners", rows=(first,)),
+            Ref("trace_viewer", first),
+        ),
+        recomputed_ms=spent,
+        recomputed_by="torch.utils.checkpoint" if of_torch else "jax.checkpoint",
+        recomputed_op=first,
+        kind="op",
+    )
+    measured = {"part_ms": spent, "worth_ms": _RECOMPUTED_WORTH * high}
+    yield replace(found, measured={**found.measured, **measured})
+
+
+def _recomputed_place(account: StepAccount, again: list[OwnerRow]) -> Place | None:
+    """Return the line that most of the largest family comes from; None where it is unknown."""
+    families: dict[str, float] = {}
+    for one in again:
+        families[one.family] = families.get(one.family, 0.0) + one.time_ms
+    largest = max(families, key=lambda name: families[name], default="")
+    for part in account.parts.records():
+        if part.name == largest and part.file and part.line and part.is_source:
+            return Place(part.function, part.file, part.line, part.caller, op=part.op)
+    return None

@@ -1,1 +1,0 @@
-"""Rules about the step as a whole: which part of it is the largest, whatever it is."""

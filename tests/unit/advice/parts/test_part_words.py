@@ -1,3 +1,0 @@
-"""What to try about parts of which only a name is known."""
-
-from __future__ import annotations
