@@ -107,10 +107,9 @@ function FindingItem({ finding, isSymptom, ...props }: FindingItemProps) {
           At <code>{visible(place)}</code>
         </p>
       )}
-      {finding.assumption && <p class="quiet">Assuming that {finding.assumption}.</p>}
       {finding.title && (
         <p>
-          <Prose {...props} text={finding.message} />
+          <Prose {...props} text={[finding.message, finding.why].filter(Boolean).join(" ")} />
         </p>
       )}
       {finding.actions.length > 0 && (
@@ -131,7 +130,7 @@ function FindingItem({ finding, isSymptom, ...props }: FindingItemProps) {
 /** The change as code, when the finding is shown, and when not to believe it. */
 function FindingDetails({ finding }: { finding: Finding }) {
   const code = Object.entries(finding.code);
-  if (code.length === 0 && !finding.wrong_when) return null;
+  if (code.length === 0 && !finding.wrong_when && !finding.assumption) return null;
   return (
     <details>
       <summary>{code.length > 0 ? "Show code · When this is wrong" : "When this is wrong"}</summary>
@@ -142,6 +141,12 @@ function FindingDetails({ finding }: { finding: Finding }) {
             <code>{text}</code>
           </pre>
         </div>
+      ))}
+      {finding.assumption && <p class="quiet">Assumes that {finding.assumption}.</p>}
+      {finding.details.filter(Boolean).map((detail) => (
+        <p key={detail} class="quiet">
+          {detail}
+        </p>
       ))}
       {finding.threshold && <p class="quiet">Shown when: {finding.threshold}.</p>}
       {finding.wrong_when && <p class="quiet">Wrong when: {finding.wrong_when}</p>}

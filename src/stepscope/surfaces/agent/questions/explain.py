@@ -32,9 +32,11 @@ def _finding(session: Session, handle: Handle) -> list[Data]:
     one = _nth(findings, handle)
     facts = [
         ("rule", one.rule),
+        ("cause", one.cause),
         ("title", one.title),
         ("severity", one.severity),
         ("message", one.message),
+        ("why", one.why),
         ("saving", one.saving_text),
         ("saving_ms_per_step", one.saving_ms),
         ("saving_low_ms", one.saving_low_ms),
@@ -51,6 +53,7 @@ def _finding(session: Session, handle: Handle) -> list[Data]:
     return [
         data("finding", _PAIR, [fact for fact in facts if fact[1] not in ("", None)], width=WHOLE),
         data("actions", ("do",), [(action,) for action in one.actions], width=WHOLE),
+        data("details", ("known",), [(detail,) for detail in one.details if detail], width=WHOLE),
         data("measured", _PAIR, list(one.measured.items())),
         data("evidence", ("tool", "what", "rows"), shown),
         data("code", ("framework", "line"), code, width=WHOLE),

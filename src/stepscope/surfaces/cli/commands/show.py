@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -139,6 +140,9 @@ def print_tool(
     ):
         chosen_base = session if per is None else session.per(per)
         result = chosen_base.run(tool.id, **options)
+        if tool.id == "overview_page":  # its first finding is that of ``advise``
+            advised: dict[str, Any] = {"findings": chosen_base.findings()}
+            result = replace(result, **advised)
         waiting.stop()
         if chosen != "table" or output:
             tell_damage(session)  # the page on the terminal says it itself
