@@ -21,7 +21,6 @@ from stepscope.tables.device.kernel_names import is_tensor_core_eligible
 from stepscope.tables.device.usage import DeviceUsage, device_usage
 from stepscope.tables.host.events import Work
 from stepscope.tables.in_steps.batch_sizes import examples_per_step
-from stepscope.tables.in_steps.python_calls import python_functions
 from stepscope.tables.ops.framework_totals import device_busy, host_op_totals, op_shares
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.recording.environment import cores_seen, environment, session_environment
@@ -338,6 +337,9 @@ def _with_undisturbed(profile: Profile, stats: Steps) -> Steps:
 
 def _python(profile: Profile, found: SessionSteps | None) -> str:
     """The Python function with most time of its own and its share of the counted steps."""
+    # Few recordings hold Python alone.
+    from stepscope.tables.in_steps.python_calls import python_functions
+
     functions = [one for host in profile.hosts for one in python_functions(host)]
     if not functions or found is None:
         return ""
