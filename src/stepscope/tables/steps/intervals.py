@@ -92,6 +92,8 @@ def step_intervals(host: Host, markers: Markers) -> Intervals:
         # recording, of which it has nothing.
         begin[0] = max(begin[0], own.begin_ps[0])
     begin, cut = np.minimum(begin, finish), _unfinished(launched)
+    # Work that is awaited through a gap of the recording was not seen to end.
+    is_cut |= crosses_gap(host, begin, finish)
     return Intervals(begin, finish, True, is_cut, cut, drained_ps)
 
 
