@@ -403,7 +403,7 @@ def check(_: argparse.Namespace) -> int:
         [*python, "mypy"],
         [str(PYTHON.with_name("lint-imports")), "--no-cache"],
         [*python, "generate", "--check"],
-        [str(PYTHON), "lint/words.py"],
+        [str(PYTHON), "lint/prose.py"],
     ]
     failed = []
     for command in commands:
