@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stepscope.advice.catalogue import Cause, causes
+from stepscope.advice.catalogue import CauseEntry, causes
 from stepscope.pod.report import Pod
 from stepscope.registry import Rule
 
@@ -32,7 +32,7 @@ def advice_page(rules: Sequence[Rule]) -> str:
     return "\n".join(lines)
 
 
-def _cause(cause: Cause, *, is_only: bool) -> Iterator[str]:
+def _cause(cause: CauseEntry, *, is_only: bool) -> Iterator[str]:
     yield f"{'' if is_only else f'`{cause.id}`: '}{cause.why}"
     if cause.wrong:
         yield f"Wrong when: {cause.wrong}"

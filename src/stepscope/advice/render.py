@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from stepscope.advice.catalogue import Cause, causes, entries, texts, thresholds
+from stepscope.advice.catalogue import CauseEntry, causes, entries, texts, thresholds
 from stepscope.advice.results import Results
 from stepscope.advice.step_time import StepTime
 from stepscope.field_names import label_of, suffix_of
@@ -180,7 +180,7 @@ def complete(
     return tuple(_fixed_by(found))
 
 
-def _with_texts(finding: Finding, cause: Cause, framework: str, time: StepTime) -> Finding:
+def _with_texts(finding: Finding, cause: CauseEntry, framework: str, time: StepTime) -> Finding:
     facts = facts_of(finding, time)
 
     def text(template: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 import stepscope.advice
 from stepscope.advice import RULES
-from stepscope.advice.catalogue import Cause, causes, effects, entries, texts, thresholds
+from stepscope.advice.catalogue import CauseEntry, causes, effects, entries, texts, thresholds
 from stepscope.advice.conditions import first_failure
 from stepscope.advice.signals import PROVIDERS
 from stepscope.analysis import TOOLS
@@ -25,7 +25,7 @@ _MOST_THRESHOLDS = 60
 
 
 @pytest.mark.parametrize("cause", causes().values(), ids=causes())
-def test_texts_of_a_cause_fit(cause: Cause) -> None:
+def test_texts_of_a_cause_fit(cause: CauseEntry) -> None:
     title = _PLACEHOLDER.sub(_SAMPLE, cause.title.replace("[", "").replace("]", ""))
     message = _PLACEHOLDER.sub(_SAMPLE, cause.message)
     assert len(title) <= 64, title  # 60 and what a sample is longer than a count
@@ -38,7 +38,7 @@ def test_texts_of_a_cause_fit(cause: Cause) -> None:
 
 
 @pytest.mark.parametrize("cause", causes().values(), ids=causes())
-def test_names_in_a_cause_exist(cause: Cause) -> None:
+def test_names_in_a_cause_exist(cause: CauseEntry) -> None:
     assert cause.rule in RULES.ids
     assert cause.severity in ("overhead", "work", "info")
     if cause.when:

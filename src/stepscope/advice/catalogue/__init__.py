@@ -27,7 +27,7 @@ _FRAMEWORKS: Final = ("tensorflow", "jax", "pytorch")
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class CauseEntry:
     """A cause, as its table has it.
 
     Attributes:
@@ -118,15 +118,17 @@ def _read(name: str) -> dict[str, Any]:
 
 
 @cache
-def causes() -> Mapping[str, Cause]:
+def causes() -> Mapping[str, CauseEntry]:
     """Return all causes by id."""
     return {id_: _cause(id_, table) for id_, table in _tables().items()}
 
 
-def _cause(id_: str, table: Mapping[str, Any]) -> Cause:
-    own = Cause.__dataclass_fields__.keys() - {"id", "rule", "also"}
+def _cause(id_: str, table: Mapping[str, Any]) -> CauseEntry:
+    own = CauseEntry.__dataclass_fields__.keys() - {"id", "rule", "also"}
     values = {name: value for name, value in table.items() if name in own}
-    return Cause(id=id_, rule=table.get("rule", id_), also=tuple(table.get("also", ())), **values)
+    return CauseEntry(
+        id=id_, rule=table.get("rule", id_), also=tuple(table.get("also", ())), **values
+    )
 
 
 @cache

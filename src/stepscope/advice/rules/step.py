@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.catalogue import Cause, causes, effects, family_of, thresholds
+from stepscope.advice.catalogue import CauseEntry, causes, effects, family_of, thresholds
 from stepscope.advice.conditions import first_failure
 from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched
 from stepscope.advice.evidence.savings import (
@@ -127,7 +127,7 @@ Facts = dict[str, float | str | None]
 
 def _cause(
     part: PartRow, shares: list[ShareRow], results: Results, framework: str, runtime: float
-) -> tuple[Cause, Facts]:
+) -> tuple[CauseEntry, Facts]:
     facts = part_facts(part, shares, results, framework, runtime)
     of_parts = (cause for cause in causes().values() if cause.facts == "part")
     return next(one for one in of_parts if first_failure(one.when, facts) is None), facts
@@ -213,7 +213,7 @@ def _compiled(host: HostActivity | None) -> str | None:
     return max(built, key=lambda one: one.build_ms).function if built else None
 
 
-def _worth(part: PartRow, cause: Cause, account: StepAccount) -> float:
+def _worth(part: PartRow, cause: CauseEntry, account: StepAccount) -> float:
     """Return the share of a part that it is ranked by: small where it is likely to be needed."""
     worth, typical = cause.worth, part.typical_ms
     if part.kind == "op" and part.stretches >= thresholds()["steps"] and typical >= 0:
@@ -252,7 +252,7 @@ def _is_interrupted(part: PartRow) -> bool:
     )
 
 
-def _severity(part: PartRow, cause: Cause, saving: float, account: StepAccount) -> Severity:
+def _severity(part: PartRow, cause: CauseEntry, saving: float, account: StepAccount) -> Severity:
     is_quiet = cause.severity != "overhead" or account.is_window
     if is_quiet or _is_once(part, account) or _is_interrupted(part):
         return "info"
@@ -260,7 +260,7 @@ def _severity(part: PartRow, cause: Cause, saving: float, account: StepAccount) 
 
 
 def _finding(
-    part: PartRow, shares: list[ShareRow], account: StepAccount, cause: Cause, facts: Facts
+    part: PartRow, shares: list[ShareRow], account: StepAccount, cause: CauseEntry, facts: Facts
 ) -> Finding:
     step, effect = account.step_time_ms, effects()[cause.effect]
     saving = saving_of(account, part, effect, cause.expected)
