@@ -123,7 +123,7 @@ def _prose(path: Path) -> list[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if id(node) not in documents
-        if len(re.findall(r"(?<![\w./|(\\])[A-Za-z]{2,}(?![\w./|)\\])", node.value)) > _MOST_WORDS
+        if len(re.findall(r"(?<![\w./|(\\-])[A-Za-z]{2,}(?![\w./|)\\-])", node.value)) > _MOST_WORDS
     ]
 
 
