@@ -249,6 +249,9 @@ def test_patterns_are_linear() -> None:
     """Growth per character is compared within one run; seconds are not."""
     superlinear = []
     for where, pattern, anchored in patterns().values():
-        if (found := growth(pattern, anchored)) > _MAX_GROWTH:
+        found = growth(pattern, anchored)
+        for _ in range(3):  # what is superlinear is so each time; noise is not
+            found = min(found, growth(pattern, anchored)) if found > _MAX_GROWTH else found
+        if found > _MAX_GROWTH:
             superlinear.append(f"{where}: {found:.1f} {pattern.pattern!r:.120}")
     assert superlinear == []

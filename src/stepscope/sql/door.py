@@ -18,7 +18,7 @@ _FIRST_WORD = re.compile(r"(?:[\s(]|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*(\w*)")
 # Functions that make texts of any length, and such a call whose length is said and small.
 _MAKING_TEXT = re.compile(r"\b(?:lpad|rpad|repeat)\b", re.IGNORECASE)
 _SHORT_TEXT = re.compile(
-    r"\b(?:lpad|rpad|repeat)\s{0,9}\([^()]{1,999}?,\s{0,9}\d{1,4}\s{0,9}[,)]", re.IGNORECASE
+    r"\b(?:lpad|rpad|repeat)\s{0,9}\([^()]{1,200}?,\s{0,9}\d{1,4}\s{0,9}[,)]", re.IGNORECASE
 )
 _STATEMENTS: Final = frozenset({"select", "with", "from", "values", "explain"})
 # Where one of these occurs, only the database's own parser can distinguish quotes from text.
