@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
+from math import nan
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -130,7 +131,9 @@ def run(name: str, way: str, seconds: float) -> Ran:
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return Ran(
         int(told.get("steps", 0)),
-        *(told.get(key, float("nan")) for key in ("median_ms", "mean_ms", "cpu_ms")),
+        told.get("median_ms", nan),
+        told.get("mean_ms", nan),
+        told.get("cpu_ms", nan),
         peak / 1e6,
         ended - told.get("ended", ended),
         killed,

@@ -253,7 +253,7 @@ def torch_loader() -> Step:
     """Batches of a data loader with two processes."""
     import torch
 
-    class Rows(torch.utils.data.IterableDataset[Any]):
+    class Rows(torch.utils.data.IterableDataset[Any]):  # type: ignore[misc]
         def __iter__(self) -> Any:
             while True:
                 yield torch.ones(256)
@@ -329,7 +329,7 @@ def own_profiler(name: str, folder: Path) -> AbstractContextManager[Any]:
         import torch
 
         handler = torch.profiler.tensorboard_trace_handler(str(folder))
-        return torch.profiler.profile(on_trace_ready=handler)
+        return torch.profiler.profile(on_trace_ready=handler)  # type: ignore[no-any-return]
     return nullcontext()
 
 

@@ -47,7 +47,7 @@ def test_the_base_layer_stands_in_architecture_as_in_its_contract() -> None:
     [
         ("tables/core/stats.py", "import stepscope.session", "One direction"),
         ("analysis/overview_page.py", "import stepscope.analysis.framework_op_stats", "A tool"),
-        ("advice/rules/device/no_xla.py", "import stepscope.advice.rules.host.retracing", "A rule"),
+        ("advice/rules/device.py", "import stepscope.advice.rules.host", "A rule"),
         (
             "advice/evidence/offload.py",
             "import stepscope.advice.rules.host.host_copies",

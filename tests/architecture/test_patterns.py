@@ -11,18 +11,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import stepscope
 from stepscope.limits import MAX_NAME_CHARS
 
-if sys.version_info >= (3, 11):
-    from re import _constants as sre
-    from re import _parser as parser
-else:
-    import sre_constants as sre
-    import sre_parse as parser
+# The standard library's own parser of patterns; typeshed knows neither of its places.
+_IS_NEW = sys.version_info >= (3, 11)
+sre: Any = import_module("re._constants" if _IS_NEW else "sre_constants")
+parser: Any = import_module("re._parser" if _IS_NEW else "sre_parse")
 
 _FUNCTIONS = ("search", "match", "fullmatch", "sub", "subn", "findall", "finditer", "split")
 _FRAMEWORKS = ("tensorflow", "jax", "torch")
@@ -175,7 +174,7 @@ class _Sampler:
             unit = self._walk(body, before)
             if high > 8 and unit:
                 self.pumps.add((before, unit))
-            return unit * min(low, 8)
+            return str(unit * min(low, 8))
         if str(kind) == "ATOMIC_GROUP":
             return self._walk(value, before)
         return ""

@@ -7,9 +7,9 @@ the map that a person can change. The symptom itself waits until all that is as 
 its cause's remedy is the only one that it has.
 
 ``step_time`` measures the step, ``savings`` bounds what a finding saves and gives it a range,
-``merge`` makes one finding of a rule's and of the part it explains (``located``, ``eager_loops``),
-``rank`` puts them in order, ``render`` fills the texts of the ``catalogue``, ``without_steps`` has
-those of a recording that has no step. What rules share is in ``evidence``.
+``merge`` makes one finding of a rule's and of the part it explains (``located``), ``rank`` puts
+them in order, ``render`` fills the texts of the ``catalogue``. What rules share is in
+``evidence``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.match import Rules
 from stepscope.advice.merge import merged
 from stepscope.advice.rank import ordered, remedies_first
-from stepscope.advice.render import assumption_of, complete
+from stepscope.advice.render import (
+    assumption_of,
+    complete,
+    of_the_recording,
+    said_of_the_recording,
+)
 from stepscope.advice.results import Results
 from stepscope.advice.savings import bounded, ranged
 from stepscope.advice.step_time import StepTime, step_time
-from stepscope.advice.without_steps import of_the_recording, said_of_the_recording
 from stepscope.quantities import written_out
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Outcome, Result

@@ -50,7 +50,7 @@ UNDISTURBED_SECONDS: Final = 2.0
 _PATIENCE_SECONDS: Final = 5.0
 
 
-class Budget:
+class RecordingBudget:
     """How much of its seconds, events and bytes a recording has used.
 
     A framework does not report its number of events until it hands them over. They are counted at

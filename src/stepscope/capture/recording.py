@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from stepscope.capture import tracing
-from stepscope.capture.budget import Budget, Price, SessionLimit
+from stepscope.capture.budget import Price, RecordingBudget, SessionLimit
 from stepscope.capture.file.assemble import PROFILE_OPTIONS, Assembly, Value, hostname, message
 from stepscope.capture.file.compact import compact
 from stepscope.capture.file.logdir import host_name
@@ -110,7 +110,7 @@ class Recording:
     def __post_init__(self) -> None:
         """Nothing runs yet; see ``start``."""
         self._slots = [_Slot(one) for one in self.recorders if self._wanted(one)]
-        self._budget = Budget(self.options)
+        self._budget = RecordingBudget(self.options)
         is_priced = self.options.price is not None
         self._limit = SessionLimit(self.options.max_memory, is_short=is_priced)
         self._price = Price(self.options.price, self.options.max_bytes)

@@ -83,12 +83,13 @@ def test_every_reason_is_used_and_known() -> None:
     called: dict[str, set[str]] = {"silent": set(), "unknown": set()}
     for path in _FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-            if is_call and node.func.id in called and node.args:
-                keys = [
-                    one.value for one in ast.walk(node.args[0]) if isinstance(one, ast.Constant)
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            if node.func.id in called and node.args:
+                values = [
+                    part.value for part in ast.walk(node.args[0]) if isinstance(part, ast.Constant)
                 ]
-                called[node.func.id] |= {key for key in keys if isinstance(key, str)}
+                called[node.func.id] |= {value for value in values if isinstance(value, str)}
     for kind, keys in called.items():
         assert keys <= set(texts(kind)), kind
         assert set(texts(kind)) <= keys, kind

@@ -61,7 +61,9 @@ def test_findings_come_by_what_they_save_and_by_their_severity_where_that_is_unk
 def test_savings_are_of_the_step_while_nothing_records() -> None:
     overview = STEP["overview_page"]
     steps = SimpleNamespace(**{**vars(overview.steps), "recorder_factor": 0.25})
-    disturbed = {"overview_page": SimpleNamespace(**{**vars(overview), "steps": steps})}
+    disturbed: dict[str, Any] = {
+        "overview_page": SimpleNamespace(**{**vars(overview), "steps": steps})
+    }
     recorded, undisturbed = (advise(one, [rule("a", 40.0)]) for one in (STEP, disturbed))
     assert (recorded.findings[0].saving_ms, undisturbed.findings[0].saving_ms) == (40.0, 10.0)
     assert recorded.note == "" and "25 ms" in undisturbed.note

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.advice.without_steps import of_the_recording, said_of_the_recording
+from stepscope.advice.render import of_the_recording, said_of_the_recording
 from stepscope.result import Finding
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from stepscope.capture import control, tracing
 from stepscope.capture import recording as recording_module
-from stepscope.capture.budget import Budget, Price, SessionLimit
+from stepscope.capture.budget import Price, RecordingBudget, SessionLimit
 from stepscope.capture.file.writer import Writer
 from stepscope.capture.launch.child_process import finished_children
 from stepscope.capture.options import ProfilerOptions
@@ -198,11 +198,11 @@ def test_who_asks_first_decides_though_the_budget_is_spent_meanwhile(
 ) -> None:
     recording = begin(Double(), stop_seconds=0.01)
 
-    def spent(_: Budget) -> str:
+    def spent(_: RecordingBudget) -> str:
         recording.finish("stop", save=False)  # as another thread may at this moment
         return "1 s"
 
-    monkeypatch.setattr(Budget, "spent", spent)
+    monkeypatch.setattr(RecordingBudget, "spent", spent)
     recording.start()
     assert recording.wait(60)
     assert recording.capture is not None and recording.capture.finished_by == "stop"

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recorder import Recorded
 from stepscope.capture.recorders import python_sampler
 from stepscope.capture.recorders.python_sampler import PythonSampler, _Looks, cpu_ns, wants_gil
 from stepscope.capture.runtime.ticker import Ticker
@@ -25,6 +26,13 @@ from stepscope.timeline import timeline
 from tests.profiles import parse
 
 MS = 1_000_000
+
+
+def collected(sampler: PythonSampler) -> Recorded:
+    """What a sampler hands over at its end, which it has at once."""
+    made = sampler.collect()
+    assert isinstance(made, Recorded)
+    return made
 
 
 def busy(seconds: float) -> None:
@@ -170,7 +178,7 @@ def test_all_threads_are_seen_with_their_names_even_when_they_have_ended() -> No
     loader.start()
     until_seen(sampler, over)
     loader.join()
-    recorded = sampler.collect()
+    recorded = collected(sampler)
     took_ms = (time.perf_counter() - begin) * 1e3 + 5  # what is seen last, lasts a period
     found = spans(recorded.xspace)
     assert {"MainThread", "loader", "_counters_"} <= set(found)
@@ -210,7 +218,7 @@ def test_slices_are_on_the_wall_clock_and_nest() -> None:
     begin = time.time_ns()
     until_seen(sampler, threading.Event())
     end = time.time_ns()
-    found = spans(sampler.collect().xspace)["MainThread"]
+    found = spans(collected(sampler).xspace)["MainThread"]
     inside = [one for one in found if one[0].endswith(" outer")]
     assert inside[0][1] >= begin / 1e6
     # What is seen lasts until the next look, three periods at most.
@@ -237,7 +245,7 @@ def test_nothing_is_recorded_at_0_hz() -> None:
     sampler = PythonSampler()
     sampler.start(ProfilerOptions(sample_hz=0))
     time.sleep(0.02)
-    assert sampler.collect().xspace == b""
+    assert collected(sampler).xspace == b""
 
 
 def test_the_interval_of_threads_is_what_it_was_before() -> None:
@@ -245,7 +253,7 @@ def test_the_interval_of_threads_is_what_it_was_before() -> None:
     sampler = PythonSampler()
     sampler.start(ProfilerOptions())
     assert sys.getswitchinterval() == pytest.approx(0.0002)
-    sampler.collect()
+    collected(sampler)
     assert sys.getswitchinterval() == pytest.approx(before)
     sampler.start(ProfilerOptions())
     sys.setswitchinterval(0.02)  # the program's own choice, meanwhile
@@ -282,7 +290,7 @@ def share_in_python(switch_interval: float | None = None) -> float:
     sys.setswitchinterval(own)
     # A copy: while numpy holds the array itself, the sampler cannot append to it.
     late_ms = float(np.median(list(sampler._looks.late_ns))) / MS
-    found = spans(sampler.collect().xspace)["MainThread"]
+    found = spans(collected(sampler).xspace)["MainThread"]
     if late_ms > 1 and switch_interval is None:  # five times what a thread may keep the GIL for
         pytest.skip(f"the sampler waited {late_ms:.1f} ms for a processor: nothing to measure")
     # Python 3.10 does not know the function around it.
@@ -291,10 +299,10 @@ def share_in_python(switch_interval: float | None = None) -> float:
 
 def test_collect_without_start_and_twice_is_empty() -> None:
     sampler = PythonSampler()
-    assert sampler.collect().events == 0
+    assert collected(sampler).events == 0
     sampler.start(ProfilerOptions())
     sampler.drop()
-    assert sampler.collect().xspace == b""
+    assert collected(sampler).xspace == b""
 
 
 def test_no_thread_is_left_behind() -> None:
@@ -302,7 +310,7 @@ def test_no_thread_is_left_behind() -> None:
     sampler = PythonSampler()
     for _ in range(3):
         sampler.start(ProfilerOptions(sample_hz=500))
-        sampler.collect()
+        collected(sampler)
     assert set(threading.enumerate()) <= before
 
 

@@ -53,7 +53,7 @@ def test_work_alone_is_nothing_to_fix() -> None:
 
 
 def test_much_overhead_is_listed_though_it_is_no_alarm() -> None:
-    measured = {"part_ms": 4.0, "step_time_ms": 10.0}
+    measured: dict[str, float | str] = {"part_ms": 4.0, "step_time_ms": 10.0}
     overhead = replace(FINDING, severity="info", cause="part-dispatch", measured=measured)
     assert "1. tf.data" in shown(Advice((overhead,), ()))
     little = replace(overhead, measured={"part_ms": 1.0, "step_time_ms": 10.0})

@@ -41,7 +41,7 @@ _COPY = (
     ),
 )
 _HLO_WORK = (
-    (re.compile(r"infeed|host recv|recv-done.{0,400}host"), Work.INPUT_WAIT),
+    (re.compile(r"infeed|host recv|recv-done.{0,40}host"), Work.INPUT_WAIT),
     (re.compile(r"outfeed|host send"), Work.DEVICE_TO_HOST),
     (re.compile(r"copy|send|recv|async-start|async-done"), Work.DEVICE_TO_DEVICE),
 )
