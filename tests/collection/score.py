@@ -50,7 +50,8 @@ _CLAIMED: Final = """
 """
 CAUSES: Final = frozenset(_CLAIMED.split())
 # What may be said where neither function nor op was recorded.
-_UNSEEN: Final = re.compile("Python|Nothing recorded|not recorded")
+_UNSEEN: Final = re.compile("Python|[Nn]othing (?:was )?recorded|not recorded")
+_NO_LINE: Final = re.compile(r"Which line [^.]* was not recorded\.|source line not recorded")
 _BINS: Final = ((0.0, 0.5), (0.5, 0.8), (0.8, 0.9), (0.9, 1.01))
 
 
@@ -170,8 +171,11 @@ def judge(recorded: Recorded, without: Sequence[str] = ()) -> Judged:
 
 
 def says_unseen(text: str) -> bool:
-    """Return whether a finding reports that its time is Python's, or was not recorded."""
-    return _UNSEEN.search(text) is not None
+    """Whether a finding says that its time is Python's, or what nobody recorded.
+
+    That a line is unknown goes for any part: it does not tell which part it is.
+    """
+    return _UNSEEN.search(_NO_LINE.sub("", text)) is not None
 
 
 def advice_of(session: stepscope.Session, without: Sequence[str]) -> Advice:

@@ -88,9 +88,9 @@ def test_pod_and_workers_name_the_same_rank_at_the_same_cost() -> None:
     (suspect,) = pod.suspects.rows()
     assert (late.host, suspect["name"]) == ("rank2", "rank2")
     # A pod replays what would come after; neither is more than what the others wait with nothing
-    # beside it, 17.5 ms, but for transfers that compute would hide then.
+    # beside it in the steps after the warm-up, but for transfers that compute would hide then.
     assert suspect["cost_ms"] == pytest.approx(late.caused_wait_ms, rel=0.35)
-    assert late.caused_wait_ms < 18.5
+    assert late.caused_wait_ms < 23
     charged = list(pod.devices["charged_ms"])
     # What a pod charges is the sum over the others, Workers says their mean.
     assert charged[2] / 3 == pytest.approx(late.caused_wait_ms, rel=0.25)

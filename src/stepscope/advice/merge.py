@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from stepscope.advice.catalogue import thresholds
 from stepscope.advice.located import LOCATED, LOCATORS, ONLY_LOCATE, SAME_FRAC
-from stepscope.advice.render import brief_place
-from stepscope.quantities import time_words
+from stepscope.advice.render import brief_place, phrase
 from stepscope.registry import RuleFacts
 from stepscope.result import Finding, Ref
 from stepscope.tables.traits.op_families import DOUBLE
@@ -168,20 +167,19 @@ def mostly_in(one: Finding, part: Finding) -> Finding:
     if at is None or not (at.function and at.line):
         return one
     where = brief_place(at.function, at.file, at.line)
-    return replace(one, title=f"Ops run one by one, most in {where}")
+    return replace(one, title=phrase("mostly_in", where=where))
 
 
 def with_loop(one: Finding, part: Finding) -> Finding:
     """One finding of both: the loop's place and words, the other's count, severity and code."""
     ops, idle = (float(one.measured[name]) for name in ("ops_per_step", "idle_ms"))
-    when = "" if one.saving_per == "recording" else " of a step"
+    when = "" if one.saving_per == "recording" else phrase("per_step")
     high = max(part.saving_high_ms or 0.0, one.saving_high_ms or one.saving_ms or 0.0)
     return replace(
         part,
         severity=one.severity,
         saving_high_ms=high,
-        message=f"{part.message} In all {ops:,.0f} ops or functions are dispatched from Python, "
-        f"and for {time_words(idle)}{when} nothing is computed.",
+        message=f"{part.message} {phrase('in_all', ops=ops, idle_ms=idle, per=when)}",
         measured={**one.measured, **part.measured},
         evidence=both(part.evidence, one.evidence),
         code=one.code,

@@ -40,7 +40,7 @@ def test_texts_of_a_cause_fit(cause: CauseEntry) -> None:
 @pytest.mark.parametrize("cause", causes().values(), ids=causes())
 def test_names_in_a_cause_exist(cause: CauseEntry) -> None:
     assert cause.rule in RULES.ids
-    assert cause.severity in ("overhead", "work", "info")
+    assert cause.severity in ("overhead", "open", "work", "info")
     if cause.when:
         assert cause.facts in (*PROVIDERS, "part")
         first_failure(cause.when, {})

@@ -40,7 +40,9 @@ class CauseEntry:
         fix: The change as code or one imperative, by framework; "any" for all others.
         also: Other changes, most useful first.
         wrong: When not to believe it.
-        severity: "overhead" is judged by the loss, "work" and "info" never alarm.
+        severity: "overhead" is judged by the loss. "open" may be overhead or needed: it never
+            alarms, and where much of it is found the step is not said to be fine. "work" and "info"
+            do neither.
         facts: The provider of its facts (``signals``), where a condition is enough.
         when: That condition.
         cost: The fact that is the loss, in ms.

@@ -67,7 +67,7 @@ _FEWEST_OCCURRENCES: Final = 8
 
 #: What is known of a change: "separated" is a side that lies beyond the other in every step, of too
 #: few steps to test it.
-Outcome = Literal["slower", "faster", "equal", "unknown", "separated"]
+ChangeOutcome = Literal["slower", "faster", "equal", "unknown", "separated"]
 
 
 def student_quantile(freedom: float, confidence: float = CONFIDENCE) -> float:
@@ -240,7 +240,7 @@ class Difference:
     candidate: float
     low: float
     high: float
-    outcome: Outcome
+    outcome: ChangeOutcome
 
     @property
     def delta(self) -> float:
@@ -301,7 +301,7 @@ def judged(baseline: float, candidate: float, low: float, high: float) -> Differ
     rounded = _ROUNDED_FRAC * max(baseline, candidate)
     low, high = (0.0 if abs(value) <= rounded else value for value in (low, high))
     least, equal = MIN_EFFECT_FRAC * baseline, EQUAL_FRAC * baseline
-    outcome: Outcome = "unknown"
+    outcome: ChangeOutcome = "unknown"
     if low > least:
         outcome = "slower"
     elif high < -least:

@@ -149,7 +149,7 @@ def test_a_gap_says_which_recorder_saw_nothing_and_why() -> None:
         {names.GAP_RECORDER: "jax", names.GAP_REASON: names.GAP_CHUNK},
     ]
     assert len(plane.lines[0].events) == 2
-    assert [note.message.split()[0] for note in gaps.notes(1)] == ["jax"]
+    assert [note.message.split()[0] for note in gaps.notes(1)] == ["Recording", "jax"]
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_ranges_of_a_loop_are_its_steps_and_the_largest_is_named(tmp_path: Path)
         overview = session.overview_page()
     assert overview.steps.count in range(22, 25)
     assert overview.steps.time_ms.mean == pytest.approx(1.0, rel=0.01)
-    assert first(path).title == "tokenise takes 70% of the step"
+    assert first(path).title == "tokenise: 70 % of the step"
 
 
 def test_calls_of_python_have_their_place(tmp_path: Path) -> None:

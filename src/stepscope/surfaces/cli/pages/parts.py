@@ -51,7 +51,7 @@ def _is_loss(finding: Finding) -> bool:
     cost = finding.measured.get("cost_ms") or finding.measured.get("part_ms") or 0.0
     whole = float(finding.measured.get("step_time_ms") or 0.0)
     is_much = whole > 0 and float(cost) >= thresholds()["alarm"] * whole
-    return is_much and causes()[finding.cause].severity == "overhead"
+    return is_much and causes()[finding.cause].severity in ("overhead", "open")
 
 
 def _nothing(page: Page, found: tuple[Finding, ...]) -> None:
