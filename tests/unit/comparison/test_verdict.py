@@ -12,8 +12,8 @@ from stepscope.comparison.comparison import PartRow
 from stepscope.comparison.verdict import headline, tail_sentence
 from stepscope.result import Table
 from stepscope.tables.steps.statistics import (
+    ChangeOutcome,
     Difference,
-    Outcome,
     StepSample,
     difference,
     tail_difference,
@@ -50,7 +50,7 @@ def test_a_step_of_about_a_second_has_no_exponent(
 
 
 def test_equal_unknown_separated_and_few_are_told_apart() -> None:
-    intervals: dict[Outcome, tuple[float, float]] = {
+    intervals: dict[ChangeOutcome, tuple[float, float]] = {
         "equal": (-0.1, 0.1),
         "unknown": (-5.0, 5.0),
         "separated": (nan, nan),
