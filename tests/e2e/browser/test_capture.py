@@ -131,7 +131,7 @@ def test_what_is_missing_in_the_form_is_said_without_asking_the_server(dialog: P
     page.get_by_label("Addresses").fill("")
     page.get_by_role("button", name="Record", exact=True).click()
     expect(page.get_by_role("dialog")).to_contain_text("at least one address")
-    page.get_by_label("Addresses").fill("nonsense")
+    page.get_by_label("Addresses").fill("worker:nonsense")
     page.get_by_role("button", name="Record", exact=True).click()
     expect(page.get_by_role("dialog")).to_contain_text("is not a worker address")
 
