@@ -87,58 +87,12 @@ def garbage_in_every_step(folder: str) -> None:
     del kept
 
 
-def powers_before_signals(folder: str) -> None:
-    """Powers of a matrix, less the one before, are made before they meet narrow signals."""
-    import tensorflow as tf
-
-    network = tf.nn.softmax(tf.random.normal((2, 300, 300)))
-    signals, weights = tf.random.normal((2, 300, 12)), tf.Variable(tf.random.normal((12, 4)))
-
-    @tf.function
-    def train() -> None:
-        with tf.GradientTape() as tape:
-            powers = [network, 2.0 * (network @ network) - network]
-            powers.append(2.0 * (network @ powers[1]) - network)
-            loss = tf.add_n([tf.reduce_mean((power @ signals @ weights) ** 2) for power in powers])
-        weights.assign_sub(0.01 * tape.gradient(loss, weights))
-
-    train()
-    with stepscope.Profile(folder):
-        for step in range(_STEPS):
-            with stepscope.step(step):
-                train()
-
-
-def few_of_all_pairs(folder: str) -> None:
-    """Scores of all pairs are computed, and each row's own is taken."""
-    import torch
-
-    torch.set_num_threads(1)
-    left, right = torch.nn.Linear(32, 48), torch.nn.Linear(32, 48)
-    optimizer = torch.optim.SGD([*left.parameters(), *right.parameters()], lr=0.01)
-    x, places = torch.randn(600, 32), torch.arange(600)
-
-    def train() -> None:
-        scores = left(x) @ right(x).T
-        optimizer.zero_grad()
-        scores[places, places.flip(0)].square().mean().backward()
-        optimizer.step()
-
-    train()
-    with stepscope.Profile(folder):
-        for step in range(_STEPS):
-            with stepscope.step(step):
-                train()
-
-
 PROGRAMS: dict[str, Callable[[str], None]] = {
     one.__name__: one
     for one in (
         summaries_in_graph,
         optimizer_per_variable,
         garbage_in_every_step,
-        powers_before_signals,
-        few_of_all_pairs,
     )
 }
 

@@ -36,7 +36,7 @@ def score(rows):
         loss = tf.reduce_mean(tf.exp(-distances(rows)))
     return tape.gradient(loss, rows)
 rows = tf.random.normal((256, 64))
-for _ in range(40):
+for _ in range(400):
     rows += score(rows)
 """
 
@@ -131,7 +131,9 @@ def test_ops_of_a_graph_are_placed_at_the_lines_that_made_them(tmp_path: Path) -
     account = stepscope.open(recorded(tmp_path, GRAPH)).step_account()
     parts = [one for one in account.parts.records() if one.function == "distances"]
     lines = textwrap.dedent(GRAPH).splitlines()
-    assert sum(one.step_frac for one in parts) > 0.3
+    # What the recorder does when it begins is much of a short recording.
+    recorder = sum(one.step_frac for one in account.parts.records() if one.kind == "recorder")
+    assert sum(one.step_frac for one in parts) > 0.3 * (1 - recorder)
     assert {one.line for one in parts} <= {
         at for at, line in enumerate(lines, 1) if "apart" in line
     }

@@ -31,7 +31,7 @@ def told(program: str, folder: Path) -> tuple[Finding, ...]:
 @pytest.mark.framework_tf
 def test_summaries_within_a_graph_are_found(tmp_path: Path) -> None:
     finding = found("summaries_in_graph", tmp_path)["print-every-step"]
-    assert "Writing summaries" in finding.message
+    assert "write_summary" in finding.message
     assert finding.severity in ("medium", "high")
 
 
@@ -45,20 +45,5 @@ def test_an_optimizer_that_updates_variable_by_variable_is_found(tmp_path: Path)
 
 def test_collections_of_garbage_are_found(tmp_path: Path) -> None:
     finding = found("garbage_in_every_step", tmp_path)["garbage-collection"]
-    assert "generation 2" in finding.message
+    assert "collections per step" in finding.message
     assert finding.severity in ("medium", "high")
-
-
-@pytest.mark.framework_tf
-def test_powers_of_a_matrix_are_found_to_be_in_the_dearer_order(tmp_path: Path) -> None:
-    """What TensorFlow's own graph says of its products, through a difference of two."""
-    first = told("powers_before_signals", tmp_path)[0]
-    assert "the product of 2×300×300 and 2×300×300 (rule_programs.py:" in first.message
-    assert "is multiplied by 2×300×12: in the other order that takes" in first.message
-
-
-@pytest.mark.framework_torch
-def test_scores_of_which_few_are_taken_are_found(tmp_path: Path) -> None:
-    first = told("few_of_all_pairs", tmp_path)[0]
-    assert "takes one value in 600" in first.message
-    assert "few of its values are taken" in first.title

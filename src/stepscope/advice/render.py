@@ -24,6 +24,8 @@ ONLY_SYMPTOM: Final = ("input-bound",)
 # A saving whose least is nearer to its most than this is one figure.
 _ONE_FIGURE: Final = 0.9
 _NAME_LENGTH: Final = 44
+# Names of a list that a sentence holds.
+_MAX_LISTED: Final = 4
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 _CLAUSE: Final = re.compile(r"\[([^][]*\{\w+\}[^][]*)\]")
 _OF_UNITS: Final = " %mµs"
@@ -38,7 +40,11 @@ def worded(name: str, value: Value) -> str:
     if value is None or value == "" or value != value:
         return ""
     if isinstance(value, str):
-        return value if " " in value else _shortened(value, _NAME_LENGTH)
+        items = value.split(_LIST)
+        if any(" " in item for item in items):
+            return value
+        names = [_shortened(item, _NAME_LENGTH) for item in items[:_MAX_LISTED]]
+        return _LIST.join(names) + (" …" if len(items) > _MAX_LISTED else "")
     if name.endswith("_ms"):
         return time_words(value)
     if name.endswith("_us"):
