@@ -154,8 +154,9 @@ def test_child_processes_of_every_kind_become_tracks_of_one_recording(tmp_path: 
         def spawned(seconds): busy(seconds); print("spawned", os.getpid(), flush=True)
 
         if __name__ == "__main__":
-            with multiprocessing.get_context("fork").Pool(1) as pool:
-                print("forked", *pool.map(forked, [0.4]), flush=True)
+            pool = multiprocessing.get_context("fork").Pool(1)
+            print("forked", *pool.map(forked, [0.4]), flush=True)
+            pool.close(); pool.join()  # terminate() kills a worker before it has written
             process = multiprocessing.get_context("spawn").Process(target=spawned, args=(0.4,))
             process.start(); process.join()
             code = "import os,time\\nend=time.time()+.4\\nwhile time.time()<end: sum(range(99))\\n"
