@@ -131,5 +131,12 @@ def _record_child(instructions: Instructions, *, has_frameworks: bool) -> None:
     )
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
-        # Workers end without atexit; multiprocessing has its own list of what to do then.
-        util.Finalize(None, recording.finish, args=("exit",), exitpriority=100)
+        # Workers end without atexit; multiprocessing has its own list of what to do then. A forked
+        # worker empties that list first, and then calls what is registered for after a fork.
+        _finish_with_worker(recording)
+        util.register_after_fork(recording, _finish_with_worker)
+
+
+def _finish_with_worker(recording: Recording) -> None:
+    util = sys.modules["multiprocessing.util"]
+    util.Finalize(None, recording.finish, args=("exit",), exitpriority=100)
