@@ -144,7 +144,10 @@ def main() -> int:
     commands.add_parser("pack", help="write the archive and its manifest").add_argument("file")
     given = parser.parse_args()
     if given.command == "fetch":
-        print(f"{fetch(given.url)} files in {target()}, every hash as in the manifest")
+        try:
+            print(f"{fetch(given.url)} files in {target()}, every hash as in the manifest")
+        except (OSError, tarfile.TarError) as error:
+            raise SystemExit(f"{given.url}: {error}; fetch it again") from error
         return 0
     if given.command == "pack":
         print(f"{pack(Path(given.file))} files in {given.file} and in {MANIFEST.name}")
