@@ -1,7 +1,7 @@
 /** A modal dialog on the platform's own element: focus trap, Escape and backdrop come with it. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 export interface DialogProps {
   readonly title: string;
@@ -14,7 +14,8 @@ export function Dialog({ title, class: extra = "", onClose, children }: DialogPr
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
 
-  useEffect(() => {
+  // Before the next event: keys typed right after the one that opened it are for its field.
+  useLayoutEffect(() => {
     dialog.current?.showModal();
     // showModal() focuses the first control, which is the one that closes.
     dialog.current?.querySelector("input")?.focus();

@@ -1,6 +1,6 @@
 /** A searchable list of choices behind a button, or by itself. */
 
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Popover } from "./popover.tsx";
 
 export interface Choice {
@@ -55,7 +55,7 @@ export function ChoiceList(props: ChoiceListProps) {
   const found = all.slice(0, MOST_SHOWN);
   const marked = Math.min(active, found.length - 1);
 
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   useEffect(() => {
     list.current?.querySelector(`[data-index="${marked}"]`)?.scrollIntoView({ block: "nearest" });
   }, [marked]);
