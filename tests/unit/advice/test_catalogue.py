@@ -16,6 +16,7 @@ from stepscope.advice.conditions import first_failure
 from stepscope.advice.signals import PROVIDERS
 from stepscope.analysis import TOOLS
 from stepscope.pod.report import Pod
+from stepscope.tables.recording.evidence import KINDS
 
 _FOLDER = Path(stepscope.advice.__file__).parent
 _PLACEHOLDER = re.compile(r"\{\w+\}")
@@ -35,6 +36,11 @@ def test_texts_of_a_cause_fit(cause: CauseEntry) -> None:
     assert cause.fix, "a cause has an action"
     assert set(cause.fix) <= {"tensorflow", "jax", "pytorch", "any"}
     assert all("\n" not in fix for fix in cause.fix.values())
+
+
+@pytest.mark.parametrize("rule", entries())
+def test_evidence_of_a_rule_is_of_known_kinds(rule: str) -> None:
+    assert set(entries()[rule].evidence) <= set(KINDS)
 
 
 @pytest.mark.parametrize("cause", causes().values(), ids=causes())
