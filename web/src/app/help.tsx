@@ -9,7 +9,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["/", "Filter the table"],
   ["1 … 9", "Open a page by its place in the list"],
   ["?", "This help"],
-  ["Esc", "Close; in a chart: show all; in a table: clear the selection"],
+  ["Esc", "Close, show all of a chart, or clear the selection of a table"],
 ];
 
 const TABLE_KEYS: readonly (readonly [string, string])[] = [

@@ -57,7 +57,7 @@ export function HoldersOverTime(props: OverTimeProps) {
   return (
     <ChartFrame
       title="Use over time"
-      note="by what holds it; press a moment to list what is live then; drag to zoom"
+      note="by its holders. Press a moment to list them, drag to zoom"
       file={`${result.session} memory holders ${memory.id}`}
       controls={
         <>

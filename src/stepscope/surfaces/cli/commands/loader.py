@@ -132,7 +132,7 @@ def _print(verdict: LoaderVerdict, facts: dict[str, Any]) -> None:
     if facts["bytes_per_s"] is not None:
         rate += f" · {size_words(facts['bytes_per_s'])}/s"
     lines = [
-        ("Alone", rate),
+        ("Pipeline only", rate),
         (
             "A batch",
             f"{milliseconds(facts['batch_ms'])} mean · {milliseconds(facts['batch_p50_ms'])} "
@@ -144,7 +144,7 @@ def _print(verdict: LoaderVerdict, facts: dict[str, Any]) -> None:
         again = f"{facts['restarts']} times, {milliseconds(facts['restart_ms'])} each"
         lines.append(("Began again", again))
     if facts["step_ms"] is not None:
-        lines.append(("Step alone", milliseconds(facts["step_ms"])))
+        lines.append(("Step only", milliseconds(facts["step_ms"])))
     if facts["loop_ms"] is not None:
         lines.append(("Both", f"{milliseconds(facts['loop_ms'])} per turn of the loop"))
     for label, text in lines:
