@@ -8,12 +8,13 @@ same file is refused or read on every machine.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from stepscope.errors import StepscopeError
 
@@ -122,6 +123,18 @@ def cut_name(name: bytes) -> bytes:
 
     digest = hashlib.blake2b(name, digest_size=8).hexdigest().encode()
     return b"%b ...%b... %b" % (name[:_HEAD_CHARS], digest, name[-_TAIL_CHARS:])
+
+
+def json_value(text: str | bytes, *, strict: bool = True) -> Any:
+    """Return the value of a text of JSON in a recording.
+
+    Raises:
+        ValueError: It is none, or nested so deeply that Python cannot read it.
+    """
+    try:
+        return json.loads(text, strict=strict)
+    except RecursionError as error:
+        raise ValueError("lists and objects are nested too deeply") from error
 
 
 _CURRENT: Final[ContextVar[Budget | None]] = ContextVar("budget", default=None)

@@ -23,6 +23,7 @@ from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
+from stepscope.limits import json_value
 from stepscope.schema import names
 
 TITLE: Final = "a log of NCCL's Inspector"
@@ -117,7 +118,7 @@ class _Log:
             plane = PlaneWriter(f"{names.GPU_PLANE}{process}", id=process + 1)
             for row, mine in by_place(line, np.flatnonzero(of_process[line] == process)):
                 used, inverse = np.unique(said[mine], return_inverse=True)
-                called = [json.loads(texts[code])["Collective name"] for code in used.tolist()]
+                called = [json_value(texts[code])["Collective name"] for code in used.tolist()]
                 metadata = plane.names(f"nccl:{one}" for one in called)[inverse]
                 arguments = plane.texts(texts[code] for code in used.tolist())[inverse]
                 _, communicator, group = labels[row]

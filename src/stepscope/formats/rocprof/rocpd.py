@@ -6,7 +6,6 @@ Ids are unique within a suffix alone.
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
 import numpy as np
@@ -30,6 +29,7 @@ from stepscope.formats.rocprof.work import (
     add_facts,
 )
 from stepscope.formats.trace_tables import Rows, shortcomings
+from stepscope.limits import json_value
 
 TITLE: Final = "a rocprofv3 database (rocpd)"
 _DISPATCH: Final = "rocpd_kernel_dispatch"
@@ -366,7 +366,7 @@ class _Lookup:
 def _extdata(text: str | None) -> dict[str, Any]:
     """What is in a column of JSON; empty where it is none."""
     try:
-        found = json.loads(text) if text and len(text) > 2 else {}
-    except (ValueError, RecursionError):
+        found = json_value(text) if text and len(text) > 2 else {}
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

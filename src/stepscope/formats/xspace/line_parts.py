@@ -43,7 +43,9 @@ class LineParts:
         self._count += len(start_ns)
 
     def write(self, plane: PlaneWriter, number: int, name: str) -> None:
-        """All of them as one line."""
+        """All of them as one line; nothing where there are none."""
+        if not self._columns:
+            return
         metadata, start, length = (_one(list(parts)) for parts in zip(*self._columns, strict=True))
         self._columns.clear()
         plane.line(

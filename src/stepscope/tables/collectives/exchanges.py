@@ -8,7 +8,6 @@ all devices did the same in the same order; where they did not, who waited for w
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 
 from stepscope.columns import distinct, median, union_spans
 from stepscope.columns.space import I64, Bool
+from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile, derived
@@ -160,7 +160,7 @@ def _kinds(host: Host, rows: I64, kinds: dict[ExchangeKind, int]) -> I64:
 
 def _arguments(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json_value(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

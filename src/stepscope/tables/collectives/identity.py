@@ -10,7 +10,6 @@ the same in the same step are taken to be one communicator, and ``is_guess`` say
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from stepscope.columns.space import I64
+from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host
@@ -194,7 +194,7 @@ class _Compiled:
 
 def _arguments(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json_value(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -7,11 +7,11 @@ half does up to half of this.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from typing import Any
 
+from stepscope.limits import json_value
 from stepscope.tables.hlo.module import Instruction
 from stepscope.tables.hlo.shape import TUPLE, Shape
 
@@ -113,8 +113,8 @@ def _whole(said: list[Any]) -> tuple[int, ...]:
 def _section(config: str, name: str) -> dict[str, Any]:
     """A part of a backend config; the whole where it has no such part; {} where it is not JSON."""
     try:
-        found: Any = json.loads(config)
-    except (ValueError, RecursionError):
+        found: Any = json_value(config)
+    except ValueError:
         return {}
     part = found.get(name, found) if isinstance(found, dict) else {}
     return part if isinstance(part, dict) else {}

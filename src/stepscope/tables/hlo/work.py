@@ -7,13 +7,13 @@ or where a fusion runs many as one. A loop counts as often as its compiler knows
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from stepscope.limits import json_value
 from stepscope.tables.hlo.category import ARITHMETIC, NO_WORK, TRANSCENDENTAL
 from stepscope.tables.hlo.cost import CostAnalysis
 from stepscope.tables.hlo.module import Computation, HloModule, Instruction
@@ -106,9 +106,9 @@ def _walk(
 
 def _trips(loop: Instruction) -> float:
     try:
-        known = json.loads(loop.backend_config)["known_trip_count"]["n"]
+        known = json_value(loop.backend_config)["known_trip_count"]["n"]
         return min(max(float(known), 1.0), _MOST_TRIPS)
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return _UNKNOWN_TRIPS
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.columns import innermost
 from stepscope.columns.space import I64, Bool
+from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
@@ -135,7 +135,7 @@ def numbered_ops(host: Host) -> NumberedOps:
 def _is_backward(text: str) -> bool:
     """Whether an op's arguments name the thread of its forward op."""
     try:
-        found = json.loads(text)
+        found = json_value(text)
     except ValueError:
         return False
     thread = found.get("Fwd thread id") if isinstance(found, dict) else None

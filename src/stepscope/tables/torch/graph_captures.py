@@ -7,7 +7,6 @@ to warm up. Either counts only if all of it agrees, kernel by kernel; nothing is
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns.space import I64
+from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.processes import correlation_ids
@@ -156,8 +156,8 @@ def _captured(host: Host, thread: int, calls: I64) -> LaunchSequence:
 def _launched_name(call: str, said: str) -> str:
     """What a call launches: ROCm's say it, CUDA's only where it is a copy."""
     try:
-        args = json.loads(said) if said else {}
-    except (ValueError, RecursionError):
+        args = json_value(said) if said else {}
+    except ValueError:
         args = {}
     kernel = args.get("kernel") if isinstance(args, dict) else None
     if isinstance(kernel, str) and kernel:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -10,6 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any, Final, TypeGuard
+
+from stepscope.limits import json_value
 
 Shape = tuple[int, ...]
 
@@ -203,8 +204,8 @@ def parse_signature(op: str, shapes: str, said: str) -> Signature:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text) if text else None
-    except (ValueError, RecursionError):
+        return json_value(text) if text else None
+    except ValueError:
         return None
 
 

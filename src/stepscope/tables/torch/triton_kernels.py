@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from math import nan
@@ -11,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from stepscope.columns.space import I64
+from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.presence import Stretch, any_stretch, entries_named
@@ -122,8 +122,8 @@ def _described(name: str, said: str) -> dict[str, Any]:
     """What a kernel's name and its arguments tell."""
     found = _INDUCTOR.match(name)
     try:
-        args = json.loads(said) if said else {}
-    except (ValueError, RecursionError):
+        args = json_value(said) if said else {}
+    except ValueError:
         args = {}
     if not isinstance(args, dict):
         args = {}

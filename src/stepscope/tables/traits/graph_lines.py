@@ -6,7 +6,6 @@ graphs for the stack that made each op (``capture.runtime.graph_lines``).
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 from stepscope.columns import pivot
 from stepscope.columns.space import KIND_BYTES
+from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.profile import Host, derived
@@ -112,7 +112,7 @@ def messages(host: Host, wanted: str) -> Iterator[bytes]:
 def _read(message: bytes) -> dict[str, Stack]:
     """Stacks by the op's name; without what is damaged."""
     try:
-        said: Any = json.loads(message)
+        said: Any = json_value(message)
         frames = [_frame(one) for one in said["frames"]]
         stacks = [tuple(frames[at] for at in one if _is_of(at, frames)) for one in said["stacks"]]
         ops = said["ops"].items()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import pivot
+from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.installed import is_installed
 from stepscope.tables.core.op_name import parse_op_name
@@ -143,7 +143,7 @@ def _argument_type(host: Host, event: int) -> str:
     if not isinstance(said, str):
         return ""
     try:
-        arguments = json.loads(said)
+        arguments = json_value(said)
     except ValueError:
         return ""
     types = arguments.get("Input type") if isinstance(arguments, dict) else None

@@ -9,6 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.limits import json_value
+
 _ESCAPE: Final = re.compile(r'\\(u[0-9a-fA-F]{4}|["\\/bfnrt])')
 _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
@@ -76,12 +78,12 @@ class TraceTexts:
         if raw[:1] == b'"':
             return self._string(raw)
         try:
-            return json.loads(raw)
-        except (ValueError, RecursionError):
+            return json_value(raw)
+        except ValueError:
             pass
         try:
             return lenient_json(raw)
-        except (ValueError, RecursionError):
+        except ValueError:
             self.repairs["values"] += 1
             return None
 
@@ -100,7 +102,7 @@ class TraceTexts:
 
     def _unescaped(self, text: str) -> str:
         try:
-            found: str = json.loads(f'"{text}"')
+            found: str = json_value(f'"{text}"')
         except ValueError:
             known = _ESCAPE.sub("", text)
             self.repairs["escapes"] += "\\" in known
@@ -123,9 +125,9 @@ def lenient_json(raw: bytes) -> Any:
     """
     text = raw.decode("utf-8", "replace")
     try:
-        return json.loads(text, strict=False)
+        return json_value(text, strict=False)
     except ValueError:
-        return json.loads(_WORDS.sub("null", text), strict=False)
+        return json_value(_WORDS.sub("null", text), strict=False)
 
 
 def whole(value: Any, absent: int = -1) -> int:
