@@ -45,6 +45,8 @@ _LONG: Final = ("a", "1", " ", "(", "<", "_", ".", "/", "é", "a1 ", "fusion.", 
 # Stand for what Python's own writers cannot write; replaced in the bytes.
 _NEST, _LAUGH = "@@nest@@", "@@laughs@@"
 _MAX_ITEMS: Final = 200_000
+# Deeper parts are shared between copies, which keeps cycles finite.
+_COPIED_LEVELS: Final = 12
 
 
 class Laws:
@@ -116,7 +118,7 @@ def _place(rng: random.Random, value: Any) -> tuple[Any, Any]:
 
 def _repeat(rng: random.Random, inside: Any, key: Any, item: Any, size: int) -> None:
     laws = Laws(rng)
-    times = count(rng, size, len(repr(item)))
+    times = count(rng, size, _size(item, size))
     if isinstance(inside, list):
         inside[key:key] = [_copy(laws, (), item, number) for number in range(times)]
     elif isinstance(item, str):
@@ -126,7 +128,22 @@ def _repeat(rng: random.Random, inside: Any, key: Any, item: Any, size: int) -> 
         inside.update(copies)
 
 
+def _size(item: Any, room: int) -> int:
+    """About how many bytes an item takes; shared parts count each time, up to the room."""
+    total, left = 0, [item]
+    while left and total < room:
+        one = left.pop()
+        total += len(one) + 4 if isinstance(one, str) else 4
+        if isinstance(one, list | tuple):
+            left += one[:room]
+        elif isinstance(one, dict):
+            left += [*one, *one.values()]
+    return total
+
+
 def _copy(laws: Laws, path: tuple[object, ...], item: Any, number: int) -> Any:
+    if len(path) > _COPIED_LEVELS:
+        return item
     if isinstance(item, dict):
         return {key: _copy(laws, (*path, key), one, number) for key, one in item.items()}
     if isinstance(item, list | tuple):

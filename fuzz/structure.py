@@ -357,6 +357,8 @@ def worker(seed: int, first: int, last: int, folder: Path, asks: int) -> None:
     _opened_seed(folder)
     slowness = _slowness()
     for number in range(first, last):
+        if number % 50 == 0:
+            slowness = _slowness()
         used = int(time.process_time()) + _CPU_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (used, resource.RLIM_INFINITY))
         print(json.dumps({"begun": number}), flush=True)

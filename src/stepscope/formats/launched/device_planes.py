@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +22,7 @@ from stepscope.formats.launched.recorded import (
     NamedValues,
     by_row,
 )
+from stepscope.formats.launched.recorded import Counter as DeviceCounter
 from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.merged_line import MergedLine, Rows, TablePart, places
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat, Value
@@ -44,12 +46,16 @@ def device_planes(
     tables = [_Table(one, recorded, ranges, scopes, calls) for one in recorded.device if len(one)]
     numbers = {stream.device for stream in recorded.streams}
     numbers |= {one.device for one in recorded.counters if one.device >= 0} | set(recorded.facts)
+    counters: dict[int, list[DeviceCounter]] = {}
+    for counter in recorded.counters:
+        counters.setdefault(counter.device, []).append(counter)
+    line_names = _line_names(recorded)
     for number in sorted(numbers):
         plane = PlaneWriter(f"{names.GPU_PLANE}{number}", id=number + 1)
         for key, value in recorded.facts.get(number, {}).items():
             plane.stat(key, value)
-        _write_streams(plane, number, recorded, tables)
-        _write_counters(plane, number, recorded)
+        _write_streams(plane, number, recorded, tables, line_names)
+        _write_counters(plane, counters.get(number, ()))
         yield plane
 
 
@@ -70,7 +76,7 @@ class _Table:
         known = call >= 0
         thread = np.where(known, np.append(calls.thread, NONE)[call], NONE)
         start = np.where(known, np.append(calls.start_ns, 0)[call], 0)
-        op, self._ops = scopes.ops(thread, start)
+        op, ops = scopes.ops(thread, start)
         hlo = _hlo(recorded, ranges, scopes, thread, start) if self.is_work else []
         # XLA says which instruction a kernel belongs to, which is more than its scope.
         if hlo:
@@ -83,14 +89,19 @@ class _Table:
         self._columns = [*events.columns, *(one.narrowed() for one in hlo)]
         # Tools group by op, so what has none is grouped by the reason.
         has_hlo = hlo[0].has if hlo else np.zeros(len(events), bool)
-        named = np.where(op >= 0, op, origin + len(self._ops))
+        named = np.where(op >= 0, op, origin + len(ops))
         of_op = [
             NamedValues(names.TF_OP, named, ~has_hlo, is_text=True),
             NamedValues(
-                names.LAUNCH_ORIGIN, origin + len(self._ops), (origin >= 0) & ~has_hlo, is_text=True
+                names.LAUNCH_ORIGIN, origin + len(ops), (origin >= 0) & ~has_hlo, is_text=True
             ),
         ]
         self._of_op = [one.narrowed() for one in of_op if self.is_work]
+        self._op_texts = [*ops, *(LABELS.get(one, "") for one in Origin)]
+        #: Rows of each stream, by device.
+        self.streams: dict[int, list[tuple[int, Rows]]] = {}
+        for row, rows in places(events.stream).items():
+            self.streams.setdefault(recorded.streams[row].device, []).append((row, rows))
 
     def _is_early(self, known: Bool) -> Bool:
         """Events without a call that ran before the first of their stream with one."""
@@ -117,8 +128,7 @@ class _Table:
             rows: Which events.
         """
         events = self.events
-        labels = [LABELS.get(one, "") for one in Origin]
-        op_texts = PlaneTexts(plane, [*self._ops, *labels])
+        op_texts = PlaneTexts(plane, self._op_texts)
 
         def describe(rows: NDArray[Any]) -> tuple[NDArray[Any], list[Stat]]:
             launch = events.launch[rows].astype(np.uint64)
@@ -166,7 +176,11 @@ def _hlo(
 
 
 def _write_streams(
-    plane: PlaneWriter, number: int, recorded: LaunchedRecording, tables: list[_Table]
+    plane: PlaneWriter,
+    number: int,
+    recorded: LaunchedRecording,
+    tables: list[_Table],
+    line_names: list[tuple[int, str]],
 ) -> None:
     """A line for each stream's work, and one for what it waited for."""
     lines: dict[tuple[int, bool], list[TablePart]] = {}
@@ -175,9 +189,7 @@ def _write_streams(
     texts = PlaneTexts(plane, names_of)
     for table in tables:
         events = table.events
-        for stream, rows in places(events.stream).items():
-            if recorded.streams[stream].device != number:
-                continue
+        for stream, rows in table.streams.get(number, ()):
             if table.is_work:
                 words = content.setdefault(stream, {})
                 kinds = [_CONTENT[events.kind]]
@@ -187,7 +199,7 @@ def _write_streams(
             part = table.part(plane, texts, names_of, rows)
             lines.setdefault((stream, table.is_work), []).append(part)
     for (stream, is_work), parts in sorted(lines.items(), key=lambda one: one[0]):
-        line, label = _line_of(recorded, stream)
+        line, label = line_names[stream]
         if is_work:
             name = f"Stream #{label}({','.join(content[stream])})"
             plane.add(MergedLine(plane, line, name, parts))
@@ -196,21 +208,20 @@ def _write_streams(
             plane.add(MergedLine(plane, derived, f"{names.WAIT_LINES[0]} #{label}", parts))
 
 
-def _line_of(recorded: LaunchedRecording, row: int) -> tuple[int, str]:
-    """Number and label of a stream's line: its own number where no other process has the same."""
-    one = recorded.streams[row]
-    same = [
-        at
-        for at, other in enumerate(recorded.streams)
-        if (other.device, other.number) == (one.device, one.number)
-    ]
-    copy = same.index(row)
-    number = one.number if copy == 0 else (copy << 20) + one.number
-    return max(number, 0), f"{one.number}" if copy == 0 else f"{one.number} [{one.process}]"
+def _line_names(recorded: LaunchedRecording) -> list[tuple[int, str]]:
+    """Number and label of each stream's line: its own number, except where processes share it."""
+    found = []
+    copies: Counter[tuple[int, int]] = Counter()
+    for one in recorded.streams:
+        copy = copies[one.device, one.number]
+        copies[one.device, one.number] += 1
+        number = one.number if copy == 0 else (copy << 20) + one.number
+        found.append((max(number, 0), f"{one.number}" + (f" [{one.process}]" if copy else "")))
+    return found
 
 
-def _write_counters(plane: PlaneWriter, number: int, recorded: LaunchedRecording) -> None:
-    for at, one in enumerate(one for one in recorded.counters if one.device == number):
+def _write_counters(plane: PlaneWriter, counters: Iterable[DeviceCounter]) -> None:
+    for at, one in enumerate(counters):
         facts: dict[str, Value] = {names.COUNTER_UNIT: one.unit} if one.unit else {}
         plane.line(
             names.DERIVED_LINE_ID + at % _WAITS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -41,9 +42,14 @@ def host_plane(
     for allocations in recorded.allocations:
         writer.add_allocations(allocations, scopes, calls, lines)
     main = _main_thread(recorded)
+    same = Counter(one.number for one in recorded.threads)
+    process = {one: place for place, one in enumerate(_processes(recorded), 1)}
     for row, parts in lines.items():
-        name = _line_name(recorded, row, main)
-        plane.add(MergedLine(plane, _line_id(recorded, row), name, parts))
+        name, thread = _line_name(recorded, row, main), recorded.threads[row]
+        # A number of the line's own: with its process where those of threads collide.
+        is_shared = same[thread.number] > 1
+        number = thread.number + ((process[thread.process] << _THREAD_BITS) if is_shared else 0)
+        plane.add(MergedLine(plane, number, name, parts))
     return plane
 
 
@@ -233,15 +239,6 @@ def _main_thread(recorded: LaunchedRecording) -> int:
 
 def _processes(recorded: LaunchedRecording) -> list[int]:
     return list(dict.fromkeys(one.process for one in recorded.threads))
-
-
-def _line_id(recorded: LaunchedRecording, row: int) -> int:
-    """A number of the line's own: the thread's, or one with its process where those collide."""
-    one = recorded.threads[row]
-    same = sum(other.number == one.number for other in recorded.threads)
-    if same == 1:
-        return one.number
-    return ((_processes(recorded).index(one.process) + 1) << _THREAD_BITS) + one.number
 
 
 def _line_name(recorded: LaunchedRecording, row: int, main: int) -> str:

@@ -168,12 +168,19 @@ class Scopes:
             before = np.where(is_op[names], NONE, before)
             (outers, inners), inverse = coded_rows(before, names)
             codes = [
-                self._codes.setdefault((outer, code), len(self._codes)) if counts[code] else outer
+                self._code((outer, code)) if counts[code] else outer
                 for outer, code in zip(outers.tolist(), inners.tolist(), strict=True)
             ]
-            self._pairs += list(self._codes)[len(self._pairs) :]
             chain[rows] = np.asarray(codes, np.int32)[inverse]
         return chain
+
+    def _code(self, pair: tuple[int, int]) -> int:
+        """The code of a range within a chain; a new one where nothing was there before."""
+        code = self._codes.get(pair)
+        if code is None:
+            code = self._codes[pair] = len(self._pairs)
+            self._pairs.append(pair)
+        return code
 
     def _text(self, pairs: list[tuple[int, int]], code: int) -> str:
         """A chain of ranges as an op: ``forward/layer_3/attention:attention``."""
