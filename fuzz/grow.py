@@ -341,7 +341,8 @@ def _repeat_row(rng: random.Random, database: sqlite3.Connection, table: str, si
         return
     row, laws = rng.choice(rows), Laws(rng)
     marks = ", ".join("?" * len(row))
-    for number in range(count(rng, size, 8 * len(row))):
+    row_bytes = sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
+    for number in range(count(rng, size, row_bytes)):
         values = []
         for column, value in enumerate(row):
             if isinstance(value, int):

@@ -32,7 +32,7 @@ class _Limit(NamedTuple):
     """A limit: what every file may cost, what each of its bytes adds, and what is counted."""
 
     base: int
-    per_byte: int
+    per_byte: float
     unit: str
 
 
@@ -40,7 +40,7 @@ _LIMITS: Final = {
     "inflated": _Limit(64 << 20, 100, "bytes after decompression"),
     "objects": _Limit(2_000_000, 4, "events, rows, frames or values"),
     "text": _Limit(32 << 20, 64, "characters of text"),
-    "tracks": _Limit(1 << 16, 0, "planes and lines"),
+    "tracks": _Limit(4096, 1 / 256, "planes and lines"),
     "work": _Limit(20_000_000, 64, "units of work"),
 }
 
@@ -70,7 +70,7 @@ class Budget:
         """How much of a limit the bytes read so far allow in total."""
         base, per_byte, _ = _LIMITS[limit]
         size = self.stored_bytes if limit == "inflated" else max(self.read_bytes, self.stored_bytes)
-        return (base + per_byte * size) * _factor()
+        return (base + int(per_byte * size)) * _factor()
 
     def open(self, file: str, stored_bytes: int) -> None:
         """Count the stored bytes of a file that is about to be read."""

