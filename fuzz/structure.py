@@ -10,12 +10,14 @@ machine; ``--replay N`` tries it again and keeps it.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import copy
 import gzip
 import json
 import random
 import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -403,13 +405,17 @@ def tried(seed: int, first: int, last: int, asks: int) -> Iterator[dict[str, Any
             begun = first
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
                 assert process.stdout is not None
-                for line in process.stdout:
-                    said = json.loads(line)
-                    if "begun" in said:
-                        begun = said["begun"]
-                    else:
-                        first = said["number"] + 1
-                        yield said
+                try:
+                    for line in process.stdout:
+                        said = json.loads(line)
+                        if "begun" in said:
+                            begun = said["begun"]
+                        else:
+                            first = said["number"] + 1
+                            yield said
+                except (KeyboardInterrupt, GeneratorExit):
+                    process.kill()
+                    raise
         if process.returncode:
             name = list(families())[begun % len(families())]
             fault = f"the process ends with {process.returncode}"
@@ -421,8 +427,9 @@ def campaign(seed: int, first: int, last: int, asks: int) -> dict[str, Any]:
     """Try files and print each fault; the counts by family and outcome."""
     outcomes: dict[str, Counter[str]] = {}
     slowest = heaviest = (0.0, -1, "")
-    faults = size = 0
-    for said in tried(seed, first, last, asks):
+    files = faults = size = 0
+    for said in _until_stopped(tried(seed, first, last, asks)):
+        files += 1
         size += said["bytes"]
         fault = said.get("fault", "")
         outcome = "FAULT" if fault else said["outcome"]
@@ -437,13 +444,20 @@ def campaign(seed: int, first: int, last: int, asks: int) -> dict[str, Any]:
     return {
         "seed": seed,
         "first": first,
-        "files": last - first,
+        "files": files,
         "bytes": size,
         "faults": faults,
         "slowest": slowest,
         "heaviest": heaviest,
         "outcomes": {name: dict(counted) for name, counted in sorted(outcomes.items())},
     }
+
+
+def _until_stopped(found: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What comes until Ctrl-C or SIGTERM: what was tried then counts."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt):
+        yield from found
 
 
 def _print(said: dict[str, Any]) -> None:
