@@ -134,7 +134,7 @@ def framework_op_stats(profile: Profile, options: Options = Options()) -> Framew
     """Self and total time of every framework op of the profile."""
     sides = {"Device": session_device_ops(profile), "Host": session_host_ops(profile)}
     blocks = [
-        _rows(side, _by_type(totals) if options.group_by == "type" else totals, options)
+        _rows(side, _type_totals(totals) if options.group_by == "type" else totals, options)
         for side, totals in sides.items()
         if options.where in ("both", side.lower())
     ]
@@ -183,7 +183,7 @@ def _side_totals(totals: OpTotals) -> SideTotals:
     )
 
 
-def _by_type(totals: OpTotals) -> OpTotals:
+def _type_totals(totals: OpTotals) -> OpTotals:
     """The same totals with one row per op type."""
     return merge_totals([replace(totals, name=list(totals.type))])
 

@@ -166,7 +166,7 @@ def graph_viewer(profile: Profile, options: Options = Options()) -> GraphViewer:
             hint="For example radius 3 and max_nodes 200.",
         )
     times = _times(profile)
-    known = _by_time(programs(profile), times)
+    known = _sort_by_time(programs(profile), times)
     chosen = find_program(known, options.program, "graph_viewer")
     module = chosen.module
     own = {name: one for (id_, name), one in times.items() if id_ == chosen.program_id}
@@ -204,7 +204,7 @@ def _times(profile: Profile) -> _Times:
     }
 
 
-def _by_time(known: list[Program], times: _Times) -> list[Program]:
+def _sort_by_time(known: list[Program], times: _Times) -> list[Program]:
     """Programs, the one that took most time first."""
     spent: dict[int, int] = {}
     for (id_, _name), (time, _runs) in times.items():

@@ -237,8 +237,8 @@ def kernel_stats(profile: Profile, options: Options = Options()) -> KernelStats:
     return KernelStats(
         kernels=_kernel_table(rows, traits, options, total_ps),
         longest=_longest(rows, total_ps),
-        by_class=_by_class(rows, traits, total_ps),
-        by_device=_by_device(rows),
+        by_class=_class_totals(rows, traits, total_ps),
+        by_device=_device_totals(rows),
         totals=_totals(rows, traits, total_ps),
         diagnostics=notes,
     )
@@ -366,7 +366,7 @@ def _longest(rows: list[DeviceKernel], total_ps: float) -> Table[KernelSliceRow]
     )
 
 
-def _by_class(
+def _class_totals(
     rows: list[DeviceKernel], traits: dict[Kernel, _Traits], total_ps: float
 ) -> Table[KernelClassRow]:
     groups: dict[str, list[DeviceKernel]] = {}
@@ -395,7 +395,7 @@ def _by_class(
     )
 
 
-def _by_device(rows: list[DeviceKernel]) -> Table[KernelDeviceRow]:
+def _device_totals(rows: list[DeviceKernel]) -> Table[KernelDeviceRow]:
     groups: dict[tuple[str, str], list[DeviceKernel]] = {}
     for row in rows:
         groups.setdefault((row.host, row.device), []).append(row)

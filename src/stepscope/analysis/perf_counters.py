@@ -184,7 +184,7 @@ class _Samples:
 
 def perf_counters(profile: Profile, options: Options = Options()) -> PerfCounters:
     """The counters of all devices of all hosts."""
-    every = _joined([_of_host(host) for host in profile.hosts])
+    every = _joined([_host_samples(host) for host in profile.hosts])
     chosen = every.take(_chosen(every, options))
     # In order of time, those without a time last; equal times stay in the order of the file.
     chosen = chosen.take(np.argsort(chosen.start_ps, kind="stable"))
@@ -198,7 +198,7 @@ def perf_counters(profile: Profile, options: Options = Options()) -> PerfCounter
     )
 
 
-def _of_host(host: Host) -> _Samples:
+def _host_samples(host: Host) -> _Samples:
     space, found = host.space, counter_samples(host)
     events, rows = space.events, found.rows
     line_plane = np.asarray([line.plane for line in space.lines] or [0], dtype=np.int64)

@@ -231,7 +231,7 @@ def _frac(readings: Iterable[_Reading]) -> float:
     return sum(one.achieved for one in known) / sum(one.peak for one in known) if known else nan
 
 
-def _by_unit(readings: Iterable[_Reading]) -> dict[str, list[_Reading]]:
+def _group_by_unit(readings: Iterable[_Reading]) -> dict[str, list[_Reading]]:
     found: dict[str, list[_Reading]] = {}
     for one in readings:
         found.setdefault(one.reached.measure.unit, []).append(one)
@@ -259,7 +259,7 @@ def _row(one: _Reading) -> dict[str, Any]:
 def _averages(readings: list[_Reading], roles: tuple[str, ...]) -> list[dict[str, Any]]:
     wanted = (one for one in readings if one.reached.measure.role in roles)
     rows = []
-    for unit, of_unit in _by_unit(wanted).items():
+    for unit, of_unit in _group_by_unit(wanted).items():
         known = sorted((one for one in of_unit if not isnan(one.frac)), key=lambda one: one.frac)
         measure = of_unit[0].reached.measure
         rows.append(
@@ -291,7 +291,7 @@ def _chips(readings: list[_Reading]) -> list[dict[str, Any]]:
     for own in of_chip.values():
         units = {
             unit: _frac(found)
-            for unit, found in _by_unit(own).items()
+            for unit, found in _group_by_unit(own).items()
             if found[0].reached.measure.role == "unit"
         }
         busiest = min(units, key=lambda unit: _descending(units[unit]), default="")
@@ -361,11 +361,12 @@ def _diagnostics(
     if unknown:
         message = f"Which counter is which is not known of {', '.join(sorted(unknown))}: left out."
         found.append(Diagnostic("chip-unknown", "warning", message))
-    lacking = _by_unit(one for one in everything if one.reached.absent)
+    lacking = _group_by_unit(one for one in everything if one.reached.absent)
     if lacking:
         instead = "count as 0" if options.absent_is_zero else "have no number here"
+        known = _group_by_unit(everything)
         message = (
-            f"Counters of {len(lacking)} of {len(_by_unit(everything))} units, parts and states "
+            f"Counters of {len(lacking)} of {len(known)} units, parts and states "
             f"were not recorded in every sample and {instead}: the last table names them."
         )
         found.append(Diagnostic("counters-absent", "info", message))

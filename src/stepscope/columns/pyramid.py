@@ -176,7 +176,7 @@ def build(start_ps: I64, duration_ps: I64, select: I32 | None = None) -> Pyramid
         order = np.empty(count, np.int32)
         core.pyramid.place_events(taken, lane, lane_begin[:-1].copy(), order)
     del lane
-    return _with_blocks(starts, durations, order, lane_begin)
+    return _add_blocks(starts, durations, order, lane_begin)
 
 
 def _lay_out(starts: I64, durations: I64, order: I32, lane: I32) -> int:
@@ -196,7 +196,7 @@ def _sorted(starts: I64, durations: I64, events: I32) -> I32:
     return events[by_place].astype(np.int32, copy=False)
 
 
-def _with_blocks(starts: I64, durations: I64, order: I32, lane_begin: I64) -> Pyramid:
+def _add_blocks(starts: I64, durations: I64, order: I32, lane_begin: I64) -> Pyramid:
     sizes, count = [0], int(lane_begin[-1])
     below = count
     while below > 1:

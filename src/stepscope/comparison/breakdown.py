@@ -115,10 +115,12 @@ def breakdown(profile: Profile, worker: str | None = None) -> Breakdown | None:
     chosen = next((one for one in times if one.name == worker), waiting)
     slowest = max(times, key=lambda one: one.own_ms).name if len(times) > 1 else ""
     seen = exposed_of(profile, chosen.host, chosen.device)
-    return _of_worker(profile.hosts[chosen.host], seen, found.sample, (chosen.name, slowest))
+    return _worker_breakdown(profile.hosts[chosen.host], seen, found.sample, (chosen.name, slowest))
 
 
-def _of_worker(host: Host, one: Exposed, sample: StepSample, names: tuple[str, str]) -> Breakdown:
+def _worker_breakdown(
+    host: Host, one: Exposed, sample: StepSample, names: tuple[str, str]
+) -> Breakdown:
     session_ms = sample.times[~sample.is_outlier]
     steps = len(session_ms)
     items, item_of = _items(host, one)

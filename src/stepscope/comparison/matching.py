@@ -106,7 +106,9 @@ def match(before: Sequence[Label], after: Sequence[Label]) -> list[Pair]:
     pairs: list[Pair] = []
     depth = max((len(label.keys) for side in sides for label in side), default=0)
     for level in range(depth):
-        groups = [_by_key(labels, rows, level) for labels, rows in zip(sides, free, strict=True)]
+        groups = [
+            _rows_by_key(labels, rows, level) for labels, rows in zip(sides, free, strict=True)
+        ]
         found = [
             pair
             for key in groups[0]
@@ -126,7 +128,7 @@ def match(before: Sequence[Label], after: Sequence[Label]) -> list[Pair]:
     return pairs
 
 
-def _by_key(labels: Sequence[Label], rows: list[int], level: int) -> dict[Key, list[int]]:
+def _rows_by_key(labels: Sequence[Label], rows: list[int], level: int) -> dict[Key, list[int]]:
     groups: dict[Key, list[int]] = {}
     for row in rows:
         if len(labels[row].keys) > level:

@@ -45,7 +45,7 @@ def compare_starts(
     others = [one.in_short() for one in (*baselines, *candidates) if one not in (first, last)]
     made = compare([first, *others, last], notes)
     before, after = _means(baselines), _means(candidates)
-    change = between_starts(before, after)
+    change = difference_of_starts(before, after)
     base_ms = change.baseline
     return replace(
         made,
@@ -64,7 +64,7 @@ def compare_starts(
     )
 
 
-def between_starts(baseline: F64, candidate: F64) -> Difference:
+def difference_of_starts(baseline: F64, candidate: F64) -> Difference:
     """Return the difference of two sides, from the mean step of each of their starts.
 
     There is no interval where a side has one start.

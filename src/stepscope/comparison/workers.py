@@ -60,9 +60,9 @@ def workers(profile: Profile) -> tuple[WorkerTime, ...]:
         time
         for one in aligned_steps(profile)
         for time in (
-            _of_devices(profile, one.host, step_ms)
+            _device_times(profile, one.host, step_ms)
             if _meet(profile, one.host)
-            else [_of_host(profile, one.host, step_ms)]
+            else [_host_time(profile, one.host, step_ms)]
         )
     ]
     return tuple(replace(time, name=_name(profile, time, times)) for time in times)
@@ -77,7 +77,7 @@ def _meet(profile: Profile, host: int) -> bool:
     return len(running) > 1 and bool(np.isin(running, met).all())
 
 
-def _of_host(profile: Profile, host: int, step_ms: float) -> WorkerTime:
+def _host_time(profile: Profile, host: int, step_ms: float) -> WorkerTime:
     one = exposed_of(profile, host, ALL_DEVICES)
     waited = float(one.exposed_ps[one.is_wait].sum()) / 1e9
     own_step = (one.end_ps - one.start_ps) / 1e9
@@ -85,7 +85,7 @@ def _of_host(profile: Profile, host: int, step_ms: float) -> WorkerTime:
     return WorkerTime("", host, ALL_DEVICES, step_ms, _no_less(waited / len(own_step) + beyond))
 
 
-def _of_devices(profile: Profile, host: int, step_ms: float) -> Iterator[WorkerTime]:
+def _device_times(profile: Profile, host: int, step_ms: float) -> Iterator[WorkerTime]:
     found = worker_steps(profile)
     if found is None:
         return

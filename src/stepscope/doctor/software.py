@@ -29,7 +29,7 @@ def software(system: System, logdir: str) -> Iterator[Check]:
         yield Check("frameworks", "ok", f"Installed: {names}.")
     yield from _known(installed)
     if any(system.exists(path) for path in _GPU_DEVICES):
-        yield from _without_gpu(system, installed)
+        yield from _cpu_only_builds(system, installed)
     yield _grpc(system)
 
 
@@ -46,7 +46,7 @@ def _known(installed: dict[str, str]) -> Iterator[Check]:
             )
 
 
-def _without_gpu(system: System, installed: dict[str, str]) -> Iterator[Check]:
+def _cpu_only_builds(system: System, installed: dict[str, str]) -> Iterator[Check]:
     """Builds that cannot use the GPU of this machine."""
     blind = []
     if "tensorflow-cpu" in installed:

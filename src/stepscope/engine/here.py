@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from stepscope.engine.outcome import Done, Failed, Outcome, in_words
+from stepscope.engine.outcome import Done, Failed, Outcome, describe_error
 
 
 def run_here(
@@ -20,7 +20,7 @@ def run_here(
         try:
             yield Done(item, work(item))
         except Exception as error:
-            yield Failed(item, in_words(error))
+            yield Failed(item, describe_error(error))
 
 
 ENGINE = run_here

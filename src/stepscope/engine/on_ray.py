@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from stepscope.engine.outcome import Done, Failed, Outcome, in_words
+from stepscope.engine.outcome import Done, Failed, Outcome, describe_error
 from stepscope.errors import UsageError
 
 # Runs of one item: the first, and two more if its worker or node is lost.
@@ -54,7 +54,7 @@ def run_on_ray(
                 try:
                     yield Done(item, ray.get(reference))
                 except Exception as error:  # of the work, or of Ray where a worker is lost for good
-                    yield Failed(item, in_words(getattr(error, "cause", None) or error))
+                    yield Failed(item, describe_error(getattr(error, "cause", None) or error))
     finally:
         for reference in running:
             ray.cancel(reference, force=True)

@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
-from stepscope.engine.outcome import Done, Failed, Outcome, in_words
+from stepscope.engine.outcome import Done, Failed, Outcome, describe_error
 from stepscope.kernels.cores import cores
 
 _KILLED = "The process that read it was killed, twice; most likely there is too little memory."
@@ -52,7 +52,7 @@ def run_in_processes(
                 except BrokenProcessPool:
                     broken.append(item)
                 except Exception as error:
-                    yield Failed(item, in_words(error))
+                    yield Failed(item, describe_error(error))
             if broken:
                 broken += pool.running.values()
                 pool.renew()

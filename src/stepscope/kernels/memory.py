@@ -21,7 +21,7 @@ def share_one_arena() -> None:
     tables that threads build beside each other then cost the sum of what each needs. For processes
     that are ours alone, before they have threads.
     """
-    set_option = _of_libc("mallopt")
+    set_option = _libc_function("mallopt")
     if set_option is not None:
         set_option(_ARENA_MAX, 1)
 
@@ -33,7 +33,7 @@ def keep_freed() -> None:
     pages each time: a twentieth of a recording's processor time. ``give_back`` still returns what
     one phase leaves to the next. For processes that are ours alone.
     """
-    set_option = _of_libc("mallopt")
+    set_option = _libc_function("mallopt")
     if set_option is not None:
         set_option(_MMAP_THRESHOLD, _REUSED_BYTES)
         set_option(_TRIM_THRESHOLD, 8 * _REUSED_BYTES)
@@ -46,12 +46,12 @@ def give_back() -> None:
     reads a file in phases needs the sum of their peaks. Takes some milliseconds; does nothing
     where the C library has no ``malloc_trim``.
     """
-    trim = _of_libc("malloc_trim")
+    trim = _libc_function("malloc_trim")
     if trim is not None:
         trim(0)
 
 
 @cache
-def _of_libc(name: str) -> Any:
+def _libc_function(name: str) -> Any:
     """A function of Linux's C library; None where there is none of this name."""
     return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None

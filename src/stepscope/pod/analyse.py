@@ -91,7 +91,7 @@ class _Analysis:
     def __init__(self, whole: Gathered, found: Meetings) -> None:
         self.units: Units = units_of(whole.who)
         self.clocks: Clocks = clocks_of(found, self.units, whole.who)
-        found = with_exchanges(found, self.units, whole.who, self.clocks)
+        found = add_exchange_waits(found, self.units, whole.who, self.clocks)
         self.whole, self.found = whole, found
         self.waits_ps = found.by_unit(len(self.units), found.stood_ps.__getitem__)
         self.axes: list[MeshAxis] = axes_of(found, self.units)
@@ -420,7 +420,9 @@ def _peers_median(values: F64, stage: I64) -> F64:
     return found
 
 
-def with_exchanges(found: Meetings, units: Units, who: Sequence[Who], clocks: Clocks) -> Meetings:
+def add_exchange_waits(
+    found: Meetings, units: Units, who: Sequence[Who], clocks: Clocks
+) -> Meetings:
     """Add the waits in exchanges of many to many, which durations alone do not show.
 
     An all-to-all, or messages among many, ends on each member when its own parts have come; a
@@ -440,7 +442,7 @@ def with_exchanges(found: Meetings, units: Units, who: Sequence[Who], clocks: Cl
     np.maximum.at(last, node, start)
     leaves = np.full(len(found.size), np.iinfo(np.int64).max)
     np.minimum.at(leaves, node, start + duration)
-    met = (last < leaves) & _on_one_clock(found, rows, clocks.component[recording])
+    met = (last < leaves) & _shares_clock(found, rows, clocks.component[recording])
     waits = np.where(met[node], np.clip(last[node] - start, 0, duration), 0)
     by_clock = np.zeros(len(found), dtype=np.int64)
     by_clock[rows] = waits
@@ -460,7 +462,7 @@ def _shifts(who: Sequence[Who], clocks: Clocks) -> I64:
     return shift
 
 
-def _on_one_clock(found: Meetings, rows: I64, component: I64) -> Bool:
+def _shares_clock(found: Meetings, rows: I64, component: I64) -> Bool:
     """By meeting, whether several members are here and symmetric collectives tie their clocks."""
     node = found.node[rows]
     low = np.full(len(found.size), np.iinfo(np.int64).max)

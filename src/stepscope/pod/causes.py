@@ -75,13 +75,13 @@ class Causes:
         peers = self._peers(mine)
         if not peers.any():
             return Cause("unknown", "", pattern)
-        return self._by_part(mine, peers, pattern)
+        return self._part_cause(mine, peers, pattern)
 
     def _peers(self, mine: Bool) -> Bool:
         same: Bool = ~mine & np.isin(self._stage, self._stage[mine])
         return same if same.any() else ~mine
 
-    def _by_part(self, mine: Bool, peers: Bool, pattern: str) -> Cause:
+    def _part_cause(self, mine: Bool, peers: Bool, pattern: str) -> Cause:
         """The part of the step that grew most; of compute, which kernels."""
         by_cause = {
             cause: float(values[mine].mean() - np.median(values[peers]))
@@ -93,12 +93,12 @@ class Causes:
         more = f"{by_cause[cause] / 1e9:.2f} ms a step more than its peers"
         text = f"{CAUSES[cause]} ({more})"
         return (
-            self._by_kernel(mine, peers, pattern)
+            self._kernel_cause(mine, peers, pattern)
             if cause == "compute"
             else Cause(cause, text, pattern)
         )
 
-    def _by_kernel(self, mine: Bool, peers: Bool, pattern: str) -> Cause:
+    def _kernel_cause(self, mine: Bool, peers: Bool, pattern: str) -> Cause:
         unit = self._ops["unit"].to_numpy()
         amounts = pl.col("total_ps", "count")
         here = self._ops.filter(mine[unit]).group_by("op").agg(amounts.mean())

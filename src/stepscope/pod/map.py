@@ -37,7 +37,7 @@ _WIDTH_TO_HEIGHT: Final = 8
 
 def map_of(units: Units, axes: list[MeshAxis], devices: Table[DeviceRow]) -> PodMap:
     """Lay all devices out and choose the range of each colour."""
-    cell, rows, columns, down, across = _on_axes(len(units), axes) or _by_host(units)
+    cell, rows, columns, down, across = _axis_cells(len(units), axes) or _host_columns(units)
     hosts, host = _coded(units.host)
     names, name = _coded(units.name)
     return PodMap(
@@ -63,7 +63,7 @@ def colours(devices: Table[DeviceRow], where: PodMap, measure: MapMeasure) -> U8
     return found
 
 
-def _on_axes(count: int, axes: list[MeshAxis]) -> tuple[I64, int, int, str, str] | None:
+def _axis_cells(count: int, axes: list[MeshAxis]) -> tuple[I64, int, int, str, str] | None:
     """Cells by coordinates; None where these do not tell all devices apart."""
     if not axes or any((axis.place < 0).any() for axis in axes):
         return None
@@ -80,7 +80,7 @@ def _on_axes(count: int, axes: list[MeshAxis]) -> tuple[I64, int, int, str, str]
     return cell, rows, widest.size, down, widest.name
 
 
-def _by_host(units: Units) -> tuple[I64, int, int, str, str]:
+def _host_columns(units: Units) -> tuple[I64, int, int, str, str]:
     """A column per host with its devices below each other; columns wrap into bands."""
     names = np.asarray(units.host)
     first = np.unique(names, return_index=True)[1]

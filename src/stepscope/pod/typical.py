@@ -104,7 +104,7 @@ def typical_of(found: Meetings, stage: I64) -> Typical:
     # Peers are of one stage.
     both = np.stack([sequence[used], (stage[used] + 1).astype(np.uint64)])
     role[used] = np.unique(both, axis=1, return_inverse=True)[1].ravel()
-    ways = _among_peers(role, over_steps)
+    ways = _peer_medians(role, over_steps)
     for piece in whole_units(found.unit):
         source = sources_of(found, piece, slot[piece])
         slot[piece] = ways.slots(role[found.unit[piece]], slot[piece], source)
@@ -167,7 +167,7 @@ def _key(slot: NDArray[Any], source: NDArray[Any]) -> I64:
     return found
 
 
-def _among_peers(role: I64, over_steps: list[pl.DataFrame]) -> _Ways:
+def _peer_medians(role: I64, over_steps: list[pl.DataFrame]) -> _Ways:
     """What is typical of each role: the lower medians over peers."""
     # Steps of one role have the same places.
     places = pl.concat([_places(role, one) for one in over_steps]).unique().sort("role", "place")
@@ -178,7 +178,7 @@ def _among_peers(role: I64, over_steps: list[pl.DataFrame]) -> _Ways:
         over_steps[at] = one.select(slots, "source", "many", "stretch")
     # Medians need all rows of a slot, not all slots.
     parts = max(-(-sum(one.height for one in over_steps) // _MOST_ROWS), 1)
-    by_way = pl.concat([_by_way(over_steps, part, parts) for part in range(parts)]).sort(
+    by_way = pl.concat([_medians_by_way(over_steps, part, parts) for part in range(parts)]).sort(
         "slot", pl.col("source") == NOWHERE, -pl.col("many").cast(pl.Int64), "source"
     )
     usual = by_way.unique("slot", keep="first", maintain_order=True)
@@ -200,7 +200,7 @@ def _places(role: I64, one: pl.DataFrame) -> pl.DataFrame:
     return one.select(roles, "place").unique()
 
 
-def _by_way(over_steps: list[pl.DataFrame], part: int, parts: int) -> pl.DataFrame:
+def _medians_by_way(over_steps: list[pl.DataFrame], part: int, parts: int) -> pl.DataFrame:
     """Of some slots, by source: how many stretches there are, and the lower median over peers."""
     mine = pl.concat([one.filter(pl.col("slot") % parts == part) for one in over_steps])
     typical = pl.col("stretch").quantile(0.5, "lower")

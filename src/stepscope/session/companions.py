@@ -60,8 +60,8 @@ def with_companions(source: Source, space: Space, read: Callable[[Source], Space
             text = f"A file beside this recording, {title}, is not shown with it: {clock.said}."
             notes.append(Diagnostic(OPENED, "info", f"{text} {_ITSELF}", source.host))
             continue
-        seen, left_out = _of_the_same_time(main, other, clock.shift_ps)
-        space = joined(space, _without_own_facts(seen), clock.shift_ps, _names(main, seen, title))
+        seen, left_out = _clip_to_host(main, other, clock.shift_ps)
+        space = joined(space, _drop_own_facts(seen), clock.shift_ps, _names(main, seen, title))
         text = f"A file beside this recording, {title}, is shown with it: {clock.said}."
         if left_out:
             text += f" {left_out:,} of its events are of another time. {_ITSELF}"
@@ -70,7 +70,7 @@ def with_companions(source: Source, space: Space, read: Callable[[Source], Space
     return Together(space, tuple(notes), tuple(paths))
 
 
-def _of_the_same_time(main: Host, other: Host, shift_ps: int) -> tuple[Space, int]:
+def _clip_to_host(main: Host, other: Host, shift_ps: int) -> tuple[Space, int]:
     """The other's events that the first's time has, and how many are left out."""
     span = span_ps(main)
     if span is None:
@@ -79,7 +79,7 @@ def _of_the_same_time(main: Host, other: Host, shift_ps: int) -> tuple[Space, in
     return trimmed(other.space, keep), int((~keep).sum())
 
 
-def _without_own_facts(space: Space) -> Space:
+def _drop_own_facts(space: Space) -> Space:
     """Without what the other's file says of itself: the first's says what this recording is."""
     stats = space.plane_stats
     is_device = [plane_kind(plane.name) in DEVICE_KINDS for plane in space.planes]

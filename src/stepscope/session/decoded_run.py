@@ -65,7 +65,7 @@ class FileReport:
         object.__setattr__(self, "path", shown(self.path))
 
     @classmethod
-    def of_miss(cls, miss: Miss) -> FileReport:
+    def from_miss(cls, miss: Miss) -> FileReport:
         """The report of a file that is not a recording."""
         return cls(miss.path, miss.size_bytes, "skipped", miss.reason, miss.hint, miss.slug)
 
@@ -130,7 +130,7 @@ class DecodedRun:
             if not file.asked:
                 began = time.monotonic()
                 try:
-                    space = _with_companions(file, _decoded(file, progress), progress)
+                    space = _merge_companions(file, _decoded(file, progress), progress)
                     _warn_of_slow_kernels(time.monotonic() - began)
                     if self._redactor is not None:
                         is_first = file is next(iter(self._files.values()))
@@ -298,7 +298,7 @@ def _columns(source: Source, report: Callable[[str], _Progress | None]) -> tuple
     raise AssertionError("a decoder that may not forget has all bytes")
 
 
-def _with_companions(file: _File, space: Space, progress: StageProgress | None) -> Space:
+def _merge_companions(file: _File, space: Space, progress: StageProgress | None) -> Space:
     """The columns with those of the files beside it, where they are of the same time."""
     if not file.source.companions:
         return space

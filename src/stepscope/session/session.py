@@ -136,7 +136,7 @@ class Session(ToolMethods):
     @property
     def files(self) -> tuple[FileReport, ...]:
         """Every file that was looked at with a reason: this run's, and the near misses."""
-        misses = tuple(FileReport.of_miss(miss) for miss in self._found.misses)
+        misses = tuple(FileReport.from_miss(miss) for miss in self._found.misses)
         return self._recording.reports + misses
 
     @property

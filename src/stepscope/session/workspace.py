@@ -78,7 +78,7 @@ class Workspace:
                 opened = self._opened.get(run.id)
                 recording = opened.recording if opened else DecodedRun(run)
                 reports += recording.reports
-        return (*reports, *(FileReport.of_miss(miss) for miss in self.found.misses))
+        return (*reports, *(FileReport.from_miss(miss) for miss in self.found.misses))
 
     def session(self, run: str | None = None, host: str | None = None) -> Session:
         """The session of a run (default: newest) and host (default: all), not yet decoded."""

@@ -49,7 +49,7 @@ def check_query(query: str) -> None:
         why = f"It begins with {word!r}." if word else "It is empty."
         hint = f"Begin with {', '.join(sorted(_STATEMENTS)).upper()}. Tables: {', '.join(TABLES)}."
         raise refusal(query, why, hint, slug="sql")
-    plain = _without_strings(query)
+    plain = _blank_strings(query)
     if len(_MAKING_TEXT.findall(plain)) > len(_SHORT_TEXT.findall(plain)):
         raise refusal(
             query,
@@ -76,5 +76,5 @@ def refusal(query: str, why: str, hint: str, slug: str = "sql-closed") -> UsageE
     return UsageError("This query is not run.", where=query, why=why, hint=hint, slug=slug)
 
 
-def _without_strings(query: str) -> str:
+def _blank_strings(query: str) -> str:
     return query if any(mark in query for mark in _UNCLEAR) else _STRING.sub("''", query)

@@ -77,7 +77,7 @@ def archive(path: str, stem: str, size_bytes: int, first: bytes, inner: bytes) -
 
 def recordings(inner: bytes) -> list[str]:
     """Names of the recordings that an archive's begin shows."""
-    listed = _in_zip(inner) if inner.startswith(_ZIP) else _in_tar(inner)
+    listed = _zip_names(inner) if inner.startswith(_ZIP) else _tar_names(inner)
     return [name for name in listed if _RECORDING.search(name)]
 
 
@@ -86,7 +86,7 @@ def _is_tar(inner: bytes) -> bool:
     return inner[at : at + len(magic)] == magic
 
 
-def _in_tar(inner: bytes) -> Iterator[str]:
+def _tar_names(inner: bytes) -> Iterator[str]:
     at = 0
     while _is_tar(inner[at : at + _TAR_BLOCK]):
         header = inner[at : at + _TAR_BLOCK]
@@ -98,7 +98,7 @@ def _in_tar(inner: bytes) -> Iterator[str]:
         at += _TAR_BLOCK * (1 - -int(digits, 8) // _TAR_BLOCK)
 
 
-def _in_zip(inner: bytes) -> Iterator[str]:
+def _zip_names(inner: bytes) -> Iterator[str]:
     at = 0
     while inner[at : at + 4] == _ZIP and at + _ZIP_HEADER.size <= len(inner):
         header = _ZIP_HEADER.unpack_from(inner, at)

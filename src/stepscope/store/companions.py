@@ -43,11 +43,11 @@ def with_companions(runs: Iterable[Run]) -> list[Run]:
         by_folder[run.path].append(run)
     found = []
     for together in by_folder.values():
-        found += _of_folder(together)
+        found += _join_folder(together)
     return found
 
 
-def _of_folder(runs: list[Run]) -> list[Run]:
+def _join_folder(runs: list[Run]) -> list[Run]:
     by_kind: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
         for source in run.sources:

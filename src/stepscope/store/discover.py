@@ -58,7 +58,7 @@ def search(path: str | os.PathLike[str]) -> Found:
         from stepscope.store.remote import open_tree
 
         tree, root, one_file = open_tree(text)
-        return _of_file(tree, one_file) if one_file else _of_folder(tree, root)
+        return _look_at_file(tree, one_file) if one_file else _look_at_folder(tree, root)
     try:
         local = Path(text).expanduser().absolute()
         root_path = Path(os.path.realpath(local))
@@ -69,16 +69,16 @@ def search(path: str | os.PathLike[str]) -> Found:
         # A link of /proc leads to a pipe (/dev/stdin), though no path of the pipe is there.
         raise _no_file(text) if local.exists() else _absent(local, text)
     if root_path.is_dir():
-        return _of_folder(LocalTree(root_path), str(root_path))
+        return _look_at_folder(LocalTree(root_path), str(root_path))
     status = root_path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise _no_file(text)
-    if of_table(local.name):
-        return _of_folder(LocalTree(root_path.parent), str(root_path.parent))
+    if folder_format(local.name):
+        return _look_at_folder(LocalTree(root_path.parent), str(root_path.parent))
     entry = Entry(
         str(root_path), local.name or root_path.name, "file", status.st_size, status.st_mtime
     )
-    return _of_file(LocalTree(root_path.parent), entry)
+    return _look_at_file(LocalTree(root_path.parent), entry)
 
 
 def _impossible(text: str, error: Exception) -> StoreError:
@@ -126,10 +126,10 @@ def _absent(local: Path, text: str) -> StoreError:
     )
 
 
-def _of_file(tree: Tree, entry: Entry) -> Found:
+def _look_at_file(tree: Tree, entry: Entry) -> Found:
     verdict = _verdict(tree, entry, named=True)
     if verdict in FORMATS:
-        return _of_trace(entry, str(verdict))
+        return _trace_run(entry, str(verdict))
     if isinstance(verdict, Miss):
         raise StoreError(
             "This file is not a recording that can be opened.",
@@ -146,7 +146,7 @@ def _of_file(tree: Tree, entry: Entry) -> Found:
     return Found(entry.path, (Run(name, folder, (source,)),), (), folders=0, files=1)
 
 
-def _of_trace(entry: Entry, format_: str) -> Found:
+def _trace_run(entry: Entry, format_: str) -> Found:
     is_trace = format_ == trace_runs.FORMAT
     label = trace_runs.label_of(entry.name) if is_trace else _label(entry.name)
     source = Source(entry.path, label, entry.size_bytes, entry.modified, format_)
@@ -215,7 +215,7 @@ class _Walk:
     def _file(self, folder: str, entry: Entry) -> None:
         if entry.miss is not None:
             self.misses.append(entry.miss)
-        elif entry.kind == "file" and (format_ := of_table(entry.name)):
+        elif entry.kind == "file" and (format_ := folder_format(entry.name)):
             self.tables[folder, format_].append(entry)
         elif entry.kind == "file":
             self.unclear.append((folder, entry))
@@ -224,7 +224,7 @@ class _Walk:
         """Look into the files of a level, all of its folders at once."""
         folders, entries = [one for one, _ in self.unclear], [one for _, one in self.unclear]
         self.unclear = []
-        verdicts = self.tree.of_each(partial(_verdict, self.tree), entries)
+        verdicts = self.tree.map_entries(partial(_verdict, self.tree), entries)
         for folder, entry, verdict in zip(folders, entries, verdicts, strict=True):
             if isinstance(verdict, Miss):
                 self.misses.append(verdict)
@@ -252,7 +252,7 @@ def _verdict(tree: Tree, entry: Entry, *, named: bool = False) -> Miss | str:
         return unlistable(entry.path, error)
 
 
-def _of_folder(tree: Tree, root: str) -> Found:
+def _look_at_folder(tree: Tree, root: str) -> Found:
     walk = _Walk(tree)
     walk.into(root)
     runs = [_run(root, folder, entries, walk.misses) for folder, entries in walk.sources.items()]
@@ -264,8 +264,8 @@ def _of_folder(tree: Tree, root: str) -> Found:
             alone[folder] = entries
     for folder, traces in trace_runs.gathered(alone).items():
         runs += trace_runs.runs(tree, folder, _relative(root, folder), traces)
-    runs += _of_other_formats(tree, root, walk)
-    runs += _of_tables(root, walk)
+    runs += _runs_of_other_formats(tree, root, walk)
+    runs += _table_folder_runs(root, walk)
     runs = with_companions(runs)
     ids = _short_ids([run.id for run in runs])
     named: dict[str, Run] = {}
@@ -289,7 +289,7 @@ def _recorded(run: Run) -> float:
     return max([run.recorded, *beside])
 
 
-def _of_other_formats(tree: Tree, root: str, walk: _Walk) -> Iterator[Run]:
+def _runs_of_other_formats(tree: Tree, root: str, walk: _Walk) -> Iterator[Run]:
     """A run for each file, or for those of one job where their format tells whose they are."""
     for format_, one in FORMATS.items():
         mine = {
@@ -307,14 +307,14 @@ def _of_other_formats(tree: Tree, root: str, walk: _Walk) -> Iterator[Run]:
                 yield from trace_runs.runs(tree, folder, name, named, format_)
 
 
-def of_table(name: str) -> str:
+def folder_format(name: str) -> str:
     """The format of a recording that is a folder with files of such names; "" for none."""
     return next(
         (one.id for one in FORMATS.values() if one.is_table is not None and one.is_table(name)), ""
     )
 
 
-def _of_tables(root: str, walk: _Walk) -> Iterator[Run]:
+def _table_folder_runs(root: str, walk: _Walk) -> Iterator[Run]:
     """A run for each folder that is a recording."""
     for (folder, format_), entries in walk.tables.items():
         size = sum(max(entry.size_bytes, 0) for entry in entries)

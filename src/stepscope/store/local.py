@@ -57,7 +57,9 @@ class LocalTree:
         with Path(entry.path).open("rb") as file:
             return file.read(size)
 
-    def of_each(self, look: Callable[[Entry], Answer], entries: Iterable[Entry]) -> list[Answer]:
+    def map_entries(
+        self, look: Callable[[Entry], Answer], entries: Iterable[Entry]
+    ) -> list[Answer]:
         """What ``look`` says of each file, in order."""
         return list(map(look, entries))
 

@@ -80,10 +80,10 @@ class RangedFile(io.RawIOBase):
         self._size = size
         self._pool = ThreadPoolExecutor(_AT_ONCE, "stepscope-range")
         self._ahead: deque[Future[bytes]] = deque()
-        self._parts = self._in_order()
+        self._parts = self._ordered_pieces()
         self._left = memoryview(b"")
 
-    def _in_order(self) -> Iterator[bytes]:
+    def _ordered_pieces(self) -> Iterator[bytes]:
         # The first alone: it tells whether the file exists, and is as large as it was listed.
         self._ask()
         while self._ahead:

@@ -138,7 +138,7 @@ class RemoteTree:
             if listing is None:
                 listing = self.system.ls(path, detail=True)
                 if sum(map(_is_folder, listing)) >= _MANY_FOLDERS:
-                    self._listed.update(_by_folder(self.system.find(path, detail=True), path))
+                    self._listed.update(_group_by_folder(self.system.find(path, detail=True), path))
                     listing = self._listed.pop(path, listing)
             entries = [self._entry(info) for info in sorted(listing, key=_name)]
         except OSError:
@@ -168,13 +168,17 @@ class RemoteTree:
         _HEADS.keep(entry, size, found)
         return found
 
-    def of_each(self, look: Callable[[Entry], Answer], entries: Iterable[Entry]) -> list[Answer]:
+    def map_entries(
+        self, look: Callable[[Entry], Answer], entries: Iterable[Entry]
+    ) -> list[Answer]:
         """What ``look`` says of each file, in order; each waits for the store, so side by side."""
         with ThreadPoolExecutor(_HEADS_AT_ONCE, "stepscope-head") as pool:
             return list(pool.map(look, entries))
 
 
-def _by_folder(files: dict[str, dict[str, Any]], root: str) -> dict[str, list[dict[str, Any]]]:
+def _group_by_folder(
+    files: dict[str, dict[str, Any]], root: str
+) -> dict[str, list[dict[str, Any]]]:
     """What each folder below ``root`` holds, from a list of all files."""
     found: dict[str, list[dict[str, Any]]] = {root: []}
     for info in files.values():

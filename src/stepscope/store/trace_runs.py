@@ -83,7 +83,7 @@ def runs(
     count = len(entries)
     names = {entry.path: name for entry, name in entries}
     files = [entry for entry, _ in entries]
-    whose = tree.of_each(
+    whose = tree.map_entries(
         lambda entry: _identity(tree, entry, names[entry.path], count, format_), files
     )
     found = windows(list(zip(files, whose, strict=True)))

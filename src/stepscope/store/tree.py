@@ -45,5 +45,7 @@ class Tree(Protocol):
     def head(self, entry: Entry, size: int) -> bytes:
         """The first ``size`` bytes of a file; ``OSError`` where it cannot be read."""
 
-    def of_each(self, look: Callable[[Entry], Answer], entries: Iterable[Entry]) -> list[Answer]:
+    def map_entries(
+        self, look: Callable[[Entry], Answer], entries: Iterable[Entry]
+    ) -> list[Answer]:
         """What ``look`` says of each file, in order; where reading waits, side by side."""

@@ -191,7 +191,7 @@ def _meetings(
 def _collectives(host: Host, planes: list[int]) -> tuple[I64, I64, I64, I64, I64]:
     """Event row, device, start, duration and exposed time of the collectives."""
     if planes == [-1]:
-        return _on_host(host)
+        return _host_arrays(host)
     found = device_events(host)
     met = (found.work == Work.COLLECTIVE) & ~found.is_container
     computes = ~np.isin(found.work, (*_COPIES, Work.COLLECTIVE)) & ~found.is_container
@@ -212,7 +212,7 @@ def _collectives(host: Host, planes: list[int]) -> tuple[I64, I64, I64, I64, I64
     return row, device, start, duration, exposed
 
 
-def _on_host(host: Host) -> tuple[I64, I64, I64, I64, I64]:
+def _host_arrays(host: Host) -> tuple[I64, I64, I64, I64, I64]:
     space = host.space
     entries = entries_named(host, is_host_collective)
     if not entries.any():

@@ -86,7 +86,7 @@ def _modules(host: Host, track: Track, events: I64) -> Members:
 def _torch_modules(host: Host, track: Track, events: I64) -> Members:
     """The module that launched what runs on a device; on the host, the module around it."""
     tree = module_tree(host)
-    code = _on_track(host, track, device_events(host).rows, tree.owner)[events]
+    code = _track_values(host, track, device_events(host).rows, tree.owner)[events]
     calls = module_calls(host).threads.get(host.space.lines[track.line].id)
     if calls is not None and not (code >= 0).any():
         code = calls.around(track.start_ps[events])
@@ -119,11 +119,11 @@ def _ops(host: Host, track: Track, events: I64) -> Members:
     work = device_events(host)
     known = np.asarray([op.category is not OpCategory.UNKNOWN for op in work.ops] or [False])
     op = work.op.astype(np.int64)
-    code = _on_track(host, track, work.rows, np.where(known[op], op, -1))
+    code = _track_values(host, track, work.rows, np.where(known[op], op, -1))
     return [op.type or op.name for op in work.ops], code[events]
 
 
-def _on_track(host: Host, track: Track, rows: I64, values: I64) -> I64:
+def _track_values(host: Host, track: Track, rows: I64, values: I64) -> I64:
     """Values of rows of the recording by event of a track; -1 where none is of its row."""
     line = host.space.lines[track.line]
     mine = np.flatnonzero((rows >= line.begin) & (rows < line.end))

@@ -120,7 +120,7 @@ def flame(
         for group in by
         if group not in ("stack", "name")
     }
-    stacked = _without_step_numbers(found.name, texts) if "stack" in by else found.name
+    stacked = _drop_step_numbers(found.name, texts) if "stack" in by else found.name
     nodes = Nodes(len(texts))
     node = np.full(len(found.event), ROOT, np.int64)
     for group in by:
@@ -257,7 +257,7 @@ def _clipped(
     return _Clipped(ids, event, name, category, nesting.self_ps, depth, parent)
 
 
-def _without_step_numbers(name: I64, texts: list[str]) -> I64:
+def _drop_step_numbers(name: I64, texts: list[str]) -> I64:
     """Names by which stacks merge: PyTorch numbers its steps, which would keep them apart."""
     used, place = np.unique(name, return_inverse=True)
     numbered = [one for one in used.tolist() if texts[one].startswith(names.PYTORCH_STEP)]

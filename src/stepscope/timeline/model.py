@@ -212,7 +212,7 @@ class Timeline:
         return min(begin for begin, _end in spans), max(end for _begin, end in spans)
 
     @cached_property
-    def _by_first_event(self) -> tuple[I64, list[Track]]:
+    def _tracks_by_first_event(self) -> tuple[I64, list[Track]]:
         shown = sorted(
             (track for track in self.tracks if track.counter is None), key=lambda t: t.first_event
         )
@@ -224,7 +224,7 @@ class Timeline:
         Raises:
             KeyError: No track shows such an event.
         """
-        firsts, shown = self._by_first_event
+        firsts, shown = self._tracks_by_first_event
         at = int(np.searchsorted(firsts, event, side="right")) - 1
         if at < 0 or event - shown[at].first_event >= len(shown[at].start_ps):
             raise KeyError(event)

@@ -155,7 +155,7 @@ def _part(timeline: Timeline, track: Track, begin_ps: int, end_ps: int) -> _Part
     return _Part(
         events=len(events),
         busy_ps=int((busy_end - busy_begin).sum()),
-        names=_by_label(track, label, _Clipped(track.first_event + events, length, own)),
+        names=_label_totals(track, label, _Clipped(track.first_event + events, length, own)),
     )
 
 
@@ -167,7 +167,7 @@ class _Clipped(NamedTuple):
     self_ps: I64
 
 
-def _by_label(track: Track, label: I32, clipped: _Clipped) -> NameTotals:
+def _label_totals(track: Track, label: I32, clipped: _Clipped) -> NameTotals:
     """Totals by name of one track's events, given the row in the track's labels of each."""
     size = len(track.labels.name)
     row = np.arange(size, dtype=np.int32)

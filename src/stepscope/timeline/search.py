@@ -123,7 +123,9 @@ def search(
     chosen = timeline.tracks if tracks is None else [timeline.tracks[i] for i in tracks]
     chosen = [track for track in chosen if track.counter is None]
     found = (
-        _by_stat(timeline, stat, matches, chosen) if stat else _by_name(timeline, matches, chosen)
+        _search_stats(timeline, stat, matches, chosen)
+        if stat
+        else _search_names(timeline, matches, chosen)
     )
     hits = Hits(tuple(_nonempty(found, check)))
     # Stepping from hit to hit asks the same again; more than one search is rarely looked at.
@@ -189,7 +191,9 @@ def _nonempty(found: Iterable[TrackHits], check: CancellationCheck) -> Iterable[
             yield one
 
 
-def _by_name(timeline: Timeline, matches: Matches, tracks: Iterable[Track]) -> Iterable[TrackHits]:
+def _search_names(
+    timeline: Timeline, matches: Matches, tracks: Iterable[Track]
+) -> Iterable[TrackHits]:
     good = matches(timeline.names)
     full: dict[int, Bool] = {}
     for track in tracks:
@@ -210,7 +214,7 @@ def _long_names(host: Host, matches: Matches) -> Bool:
     return found
 
 
-def _by_stat(
+def _search_stats(
     timeline: Timeline, stat: str, matches: Matches, tracks: Iterable[Track]
 ) -> Iterable[TrackHits]:
     rows_of: dict[int, tuple[I64, Bool]] = {}

@@ -10,7 +10,7 @@ import pytest
 
 import stepscope
 from stepscope.comparison import compare_starts
-from stepscope.comparison.starts import between_starts
+from stepscope.comparison.starts import difference_of_starts
 from stepscope.errors import UsageError
 from stepscope.surfaces.cli.main import run
 from stepscope.tables.steps.statistics import student_quantile
@@ -20,7 +20,7 @@ from tests.profiles.loops import Kernel, Loop, record
 def test_the_interval_is_welchs() -> None:
     """Means 10 and 13; variances of the means 1 and 4, so 25/17 degrees of freedom."""
     before, after = np.asarray([9.0, 11.0]), np.asarray([11.0, 15.0])
-    found = between_starts(before, after)
+    found = difference_of_starts(before, after)
     half = student_quantile(25 / 17) * sqrt(5)
     assert found.delta == pytest.approx(3.0)
     # No step can get shorter than 0.
@@ -29,14 +29,14 @@ def test_the_interval_is_welchs() -> None:
 
 
 def test_starts_that_agree_show_a_small_change() -> None:
-    found = between_starts(np.full(3, 10.0), np.full(2, 10.5))
+    found = difference_of_starts(np.full(3, 10.0), np.full(2, 10.5))
     assert (found.low, found.high, found.significant) == (0.5, 0.5, True)
     # Below 1 % of the step nothing is worth a verdict.
-    assert between_starts(np.full(3, 10.0), np.full(2, 10.05)).significant is False
+    assert difference_of_starts(np.full(3, 10.0), np.full(2, 10.05)).significant is False
 
 
 def test_one_start_on_a_side_shows_no_spread() -> None:
-    found = between_starts(np.asarray([10.0]), np.asarray([12.0, 12.0]))
+    found = difference_of_starts(np.asarray([10.0]), np.asarray([12.0, 12.0]))
     assert found.significant is None
     assert isnan(found.low)
 

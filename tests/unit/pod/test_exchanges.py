@@ -3,7 +3,7 @@
 import pytest
 
 from stepscope.formats.xspace import decode
-from stepscope.pod.analyse import analyse, with_exchanges
+from stepscope.pod.analyse import add_exchange_waits, analyse
 from stepscope.pod.clocks import clocks_of
 from stepscope.pod.intake import gathered
 from stepscope.pod.meetings import Meetings, join, units_of
@@ -47,7 +47,7 @@ def told(many: list[Summary]) -> Meetings:
     who = [one.who for one in many]
     units = units_of(who)
     found = join(gathered(many))
-    return with_exchanges(found, units, who, clocks_of(found, units, who))
+    return add_exchange_waits(found, units, who, clocks_of(found, units, who))
 
 
 def waits_us(found: Meetings, unit: int) -> list[float]:

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from stepscope import doctor as machine_doctor
-from stepscope.surfaces.cli.commands.doctor import of_machine
+from stepscope.surfaces.cli.commands.doctor import check_machine
 from tests.unit.doctor.made_up import FakeMachine, admin_only, with_h100
 
 
 def on(machine: FakeMachine, monkeypatch: pytest.MonkeyPatch, as_json: bool = False) -> int:
     monkeypatch.setattr(machine_doctor, "Machine", lambda: machine)
-    return of_machine("/logs", as_json)
+    return check_machine("/logs", as_json)
 
 
 def test_a_problem_is_exit_code_1_with_its_hint(

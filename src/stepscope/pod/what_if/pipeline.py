@@ -114,7 +114,7 @@ class _Builder:
         self._first_backward(stage, computed)
         self._chain(self._merged(stage, GATHER, SCATTER))
         self._parameters(stage)
-        self._after_computing(stage, computed)
+        self._finish_compute(stage, computed)
 
     def meetings(self) -> list[tuple[int, ...]]:
         """Operations that end together; each operation is in one."""
@@ -202,7 +202,7 @@ class _Builder:
             if mine:
                 self.before[mine[0]].add(gather)
 
-    def _after_computing(self, stage: int, computed: list[int]) -> None:
+    def _finish_compute(self, stage: int, computed: list[int]) -> None:
         scattered = self._numbered(SCATTER, stage)
         collect = self._of(COLLECT, stage)[:1]
         ends = [self.end[one] for one in computed]

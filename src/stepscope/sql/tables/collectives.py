@@ -12,9 +12,9 @@ from stepscope.sql.tables.table import (
     PS_PER_US,
     QueryColumn,
     QueryTable,
+    axis_time_us,
     dictionary,
     event_ids,
-    on_axis_us,
 )
 from stepscope.tables.collectives.operations import collectives
 from stepscope.tables.core.profile import Profile
@@ -41,7 +41,7 @@ def _rows(profile: Profile, number: int) -> dict[str, Any]:
         "device": dictionary(planes, found.device[mine]),
         "name": dictionary(host.space.event_metadata.name, host.space.events.metadata[rows]),
         "operation": known(group),
-        "start_us": on_axis_us(profile, number, host.space.events.start_ps[rows]),
+        "start_us": axis_time_us(profile, number, host.space.events.start_ps[rows]),
         "duration_us": length,
         "wait_us": known(wait),
         "transfer_us": known(length - wait),

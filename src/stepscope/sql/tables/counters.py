@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.sql.tables.table import HOST, QueryColumn, QueryTable, dictionary, on_axis_us
+from stepscope.sql.tables.table import HOST, QueryColumn, QueryTable, axis_time_us, dictionary
 from stepscope.tables.core.profile import Profile
 from stepscope.timeline.counters import counter_tracks
 
@@ -25,7 +25,7 @@ def _rows(profile: Profile, number: int) -> dict[str, Any] | None:
     return {
         "plane": dictionary([host.space.planes[plane].name for plane, _, _ in found], code),
         "counter": dictionary([name for _, name, _ in found], code),
-        "time_us": on_axis_us(profile, number, times),
+        "time_us": axis_time_us(profile, number, times),
         "value": np.concatenate([one.value for _, _, one in found]),
         "unit": dictionary([one.unit for _, _, one in found], code),
     }

@@ -12,10 +12,10 @@ from stepscope.sql.tables.table import (
     PS_PER_US,
     QueryColumn,
     QueryTable,
+    axis_time_us,
     dictionary,
     event_ids,
     lines_planes,
-    on_axis_us,
 )
 from stepscope.tables.core.profile import Profile
 
@@ -28,7 +28,7 @@ def _rows(profile: Profile, number: int) -> dict[str, Any]:
         "plane": dictionary([plane.name for plane in space.planes], lines_planes(host)[line]),
         "line": dictionary([line.label for line in space.lines], line),
         "name": dictionary(space.event_metadata.name, space.events.metadata),
-        "start_us": on_axis_us(profile, number, space.events.start_ps),
+        "start_us": axis_time_us(profile, number, space.events.start_ps),
         "duration_us": space.length_ps / PS_PER_US,
         "event": event_ids(profile, number, np.arange(len(space.events), dtype=np.int64)),
     }

@@ -12,9 +12,9 @@ from stepscope.sql.tables.table import (
     PS_PER_US,
     QueryColumn,
     QueryTable,
+    axis_time_us,
     dictionary,
     event_ids,
-    on_axis_us,
     steps_at,
 )
 from stepscope.tables.core.profile import Profile
@@ -47,7 +47,7 @@ def _rows(profile: Profile, number: int) -> dict[str, Any]:
         "op": dictionary([one.name for one in found.ops], op),
         "op_type": dictionary([one.type for one in found.ops], op),
         "step_num": steps_at(*marks, found.start_ps[chosen]),
-        "start_us": on_axis_us(profile, number, space.events.start_ps[rows]),
+        "start_us": axis_time_us(profile, number, space.events.start_ps[rows]),
         "duration_us": found.duration_ps[chosen] / PS_PER_US,
         "self_us": found.self_ps[chosen] / PS_PER_US,
         "tensor_core": found.tensor_core[chosen],

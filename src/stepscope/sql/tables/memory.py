@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.sql.tables.table import HOST, QueryColumn, QueryTable, dictionary, on_axis_us
+from stepscope.sql.tables.table import HOST, QueryColumn, QueryTable, axis_time_us, dictionary
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.memory.allocations import UNKNOWN, allocations
 from stepscope.tables.memory.samples import memory_samples
@@ -22,7 +22,7 @@ def _rows(profile: Profile, number: int) -> dict[str, Any] | None:
         sizes = zip((sign * found.allocated_bytes).tolist(), known.tolist(), strict=True)
         return {
             "memory": dictionary(found.memories, found.memory),
-            "time_us": on_axis_us(profile, number, found.time_ps),
+            "time_us": axis_time_us(profile, number, found.time_ps),
             "in_use_bytes": found.in_use_bytes,
             "change_bytes": [size if one else None for size, one in sizes],
             "op": dictionary(found.op.texts, found.op.codes),
@@ -34,7 +34,7 @@ def _rows(profile: Profile, number: int) -> dict[str, Any] | None:
     times = np.concatenate([one.time_ps for one in samples])
     return {
         "memory": dictionary([one.name for one in samples], np.repeat(range(len(counts)), counts)),
-        "time_us": on_axis_us(profile, number, times),
+        "time_us": axis_time_us(profile, number, times),
         "in_use_bytes": np.concatenate([one.in_use_bytes for one in samples]),
         "change_bytes": [None] * len(times),
         "op": [""] * len(times),

@@ -73,7 +73,7 @@ EVENT: Final = QueryColumn(
 )
 
 
-def on_axis_us(profile: Profile, number: int, start_ps: I64) -> np.ndarray:
+def axis_time_us(profile: Profile, number: int, start_ps: I64) -> np.ndarray:
     """Times of a host's own clock in µs on the timeline's axis."""
     return (start_ps + axis_of(profile).shift_ps[number]) / PS_PER_US
 

@@ -61,7 +61,7 @@ def table_files(session: Session) -> Iterator[tuple[str, bytes]]:
         except StepscopeError as error:
             unavailable[tool.id] = str(error)
             continue
-        values[tool.id] = _without_tables(result.to_dict(0))
+        values[tool.id] = _plain(result.to_dict(0))
         for name, table in tables_of(result).items():
             file = f"{tool.id}.{name}.parquet"
             tables.append(_described(file, tool.id, name, table))
@@ -85,9 +85,9 @@ def _described(file: str, tool: str, name: str, table: Table[Any]) -> dict[str, 
     return {"file": file, "tool": tool, "table": name, "rows": len(table), "columns": columns}
 
 
-def _without_tables(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """Plain values; a table of no rows is an empty list."""
     if isinstance(value, dict):
-        kept = {key: _without_tables(inner) for key, inner in value.items()}
+        kept = {key: _plain(inner) for key, inner in value.items()}
         return {key: inner for key, inner in kept.items() if inner != []}
     return value

@@ -47,7 +47,7 @@ def path_answer(line: Timeline, query: Query) -> dict[str, Any]:
             "reason": path.reason[shown].tolist(),
             "gap_ps": path.gap_ps[shown].tolist(),
         },
-        "names": _by_name(line, path, names, length),
+        "names": _name_times(line, path, names, length),
         "categories": [
             {"category": category, "time_ps": int(length[kinds == category].sum())}
             for category in np.unique(kinds).tolist()
@@ -80,7 +80,7 @@ def _lanes(line: Timeline, path: CriticalPath) -> I64:
     return lanes
 
 
-def _by_name(line: Timeline, path: CriticalPath, name: I64, length: I64) -> list[dict[str, Any]]:
+def _name_times(line: Timeline, path: CriticalPath, name: I64, length: I64) -> list[dict[str, Any]]:
     """Time on the path by name, the largest first; with the gaps before its pieces."""
     used, which = np.unique(name, return_inverse=True)
     time, gap = np.zeros(len(used), np.int64), np.zeros(len(used), np.int64)

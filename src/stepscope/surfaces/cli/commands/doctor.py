@@ -34,10 +34,10 @@ _STYLE = {"ok": "green", "absent": "dim", "warning": "yellow", "problem": "red"}
 def doctor(path: str | None, logdir: str, run: str | None, format: str) -> int:
     """Check this machine, or a recording, for problems."""
     as_json = format == "json"
-    return of_machine(logdir, as_json) if path is None else _of_recording(path, run, as_json)
+    return check_machine(logdir, as_json) if path is None else _check_recording(path, run, as_json)
 
 
-def of_machine(logdir: str, as_json: bool) -> int:
+def check_machine(logdir: str, as_json: bool) -> int:
     """Print what the checks of this machine found; returns the exit code."""
     from stepscope.doctor import examine
 
@@ -73,7 +73,7 @@ def _machine_page(checks: tuple[Check, ...], problems: int, warnings: int) -> Pa
     return page
 
 
-def _of_recording(path: str, run: str | None, as_json: bool) -> int:
+def _check_recording(path: str, run: str | None, as_json: bool) -> int:
     import stepscope
     from stepscope.store import described
     from stepscope.surfaces.cli.pages.page import Page, terminal_width

@@ -46,7 +46,7 @@ def _checked(workspace: Workspace) -> tuple[FileReport, ...]:
             _ = session.profile
         reports += [report for report in session.files if report.state != "skipped"]
         session.close()
-    return (*reports, *(FileReport.of_miss(miss) for miss in workspace.found.misses))
+    return (*reports, *(FileReport.from_miss(miss) for miss in workspace.found.misses))
 
 
 def listing(found: Found, reports: tuple[FileReport, ...]) -> dict[str, Any]:
@@ -73,12 +73,12 @@ def listing(found: Found, reports: tuple[FileReport, ...]) -> dict[str, Any]:
 def _formats(found: Found) -> dict[str, str]:
     """What each file is and who wrote it, by its path; those beside others, too."""
     sources = [
-        one for run in found.runs for source in run.sources for one in _with_those_beside(source)
+        one for run in found.runs for source in run.sources for one in _add_companions(source)
     ]
     return {one.path: text for one, text in zip(sources, described_all(sources), strict=True)}
 
 
-def _with_those_beside(source: Source) -> tuple[Source, ...]:
+def _add_companions(source: Source) -> tuple[Source, ...]:
     """A file and those that lie beside it."""
     return (source, *source.companions)
 
