@@ -139,7 +139,8 @@ def framework_op_stats(profile: Profile, options: Options = Options()) -> Framew
         if options.where in ("both", side.lower())
     ]
     columns = {
-        name: [value for block in blocks for value in block[name]] for name in columns_of(OpRow)
+        name: [value for block in blocks for value in block.get(name, ())]
+        for name in columns_of(OpRow)
     }
     columns["rank"] = list(range(1, len(columns["operation"]) + 1))
     types = dict.fromkeys(d.type for host in profile.hosts for d in devices(host) if d.has_events)
@@ -197,39 +198,50 @@ def _rows(side: str, totals: OpTotals, options: Options) -> dict[str, list[Any]]
         np.flatnonzero(totals.occurrences).tolist(),
         key=lambda row: (-int(totals.self_ps[row]), totals.name[row]),
     )
-    table = [_row(side, totals, row) for row in order]
+    table = _op_columns(side, totals, order)
     if options.include_idle and (len(totals) or idle):
-        table.append(_idle_row(side, idle))
-        table.sort(key=lambda row: -row["self_time_us"])
-    shares = [row["self_time_us"] / us(whole) if whole else 0.0 for row in table]
-    for row, share, cumulative in zip(table, shares, accumulate(shares), strict=True):
-        own, other = ("device", "host") if side == "Device" else ("host", "device")
-        row |= {f"{own}_self_time_frac": share, f"{own}_cumulative_frac": min(cumulative, 1.0)}
-        row |= {f"{other}_self_time_frac": 0.0, f"{other}_cumulative_frac": 0.0}
-    return {name: [row.get(name) for row in table] for name in columns_of(OpRow)}
+        row = _idle_row(side, idle)
+        place = sum(time >= row["self_time_us"] for time in table["self_time_us"])
+        for name, values in table.items():
+            values.insert(place, row[name])
+    shares = [time / us(whole) if whole else 0.0 for time in table["self_time_us"]]
+    own, other = ("device", "host") if side == "Device" else ("host", "device")
+    return table | {
+        f"{own}_self_time_frac": shares,
+        f"{own}_cumulative_frac": [min(running, 1.0) for running in accumulate(shares)],
+        f"{other}_self_time_frac": [0.0] * len(shares),
+        f"{other}_cumulative_frac": [0.0] * len(shares),
+    }
 
 
-def _row(side: str, totals: OpTotals, row: int) -> dict[str, Any]:
-    runs, self_ps = totals.executions[row].item(), int(totals.self_ps[row])
-    flops, accessed = float(totals.flops[row]), float(totals.bytes_accessed[row])
-    seconds = self_ps / 1e12
+def _op_columns(side: str, totals: OpTotals, order: list[int]) -> dict[str, list[Any]]:
+    """The columns of these rows, but the shares."""
+    executions = totals.executions[order]
+    runs = np.where(executions == 0, 1, executions)
+    self_ps = totals.self_ps[order]
+    self_us, total_us = self_ps / 1e6, totals.total_ps[order] / 1e6
+    flops, accessed = totals.flops[order], totals.bytes_accessed[order]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seconds = np.where(self_ps == 0, nan, self_ps / 1e12)
+        tensor_core_frac = totals.tensor_core_ps[order] / np.where(self_ps == 0, nan, self_ps)
+        intensity = flops / np.where(accessed == 0, nan, accessed)
+    if side != "Device":
+        tensor_core_frac = np.full(len(order), nan)
     return {
-        "host_or_device": side,
-        "type": totals.type[row] or "Unknown",
-        "operation": totals.name[row],
-        "occurrences": totals.occurrences[row].item(),
-        "executions": runs,
-        "total_time_us": us(int(totals.total_ps[row])),
-        "avg_time_us": us(int(totals.total_ps[row])) / (runs or 1),
-        "self_time_us": us(self_ps),
-        "avg_self_time_us": us(self_ps) / (runs or 1),
-        "flop_rate_gflops": flops / seconds / 1e9 if seconds else nan,
-        "memory_bw_gbps": accessed / seconds / 1e9 if seconds else nan,
-        "operational_intensity": flops / accessed if accessed else nan,
-        "tensor_core_frac": int(totals.tensor_core_ps[row]) / self_ps
-        if side == "Device" and self_ps
-        else nan,
-        "eager": "Eager" if totals.eager[row] else "Function",
+        "host_or_device": [side] * len(order),
+        "type": [totals.type[row] or "Unknown" for row in order],
+        "operation": [totals.name[row] for row in order],
+        "occurrences": totals.occurrences[order].tolist(),
+        "executions": executions.tolist(),
+        "total_time_us": total_us.tolist(),
+        "avg_time_us": (total_us / runs).tolist(),
+        "self_time_us": self_us.tolist(),
+        "avg_self_time_us": (self_us / runs).tolist(),
+        "flop_rate_gflops": (flops / seconds / 1e9).tolist(),
+        "memory_bw_gbps": (accessed / seconds / 1e9).tolist(),
+        "operational_intensity": intensity.tolist(),
+        "tensor_core_frac": tensor_core_frac.tolist(),
+        "eager": ["Eager" if eager else "Function" for eager in totals.eager[order].tolist()],
     }
 
 

@@ -328,7 +328,7 @@ def _row(
 
 def _shared(values: list[Any]) -> Any:
     """The value all have, else None."""
-    return values[0] if all(value == values[0] for value in values) else None
+    return values[0] if values.count(values[0]) == len(values) else None
 
 
 def _several(kernels: list[Kernel]) -> str:

@@ -60,7 +60,8 @@ def is_private(stat: str) -> bool:
 def without_private(space: Space) -> Space:
     """The space without what is private; the stats that held it have no value."""
     names_of = space.stat_metadata.name
-    private = np.fromiter(map(is_private, names_of), bool, len(names_of))
+    by_name = {name: is_private(name) for name in dict.fromkeys(names_of)}
+    private = np.fromiter(map(by_name.__getitem__, names_of), bool, len(names_of))
     plane_rows = _of_keys(space.plane_stats, private) | _paths(space)
     columns = (space.event_stats, space.metadata_stats, space.plane_stats)
     erased = (

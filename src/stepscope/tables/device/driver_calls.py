@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-import numpy as np
-
 from stepscope.columns.space import Bool
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.waits import is_wait_for_device
 
@@ -30,12 +29,10 @@ def is_device_allocation(name: str) -> bool:
 @derived
 def allocating_names(host: Host) -> Bool:
     """Mask over ``Space.event_metadata``: names of calls that allocate."""
-    names = host.space.event_metadata.name
-    return np.asarray([is_device_allocation(name) for name in names] or [False], dtype=bool)
+    return entries_shaped(host, is_device_allocation)
 
 
 @derived
 def waiting_names(host: Host) -> Bool:
     """Mask over ``Space.event_metadata``: names of calls that wait for a device."""
-    names = host.space.event_metadata.name
-    return np.asarray([is_wait_for_device(name) for name in names] or [False], dtype=bool)
+    return entries_shaped(host, is_wait_for_device)

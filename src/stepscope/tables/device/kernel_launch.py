@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from stepscope.schema.numbers import whole_number
@@ -91,9 +92,13 @@ def _integer(word: str | None) -> int | None:
 
 
 def _dim(word: str | None) -> Dim | None:
-    parts = [_integer(part) for part in word.split(",")] if word else []
-    known = [part for part in parts if part is not None]
-    if not parts or len(known) != len(parts) or len(parts) > 3 or 0 in known:
+    return _dims(word) if word else None
+
+
+@lru_cache(maxsize=10_000)  # launches of a program share few sizes
+def _dims(word: str) -> Dim | None:
+    known = [number for part in word.split(",") if (number := whole_number(part)) is not None]
+    if len(known) != word.count(",") + 1 or len(known) > 3 or 0 in known:
         return None
     return Dim(*[*known, 1, 1][:3])
 

@@ -18,6 +18,7 @@ from stepscope.columns import among, distinct, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import OP_LINE_PLANES, PlaneKind, planes
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
@@ -115,13 +116,12 @@ def _kinds(host: Host, found: DeviceEvents) -> tuple[Bool, Bool]:
     kinds = planes(host).plane_kind
     is_gpu = np.asarray([kind is PlaneKind.GPU for kind in kinds] or [False])[found.device]
     entry = space.events.metadata[found.rows]
-    texts = space.event_metadata.name
-    sets = np.asarray([bool(_SET.search(text)) for text in texts] or [False])[entry]
-    named = np.asarray([bool(_COPY.match(text)) for text in texts] or [False])[entry]
+    sets = entries_shaped(host, lambda name: _SET.search(name) is not None)[entry]
+    named = entries_shaped(host, lambda name: _COPY.match(name) is not None)[entry]
     said = event_stats(host).texts(names.MEMCPY_DETAILS).at(found.rows) >= 0
     # On other devices an op's category says it; a GPU's kernels may well copy, but compute so.
     copies = np.where(is_gpu, (said | named) & ~sets, np.isin(found.work, _COPIES))
-    library = np.asarray([bool(_EXCHANGE.search(text)) for text in texts] or [False])[entry]
+    library = entries_shaped(host, lambda name: _EXCHANGE.search(name) is not None)[entry]
     exchanges = np.where(is_gpu, library, found.work == Work.COLLECTIVE) & ~copies & ~sets
     return copies.astype(np.bool_), exchanges.astype(np.bool_)
 

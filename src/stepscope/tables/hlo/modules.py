@@ -7,7 +7,7 @@ for; a damaged one is treated as absent, since everything else in the profile st
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from stepscope.columns import pivot
@@ -55,8 +55,14 @@ class HloModules:
 
     def with_gradients(self) -> Iterator[HloModule]:
         """Those in which JAX computes gradients; no other is parsed."""
-        mine = (id_ for id_, proto in self._protos.items() if _BACKWARD in proto)
-        return (module for id_ in mine if (module := self.get(id_)) is not None)
+        return self.mentioning((_BACKWARD,))
+
+    def mentioning(self, words: Sequence[bytes]) -> Iterator[HloModule]:
+        """The modules with one of the words in any name or text; no other is parsed."""
+        mentioned = (
+            id_ for id_, proto in self._protos.items() if any(word in proto for word in words)
+        )
+        return (module for id_ in mentioned if (module := self.get(id_)) is not None)
 
     def __iter__(self) -> Iterator[HloModule]:
         return (module for id_ in self._protos if (module := self.get(id_)) is not None)

@@ -24,6 +24,7 @@ from stepscope.tables.core.op_name import (
     parse_op_name,
 )
 from stepscope.tables.core.planes import LineKind, PlaneKind, planes
+from stepscope.tables.core.presence import name_shapes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.regions import region_name
 from stepscope.tables.core.waits import wait_of
@@ -119,30 +120,28 @@ def host_names(host: Host) -> HostNames:
     count = len(space.event_metadata)
     op = np.full(count, -1, dtype=np.int32)
     work = np.zeros(count, dtype=np.uint8)
-    is_input = np.zeros(count, dtype=bool)
     ops: list[OpName] = []
     has_gpu = PlaneKind.GPU in kinds
     # Of ranges that the program names, what was recorded in them tells what ran: where the host's
     # ops are the work, the Python between them is not. Without any op the ranges are what is known.
     marks_ranges = not has_gpu and names.NAMED_OPS in space.stat_metadata.name
-    ranges: list[int] = []
-    for row, (name, plane) in enumerate(
-        zip(space.event_metadata.name, space.event_metadata.plane.tolist(), strict=True)
-    ):
-        if kinds[plane] is not PlaneKind.HOST:
-            continue
-        parsed = parse_op_name(name)
+    metadata = space.event_metadata
+    is_host = np.asarray([kind is PlaneKind.HOST for kind in kinds], dtype=bool)
+    rows = np.flatnonzero(is_host[metadata.plane])
+    shapes = name_shapes(host)
+    work_of_shape = np.zeros(len(shapes.texts), dtype=np.uint8)
+    for shape in np.unique(shapes.of_entry[rows]).tolist():
+        work_of_shape[shape] = work_of_name(shapes.texts[shape], has_gpu=has_gpu)
+    work[rows] = work_of_shape[shapes.of_entry[rows]]
+    for row in rows.tolist():
+        parsed = parse_op_name(metadata.name[row])
         if parsed.category is not OpCategory.UNKNOWN:
             op[row] = len(ops)
             ops.append(parsed)
-        work[row] = work_of_name(name, has_gpu=has_gpu)
-        is_alone = work[row] == Work.HOST_COMPUTE and op[row] < 0
-        if is_alone and marks_ranges and region_name(name):
-            ranges.append(row)
-        is_input[row] = work[row] == Work.INPUT_WAIT
-    if ops:
-        work[ranges] = Work.NOTHING
-    return HostNames(op, ops, work, is_input)
+    if ops and marks_ranges:
+        alone = rows[(work[rows] == Work.HOST_COMPUTE) & (op[rows] < 0)].tolist()
+        work[[row for row in alone if region_name(metadata.name[row])]] = Work.NOTHING
+    return HostNames(op, ops, work, work == Work.INPUT_WAIT)
 
 
 def work_of_name(name: str, *, has_gpu: bool) -> Work:

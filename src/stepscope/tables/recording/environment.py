@@ -14,7 +14,7 @@ from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.op_name import OpCategory
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.hlo.modules import hlo_modules
@@ -24,6 +24,8 @@ from stepscope.tables.host.ops import host_ops
 _TRAINING = re.compile(
     r"(^|/)(gradient_tape|gradients\w*)(/|$)|transpose\(|(^|/)autograd/|(^|/)(Adam|SGD|RMSprop)(/|$)"
 )
+# A name that matches contains one of these words.
+_TRAINING_WORDS = (b"gradient", b"transpose(", b"autograd/", b"Adam", b"SGD", b"RMSprop")
 # What computes gradients, as calls of it are recorded: of ops that run one by one no name tells.
 _GRADIENT_CALL = re.compile(
     r"\bGradientTape\b|(?:^|[ .])(?:value_and_grad|grad|apply_gradients|backward)(?:_f(?:un)?)?$"
@@ -224,10 +226,10 @@ def _is_training(host: Host) -> bool | None:
     op_names = [op.name for op in host_ops(host).ops] + [op.name for op in device_events(host).ops]
     if any(_TRAINING.search(name) for name in op_names):
         return True
-    for module in hlo_modules(host):
+    for module in hlo_modules(host).mentioning(_TRAINING_WORDS):
         if any(_TRAINING.search(one.op_name) for one in module.instructions.values()):
             return True
-    if entries_named(host, lambda name: _GRADIENT_CALL.search(name) is not None).any():
+    if entries_shaped(host, lambda name: _GRADIENT_CALL.search(name) is not None).any():
         return True
     return False if says_layers(op_names) else None
 

@@ -13,7 +13,7 @@ from typing import Final, Literal, get_args
 from stepscope.columns.space import Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import any_event, entries_named
+from stepscope.tables.core.presence import any_event, entries_named, entries_shaped
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.waits import is_wait_for_device
 from stepscope.tables.device.driver_calls import is_device_allocation
@@ -46,7 +46,7 @@ def recorded(profile: Profile) -> tuple[Evidence, ...]:
 
 def _has_named(host: Host, wanted: Callable[[str], bool]) -> bool:
     """Whether an event of such a name is on a host thread."""
-    entries = entries_named(host, wanted)
+    entries = entries_shaped(host, wanted)
     return any_event(host, host_thread_rows(host).tolist(), entries=entries)
 
 
@@ -73,7 +73,7 @@ def _has_ops(host: Host) -> bool:
 def _has_input(host: Host) -> bool:
     waits: Bool = host_names(host).work == Work.INPUT_WAIT
     lines = host_thread_rows(host).tolist()
-    named = entries_named(host, lambda name: bool(_INPUT.search(name)))
+    named = entries_shaped(host, lambda name: bool(_INPUT.search(name)))
     return any_event(host, range(len(host.space.lines)), entries=named) or any_event(
         host, lines, entries=waits
     )

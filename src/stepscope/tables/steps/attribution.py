@@ -21,7 +21,7 @@ from stepscope.quantities import time_words
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.core.waits import Wait, wait_of
@@ -337,7 +337,7 @@ def host_work(host: Host) -> HostWork:
     waits = np.where(by_name.is_input, by_name.work, meets).astype(np.uint8)
     of_reach = {_ALL_WORK: by_name.work, _ONLY_INPUT: waits, _NOTHING_ELSE: meets.astype(np.uint8)}
     # Threads of a pool wait for the system while nobody asks them for anything.
-    busy = np.where(entries_named(host, _is_idle), Work.NOTHING, by_name.work).astype(np.uint8)
+    busy = np.where(entries_shaped(host, _is_idle), Work.NOTHING, by_name.work).astype(np.uint8)
     reach = _line_reach(host, markers)
     found = np.zeros(len(space.events), dtype=np.uint8)
     for row in np.flatnonzero(reach).tolist():

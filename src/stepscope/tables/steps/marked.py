@@ -271,14 +271,9 @@ def _rows_named(host: Host, prefix: str) -> I64:
     """Rows of host events whose name begins so."""
     space, kinds = host.space, planes(host).plane_kind
     metadata = space.event_metadata
-    is_wanted = np.asarray(
-        [
-            name.startswith(prefix) and kinds[plane] is PlaneKind.HOST
-            for name, plane in zip(metadata.name, metadata.plane.tolist(), strict=True)
-        ]
-        or [False]
-    )
-    return rows_of(space.events.metadata, is_wanted)
+    is_host = np.asarray([kind is PlaneKind.HOST for kind in kinds], dtype=bool)
+    is_named = np.asarray([name.startswith(prefix) for name in metadata.name], dtype=bool)
+    return rows_of(space.events.metadata, is_named & is_host[metadata.plane])
 
 
 def _number_in(label: str) -> int:

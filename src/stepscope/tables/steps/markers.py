@@ -18,7 +18,7 @@ from stepscope.columns import median, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import any_stretch, entries_named
+from stepscope.tables.core.presence import any_stretch, entries_named, entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.recording_gaps import crosses_gap, next_gap, recording_gaps
 from stepscope.tables.core.regions import is_of_backward, prepares_backward, region_name
@@ -356,7 +356,7 @@ def loop_thread(host: Host, marked: int) -> int:
     if not own:
         return -1
     stats = event_stats(host)
-    calls = entries_named(
+    calls = entries_shaped(
         host, lambda name: name.startswith(names.PJIT_FUNCTION) or is_wait_for_device(name)
     )
     for rows in (

@@ -14,7 +14,7 @@ import numpy as np
 from stepscope.columns import union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.host.events import host_thread_rows, timed_rows
 
@@ -57,13 +57,13 @@ def is_summary_write(name: str) -> bool:
 @derived
 def recorder_spans(host: Host) -> tuple[I64, I64]:
     """When a recorder worked on the program's threads; disjoint, ascending."""
-    return _spans(host, entries_named(host, is_recorder_work))
+    return _spans(host, entries_shaped(host, is_recorder_work))
 
 
 @derived
 def summary_spans(host: Host) -> tuple[I64, I64]:
     """When summaries were written on the program's threads; disjoint, ascending."""
-    return _spans(host, entries_named(host, is_summary_write))
+    return _spans(host, entries_shaped(host, is_summary_write))
 
 
 def _spans(host: Host, wanted: Bool) -> tuple[I64, I64]:

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import gzip
+import re
+from pathlib import Path
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stepscope.columns import stats_by_name
+from stepscope.columns.space import I64, Bool
 from stepscope.formats.xspace import decode
-from stepscope.tables.core.presence import Stretch, any_event, any_stretch, entries_named
-from stepscope.tables.core.profile import Host
+from stepscope.tables.core import presence
+from stepscope.tables.core.presence import (
+    Stretch,
+    any_event,
+    any_stretch,
+    entries_named,
+    entries_shaped,
+    name_shapes,
+)
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.device.driver_calls import allocating_names, waiting_names
+from stepscope.tables.host.events import host_names
+from stepscope.tables.recording.evidence import recorded
+from stepscope.tables.steps.recorder_work import recorder_spans, summary_spans
 from tests.profiles.model import Event, host, line, space
 
 
@@ -81,3 +101,42 @@ def test_a_stretch_reads_the_stats_of_its_own_events() -> None:
     assert stretch.texts("name") == ["t3", "", "t5", ""]
     part = stats_by_name(one.space, ("other",), 3, 7)["other"]
     assert (part.rows.tolist(), part.ints.tolist()) == ([4, 6], [4, 6])
+
+
+RECORDINGS = sorted(Path("tests/collection/recordings").rglob("*.xplane.pb.gz"))
+PARTS = st.sampled_from(["cond_", "17", "/_", "48", ":", "2D", "0x7f", ".", "9", "_v2", "é", "\n"])
+
+
+@given(st.lists(st.lists(PARTS, max_size=8).map("".join), max_size=8))
+def test_shapes_have_0_in_place_of_each_counter(texts: list[str]) -> None:
+    host = made([Event(text, row, 1) for row, text in enumerate(texts)])
+    shapes = name_shapes(host)
+    counter = re.compile(r"(?<=[_/:.])[0-9]+(?![0-9A-Za-z])")
+    expected = [counter.sub("0", name) for name in host.space.event_metadata.name]
+    assert [shapes.texts[row] for row in shapes.of_entry.tolist()] == expected
+    assert len(set(shapes.texts)) == len(shapes.texts)
+
+
+def test_names_that_differ_in_counters_are_asked_about_once() -> None:
+    host = made([Event(f"cond_{row}/then/_{row + 100}", row, 1) for row in range(50)])
+    asked: list[str] = []
+    assert entries_shaped(host, lambda name: not asked.append(name)).all()
+    assert asked == ["cond_0/then/_0"]
+
+
+@pytest.mark.parametrize("path", RECORDINGS[::5], ids=lambda path: path.parent.name)
+def test_counters_decide_no_classification(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = decode(gzip.decompress(path.read_bytes()))
+
+    def facts(host: Host) -> tuple[list[Bool | I64], tuple[str, ...]]:
+        named = host_names(host)
+        arrays = [named.work, named.is_input, allocating_names(host), waiting_names(host)]
+        return [*arrays, *recorder_spans(host), *summary_spans(host)], recorded(
+            Profile("p", (host,))
+        )
+
+    by_shape = facts(Host("h", space))
+    monkeypatch.setattr(presence, "_without_counters", lambda text: text)
+    by_name = facts(Host("h", space))
+    assert all(map(np.array_equal, by_shape[0], by_name[0]))
+    assert by_shape[1] == by_name[1]
