@@ -21,6 +21,7 @@ from stepscope.pod.map import map_of
 from stepscope.pod.meetings import Meetings, Units, join, units_of
 from stepscope.pod.places import MeshAxis, axes_of, families_of, stages_of
 from stepscope.pod.report import (
+    NO_SHARED_COLLECTIVE,
     AxisRow,
     CostRow,
     DeviceRow,
@@ -80,7 +81,7 @@ def answer(
     found = join(whole)
     if not len(found):
         raise NothingToShow(
-            "No two devices of these recordings share a collective in a step.",
+            NO_SHARED_COLLECTIVE,
             why="Nothing in them says who waits for whom.",
             hint="Record all hosts of the job at the same time, with steps marked.",
         )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 from stepscope.result import Column, Result, Row, Table
+
+#: Why there is no pod, when no device could have waited for another.
+NO_SHARED_COLLECTIVE: Final = "No two devices of these recordings share a collective in a step."
 
 
 class SuspectRow(Row):

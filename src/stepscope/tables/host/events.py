@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from stepscope.columns import rows_of
+from stepscope.columns import distinct, rows_of
 from stepscope.columns.space import DATA_OCCURRENCES, I32, I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.core.op_name import (
@@ -130,7 +130,7 @@ def host_names(host: Host) -> HostNames:
     rows = np.flatnonzero(is_host[metadata.plane])
     shapes = name_shapes(host)
     work_of_shape = np.zeros(len(shapes.texts), dtype=np.uint8)
-    for shape in np.unique(shapes.of_entry[rows]).tolist():
+    for shape in distinct(shapes.of_entry[rows]).tolist():
         work_of_shape[shape] = work_of_name(shapes.texts[shape], has_gpu=has_gpu)
     work[rows] = work_of_shape[shapes.of_entry[rows]]
     for row in rows.tolist():
