@@ -96,6 +96,8 @@ def grown_value(rng: random.Random, value: Any, size: int, *, shares: bool) -> A
         shares: Whether objects may be referred to again, as in pickles.
     """
     for _ in range(rng.choice((1, 1, 2, 3))):
+        if _size(value, 2 * size) >= 2 * size:
+            break
         inside, key = _place(rng, value)
         item = inside[key]
         ways = (_repeat, _repeat, _repeat, _lengthen, _nest, *((_share, _share, _laugh) * shares))
@@ -117,8 +119,10 @@ def _place(rng: random.Random, value: Any) -> tuple[Any, Any]:
 
 
 def _repeat(rng: random.Random, inside: Any, key: Any, item: Any, size: int) -> None:
-    laws = Laws(rng)
-    times = count(rng, size, _size(item, size))
+    laws, item_bytes = Laws(rng), _size(item, size)
+    if item_bytes >= size:
+        return
+    times = count(rng, size, item_bytes)
     if isinstance(inside, list):
         inside[key:key] = [_copy(laws, (), item, number) for number in range(times)]
     elif isinstance(item, str):
@@ -194,7 +198,8 @@ def json_bytes(rng: random.Random, value: Any) -> bytes:
     text = json.dumps(value, indent=rng.choice((None, None, 1)))
     depth = rng.choice(_DEPTHS)
     opening, closing = rng.choice((("[", "]"), ('{"a":', "}")))
-    return text.replace(f'"{_NEST}"', opening * depth + "1" + closing * depth).encode()
+    nested = opening * depth + "1" + closing * depth
+    return text.replace(f'"{_NEST}"', nested, 1).replace(f'"{_NEST}"', "[1]").encode()
 
 
 def pickle_bytes(rng: random.Random, value: Any) -> bytes:
@@ -207,7 +212,7 @@ def pickle_bytes(rng: random.Random, value: Any) -> bytes:
     nest = rng.choice((b")" + b"\x85" * depth, b"]" * depth + b"a" * (depth - 1)))
     laughs = b")r\xff\xff\0\0" + b"j\xff\xff\0\0j\xff\xff\0\0\x86r\xff\xff\0\0" * min(depth, 60)
     for text, made in ((_NEST, nest), (_LAUGH, laughs)):
-        data = data.replace(b"X" + len(text).to_bytes(4, "little") + text.encode(), made)
+        data = data.replace(b"X" + len(text).to_bytes(4, "little") + text.encode(), made, 1)
     return data
 
 
@@ -267,6 +272,8 @@ def grown_message(rng: random.Random, seed: bytes, size: int) -> bytes:
             message[at:at] = [_Raw(0, Wire.LEN, raw)]
         else:
             message[at:at] = [Piece(piece.number, Wire.LEN, b"")] * count(rng, size, 2)
+        if len(joined(pieces)) > size:
+            break
     return joined(pieces)
 
 
@@ -320,6 +327,7 @@ def grown_database(rng: random.Random, path: Path, size: int) -> None:
             way = rng.randrange(8)
             if way == 0:
                 _make_view(rng, database, table)
+                break  # nobody can read it
             elif way == 1:
                 column = rng.choice(_columns(database, table))
                 long = long_text(rng, size)

@@ -3,7 +3,8 @@
 A text is read as chunks of letters and digits between ASCII punctuation. A chunk stays only if it
 is made of words that Stepscope's own code names (``words.py``), of short numbers and of the types
 and tiles that kernels are named by. Every other chunk, in whatever script or shape, becomes a
-pseudonym, and so do numbers that are long enough to identify somebody.
+pseudonym of its kind, ``name_bcdfghjk`` or ``file_bcdfghjk.py``, and so do numbers that are long
+enough to identify somebody.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ _PATH = re.compile(
     r"|(?<!\w)[A-Za-z]:\\[^\s\"'<>|]+|\\\\[^\s\"'<>|]+"  # of Windows
     rf"|(?<!{_FILE_CHARS}){_FILE_CHARS}{{1,1024}}"  # a word, if it is a file
 )
+_ENDING = re.compile(rf"\.(?:{_ENDINGS})(?![\w])")
 _FILE = re.compile(rf".*[^.]\.(?:{_ENDINGS})(?![\w])", re.DOTALL)
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,8}")
 # Dimensions of a type, as HLO and PyTorch write them.
@@ -126,7 +128,11 @@ class RedactedTexts:
         text = _IDENTITY.sub(lambda match: self.pseudonym(match.group()), text)
         text = _SPELLED.sub(lambda match: self.pseudonym(match.group()), text)
         text = _DIGITS.sub(self._long_number, text)
-        return _CHUNK.sub(lambda match: self._chunk(match.group()), text)
+        return _CHUNK.sub(self._replaced, text)
+
+    def _replaced(self, match: re.Match[str]) -> str:
+        is_file = _ENDING.match(match.string, match.end())
+        return self._chunk(match.group(), "file" if is_file else "name")
 
     def _made(self, text: str) -> str:
         if self._level == "paths":
@@ -146,7 +152,7 @@ class RedactedTexts:
         text = match.group()
         return self._number(text) if sum(map(str.isdigit, text)) > _MAX_DIGITS else text
 
-    def _chunk(self, chunk: str) -> str:
+    def _chunk(self, chunk: str, kind: _Kind = "name") -> str:
         if chunk in self._made_up:
             return chunk
         if not chunk.isascii():
@@ -158,10 +164,10 @@ class RedactedTexts:
                     part if part in _SIGNS else self._chunk(part)
                     for part in re.split(f"([{''.join(sorted(_SIGNS - {'-'}))}])", chunk)
                 )
-            return self.pseudonym(chunk)
+            return self.pseudonym(chunk, kind)
         if chunk.isdigit():
             return chunk if len(chunk) <= _MAX_DIGITS else self._number(chunk)
-        return chunk if is_known(chunk) else self.pseudonym(chunk)
+        return chunk if is_known(chunk) else self.pseudonym(chunk, kind)
 
     def _number(self, text: str) -> str:
         """A number of six digits that stands for a longer one."""
@@ -181,9 +187,10 @@ class RedactedTexts:
                 for _ in range(_LENGTH):
                     number, place = divmod(number, len(_LETTERS))
                     letters.append(_LETTERS[place])
-                found = "".join(letters)
+                spelled = "".join(letters)
+                self._made_up.add(spelled)
+                found = f"{kind}_{spelled}"
             self._pseudonyms[kind, text] = found
-            self._made_up.add(found)
         return found
 
 

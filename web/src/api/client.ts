@@ -161,9 +161,9 @@ export function getProgress(run: string): Promise<ProgressInfo> {
 /** What a report says of what it leaves out; null where a server answers. */
 export const reportNotes: readonly string[] | null = report?.notes ?? null;
 
-/** URL of the report on a run as a file to download. */
-export function reportUrl(run: string, redact: string): string {
-  return apiUrl("report", { run, redact });
+/** URL of the report on a run as a file to download, or of a list of the texts in it. */
+export function reportUrl(run: string, redact: string, preview = ""): string {
+  return apiUrl("report", { run, redact, preview });
 }
 
 export type ExportFormat = "csv" | "json" | "parquet";

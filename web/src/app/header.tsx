@@ -150,15 +150,21 @@ function ReportMenu({ run }: { run: string }) {
         <div class="menu">
           <p class="quiet">Save these pages as one file</p>
           {REDACTIONS.map(([level, text]) => (
-            <a
-              key={level}
-              class="menu-item"
-              href={reportUrl(run, level)}
-              download=""
-              onClick={close}
-            >
-              {text}
-            </a>
+            <div key={level} class="menu-pair">
+              <a class="menu-item" href={reportUrl(run, level)} download="" onClick={close}>
+                {text}
+              </a>
+              <a
+                class="menu-item quiet"
+                href={reportUrl(run, level, "1")}
+                target="_blank"
+                rel="noreferrer"
+                title={`List every text that leaves: ${text.toLowerCase()}`}
+                onClick={close}
+              >
+                Preview
+              </a>
+            </div>
           ))}
         </div>
       )}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
@@ -134,18 +135,28 @@ class Api:
         return compressed(request, download(write(result, table), mimetype, name))
 
     def report(self, request: Request) -> Response:
-        """The pages of a run as one file to save; ``events``, ``redact`` as for the command."""
+        """The pages of a run as one file to save; arguments as for the command.
+
+        With ``preview`` the texts that would leave, as text.
+        """
         from stepscope.redaction import Redaction, level_of
         from stepscope.surfaces.report import Choice, make_report
 
         level, events = request.args.get("redact"), request.args.get("events") or "all"
-        if not level:
-            session = self._session(request)
-            made = make_report(session, Choice(events=events))
-        else:
-            redaction = Redaction(level_of(level))
-            with self.workspace.redacted(request.args.get("run") or None, redaction) as session:
-                made = make_report(session, Choice(events=events, notes=(redaction.said,)))
+        redaction = Redaction(level_of(level)) if level else None
+        notes = (redaction.said,) if redaction else ()
+        with contextlib.ExitStack() as stack:
+            if redaction is None:
+                session = self._session(request)
+            else:
+                redacted = self.workspace.redacted(request.args.get("run") or None, redaction)
+                session = stack.enter_context(redacted)
+            if request.args.get("preview"):
+                from stepscope.redaction.preview import preview_text
+
+                spaces = [host.space for host in session.profile.hosts]
+                return Response(preview_text(spaces, "".join(notes)), mimetype="text/plain")
+            made = make_report(session, Choice(events=events, notes=notes))
         return download(made.html, "text/html", session.name.rsplit("/", 1)[-1] + ".html")
 
     def pod_cells(self, request: Request) -> Response:

@@ -23,6 +23,9 @@ from stepscope.surfaces.cli.damage import tell_damage
     help="Events of the timeline: all that fit, those of three steps, or none.",
 )
 @click.option("--max-size", type=click.FloatRange(0.5, 15), default=5.0, help="Maximum size in MB.")
+@click.option(
+    "--preview", is_flag=True, help="List every text that would leave, and write no report."
+)
 @click.option("--zip", "zipped", is_flag=True, help="Pack the file, for services that refuse HTML.")
 @arguments.run
 @arguments.host
@@ -35,6 +38,7 @@ def report(
     pages: str,
     events: str,
     max_size: float,
+    preview: bool,
     zipped: bool,
     run: str | None,
     host: str | None,
@@ -67,6 +71,13 @@ def report(
             progress=waiting.update,
         ) as session,
     ):
+        if preview:
+            from stepscope.redaction.preview import preview_text
+
+            spaces = [host.space for host in session.profile.hosts]
+            waiting.stop()
+            print(preview_text(spaces, redaction.said if redaction else ""), end="")
+            return
         made = make_report(session, choice)
         waiting.stop()
         tell_damage(session)

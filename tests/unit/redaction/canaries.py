@@ -1,0 +1,235 @@
+"""Secrets of many shapes, planted in a recording; the table of what passes, by surface.
+
+    python -m tests.unit.redaction.canaries
+
+prints how many canaries of each shape are found in each surface at each level. None may be.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import random
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from stepscope.analysis import TOOLS
+from stepscope.errors import StepscopeError
+from stepscope.redaction import LEVELS, Level, Redaction
+from stepscope.redaction.preview import preview_text
+from stepscope.session import open
+from stepscope.surfaces import export
+from stepscope.surfaces.agent.questions import QUESTIONS, question
+from stepscope.surfaces.agent.recordings import Recordings
+from stepscope.surfaces.export.recording import RECORDING_FORMATS
+from stepscope.surfaces.report import Choice, make_report
+from stepscope.timeline import timeline
+from tests.profiles import parse, worked_example
+from tests.unit.surfaces.test_report import unpacked
+
+_HEX = "0123456789abcdef"
+_LOWER = "abcdefghijklmnopqrstuvwxyz"
+_MIXED = _LOWER + _LOWER.upper() + "0123456789"
+#: Letters of twelve scripts.
+SCRIPTS = {
+    "Latin": "àâçéèêëîïôùûüÿœæßñ", "Greek": "αβγδεζηθικλμνξοπρστυφχψω",
+    "Cyrillic": "абвгдежзиклмнопрстуфхцчшщыэюя", "Hebrew": "אבגדהוזחטיכלמנסעפצקרשת",
+    "Arabic": "ابتثجحخدذرزسشصضطظعغفقكلمنهوي",
+    "Devanagari": "अआइईउऊएऐओऔकखगघचछजझटठडढतथदधन",
+    "Thai": "กขคงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรลวศษสหฬอฮ", "Han": "山川日月火水木金土人口手足目耳心",
+    "Hiragana": "あいうえおかきくけこさしすせそたちつてと",
+    "Hangul": "가나다라마바사아자차카타파하고노도로",
+    "Georgian": "აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ", "Tamil": "அஆஇஈஉஊஎஏஐஒஓஔகஙசஞடணதநபமயரலவ",
+}  # fmt: skip
+
+
+def _some(pick: random.Random, letters: str, count: int) -> str:
+    return "".join(pick.choice(letters) for _ in range(count))
+
+
+def _word(pick: random.Random) -> str:
+    return _some(pick, _LOWER, 9)
+
+
+def _script(pick: random.Random) -> str:
+    return pick.choice(list(SCRIPTS.values()))
+
+
+Shape = Callable[[random.Random], str]
+SHAPES: dict[str, Shape] = {
+    "word": _word,
+    "capitals": lambda pick: _word(pick).upper(),
+    "camel": lambda pick: _word(pick).title() + _word(pick).title(),
+    "snake": lambda pick: f"{_word(pick)}_{_word(pick)}",
+    "dashed": lambda pick: f"{_word(pick)}-{_word(pick)}-{pick.randrange(10, 99)}",
+    "mail": lambda pick: f"{_word(pick)}@{_word(pick)}.com",
+    "host": lambda pick: f"{_word(pick)}-{pick.randrange(99)}.{_word(pick)}.internal",
+    "IPv4": lambda pick: ".".join(str(pick.randrange(10, 256)) for _ in range(4)),
+    "dashed IPv4": lambda pick: "-".join(str(pick.randrange(10, 256)) for _ in range(4)),
+    "IPv6": lambda pick: ":".join(_some(pick, _HEX, 4) for _ in range(8)),
+    "MAC": lambda pick: ":".join(_some(pick, _HEX, 2) for _ in range(6)),
+    "dashed MAC": lambda pick: "-".join(_some(pick, _HEX, 2) for _ in range(6)).upper(),
+    "UUID": lambda pick: str(uuid.UUID(int=pick.getrandbits(128))),
+    "short hex": lambda pick: _some(pick, _HEX[:10], 3) + _some(pick, "abcdef", 2) + "7a",
+    "hex": lambda pick: _some(pick, _HEX, 11) + "g",
+    "digest": lambda pick: _some(pick, _HEX, 64),
+    "GitHub": lambda pick: f"ghp_{_some(pick, _MIXED, 36)}",
+    "AWS": lambda pick: f"AKIA{_some(pick, _MIXED, 16).upper()}",
+    "API key": lambda pick: f"sk-{_some(pick, _MIXED, 24)}",
+    "base64": lambda pick: base64.b64encode(pick.randbytes(18)).decode(),
+    "mixed": lambda pick: _some(pick, _MIXED, 14),
+    "dots between": lambda pick: ".".join(_word(pick)),
+    "underscores between": lambda pick: "_".join(_word(pick)),
+    "card": lambda pick: " ".join(_some(pick, "0123456789", 4) for _ in range(4)),
+    "dashed card": lambda pick: "-".join(_some(pick, "0123456789", 4) for _ in range(4)),
+    "telephone": lambda pick: f"+49 {pick.randrange(100, 999)} {pick.randrange(10**6, 10**7)}",
+    "long number": lambda pick: str(pick.randrange(10**8, 10**12)),
+    "emoji": lambda pick: _some(pick, "😀🚀🔥💡🎯🧠🐍🦊🍀🌍", 4),
+    "joined": lambda pick: "\u200d".join(_word(pick)),
+    "decomposed": lambda pick: "".join(f"{one}\u0301" for one in _word(pick)),
+    "script": lambda pick: _some(pick, _script(pick), 8),
+    "spaced script": lambda pick: " ".join(_some(pick, _script(pick), 4) for _ in range(3)),
+}
+
+
+def secrets(count: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Shapes and secrets of them, one shape after the other."""
+    pick = random.Random(seed)
+    shapes = list(SHAPES.items())
+    for number in range(count):
+        name, make = shapes[number % len(shapes)]
+        yield name, make(pick)
+
+
+def planted(count: int) -> tuple[bytes, list[str]]:
+    """A recording with secrets in names, in known and unknown stats, in references and numbers."""
+    message = parse(worked_example(gpu=True, steps=2))
+    made = [secret for _, secret in secrets(count, 11)]
+    left = iter(made)
+    plane = message.planes[0]
+    keys = ("nodename", "machine", "account", "email", "SLURM_NODELIST", "tf_op", "ip", "pod_name")
+    for number, name in enumerate(keys, 900):
+        plane.stat_metadata[number].id, plane.stat_metadata[number].name = number, name
+    events = [event for line in plane.lines for event in line.events]
+    kinds = list(plane.event_metadata.values())
+    for number, secret in enumerate(left):
+        if number % 4 == 0:
+            target = events[number % len(events)].stats
+            target.add(metadata_id=900 + number % len(keys)).str_value = secret
+        elif number % 4 == 1:
+            plane.stat_metadata[2000 + number].id = 2000 + number
+            plane.stat_metadata[2000 + number].name = secret
+            target = events[number % len(events)].stats
+            target.add(metadata_id=900 + number % len(keys)).ref_value = 2000 + number
+        elif number % 4 == 2:
+            plane.stats.add(metadata_id=900 + number % len(keys)).str_value = secret
+        else:
+            kinds[number % len(kinds)].name += f" {secret}"
+    plane.lines[0].name += f" {made[3]}"
+    message.hostnames.append(made[0])
+    events[0].stats.add(metadata_id=902).int64_value = 4_111_222_233_334_444
+    return bytes(message.SerializeToString()), [*made, "4111222233334444"]
+
+
+def hidden(secrets_: list[str], level: Level) -> dict[int, str]:
+    """The planted secrets that a level hides, by number.
+
+    At "paths" names of events and known statistics are as recorded, but for paths and addresses.
+    """
+    return {
+        number: secret
+        for number, secret in enumerate(secrets_)
+        if level != "paths" or (number % 4 != 3 and number % 8 != 5) or number == len(secrets_) - 1
+    }
+
+
+def surfaces(path: Path, level: Level | None) -> dict[str, bytes]:
+    """All that leaves of a recording at a level, or as recorded, by surface."""
+    found: dict[str, bytes] = {}
+    redaction = Redaction(level) if level else None
+    with open(path, redact=redaction) as session:
+        report = make_report(session, Choice(notes=()))
+        found["report"] = b"\n".join([report.html, *unpacked(report.html).values()])
+        spaces = (host.space for host in session.profile.hosts)
+        found["preview"] = preview_text(spaces, "").encode()
+        line = timeline(session.profile)
+        view = (line.span()[0], line.span()[1] + 1)
+        for name, written in RECORDING_FORMATS.items():
+            made = b"".join(written.write(line, *view))
+            found[name] = gzip.decompress(made) if name in ("pprof", "chrome") else made
+        found["csv"] = b"\n".join(_tables(session))
+        found["sql"] = session.sql("select * from events").write_csv().encode()
+    recordings = Recordings([str(path)], redaction)
+    found["mcp"] = "\n".join(_answers(recordings)).encode()
+    recordings.close()
+    return found
+
+
+def _tables(session: Any) -> Iterator[bytes]:
+    for tool in TOOLS:
+        try:
+            result = session.run(tool.id)
+        except StepscopeError as error:
+            yield str(error).encode()
+            continue
+        yield export.json_text(result).encode()
+        for table in result.tables().values():
+            yield export.csv_text(table).encode()
+
+
+def _answers(recordings: Recordings) -> Iterator[str]:
+    for name in QUESTIONS:
+        given: Mapping[str, Any] = {"sql": {"query": "select * from events"}}.get(name, {})
+        try:
+            yield question(name).ask(recordings, given).text(0)
+        except StepscopeError as error:
+            yield str(error)
+
+
+def leaks(data: bytes, secrets_: dict[int, str]) -> set[int]:
+    """Numbers of the secrets that stand in the data, as text or escaped."""
+    text = data.decode("utf-8", "replace").lower()
+    escaped = data.decode("utf-8", "replace").encode("ascii", "backslashreplace").lower()
+    return {
+        number
+        for number, secret in secrets_.items()
+        if secret.lower() in text or secret.encode("ascii", "backslashreplace").lower() in escaped
+    }
+
+
+def main() -> int:
+    """Print the table; 1 if anything leaks."""
+    count = 10 * len(SHAPES)
+    data, made = planted(count)
+    names = [*SHAPES] * 10 + ["number in a statistic"]
+    table: dict[tuple[str, Level], dict[str, int]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "host.xplane.pb"
+        path.write_bytes(data)
+        control = {
+            surface: len(leaks(outcome, dict(enumerate(made))))
+            for surface, outcome in surfaces(path, None).items()
+        }
+        for level in LEVELS:
+            wanted = hidden(made, level)
+            for surface, outcome in surfaces(path, level).items():
+                left = leaks(outcome, wanted)
+                for number in wanted:
+                    row = table.setdefault((names[number], level), {})
+                    row[surface] = row.get(surface, 0) + (number in left)
+    listed = list(next(iter(table.values())))
+    print(f"{'kind':24}{'level':8}" + "".join(f"{name:>10}" for name in listed))
+    print(f"{'all, as recorded':32}" + "".join(f"{control[one]:>10}" for one in listed))
+    for (name, level), row in sorted(table.items()):
+        print(f"{name:24}{level:8}" + "".join(f"{row[one]:>10}" for one in listed))
+    total = sum(sum(row.values()) for row in table.values())
+    print(f"{len(SHAPES) + 1} kinds, {len(LEVELS)} levels, {len(listed)} surfaces: {total} leaks")
+    # A surface in which nothing is found as recorded shows nothing.
+    return 1 if total or not all(control.values()) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
