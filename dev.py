@@ -497,6 +497,8 @@ def main() -> int:
         fail(
             Trouble(f"This is Python {sys.version.split()[0]}.", f"Run it with Python >= {wanted}.")
         )
+    # Tests start hundreds of interpreters: without bytecode each compiles the package anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     passing = ("test", "bench", "fuzz", "collection", "generate")
     if len(sys.argv) > 1 and sys.argv[1] in passing and sys.argv[2:] != ["--help"]:
         arguments = parser().parse_args(sys.argv[1:2])

@@ -39,6 +39,8 @@ ENTRY_POINTS: Final = {
     "stepscope.capture.rpc.server.api": "stepscope.server, by the package's __getattr__",
     "stepscope.sql.closed_process": "the process that answers queries of strangers",
 }
+#: The fields of a syntax node that hold statements.
+_BLOCKS: Final = ("body", "handlers", "cases", "orelse", "finalbody")
 _NOT_CODE: Final = {
     tokenize.COMMENT,
     tokenize.DEDENT,
@@ -117,6 +119,7 @@ class Module:
 
 
 def _imports(node: ast.AST, *, lazy: bool, typing: bool) -> Iterator[Import]:
+    """Yield the imports of a statement, in order; expressions, which have none, are not walked."""
     if isinstance(node, ast.ImportFrom) and node.module:
         for alias in node.names:
             yield Import(node.module, alias.name, lazy, typing)
@@ -127,8 +130,14 @@ def _imports(node: ast.AST, *, lazy: bool, typing: bool) -> Iterator[Import]:
         typing = True
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         lazy = True
-    for child in ast.iter_child_nodes(node):
+    for child in statements_in(node):
         yield from _imports(child, lazy=lazy, typing=typing)
+
+
+def statements_in(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements directly inside another one, its handlers and cases among them."""
+    for name in _BLOCKS:
+        yield from getattr(node, name, ())
 
 
 def read_package(package: Path) -> dict[str, Module]:

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from lint.small_modules import statements_in
+
 
 def module_name(path: Path, package: Path) -> str:
     """The dotted name of a file of ``package``."""
@@ -25,7 +27,7 @@ def imported(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.Import):
         for alias in node.names:
             yield alias.name
-    for child in ast.iter_child_nodes(node):
+    for child in statements_in(node):
         yield from imported(child)
 
 

@@ -30,6 +30,7 @@ _PLAIN = ("a", "A", "0", " ", "_", "/", ".", ",", ":", ";", "(", "[", "{", "<", 
 _SUSPECT_NS_PER_CHAR = 40.0
 # Between 1, which is linear, and the 4 of what is quadratic.
 _MAX_GROWTH = 2.8
+_TRIES = 5
 _LENGTHS = (MAX_NAME_CHARS // 8, MAX_NAME_CHARS // 2)
 
 
@@ -63,9 +64,10 @@ def _inside(value: Any, depth: int = 0) -> Iterator[re.Pattern[Any]]:
             yield from _inside(part, depth + 1)
 
 
-def _inline(tree: ast.AST) -> Iterator[tuple[re.Pattern[Any], bool]]:
+def _inline(source: str) -> Iterator[tuple[re.Pattern[Any], bool]]:
     """Patterns given to functions of ``re`` where they are used; whether only at the begin."""
-    for node in ast.walk(tree):
+    has_any = any(f"re.{name}(" in source for name in _FUNCTIONS)
+    for node in ast.walk(ast.parse(source)) if has_any else ():
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         module = node.func.value
@@ -83,17 +85,17 @@ def patterns() -> dict[tuple[str | bytes, int], tuple[str, re.Pattern[Any], bool
         if not module.__file__ or not module.__file__.endswith(".py"):
             continue
         source = Path(module.__file__).read_text()
-        tree = ast.parse(source)
         searches = re.search(r"\.(search|sub|subn|findall|finditer)\(", source) is not None
         for name, value in vars(module).items():
-            uses = _uses(name, source)
+            held = list(_inside(value))
+            uses = _uses(name, source) if held else set()
             is_anchored = (bool(uses) and uses <= {"match", "fullmatch"}) or not searches
-            for pattern in _inside(value):
+            for pattern in held:
                 key = pattern.pattern, pattern.flags
                 before = found.get(key)
                 anchored = is_anchored and (before is None or before[2])
                 found[key] = (f"{module.__name__}.{name}", pattern, anchored)
-        for pattern, anchored in _inline(tree):
+        for pattern, anchored in _inline(source):
             found.setdefault(
                 (pattern.pattern, pattern.flags), (f"{module.__name__} (inline)", pattern, anchored)
             )
@@ -216,41 +218,47 @@ def _all_matches(pattern: re.Pattern[Any], anchored: bool, text: Any) -> Callabl
     return lambda: sum(1 for _ in pattern.finditer(text))
 
 
-def growth(pattern: re.Pattern[Any], anchored: bool) -> float:
-    """The most that time per character grows between texts of two lengths; 1 is linear."""
+def growth(
+    pattern: re.Pattern[Any], anchored: bool, lengths: tuple[int, int] = _LENGTHS
+) -> float:
+    """The most that time per character grows between texts of two lengths; 1 is linear.
+
+    What seems to grow is measured again: the fastest runs of both lengths are compared, so that a
+    neighbour on the machine cannot make a linear pattern look slow.
+    """
     worst = 0.0
-    short, long = _LENGTHS
-    for few, many in zip(attacks(pattern, short), attacks(pattern, long), strict=False):
+    for few, many in zip(*(attacks(pattern, length) for length in lengths), strict=False):
         if not few:
             continue
-        work = _all_matches(pattern, anchored, few)
-        if _time_ns(work, 2) < _SUSPECT_NS_PER_CHAR * len(few):
-            continue
-        base = _time_ns(work, 5)
+        short, long = (_all_matches(pattern, anchored, text) for text in (few, many))
+        base = _time_ns(short, 2)
+        if base >= _SUSPECT_NS_PER_CHAR * len(few):
+            base = min(base, _time_ns(short, 5))
         if base < _SUSPECT_NS_PER_CHAR * len(few):
             continue
-        more = _time_ns(_all_matches(pattern, anchored, many), 2)
+        more = _time_ns(long, 2)
+        for _ in range(_TRIES):
+            if more / len(many) <= _MAX_GROWTH * base / len(few):
+                break
+            base, more = min(base, _time_ns(short, 5)), min(more, _time_ns(long, 2))
         worst = max(worst, (more / len(many)) / (base / len(few)))
     return worst
 
 
 def test_the_attack_finds_what_grows() -> None:
-    assert growth(re.compile(r"(\w+)\s*=\s*x"), False) > _MAX_GROWTH
-    assert growth(re.compile(r"a.*a.*c"), False) > _MAX_GROWTH
-    assert growth(re.compile(r"\w+"), False) < _MAX_GROWTH
+    few = (64, 256)  # cubic growth takes a minute on texts as long as any pattern sees
+    assert growth(re.compile(r"(\w+)\s*=\s*x"), False, few) > _MAX_GROWTH
+    assert growth(re.compile(r"a.*a.*c"), False, few) > _MAX_GROWTH
+    assert growth(re.compile(r"\w+"), False, few) < _MAX_GROWTH
 
 
-def test_every_pattern_of_the_package_is_attacked() -> None:
-    assert len(patterns()) > 400
-
-
-def test_patterns_are_linear() -> None:
+def test_every_pattern_of_the_package_is_linear() -> None:
     """Growth per character is compared within one run; seconds are not."""
-    superlinear = []
-    for where, pattern, anchored in patterns().values():
-        found = growth(pattern, anchored)
-        for _ in range(3):  # what is superlinear is so each time; noise is not
-            found = min(found, growth(pattern, anchored)) if found > _MAX_GROWTH else found
-        if found > _MAX_GROWTH:
-            superlinear.append(f"{where}: {found:.1f} {pattern.pattern!r:.120}")
-    assert superlinear == []
+    assert len(patterns()) > 400
+    growths = [
+        (where, pattern.pattern, growth(pattern, anchored))
+        for where, pattern, anchored in patterns().values()
+    ]
+    assert [
+        f"{where}: {ratio:.1f} {text!r:.120}" for where, text, ratio in growths if ratio > _MAX_GROWTH
+    ] == []
