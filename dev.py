@@ -51,6 +51,17 @@ TIERS = {
     "all": [],
 }
 
+# How the tests of a tier share the processors. Those of a file of the last two share a recording.
+TOGETHER = {
+    "quick": ["-n", "auto", "--dist", "worksteal"],
+    "browser": ["-n", "auto", "--maxprocesses", "4", "--dist", "worksteal"],
+    "frameworks": ["-n", "2", "--dist", "loadscope"],
+    "live": ["-n", "2", "--dist", "loadscope"],
+}
+# Tiers with tests that measure running programs: these come last, without neighbours.
+MEASURED = ("frameworks", "live")
+NO_TESTS = 5  # pytest's exit code
+
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 # Trainers for PyTorch, with what they need to train.
 TRAINERS = {"lightning": ("lightning",), "transformers": ("transformers", "accelerate")}
@@ -353,11 +364,19 @@ def test(arguments: argparse.Namespace) -> int:
         ensure_frameworks()
     if tier in ("browser", "all"):
         look_for_chromium()
-    # The quick tests share nothing but the processors; the others measure or serve.
-    workers = ["-n", "auto", "--dist", "worksteal", "-rfE"] if tier == "quick" and not named else []
-    paths = [] if named else TIERS[tier]
-    chosen = [] if named and tier == "quick" else ["--tier", tier]
-    return run([str(PYTHON), "-m", "pytest", *workers, *chosen, *rest, *paths])
+    command = [str(PYTHON), "-m", "pytest"]
+    if named:
+        return run([*command, *([] if tier == "quick" else ["--tier", tier]), *rest])
+    command += ["--tier", tier]
+    wanted = [*rest, *TIERS[tier]]
+    if tier not in TOGETHER:
+        return run([*command, *wanted])
+    together = run([*command, "--measured", "no", "-rfE", *TOGETHER[tier], *wanted])
+    if tier not in MEASURED:
+        return together
+    say("the tests that measure, one after the other")
+    alone = run([*command, "--measured", "only", *wanted])
+    return max({together, alone} - {NO_TESTS}, default=NO_TESTS)
 
 
 def tier_of(words: list[str]) -> tuple[str, list[str]]:

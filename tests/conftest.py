@@ -44,6 +44,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=[*TIERS, "all"],
         help="which tests to run; without it all that the paths name, or quick if none are named",
     )
+    parser.addoption(
+        "--measured",
+        choices=["no", "only", "all"],
+        default="all",
+        help="whether to run the tests that measure a program and want no neighbours",
+    )
 
 
 def tier_of(item: pytest.Item) -> str:
@@ -70,11 +76,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("browser")
     named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
     tier = config.getoption("tier") or ("all" if named else "quick")
-    tiers = [tier_of(item) for item in items]
-    dropped = [item for item, of in zip(items, tiers, strict=True) if tier not in (of, "all")]
+    measured = {"no": (False,), "only": (True,), "all": (False, True)}[config.getoption("measured")]
+    kept, dropped = [], []
+    for item in items:
+        is_measured = item.get_closest_marker("measured") is not None
+        wanted = tier in (tier_of(item), "all") and is_measured in measured
+        (kept if wanted else dropped).append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
-        items[:] = [item for item, of in zip(items, tiers, strict=True) if tier in (of, "all")]
+        items[:] = kept
     browser = next((name for name in BROWSERS if shutil.which(name)), None)
     for item in items:
         if browser is None and item.get_closest_marker("browser"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,19 @@ class Labelled:
         name: Unique name.
         expected: Id of the rule that must come first; None for a healthy profile, on which no
             finding may be above "info".
-        build: The XSpace bytes by host name.
+        make: Builds the XSpace bytes by host name.
         also: Rules that name the same cause as truly, so that one of them first is right, too.
     """
 
     name: str
     expected: str | None
-    build: Callable[[], dict[str, bytes]]
+    make: Callable[[], dict[str, bytes]]
     also: tuple[str, ...] = ()
+
+    def build(self) -> dict[str, bytes]:
+        """Return the XSpace bytes by host name, built once a process: many tests read them."""
+        return dict(self._files)
+
+    @cached_property
+    def _files(self) -> dict[str, bytes]:
+        return self.make()

@@ -20,6 +20,7 @@ from stepscope.tables.core.profile import Host, Profile
 from tests.live.tf_data_pipelines import SCENARIOS
 
 pytestmark = [
+    pytest.mark.measured,
     pytest.mark.framework_tf,
     pytest.mark.skipif(find_spec("tensorflow") is None, reason="TensorFlow is not installed"),
 ]
