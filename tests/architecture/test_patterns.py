@@ -218,9 +218,7 @@ def _all_matches(pattern: re.Pattern[Any], anchored: bool, text: Any) -> Callabl
     return lambda: sum(1 for _ in pattern.finditer(text))
 
 
-def growth(
-    pattern: re.Pattern[Any], anchored: bool, lengths: tuple[int, int] = _LENGTHS
-) -> float:
+def growth(pattern: re.Pattern[Any], anchored: bool, lengths: tuple[int, int] = _LENGTHS) -> float:
     """The most that time per character grows between texts of two lengths; 1 is linear.
 
     What seems to grow is measured again: the fastest runs of both lengths are compared, so that a
@@ -260,5 +258,7 @@ def test_every_pattern_of_the_package_is_linear() -> None:
         for where, pattern, anchored in patterns().values()
     ]
     assert [
-        f"{where}: {ratio:.1f} {text!r:.120}" for where, text, ratio in growths if ratio > _MAX_GROWTH
+        f"{where}: {ratio:.1f} {text!r:.120}"
+        for where, text, ratio in growths
+        if ratio > _MAX_GROWTH
     ] == []
