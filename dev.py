@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -417,30 +418,42 @@ def check(_: argparse.Namespace) -> int:
     ensure_environment()
     python = [str(PYTHON), "-m"]
     commands = [
+        [*python, "mypy"],  # the longest by far: the others run beside it
         [*python, "ruff", "check", "."],
         [*python, "ruff", "format", "--check", "."],
-        [*python, "mypy"],
         [str(PYTHON.with_name("lint-imports")), "--no-cache"],
         [*python, "generate", "--check"],
         [str(PYTHON), "lint/prose.py"],
     ]
     failed = []
-    for command in commands:
-        label = " ".join(command).removeprefix(" ".join(python)).strip()
-        say(label)
-        if run(command):
-            failed.append(label)
-    say("web: types, lint, unit tests")
-    files = web_files()
-    try:
-        node = ensure_node()
-        files.install_packages(node)
-        files.run_node(node, node.npm, "run", "check")
-    except (files.WebBuildError, Trouble) as error:
-        failed.append(f"web: {error}")
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        running = [pool.submit(output_of, command) for command in commands]
+        say("web: types, lint, unit tests")
+        files = web_files()
+        try:
+            node = ensure_node()
+            files.install_packages(node)
+            files.run_node(node, node.npm, "run", "check")
+        except (files.WebBuildError, Trouble) as error:
+            failed.append(f"web: {error}")
+        for command, one in zip(commands, running, strict=True):
+            label = " ".join(command).removeprefix(" ".join(python)).strip()
+            code, output = one.result()
+            say(label)
+            print(output, end="", flush=True)
+            if code:
+                failed.append(label)
     for label in failed:
         say(f"FAILED {label}")
     return 1 if failed else 0
+
+
+def output_of(command: list[str]) -> tuple[int, str]:
+    """Run a command; its exit code and all it printed."""
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
 def web(arguments: argparse.Namespace) -> int:

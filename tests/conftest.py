@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from stepscope.kernels.core import compiled
+from tests.kernels import examples
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -26,7 +27,7 @@ TIERS: Final = {
     "collection": "the recordings outside the tree (tests/collection/README.md)",
 }
 # Uncompiled kernels take as long as they take; a slow machine is not a failing test.
-settings.register_profile("stepscope", deadline=None, max_examples=100 if compiled() else 20)
+settings.register_profile("stepscope", deadline=None, max_examples=examples(100))
 settings.load_profile("stepscope")
 
 

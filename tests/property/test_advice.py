@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.kernels import examples
 from tests.labelled.synthetic import GIB, GOOD, RING, WAIT, layers
 from tests.profiles.loops import Collective, Loop, copy_to_device
 from tests.unit.advice.asking import ask
@@ -36,7 +37,7 @@ def healthy_loops(draw: st.DrawFn) -> Loop:
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(healthy_loops())
 def test_a_healthy_loop_of_any_size_raises_no_alarm(loop: Loop) -> None:
     alarms = [one for one in ask(loop).advice() if one.severity != "info"]

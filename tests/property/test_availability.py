@@ -47,6 +47,7 @@ from stepscope.tables.torch.serving_steps import serving_steps
 from stepscope.tables.torch.triton_kernels import triton_kernels
 from stepscope.tables.tpu.counters import V6E, PerfCounter
 from stepscope.tables.tpu.samples import tpu_samples
+from tests.kernels import examples, thinned
 from tests.labelled import Labelled
 from tests.labelled.synthetic import PROFILES
 from tests.oracle.recorded import PROFILES as RECORDED
@@ -356,7 +357,7 @@ def test_the_profiles_tell_all_tools_apart() -> None:
 @pytest.mark.parametrize("build", list(BUILT.values())[:-1], ids=list(BUILT)[:-1])
 def test_profiles_with_one_name_gone(build: Callable[[], Iterable[bytes]]) -> None:
     found = [decode(data) for data in build()]
-    for name in dict.fromkeys(name for one in found for name in names_in(one)):
+    for name in thinned(list(dict.fromkeys(name for one in found for name in names_in(one)))):
         check(*(renamed(one, name) for one in found), what=f"without {name!r}")
     check(*map(only_counted, found), what="aggregated")
 
@@ -373,7 +374,7 @@ def test_labelled_profiles(one: Labelled) -> None:
     check(*map(decode, one.build().values()))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(spaces(), spaces())
 def test_random_profiles(one: bytes, other: bytes) -> None:
     check(decode(one))

@@ -16,6 +16,7 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.steps.attribution import PARTS
 from stepscope.tables.steps.session import aligned_steps
 from stepscope.tables.workers.exposed_time import exposed
+from tests.kernels import examples
 from tests.profiles import gpu, host, line, space, stream
 from tests.profiles.model import Event
 
@@ -86,13 +87,13 @@ def profiles(draw: st.DrawFn) -> Profile:
     return Profile("random", tuple(hosts))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(profiles(), profiles())
 def test_parts_of_any_two_runs_sum_to_the_difference(before: Profile, after: Profile) -> None:
     assert_sums(compare([side_of("before", before), side_of("after", after)]))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(profiles())
 def test_exposed_times_sum_to_every_part_of_the_step(profile: Profile) -> None:
     """The sweep over kinds of work, which sees no single event, is the independent answer."""
@@ -106,7 +107,7 @@ def test_exposed_times_sum_to_every_part_of_the_step(profile: Profile) -> None:
             assert ours == pytest.approx(swept, rel=1e-9, abs=1), part
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(profiles())
 def test_a_run_compared_with_itself_has_not_changed(profile: Profile) -> None:
     found = compare([side_of("same", profile), side_of("same again", profile)])

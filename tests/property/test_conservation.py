@@ -12,6 +12,7 @@ from stepscope.tables.device.events import device_events
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.ops.framework_totals import device_busy, device_op_totals, host_op_totals
 from stepscope.tables.steps.attribution import PARTS, steps
+from tests.kernels import examples
 from tests.profiles.model import Event, Line, gpu, host, line, plane, space, stream
 
 NAMES = (
@@ -66,7 +67,7 @@ def spaces(draw: st.DrawFn) -> bytes:
     return space(*planes)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(spaces())
 def test_the_parts_of_a_step_sum_to_it(data: bytes) -> None:
     found = steps(Host("h", decode(data)))
@@ -89,7 +90,7 @@ def brute_busy(start: np.ndarray, end: np.ndarray, unit: int) -> int:
     return int(cells.sum()) * unit
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(spaces())
 def test_busy_and_idle_make_the_span_of_every_device(data: bytes) -> None:
     opened = Host("h", decode(data))
@@ -102,7 +103,7 @@ def test_busy_and_idle_make_the_span_of_every_device(data: bytes) -> None:
     assert device_op_totals(opened).idle_ps == idle
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(spaces())
 def test_ops_are_counted_once_and_self_times_never_exceed_totals(data: bytes) -> None:
     opened = Host("h", decode(data))

@@ -13,6 +13,7 @@ from stepscope.formats.xspace import decode
 from stepscope.registry import Tool
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, Profile
+from tests.kernels import examples
 from tests.profiles.model import Event, Line, gpu, host, line, plane, ref, space, u
 
 TOOLS: tuple[Tool, ...] = (
@@ -94,7 +95,7 @@ _LINES = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_LINES, _LINES, _LINES, st.integers(1, 5))
 def test_every_answer_is_sound(
     threads: list[Line], streams: list[Line], others: list[Line], points: int

@@ -22,6 +22,7 @@ from stepscope.formats.kineto.reading.scan import scan
 from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.steps import StepCount
 from stepscope.kernels import core
+from tests.kernels import examples
 from tests.unit.formats.kineto.layout import BASE_NS, PID, allocation, arrow, lines, text, x
 
 Event = dict[str, Any]
@@ -120,7 +121,7 @@ def test_every_layout_gives_the_same_tables(layout: str) -> None:
     assert table(LAYOUTS[layout](events, rng)) == wanted
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @example(1, "a byte order mark")
 @example(2, "a byte order mark")
 @given(st.integers(1, 3000), st.sampled_from(sorted(LAYOUTS)))
@@ -268,7 +269,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(EVENTS, st.integers(1, 400))
 def test_machine_code_and_its_source_read_the_same(events: list[Event], size: int) -> None:
     data = json.dumps({"traceEvents": events}).encode()
@@ -292,7 +293,7 @@ def test_machine_code_and_its_source_read_the_same(events: list[Event], size: in
     assert one.damage == two.damage
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(EVENTS)
 def test_whatever_is_json_gives_planes(events: list[Event]) -> None:
     trace = read_pieces([json.dumps({"traceEvents": events, "x": 1}).encode()])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from stepscope import columns
 from stepscope.columns import nest, sweep, sweep_pieces, union_spans
 from stepscope.tables.python.moments import innermost
+from tests.kernels import examples
 from tests.oracle import nesting as oracle
 
 TIMES = st.one_of(st.integers(0, 12), st.integers(-(2**62), 2**62))
@@ -16,7 +17,7 @@ DURATIONS = st.one_of(st.integers(0, 8), st.integers(-5, 2**63 - 1))
 LINE = st.lists(st.tuples(TIMES, DURATIONS, st.booleans()), max_size=12)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(LINE, max_size=3))
 @example([[(0, 10, True), (5, 10, True), (6, 2, True)]])  # overlap in part: siblings
 @example([[(0, 10, True), (10, 0, True), (10, 5, True)]])  # an instant between neighbours
@@ -60,7 +61,7 @@ SPAN = st.tuples(st.integers(-5, 30), st.integers(-2, 15), st.integers(0, 63))
 EDGES = st.lists(st.integers(-10, 50), max_size=8, unique=True).map(sorted)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(SPAN, max_size=12), EDGES)
 def test_the_highest_active_class_has_the_time(
     raw: list[tuple[int, int, int]], edges: list[int]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from stepscope.columns import pyramid
 from stepscope.columns.pyramid import Cells, Pyramid
+from tests.kernels import examples
 
 _SMALL = st.integers(0, 300)
 _EVENTS = st.lists(st.tuples(_SMALL, st.one_of(st.just(0), st.integers(0, 120))), max_size=150)
@@ -69,7 +70,7 @@ def test_a_contained_event_lies_below_what_contains_it(events: list[tuple[int, i
             assert lane[i] == above
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(_EVENTS, _VIEW, st.sampled_from([1, 2, 4, 8, 16, 64, 256, 1024]))
 def test_cells_hold_every_event_of_the_view_once(
     events: list[tuple[int, int]], view: tuple[int, int], bucket: int

@@ -17,6 +17,7 @@ from stepscope.tables.account.replay import dependencies, saved_ps
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.grouping import parts
 from stepscope.tables.parts.what_if import what_if
+from tests.kernels import examples
 from tests.property.test_conservation import spaces
 
 
@@ -107,7 +108,7 @@ def lead(found: Account, share: F64) -> float:
     return float(saved_ps(found, dependencies(found), share).sum())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(spaces(), st.randoms(use_true_random=False))
 def test_less_to_do_never_makes_the_steps_longer(data: bytes, random: Random) -> None:
     found = accounted(data)
@@ -122,7 +123,7 @@ def test_less_to_do_never_makes_the_steps_longer(data: bytes, random: Random) ->
     assert lead(found, more) <= whole + rounding
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(spaces())
 def test_a_part_saves_alone_no_more_than_it_has(data: bytes) -> None:
     found = accounted(data)

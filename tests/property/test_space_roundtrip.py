@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from stepscope.errors import DecodeError
 from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.encode import encode
+from tests.kernels import examples
 from tests.oracle.protobuf_space import canonical
 from tests.property.wire_bytes import framed, message, spaces, tag, varint
 
@@ -20,7 +21,7 @@ def in_event(fields: bytes) -> bytes:
     return HOST + framed(1, framed(3, framed(4, fields)))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(spaces())
 @example(in_event(tag(2, 0) + b"\0"))  # an offset that is given and 0
 @example(in_event(tag(2, 0) + b"\1" + tag(5, 0) + b"\2"))  # oneof: the last counts
@@ -39,7 +40,7 @@ def test_encoding_what_was_decoded_gives_an_equal_message(data: bytes) -> None:
     assert canonical(encode(space)) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(spaces(), spaces())
 def test_concatenated_spaces_are_one(first: bytes, second: bytes) -> None:
     expected = canonical(first + second)
@@ -48,7 +49,7 @@ def test_concatenated_spaces_are_one(first: bytes, second: bytes) -> None:
     assert canonical(encode(decode(first + second))) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(spaces())
 def test_encoding_is_stable(data: bytes) -> None:
     try:
@@ -58,7 +59,7 @@ def test_encoding_is_stable(data: bytes) -> None:
     assert encode(decode(once)) == once
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(spaces(), st.data())
 def test_damaged_bytes_give_columns_or_an_error_that_says_where(
     data: bytes, drawn: st.DataObject
@@ -89,7 +90,7 @@ def test_damaged_bytes_give_columns_or_an_error_that_says_where(
         assert canonical(encode(space)) is not None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(message("XPlane"), st.data())
 def test_everything_before_a_cut_is_kept(plane: bytes, drawn: st.DataObject) -> None:
     """Bytes that end at a field of a plane lose nothing that comes before."""

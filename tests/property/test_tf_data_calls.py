@@ -10,6 +10,7 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
 from stepscope.tables.tf_data.calls import pipelines, traced_calls
 from stepscope.tables.tf_data.events import iterator_calls
+from tests.kernels import examples
 from tests.profiles import host, line, space
 from tests.profiles.model import EventLike
 
@@ -48,7 +49,7 @@ def recorded(calls: list[list[tuple[int, int]]]) -> Host:
 _calls = st.tuples(_spans, _spans, _spans, _spans, _spans).map(list)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(_calls)
 def test_waits_inside_a_call_sum_to_the_call(calls: list[list[tuple[int, int]]]) -> None:
     opened = recorded(calls)
@@ -59,7 +60,7 @@ def test_waits_inside_a_call_sum_to_the_call(calls: list[list[tuple[int, int]]])
         assert (pipeline.critical_ps >= 0).all()
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(_calls)
 def test_every_instant_belongs_to_the_deepest_that_kept_it_waiting(
     calls: list[list[tuple[int, int]]],
@@ -85,7 +86,7 @@ def test_every_instant_belongs_to_the_deepest_that_kept_it_waiting(
     assert (traced.self_ps >= 0).all()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(_calls)
 def test_self_time_is_what_no_direct_child_covers(calls: list[list[tuple[int, int]]]) -> None:
     opened = recorded(calls)

@@ -11,6 +11,7 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.timeline import LaneRange, Tile, Timeline, tile, timeline
 from stepscope.timeline.tiles import ENDS_AFTER, STARTS_BEFORE
+from tests.kernels import examples
 from tests.profiles import Event, gpu, host, line, space, stream
 
 _EVENT = st.tuples(st.integers(0, 900), st.one_of(st.just(0), st.integers(0, 300)))
@@ -37,7 +38,7 @@ def _seen(found: Timeline, begin: int, end: int) -> tuple[int, int]:
     return count, busy
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(_LINES, st.integers(0, 10**9), st.integers(1, 10**9), st.integers(1, 300))
 def test_slices_hold_every_event_that_touches_the_view(
     lines: list[list[tuple[int, int]]], begin: int, length: int, width: int
@@ -72,7 +73,7 @@ def _marks_are_right(found: Timeline, made: Tile) -> None:
         )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(_LINES, st.integers(1, 40))
 def test_a_tile_never_has_more_slices_than_asked_for_and_loses_none(
     lines: list[list[tuple[int, int]]], most: int
@@ -87,9 +88,9 @@ def test_a_tile_never_has_more_slices_than_asked_for_and_loses_none(
 
 
 def test_every_event_of_a_large_profile_is_reached_by_zooming() -> None:
-    random = np.random.default_rng(7)
-    start = np.sort(random.integers(0, 10**6, 100_000))
-    length = random.integers(0, 40, 100_000)
+    random, count = np.random.default_rng(7), examples(100_000)
+    start = np.sort(random.integers(0, 10**6, count))
+    length = random.integers(0, 40, count)
     made = line("t", *[Event("e", int(s), int(d)) for s, d in zip(start, length, strict=True)])
     found = timeline(Profile("s", (Host("h", decode(space(host(made)))),)))
     reached: set[int] = set()
@@ -102,7 +103,7 @@ def test_every_event_of_a_large_profile_is_reached_by_zooming() -> None:
         if len(merged):
             middle = (begin + end) // 2
             views += [(begin, middle), (middle, end)]
-    assert len(reached) == 100_000
+    assert len(reached) == count
 
 
 def test_a_view_that_is_none_is_refused() -> None:

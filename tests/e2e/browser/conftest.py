@@ -124,7 +124,7 @@ Opener = Callable[[str], Page]
 def open_page(page: Page, server: Server, watch: Watch) -> Opener:
     """Opens a hash of the pages, with the token, and waits until it shows what it has."""
     page.set_default_timeout(WAIT_MS)
-    page.goto(server.url)
+    page.request.get(server.url)  # the token becomes a cookie; no page is loaded for that
 
     def opened(address: str) -> Page:
         page.goto(f"http://127.0.0.1:{server.port}/{address}")

@@ -22,6 +22,7 @@ from stepscope.surfaces.agent.questions.explain import which_there_are
 from stepscope.surfaces.agent.recordings import Recordings
 from stepscope.surfaces.agent.reply import AgentReply, cell, data, tokens_of
 from stepscope.surfaces.cli.main import run
+from tests.kernels import thinned
 from tests.labelled import Labelled
 from tests.labelled.synthetic import PROFILES
 from tests.profiles import draw, event, nth, space, worked_example
@@ -64,7 +65,7 @@ class Client:
 FAULTS = [one for one in PROFILES if one.expected is not None]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("fault", thinned(FAULTS), ids=lambda one: one.name)
 def test_planted_faults_are_found_within_three_calls(fault: Labelled, tmp_path: Path) -> None:
     for host, data_ in fault.build().items():
         (tmp_path / f"{host}.xplane.pb").write_bytes(data_)

@@ -13,6 +13,7 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.collectives.operations import collectives
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.workers.steps import WORKER_PARTS, worker_steps
+from tests.kernels import examples
 from tests.profiles import gpu, line, no_events, space, stream, worked_example
 from tests.profiles import host as host_plane
 from tests.profiles.model import EventLike
@@ -306,7 +307,7 @@ def test_every_part_has_a_label() -> None:
     assert set(LABELS) == set(WORKER_PARTS)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=4))
 def test_parts_sum_to_the_step_and_waits_to_the_skew(compute: list[int]) -> None:
     opened = profile(training(*map(float, compute), slowest=float(max(compute))))

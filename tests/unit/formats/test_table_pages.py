@@ -21,6 +21,7 @@ from stepscope.formats.packed import NULL
 from stepscope.formats.table_pages import _TextsRead
 from stepscope.formats.trace_tables import Rows
 from stepscope.kernels import core
+from tests.kernels import examples
 
 INTEGERS = st.one_of(
     st.none(), st.integers(-300, 300), st.integers(-(2**63) + 1, 2**63 - 1), st.sampled_from([0, 1])
@@ -71,7 +72,7 @@ def both(path: Path) -> tuple[dict[str, Any], dict[str, Any], bool]:
         return values(database.rows(*wanted)), asked, is_plain
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.tuples(ANYTHING, ANYTHING, ANYTHING), max_size=40),
     WAYS,
@@ -86,7 +87,7 @@ def test_pages_say_what_sqlite_says(
     assert by_pages == asked
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(INTEGERS, TEXTS, INTEGERS), max_size=40))
 def test_plain_rows_need_nothing_but_their_pages(
     tmp_path_factory: pytest.TempPathFactory, cells: list[Any]

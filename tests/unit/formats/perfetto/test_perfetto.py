@@ -21,6 +21,7 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.timeline import timeline
 from stepscope.timeline.flows import flows
 from stepscope.wire import write as wire
+from tests.kernels import examples
 from tests.profiles import async_gpu, overlapping_streams, pytorch_like, worked_example
 from tests.unit.formats.exported import shown
 from tests.unit.formats.layout import lines
@@ -218,7 +219,7 @@ def test_ours_comes_back_as_it_was(tmp_path: Path, build: Callable[[], bytes]) -
 
 def test_broken_bytes_open_or_say_why_not() -> None:
     rng, data = random.Random(3), small()
-    for _ in range(2_000):
+    for _ in range(examples(2_000)):
         broken = bytearray(data)
         for _ in range(rng.randrange(1, 6)):
             broken[rng.randrange(len(broken))] = rng.randrange(256)

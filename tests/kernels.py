@@ -1,0 +1,25 @@
+"""How much the quick tests try where the kernels are plain Python and many times slower: a fifth.
+
+Continuous integration tries all of it, with compiled kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+from stepscope.kernels.core import compiled
+
+_SHARE: Final = 1 if compiled() else 5
+_FEWEST: Final = 10
+Case = TypeVar("Case")
+
+
+def examples(number: int) -> int:
+    """Return how many random examples to try: all of them, or a fifth."""
+    return max(number // _SHARE, min(number, _FEWEST))
+
+
+def thinned(cases: Sequence[Case]) -> Sequence[Case]:
+    """Return the cases to try: all of them, or each fifth."""
+    return cases[::_SHARE]
