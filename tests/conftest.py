@@ -78,7 +78,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
     tier = config.getoption("tier") or ("all" if named else "quick")
     measured = {"no": (False,), "only": (True,), "all": (False, True)}[config.getoption("measured")]
-    kept, dropped = [], []
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
     for item in items:
         is_measured = item.get_closest_marker("measured") is not None
         wanted = tier in (tier_of(item), "all") and is_measured in measured

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -139,6 +141,36 @@ def test_a_tier_is_split_from_the_words_for_pytest(
     words: list[str], tier: str, rest: list[str]
 ) -> None:
     assert dev.tier_of(words) == (tier, rest)
+
+
+@pytest.mark.parametrize(
+    ("words", "codes", "expected"),
+    [
+        ([], [1], (1, [["no"]])),
+        (["--tier", "live"], [0, 5], (0, [["no"], ["only"]])),
+        (["--tier", "live", "-k", "x"], [5, 1], (1, [["no"], ["only"]])),
+        (["--tier", "collection"], [0], (0, [[]])),
+        (["dev.py"], [0], (0, [[]])),
+    ],
+)
+def test_tests_that_measure_run_after_the_others(
+    installed: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    codes: list[int],
+    expected: tuple[int, list[list[str]]],
+) -> None:
+    commands: list[list[str]] = []
+
+    def run(command: list[str]) -> int:
+        commands.append(command)
+        return codes[len(commands) - 1]
+
+    monkeypatch.setattr(dev, "run", run)
+    (dev.ROOT / "dev.py").touch()
+    code = dev.test(argparse.Namespace(rest=words))
+    measured = [[b for a, b in pairwise(command) if a == "--measured"] for command in commands]
+    assert (code, measured) == expected
 
 
 def test_tiers_are_those_of_the_tests() -> None:
