@@ -50,7 +50,7 @@ def tool_page(tool: Tool) -> str:
         "## Values",
         "",
         "Beside `tool`, `schema_version`, `session`, `hosts`, `diagnostics`, `files_used`, "
-        "`times` and `times_of`, which every answer has:",
+        "`times`, `times_of` and `selection`, which every answer has:",
         "",
         "| field | unit | meaning |",
         "| --- | --- | --- |",

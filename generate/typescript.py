@@ -49,6 +49,7 @@ export interface ResultBody {{
   readonly files_used: readonly string[];
   readonly times: string;
   readonly times_of: "" | "step" | "recording";
+  readonly selection: string;
 }}
 """
 

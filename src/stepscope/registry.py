@@ -77,6 +77,7 @@ class Option:
 #: What every surface already means by these names, so no tool may have an option of one.
 RESERVED_OPTIONS = frozenset(
     {
+        "device",
         "format",
         "host",
         "layout",
@@ -84,7 +85,9 @@ RESERVED_OPTIONS = frozenset(
         "path",
         "per",
         "progress",
+        "range",
         "run",
+        "steps",
         "table",
         "token",
         "top",

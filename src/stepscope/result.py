@@ -411,7 +411,9 @@ class Advice:
 
 
 #: What every result has beside its own fields.
-ENVELOPE: Final = frozenset({"session", "hosts", "diagnostics", "files_used", "times", "times_of"})
+ENVELOPE: Final = frozenset(
+    {"session", "hosts", "diagnostics", "files_used", "times", "times_of", "selection"}
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -425,6 +427,7 @@ class Result:
         files_used: Names of the files the numbers are from.
         times: What its times are of, as a sentence; "" where that is not one thing.
         times_of: The same for programs.
+        selection: The part of the recording that the numbers are of, in words; "" for all of it.
     """
 
     tool: ClassVar[str] = ""
@@ -434,6 +437,7 @@ class Result:
     files_used: tuple[str, ...] = ()
     times: str = ""
     times_of: TimesOf = ""
+    selection: str = ""
 
     def to_dict(self, top: int | None = None) -> dict[str, Any]:
         """The published JSON form. ``top`` keeps the first N rows of every table."""
@@ -451,6 +455,7 @@ class Result:
             "files_used": list(self.files_used),
             "times": self.times,
             "times_of": self.times_of,
+            "selection": self.selection,
             **body,
         }
 

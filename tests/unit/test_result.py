@@ -95,6 +95,7 @@ def test_the_published_form_of_a_result() -> None:
         "files_used": [],
         "times": "",
         "times_of": "",
+        "selection": "",
         "fruits": [{"name": "fig", "weight_g": 1.5}],
         "share_frac": None,
     }

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
-from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
+from stepscope.result import Column, Result, Row, Table, columns_of, us
 from stepscope.tables.core.profile import Profile, derived
 from stepscope.tables.device.kernel_classes import kernel_class
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible, uses_tensor_core
@@ -158,7 +158,6 @@ class Options:
         Literal["kernel", "op", "class", "name"],
         Help("One row per kernel, launch and op (kernel), per op, class or kernel name."),
     ] = "kernel"
-    device: Annotated[str, Help('Only this device, e.g. "GPU:0"; empty for all.')] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,30 +216,15 @@ class _Traits:
 
 def kernel_stats(profile: Profile, options: Options = Options()) -> KernelStats:
     """Times of the GPU kernels of all hosts and devices together."""
-    rows = [
-        row
-        for row in session_kernels(profile)
-        if options.device in ("", row.device, f"{row.host}/{row.device}")
-    ]
+    rows = session_kernels(profile)
     traits = {kernel: _traits(kernel) for kernel in {row.kernel for row in rows}}
     total_ps = sum(row.times.total_ps for row in rows)
-    notes: tuple[Diagnostic, ...] = ()
-    if not rows and options.device:
-        known = sorted({row.device for row in session_kernels(profile)})
-        notes = (
-            Diagnostic(
-                "no-such-device",
-                "warning",
-                f"No kernel ran on {options.device!r}; there are {', '.join(known)}.",
-            ),
-        )
     return KernelStats(
         kernels=_kernel_table(rows, traits, options, total_ps),
         longest=_longest(rows, total_ps),
         by_class=_class_totals(rows, traits, total_ps),
         by_device=_device_totals(rows),
         totals=_totals(rows, traits, total_ps),
-        diagnostics=notes,
     )
 
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from stepscope import how_to_record
 from stepscope.columns import sum_by_key
-from stepscope.columns.space import I64, Bool
-from stepscope.errors import UsageError
-from stepscope.registry import Help, Need, Tool
+from stepscope.columns.space import I64
+from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.collectives.dcn_messages import dcn_paths
 from stepscope.tables.collectives.dcn_ops import (
@@ -155,9 +154,7 @@ class DcnPathRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of megascale_stats."""
-
-    device: Annotated[str, Help('Only this TPU, e.g. "TPU:0"; empty for all.')] = ""
+    """Options of megascale_stats; it has none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,47 +192,25 @@ class MegascaleStats(Result):
 def megascale_stats(profile: Profile, options: Options = Options()) -> MegascaleStats:
     """The runs of collectives between slices, added up by collective and by TPU."""
     found = dcn_runs(profile)
-    picked, lone = _picked(profile, found, options.device)
-    collectives = _collectives(found, picked, lone)
-    devices = _devices(profile, found, picked, lone)
-    steps = runs_in_steps(profile, picked)
-    reached = _reached_gbitps(found, picked)
+    collectives = _collectives(found)
+    devices = _devices(profile, found)
+    steps = runs_in_steps(profile)
+    reached = _reached_gbitps(found)
     fastest = float(np.nanmax(reached)) if np.isfinite(reached).any() else None
     return MegascaleStats(
-        headline=_headline(collectives, found, picked, steps, fastest),
-        stall_ms=ms(found.stall_ps[picked].sum()) / len(devices) if len(devices) else nan,
-        stall_per_step_ms=ms(steps.stall_ps(picked)) if steps else None,
+        headline=_headline(collectives, found, steps, fastest),
+        stall_ms=ms(found.stall_ps.sum()) / len(devices) if len(devices) else nan,
+        stall_per_step_ms=ms(steps.stall_ps(np.ones(len(found), dtype=bool))) if steps else None,
         step_time_ms=ms(steps.step_ps) if steps else None,
         tpu_count=len(devices),
-        runs=int(picked.sum()),
-        incomplete=int(lone.sum()),
+        runs=len(found),
+        incomplete=len(found.lone_host),
         reached_gbitps=fastest,
         collectives=collectives,
         devices=devices,
         paths=_paths(profile),
-        diagnostics=_diagnostics(profile, found, lone, collectives),
+        diagnostics=_diagnostics(profile, found, collectives),
     )
-
-
-def _picked(profile: Profile, found: DcnRuns, device: str) -> tuple[Bool, Bool]:
-    """The runs, and the halves of runs, on TPUs of this name, as masks; all when it is empty."""
-    ran = {*zip(found.host.tolist(), found.device.tolist(), strict=True)}
-    ran |= {*zip(found.lone_host.tolist(), found.lone_device.tolist(), strict=True)}
-    picked, lone = np.zeros(len(found), dtype=bool), np.zeros(len(found.lone_host), dtype=bool)
-    known = set()
-    for at, plane in ran:
-        host = profile.hosts[at]
-        name = host.space.planes[plane].name.removeprefix("/device:")
-        known.add(name)
-        if device in ("", name, f"{host.name}/{name}"):
-            picked |= (found.host == at) & (found.device == plane)
-            lone |= (found.lone_host == at) & (found.lone_device == plane)
-    if device and not picked.any() and not lone.any():
-        raise UsageError(
-            f"megascale_stats: no collective ran on {device!r}.",
-            hint=f"Known TPUs: {', '.join(sorted(known))}.",
-        )
-    return picked, lone
 
 
 def _gbitps(sent_bytes: F64, time_ps: F64) -> F64:
@@ -252,33 +227,33 @@ def _sent_bytes(found: DcnRuns) -> F64:
     return np.asarray([nan if sent is None else sent for sent in known], dtype=np.float64)
 
 
-def _reached_gbitps(found: DcnRuns, picked: Bool) -> F64:
+def _reached_gbitps(found: DcnRuns) -> F64:
     """Bandwidth over the duration of the fastest run of each collective; NaN where unknown."""
     shortest = np.full(len(found.collectives), nan)
-    np.fmin.at(shortest, found.collective[picked], found.observed_ps[picked])
+    np.fmin.at(shortest, found.collective, found.observed_ps)
     return _gbitps(_sent_bytes(found), shortest)
 
 
-def _collectives(found: DcnRuns, picked: Bool, lone: Bool) -> Table[DcnCollectiveRow]:
-    of, size = found.collective[picked], len(found.collectives)
+def _collectives(found: DcnRuns) -> Table[DcnCollectiveRow]:
+    of, size = found.collective, len(found.collectives)
     runs = np.bincount(of, minlength=size)
-    incomplete = np.bincount(found.lone_collective[lone], minlength=size)
+    incomplete = np.bincount(found.lone_collective, minlength=size)
 
     def total_ps(values: I64, of: I64) -> I64:
         return sum_by_key(of, values, size)
 
     def mean_ms(values: I64) -> F64:
-        return _shares(total_ps(values[picked], of), runs) / 1e9
+        return _shares(total_ps(values, of), runs) / 1e9
 
     def role_ms(role: DcnRole) -> F64:
         """Mean over all runs, so that the four sum to the stall; NaN where no run has the op."""
-        own = found.role_ps[role][picked]
+        own = found.role_ps[role]
         has = own >= 0
         total = total_ps(own[has], of[has])
         ever = np.bincount(of[has], minlength=size) > 0
         return np.where(ever, _shares(total, runs), nan) / 1e9
 
-    stall = total_ps(found.stall_ps[picked], of) / 1e9
+    stall = total_ps(found.stall_ps, of) / 1e9
     slack, sent = mean_ms(found.slack_ps), _sent_bytes(found)
     every = found.collectives
     columns: dict[str, Any] = {
@@ -296,10 +271,10 @@ def _collectives(found: DcnRuns, picked: Bool, lone: Bool) -> Table[DcnCollectiv
         "observed_ms": mean_ms(found.observed_ps),
         "runs": runs,
         "incomplete": incomplete,
-        "tpus": _tpus(found, picked, lone),
+        "tpus": _tpus(found),
         "sent_bytes": sent,
         "required_gbitps": _gbitps(sent, slack * 1e9),
-        "reached_gbitps": _reached_gbitps(found, picked),
+        "reached_gbitps": _reached_gbitps(found),
         "send_op": found.send_op,
         "recv_op": found.recv_op,
     }
@@ -320,23 +295,21 @@ def _shares(part: NDArray[Any], whole: NDArray[Any]) -> F64:
     return share
 
 
-def _tpus(found: DcnRuns, picked: Bool, lone: Bool) -> I64:
+def _tpus(found: DcnRuns) -> I64:
     """How many TPUs run each collective, or a half of it."""
-    ran = np.stack([found.collective, found.host, found.device])[:, picked]
-    half = np.stack([found.lone_collective, found.lone_host, found.lone_device])[:, lone]
+    ran = np.stack([found.collective, found.host, found.device])
+    half = np.stack([found.lone_collective, found.lone_host, found.lone_device])
     distinct = np.unique(np.concatenate([ran, half], axis=1), axis=1)
     return np.bincount(distinct[0], minlength=len(found.collectives))
 
 
-def _devices(profile: Profile, found: DcnRuns, picked: Bool, lone: Bool) -> Table[DcnDeviceRow]:
-    places = set(zip(found.host[picked].tolist(), found.device[picked].tolist(), strict=True))
-    places |= set(
-        zip(found.lone_host[lone].tolist(), found.lone_device[lone].tolist(), strict=True)
-    )
+def _devices(profile: Profile, found: DcnRuns) -> Table[DcnDeviceRow]:
+    places = set(zip(found.host.tolist(), found.device.tolist(), strict=True))
+    places |= set(zip(found.lone_host.tolist(), found.lone_device.tolist(), strict=True))
     rows = []
     for at, device in sorted(places):
-        own = picked & (found.host == at) & (found.device == device)
-        half = lone & (found.lone_host == at) & (found.lone_device == device)
+        own = (found.host == at) & (found.device == device)
+        half = (found.lone_host == at) & (found.lone_device == device)
         host = profile.hosts[at]
         name = host.space.planes[device].name.removeprefix("/device:")
         rows.append(
@@ -377,19 +350,18 @@ def _paths(profile: Profile) -> Table[DcnPathRow]:
 def _headline(
     table: Table[DcnCollectiveRow],
     found: DcnRuns,
-    picked: Bool,
     steps: RunsInSteps | None,
     fastest: float | None,
 ) -> str:
     """Which collective stalls the TPUs most, and whether bandwidth explains it."""
-    if not picked.any():
+    if not len(found):
         return "No run of a collective between slices is complete in this recording."
     top = next(table.rows())
     if not top["total_stall_ms"]:
         return "No collective between slices stalls a TPU."
     of_type = f" ({top['transfer_type']})" if top["transfer_type"] else ""
-    total_ps = sum_by_key(found.collective, np.where(picked, found.stall_ps, 0), len(found.send_op))
-    own = picked & (found.collective == total_ps.argmax())
+    total_ps = sum_by_key(found.collective, found.stall_ps, len(found.send_op))
+    own = found.collective == total_ps.argmax()
     in_step = ms(steps.stall_ps(own)) if steps else 0.0
     cost = (
         f"{_time(in_step)} of each {_time(ms(steps.step_ps))} step"
@@ -430,11 +402,11 @@ def _amount(value: float) -> str:
 
 
 def _diagnostics(
-    profile: Profile, found: DcnRuns, lone: Bool, table: Table[DcnCollectiveRow]
+    profile: Profile, found: DcnRuns, table: Table[DcnCollectiveRow]
 ) -> tuple[Diagnostic, ...]:
     notes = []
-    cut = int((lone & found.lone_is_cut).sum())
-    missing = int(lone.sum()) - cut
+    cut = int(found.lone_is_cut.sum())
+    missing = len(found.lone_host) - cut
     if cut:
         notes.append(
             Diagnostic(

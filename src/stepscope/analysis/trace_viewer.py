@@ -5,7 +5,6 @@ The page draws tiles (``docs/timeline-format.md``); this answer is the same time
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -22,12 +21,10 @@ from stepscope.timeline import CATEGORIES, Timeline, Track, timeline
 from stepscope.timeline.listing import listing
 from stepscope.timeline.ranges import RETOLD, RangeTotals, events_in, range_totals
 from stepscope.timeline.search import InvalidPattern, matcher, search
+from stepscope.timeline.selection import time_from
 
 if TYPE_CHECKING:
     import polars as pl
-
-_TIME = re.compile(r"\s*(-?[0-9][0-9_]*(?:\.[0-9]*)?|-?\.[0-9]+)\s*(?:(s|ms|us|µs|ns|ps)\s*)?")
-_PS = {"s": 10**12, "ms": 10**9, "us": 10**6, "µs": 10**6, "ns": 10**3, "ps": 1}
 
 
 class NameRow(Row):
@@ -229,9 +226,9 @@ def range_of(line: Timeline, begin_text: str, end_text: str) -> tuple[int, int]:
         UsageError: A text is not a time, or the range is empty.
     """
     first, last = line.span()
-    begin = _time(begin_text, "begin") if begin_text else first
+    begin = time_from(begin_text, "begin") if begin_text else first
     # One ps more: an instant at the very end belongs to the trace.
-    end = _time(end_text, "end") if end_text else last + 1
+    end = time_from(end_text, "end") if end_text else last + 1
     if end <= begin:
         raise UsageError(
             f"The range from {ms(begin):g} ms to {ms(end):g} ms is empty.",
@@ -246,19 +243,6 @@ def _no_expression(text: str, error: InvalidPattern) -> UsageError:
         why=str(error),
         hint="Escape its special characters, or search for it as plain text.",
     )
-
-
-def _time(text: str, option: str) -> int:
-    """A time in ps from text; a plain number is in ms."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        raise UsageError(
-            f"The range's {option} cannot be {text!r}.", hint="Say 1.5s, 20ms, 7us or a number."
-        )
-    found = round(float(match[1].replace("_", "")) * _PS[match[2] or "ms"])
-    if abs(found) >= 1 << 61:
-        raise UsageError(f"The range's {option} is beyond any trace.", hint="Say less.")
-    return found
 
 
 def _chosen(line: Timeline, text: str) -> list[Track]:

@@ -92,46 +92,46 @@ journal jpeg json jsonl jv jvp kb kbit kd kepler kept keras kern kernel kernels 
 kfd ki kind kineto kl known knuth kron kthvalue kv kwargs label labels lacks lamb lambda
 lambdifygenerated lane lapack laplace larf large larger late launch launched launches launching
 lax layer layernorm layers layout layouts lazy ldg ldgsts ldidt lds ldsb le leading leaky leaves
-left legacy length lerp less level levels lfs lgamma lhs lib libraries library librosa lifetimes
-lift lightning like likely limit linalg line linear linearize linen lines linkage links linspace
-lion list listener lists lite literal literals little lj ll llm lmr load loaded loader loading
-loads loat local localhost locals location lock locked log logaddexp loggamma logger loggers
-logging logical logistic logit logits logm lognormal logspace logsumexp long longer longest looks
-lookup loop loss losses lossy lost lovelace low lower lowering lrn lru lstm lt lu made main
-mainloop major make makes malloc managed manager mangled manip manual many map margin mark marked
-marker markers marks mask masked mat matched math matmul matpush matrix matvec max maximum maxpool
-maxwell mb mbit mean means measured median mega megacore megascale mem memcpy memcpydtod
-memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort mesh meshgrid
-message meta metadata method methods metric metrics mfma mha mi microsecond microseconds migration
-millisecond milliseconds min miniconda minimum minor minus miopen misc mish missing mixed mixins
-mkl mklcpu mkldnn mla mlir mm mma mode model module modules moe moments momentum more mostly
-moveaxis movedim mpi mps ms msccl mse msg mt mtia mul multi multiarray multiblock multihead
-multimem multinomial multiply multiprocessing multiprocessor multiprocessors multivariate must
-mutex mv mxfp mxu na nadam name named names namespace naming nan nanargmax nanargmin nanfunctions
-nanosecond nanoseconds narrow native nccl nchw nchwto nd ndimage ndjson ndtri ne nearest need
-needed neg negate negative neither nelems neon nest nested net never new newdocs next nextafter
-nhwc nhwckrsc nhwcto nibabel nic nll nms nn nnt nnx no nocast node noise non none nonzero nor norm
-normal normalisation normalization normalize not note nothing np npy npyio npz ns nsight nsys nt
-ntn null num numa number numbers numeric numerical numerics numerictypes numpy nv nvfp nvidia
-nvjet nvl nvprof nvshmem nvtx obj object objects occ occupancy occurrences oci odeint of off
-offset offsets ogs on once one oneccl onednn ones onesweep only oom op opaque open oper operand
-operation operations operator ops opt optax optimizer option optional options or orbax orch order
-ordinal ords orgqr origin ormqr orthogonal osrt other others our out outer outfeed outlier
-outliers output outputs outside over overhead override overrideable overrides own owner pack
-package packages packed packet packets pad padded padding page pageable paged pandas panic
-parallel param parameter parameters params parent pareto parquet parse parser parsing part partial
-partition partitioned partitioning parts pascal pass path pause pauses payload pb pc pcie pct
-pdist peak peer peers peft pending per percent percentile perf perfetto performance period
-permutation permute persist persistent pfor pftrace pg ph phase philox pickle pid piecewise pil
-pingpong pinned pinv pinverse pip pitch pixel pj pjit pjrt pkl pl place placeholder places plain
-plane planes plus pmap pmc png po pocketfft pod poi pointer pointwise poisson polar policy poll
-polygamma polymorphic polynomial pool pooling popcnt popen post potrf pow power pp ppm pprof
-pragma pre precise precision pred predict prefetch prefill prefix pregraph prelu prepare
-preprocessing preserving pretty primary primitive prims print printer printing printoptions
-priority private privateuse prng process processes processing prod produce produced product
-products prof profile profiled profiler profilerstep profiles profiling progbar program programs
-projections prologue promote promotion prop properties property proto protocol provenance ps pt
-ptds pthread pto ptp ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow pybind pydicom
+left legacy length lerp less level levels lfs lgamma lhs lib libraries library librosa lies
+lifetimes lift lightning like likely limit linalg line linear linearize linen lines linkage links
+linspace lion list listener lists lite literal literals little lj ll llm lmr load loaded loader
+loading loads loat local localhost locals location lock locked log logaddexp loggamma logger
+loggers logging logical logistic logit logits logm lognormal logspace logsumexp long longer
+longest looks lookup loop loss losses lossy lost lovelace low lower lowering lrn lru lstm lt lu
+made main mainloop major make makes malloc managed manager mangled manip manual many map margin
+mark marked marker markers marks mask masked mat matched math matmul matpush matrix matvec max
+maximum maxpool maxwell mb mbit mean means measured median mega megacore megascale mem memcpy
+memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort
+mesh meshgrid message meta metadata method methods metric metrics mfma mha mi microsecond
+microseconds migration millisecond milliseconds min miniconda minimum minor minus miopen misc mish
+missing mixed mixins mkl mklcpu mkldnn mla mlir mm mma mode model module modules moe moments
+momentum more mostly moveaxis movedim mpi mps ms msccl mse msg mt mtia mul multi multiarray
+multiblock multihead multimem multinomial multiply multiprocessing multiprocessor multiprocessors
+multivariate must mutex mv mxfp mxu na nadam name named names namespace naming nan nanargmax
+nanargmin nanfunctions nanosecond nanoseconds narrow native nccl nchw nchwto nd ndimage ndjson
+ndtri ne nearest need needed neg negate negative neither nelems neon nest nested net never new
+newdocs next nextafter nhwc nhwckrsc nhwcto nibabel nic nll nms nn nnt nnx no nocast node noise
+non none nonzero nor norm normal normalisation normalization normalize not note nothing np npy
+npyio npz ns nsight nsys nt ntn null num numa number numbers numeric numerical numerics
+numerictypes numpy nv nvfp nvidia nvjet nvl nvprof nvshmem nvtx obj object objects occ occupancy
+occurrences oci odeint of off offset offsets ogs on once one oneccl onednn ones onesweep only oom
+op opaque open oper operand operation operations operator ops opt optax optimizer option optional
+options or orbax orch order ordinal ords orgqr origin ormqr orthogonal osrt other others our out
+outer outfeed outlier outliers output outputs outside over overhead override overrideable
+overrides own owner pack package packages packed packet packets pad padded padding page pageable
+paged pandas panic parallel param parameter parameters params parent pareto parquet parse parser
+parsing part partial partition partitioned partitioning parts pascal pass path pause pauses
+payload pb pc pcie pct pdist peak peer peers peft pending per percent percentile perf perfetto
+performance period permutation permute persist persistent pfor pftrace pg ph phase philox pickle
+pid piecewise pil pingpong pinned pinv pinverse pip pitch pixel pj pjit pjrt pkl pl place
+placeholder places plain plane planes plus pmap pmc png po pocketfft pod poi pointer pointwise
+poisson polar policy poll polygamma polymorphic polynomial pool pooling popcnt popen post potrf
+pow power pp ppm pprof pragma pre precise precision pred predict prefetch prefill prefix pregraph
+prelu prepare preprocessing preserving pretty primary primitive prims print printer printing
+printoptions priority private privateuse prng process processes processing prod produce produced
+product products prof profile profiled profiler profilerstep profiles profiling progbar program
+programs projections prologue promote promotion prop properties property proto protocol provenance
+ps pt ptds pthread pto ptp ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow pybind pydicom
 python pytorch pyw pyx qib qint qk qr qrf quant quantile quantization quantize query queue queued
 queues quint rademacher radix ragged ran rand randint randn random randomuniform randperm range
 ranges rank ranks rasterio rate ratio ravel raw rayleigh rb rbg rccl rd read reader readers
@@ -148,29 +148,29 @@ rotate round routing row rows rowwisemoments rr rrelu rs rsf rsqrt rss rsub rt r
 runtime rwlock same sample sampler samples sampling save saved saving say says sc scalar scalars
 scale scaled scalepackedtensor scan scankernel scanner scatter sched schedule schedules schema
 schur scimath scipy scope scores scr scratch script scs sct sctc sctd scudnn sdca sdcz sdk sdpa
-searchsorted second seconds section seed segment segmented segments select selector selectors self
-selu sem send sentence separated seq sequence sequencer serialization serialize serve service
-serving session set setlimit setops sets setting setxor sgd sgemm sgpr sh shallow shape shapes
-shard sharded sharding shardings share shared sheet shift shm shmem short shot should shown
-shuffle side sided sig sigmoid sign signed significant silu simd simds simt sin sinc sine single
-singular sinh sink site size sizes skew skip skipped sleep sli slice sliced slices slicing sliding
-slinky slogdet slope slow slower slowest sm small smart smem smisc smooth sms sn snapshot so
-socket soft softmax softplus softshrink softsign solve solver solving some something sort sorted
-sorting soundfile source sourcemap space sparse spatial spec special speedscope sph splash split
-splitk splitkreduce sprop sq sqlite sqrt sqrtm square squared squaring squeeze sram src ss sse ssl
-stable stack stacks stage stages stall standard standardize start starts stat state stateful
-stateless states static stats status std stdin step stepped steps stepscope stf stft stochastic
-stop stopped storage stores str strategy stream streamk strict stride stridebatch strided strides
-string strings structure structured stub sub subdtype subprocess subscribe substr substring
-subtensoropwith subtract such sum summaries summary summed sunk surrogatepass sv svd svdvals swap
-swapaxes swapdimension swish switch sxm sy sycl syevd sym symbol symbols symm sync synchronization
-synchronize sys syscall system systems sz table tables tachyon tag tail take taken takes tall tan
-tanh tape target task tb tc tcgen tcs tec telemetry tell tem temp template temporary tensor
-tensorboard tensorflow tensorop tensorrt tensors tensorstore teraflops test text tf tfe tfprof
-tfrt th than that the them then they this thnn those thq thread threading threadpool threads
-threefry threshold throttle through throughput thrust thunk thunks ti tid tifffile tile tiles
-tilesize time timed timeline times timeseries timestamp timing timm tmp tn tnn tnt to together
-toggle toggles token tokens toks told tolist toml too tool top topk torch torchinductor
+searchsorted second seconds section seed segment segmented segments select selection selector
+selectors self selu sem send sentence separated seq sequence sequencer serialization serialize
+serve service serving session set setlimit setops sets setting setxor sgd sgemm sgpr sh shallow
+shape shapes shard sharded sharding shardings share shared sheet shift shm shmem short shot should
+shown shuffle side sided sig sigmoid sign signed significant silu simd simds simt sin sinc sine
+single singular sinh sink site size sizes skew skip skipped sleep sli slice sliced slices slicing
+sliding slinky slogdet slope slow slower slowest sm small smart smem smisc smooth sms sn snapshot
+so socket soft softmax softplus softshrink softsign solve solver solving some something sort
+sorted sorting soundfile source sourcemap space sparse spatial spec special speedscope sph splash
+split splitk splitkreduce sprop sq sqlite sqrt sqrtm square squared squaring squeeze sram src ss
+sse ssl stable stack stacks stage stages stall standard standardize start starts stat state
+stateful stateless states static stats status std stdin step stepped steps stepscope stf stft
+stochastic stop stopped storage stores str strategy stream streamk strict stride stridebatch
+strided strides string strings structure structured stub sub subdtype subprocess subscribe substr
+substring subtensoropwith subtract such sum summaries summary summed sunk surrogatepass sv svd
+svdvals swap swapaxes swapdimension swish switch sxm sy sycl syevd sym symbol symbols symm sync
+synchronization synchronize sys syscall system systems sz table tables tachyon tag tail take taken
+takes tall tan tanh tape target task tb tc tcgen tcs tec telemetry tell tem temp template
+temporary tensor tensorboard tensorflow tensorop tensorrt tensors tensorstore teraflops test text
+tf tfe tfprof tfrt th than that the them then they this thnn those thq thread threading threadpool
+threads threefry threshold throttle through throughput thrust thunk thunks ti tid tifffile tile
+tiles tilesize time timed timeline times timeseries timestamp timing timm tmp tn tnn tnt to
+together toggle toggles token tokens toks told tolist toml too tool top topk torch torchinductor
 torchvision total tpu trace traceable traceback traced tracer traces tracing track trackable
 tracking tracks train trainer training traits transfer transform transformer transformers
 transforms transport transpose trapz tree trees trf tri triangular tricks tril trip triplet triton

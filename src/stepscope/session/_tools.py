@@ -165,20 +165,17 @@ class ToolMethods(ABC):
         self,
         *,
         group_by: Literal["kernel", "op", "class", "name"] = "kernel",
-        device: str = "",
     ) -> KernelStats:
         """Every GPU kernel with its launch, the op that launched it, and its times.
 
         Args:
             group_by: One row per kernel, launch and op (kernel), per op, class or kernel name.
-            device: Only this device, e.g. "GPU:0"; empty for all.
         """
         return cast(
             "KernelStats",
             self.run(
                 "kernel_stats",
                 group_by=group_by,
-                device=device,
             ),
         )
 
@@ -414,23 +411,9 @@ class ToolMethods(ABC):
         """Which rank a hung job waits for: missing, differing and late calls of collectives."""
         return cast("HungCollectives", self.run("hung_collectives"))
 
-    def megascale_stats(
-        self,
-        *,
-        device: str = "",
-    ) -> MegascaleStats:
-        """What exchanging data with other TPU slices costs, collective by collective.
-
-        Args:
-            device: Only this TPU, e.g. "TPU:0"; empty for all.
-        """
-        return cast(
-            "MegascaleStats",
-            self.run(
-                "megascale_stats",
-                device=device,
-            ),
-        )
+    def megascale_stats(self) -> MegascaleStats:
+        """What exchanging data with other TPU slices costs, collective by collective."""
+        return cast("MegascaleStats", self.run("megascale_stats"))
 
     def inference_profile(
         self,

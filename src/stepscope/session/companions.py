@@ -10,6 +10,7 @@ import numpy as np
 
 from stepscope.columns.join import joined
 from stepscope.columns.space import Bool, Space, Stats
+from stepscope.columns.trim import touching, trimmed
 from stepscope.errors import StepscopeError
 from stepscope.formats import FORMATS
 from stepscope.result import Diagnostic
@@ -19,7 +20,6 @@ from stepscope.store.companions import OPENED
 from stepscope.tables.core.planes import DEVICE_KINDS, PlaneKind, plane_kind
 from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.common_clock import CommonClock, common_clock, span_ps
-from stepscope.timeline.trim import touching, trimmed
 
 _ITSELF: Final = "It is a run of its own in the list."
 
@@ -75,7 +75,7 @@ def _clip_to_host(main: Host, other: Host, shift_ps: int) -> tuple[Space, int]:
     span = span_ps(main)
     if span is None:
         return other.space, 0
-    keep: Bool = touching(other, span[0] - shift_ps, span[1] - shift_ps)
+    keep: Bool = touching(other.space, span[0] - shift_ps, span[1] - shift_ps)
     return trimmed(other.space, keep), int((~keep).sum())
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 from stepscope import store
 from stepscope.advice import advise
@@ -22,6 +23,7 @@ from stepscope.session.together import TooManyTogether, check_together
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Host, Profile, TimeBase
 from stepscope.tables.steps.time_base import base_of, said, with_times_of
+from stepscope.timeline.selection import Selection, selected
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from stepscope.store.kept import KeptWhere
 
 T = TypeVar("T")
+# Each holds a copy of the events that are in it.
+_MOST_SELECTIONS: Final = 8
 
 
 def open(  # `stepscope.open` is the published name
@@ -97,6 +101,9 @@ class Session(ToolMethods):
         self._times_of: TimeBase | None = None
         self._plain = self
         self._by_base: dict[TimeBase, Session] = {}
+        self._whole = self
+        self._selection = Selection()
+        self._selected: OrderedDict[Selection, Session] = OrderedDict()
         self._lock = RLock()
         self._profile: Profile | None = None
         self._database: ProfileDatabase | None = None
@@ -131,7 +138,12 @@ class Session(ToolMethods):
     @property
     def hosts(self) -> tuple[str, ...]:
         """Names of the hosts this session is over."""
-        return self._names
+        return tuple(host.name for host in self.profile.hosts) if self.selection else self._names
+
+    @property
+    def selection(self) -> Selection:
+        """The part of the recording that this session is over."""
+        return self._plain._selection
 
     @property
     def files(self) -> tuple[FileReport, ...]:
@@ -152,13 +164,19 @@ class Session(ToolMethods):
             return decoded  # without the lock: a tile need not wait until a tool has finished
         with self._lock:
             if self._profile is None:
-                check_together(self._recording.run, self._names)
-                hosts = self._recording.hosts(self._names, self._progress)
-                notes = self._notes + self._recording.diagnostics(self._names)
-                found = Profile(self.name, hosts, notes, beside=self._beside)
-                base = self._times_of
-                self._profile = with_times_of(found, base) if base else found
+                if self._times_of is not None:
+                    self._profile = with_times_of(self._plain.profile, self._times_of)
+                elif self._whole is not self:
+                    self._profile = selected(self._whole.profile, self._selection)
+                else:
+                    self._profile = self._decoded()
             return self._profile
+
+    def _decoded(self) -> Profile:
+        check_together(self._recording.run, self._names)
+        hosts = self._recording.hosts(self._names, self._progress)
+        notes = self._notes + self._recording.diagnostics(self._names)
+        return Profile(self.name, hosts, notes, beside=self._beside)
 
     def _beside(self) -> tuple[Host, ...]:
         """Hosts of other windows; none where names are taken out, which theirs are not."""
@@ -185,10 +203,48 @@ class Session(ToolMethods):
         plain = self._plain
         with plain._lock:
             if base not in plain._by_base:
-                made = Session(plain._found, plain._recording, progress=plain._progress)
-                made._names, made._times_of, made._plain = plain._names, base, plain
+                made = plain._derived()
+                made._times_of, made._plain = base, plain
                 plain._by_base[base] = made
             return plain._by_base[base]
+
+    def select(self, *, steps: str | int = "", range: str = "", device: str | int = "") -> Session:
+        """This recording as if only a part of it had been recorded; every tool answers for it.
+
+        Durations are clipped at the edges, and an event that crosses one is one event. Each call
+        selects from the whole recording, and ``Result.selection`` states the part in words.
+
+        Args:
+            steps: Numbers as the framework counts, both ends included: ``"10-20"``, ``12``.
+            range: Begin and end on the timeline: ``"1.2s-1.4s"``; plain numbers are ms.
+            device: Devices or ranks: ``3``, ``"GPU:0,GPU:1"``, ``"rank 5"``, ``"2-4"``.
+
+        Raises:
+            UsageError: The selection cannot be read, or nothing recorded is in it.
+        """
+        chosen = Selection.from_texts({"steps": str(steps), "range": range, "device": str(device)})
+        return self._select(chosen)
+
+    def _select(self, chosen: Selection) -> Session:
+        whole = self._plain._whole
+        if not chosen:
+            found = whole
+        else:
+            with whole._lock:
+                found = whole._selected.get(chosen) or whole._derived()
+                found._whole, found._selection = whole, chosen
+                whole._selected[chosen] = found
+                whole._selected.move_to_end(chosen)
+                if len(whole._selected) > _MOST_SELECTIONS:
+                    whole._selected.popitem(last=False)
+            _ = found.profile  # what cannot be selected is reported here
+        return found if self._times_of is None else found.per(self._times_of)
+
+    def _derived(self) -> Session:
+        """Another session over the same decoded hosts."""
+        made = Session(self._found, self._recording, progress=self._progress)
+        made._names = self._names
+        return made
 
     def available(self, tool: str) -> Unavailable | None:
         """None if this tool has something to show here, else what is missing."""
@@ -298,7 +354,8 @@ class Session(ToolMethods):
         from stepscope.pod.decoded import pod_of_hosts
         from stepscope.session.pod import pod_of
 
-        if self._recording.redaction is not None:  # names stay in this process, and are not kept
+        # Summaries on disk are of whole recordings, and hold names that redaction takes out.
+        if self._recording.redaction is not None or self.selection:
             return pod_of_hosts(self.profile)
         run, chosen = self._recording.run, set(self._names)
         sources = tuple(source for source in run.sources if source.host in chosen)
@@ -399,9 +456,10 @@ class Session(ToolMethods):
                 self._database = None
             self._profile = None
             self._answers.clear()
-            for one in self._by_base.values():
+            for one in (*self._by_base.values(), *self._selected.values()):
                 one.close()
             self._by_base.clear()
+            self._selected.clear()
             self._recording.close()
 
     def __enter__(self) -> Session:
@@ -451,6 +509,7 @@ class Session(ToolMethods):
                 files_used=self.files_used,
                 times=said(self.profile, tool.times_of[0], tool.steps_of) if tool.times_of else "",
                 times_of=(tool.times_of and base_of(self.profile, tool.times_of[0])) or "",
+                selection=self.profile.selection,
             )
 
         return self._once((tool.id, options), run)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from stepscope.columns.trim import touching, trimmed
 from stepscope.timeline import Timeline
 from stepscope.timeline.details import details
 from stepscope.timeline.flows import KINDS, flows
 from stepscope.timeline.ranges import range_totals
 from stepscope.timeline.search import InvalidPattern, search
-from stepscope.timeline.trim import touching, trimmed
 from tests.profiles import Event, gpu, host, line, space, stream, u, worked_example
 from tests.unit.timeline.test_timeline import opened, track
 
@@ -208,7 +208,7 @@ def test_details_hold_stats_and_both_ends_of_a_launch() -> None:
 def test_trimming_keeps_what_touches_the_range_and_its_stats() -> None:
     found = opened(worked_example(gpu=True))
     one = found.profile.hosts[0]
-    keep = touching(one, 2000 * US, 3000 * US)
+    keep = touching(one.space, 2000 * US, 3000 * US)
     cut = trimmed(one.space, keep)
     assert len(cut.events) == int(keep.sum()) < len(one.space.events)
     assert len(cut.event_stats) == int(np.diff(one.space.events.stat_begin)[keep].sum())

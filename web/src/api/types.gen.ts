@@ -21,6 +21,7 @@ export interface ResultBody {
   readonly files_used: readonly string[];
   readonly times: string;
   readonly times_of: "" | "step" | "recording";
+  readonly selection: string;
 }
 
 /** One run. ``modified`` is the ISO 8601 time of its newest file. */

@@ -73,7 +73,9 @@ function Answer({ tool, tools, run }: ToolViewProps) {
   const { host, params } = route.value;
   const { Page, Recover, owns = [] } = pageOf(tool.id);
   const options = { ...tool.opens, ...chosenOptions(tool.options, params) };
-  const query: Params = { run: run.id, host, ...askedBase(tool), ...options };
+  // What every tool can be asked for a part of; the server selects it.
+  const part: Params = params.device && !reportNotes ? { device: params.device } : {};
+  const query: Params = { run: run.id, host, ...askedBase(tool), ...part, ...options };
   const key = `${tool.id} ${JSON.stringify(query)}`;
   const answer = useAnswer(key, tool.id + run.id, run.id, (signal) =>
     getResult(tool.id, query, signal),
@@ -109,8 +111,11 @@ function Answer({ tool, tools, run }: ToolViewProps) {
       {answer.value ? (
         <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>
           <Boundary of={key} what={tool.title}>
-            {tool.id !== "overview_page" && answer.value.times && (
-              <p class="quiet times-said">{answer.value.times}</p>
+            {tool.id !== "overview_page" && (answer.value.times || answer.value.selection) && (
+              <p class="quiet times-said">
+                {answer.value.selection && <b>{answer.value.selection}. </b>}
+                {answer.value.times}
+              </p>
             )}
             <Page
               tool={tool}

@@ -39,7 +39,7 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   device_idle: { Page: DeviceIdle },
   host_activity: { Page: HostActivity },
   framework_op_stats: { Page: OpStats },
-  kernel_stats: { Page: KernelStats, owns: ["group_by", "device"] },
+  kernel_stats: { Page: KernelStats, owns: ["group_by"] },
   roofline_model: { Page: RooflineModel },
   op_profile: { Page: OpProfile },
   inference_profile: { Page: InferenceProfile, owns: ["model"] },

@@ -120,4 +120,18 @@ per = click.option(
     type=click.Choice(["step", "recording"]),
     help="Times of the mean step or of the whole recording; the tool's choice by default.",
 )
+
+
+def selection(function: Function) -> Function:
+    """``--steps``, ``--range`` and ``--device``: the part of the recording that is shown."""
+    texts = {
+        "steps": ("10-20", "Only these steps, as the framework counts, both ends included."),
+        "range": ("1.2s-1.4s", "Only this stretch of the timeline; durations are clipped to it."),
+        "device": ("3", "Only these devices or ranks: 3, GPU:0,GPU:1, rank 5, 2-4."),
+    }
+    for name, (metavar, text) in reversed(texts.items()):
+        function = click.option(f"--{name}", name, metavar=metavar, default="", help=text)(function)
+    return function
+
+
 output = click.option("--output", "-o", metavar="FILE", help="Write to this file.")

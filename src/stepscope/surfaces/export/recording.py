@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from stepscope.columns.trim import touching, trimmed
 from stepscope.errors import UsageError
 from stepscope.formats.xspace.encode import encode
 from stepscope.surfaces.export.chrome_json import chrome_trace
 from stepscope.surfaces.export.perfetto import perfetto_trace
 from stepscope.surfaces.export.stacks import collapsed, pprof, speedscope
 from stepscope.timeline import Timeline
-from stepscope.timeline.trim import touching, trimmed
 
 # A fifth larger than what the default level makes of such text, in half its time.
 _LEVEL: Final = 3
@@ -47,7 +47,7 @@ def xspace(timeline: Timeline, begin_ps: int, end_ps: int) -> Iterator[bytes]:
             hint=f"Choose one: {', '.join(host.name for host in hosts)}.",
         )
     shift = timeline.axis.shift_ps[0]
-    keep = touching(hosts[0], begin_ps - shift, end_ps - shift)
+    keep = touching(hosts[0].space, begin_ps - shift, end_ps - shift)
     yield encode(trimmed(hosts[0].space, keep))
 
 

@@ -33,6 +33,7 @@ from stepscope.surfaces.http.capturing import CaptureDesk
 from stepscope.surfaces.http.runs import RunList
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Profile
+from stepscope.timeline.selection import SELECTING
 from stepscope.utf8 import shown
 
 if TYPE_CHECKING:
@@ -219,6 +220,7 @@ class Api:
         session = self.workspace.load(
             request.args.get("run") or None, request.args.get("host") or None
         )
+        session = session.select(**{name: request.args.get(name, "") for name in SELECTING})
         base = request.args.get("per")
         return session.per(cast("TimeBase", base)) if base else session
 

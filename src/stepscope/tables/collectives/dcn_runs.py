@@ -137,8 +137,8 @@ class RunsInSteps:
         return float(self.stall_in_step_ps[runs].sum()) / self.tpu_steps
 
 
-def runs_in_steps(profile: Profile, picked: Bool) -> RunsInSteps | None:
-    """Of the picked runs; None without counted steps on a host that has any.
+def runs_in_steps(profile: Profile) -> RunsInSteps | None:
+    """The stalls within steps; None without counted steps on a host that has any.
 
     Steps that are only inferred do not count: what repeats evenly may be the collective itself.
     """
@@ -147,7 +147,7 @@ def runs_in_steps(profile: Profile, picked: Bool) -> RunsInSteps | None:
         return None
     stall, tpu_steps = np.zeros(len(found), dtype=np.int64), 0
     for one in aligned_steps(profile):
-        own = np.flatnonzero(picked & (found.host == one.host))
+        own = np.flatnonzero(found.host == one.host)
         rows = one.rows[session.kept]
         at = np.searchsorted(one.steps.start_ps[rows], found.start_ps[own], side="right") - 1
         inside = own[(at >= 0) & (found.start_ps[own] < one.steps.end_ps[rows][at])]

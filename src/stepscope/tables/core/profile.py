@@ -36,11 +36,13 @@ class Host:
         name: Its name.
         space: Its columns.
         as_window: Whether the recording as a whole counts as a step, whatever steps it has.
+        span_ps: The range of its clock that it is clipped to; None: as long as it was recorded.
     """
 
     name: str
     space: Space
     as_window: bool = False
+    span_ps: tuple[int, int] | None = None
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
     locks: dict[str, RLock] = field(default_factory=dict, repr=False)
 
@@ -57,6 +59,7 @@ class Profile:
             itself.
         beside: Hosts of other recordings of the same program, such as its other windows; they are
             opened when this is called.
+        selection: The part of the recording that this is, in words; "" for all of it.
     """
 
     name: str
@@ -64,8 +67,24 @@ class Profile:
     diagnostics: tuple[Diagnostic, ...] = ()
     times_of: TimeBase | None = None
     beside: Callable[[], tuple[Host, ...]] = tuple
+    selection: str = ""
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
     locks: dict[str, RLock] = field(default_factory=dict, repr=False)
+
+
+def _key_of(table: Callable[[Owner], T]) -> str:
+    return f"{table.__module__}.{table.__qualname__}"
+
+
+def known(table: Callable[[Owner], T], owner: Owner) -> T | None:
+    """A derived table if it is there already; None if it would have to be built."""
+    found: T | None = owner.cache.get(_key_of(table))
+    return found
+
+
+def set_known(table: Callable[[Owner], T | None], owner: Owner, value: T | None) -> None:
+    """Give a new owner a derived table that follows from another owner's."""
+    owner.cache[_key_of(table)] = value
 
 
 def derived(build: Callable[[Owner], T]) -> Callable[[Owner], T]:
@@ -74,7 +93,7 @@ def derived(build: Callable[[Owner], T]) -> Callable[[Owner], T]:
     Each table has a lock of its own, so threads build different tables beside each other. They
     cannot wait for each other in a circle, because tables do not need each other in a circle.
     """
-    key = f"{build.__module__}.{build.__qualname__}"
+    key = _key_of(build)
 
     @wraps(build)
     def get(owner: Owner) -> T:

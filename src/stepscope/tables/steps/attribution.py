@@ -9,7 +9,7 @@ to exactly one part.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -151,6 +151,65 @@ def steps(host: Host) -> HostSteps | None:
         runs_behind=when.runs_behind,
         left_out=(*left_out, *_pauses(markers), *_recorders_time(host, markers)),
         recorder_ps=covered(*recorder_spans(host), start, end),
+    )
+
+
+def steps_on(part: Host, whole: HostSteps) -> HostSteps:
+    """The same steps, of a part of their host's lines: what this part did in each.
+
+    Args:
+        part: The part; ``step_markers`` of it are known.
+        whole: The steps of the host.
+    """
+    spans = step_spans(part)
+    time = sweep(spans.start_ps, spans.end_ps, spans.work, whole.start_ps, whole.end_ps)
+    return replace(
+        whole,
+        parts_ps={name: time[:, list(kinds)].sum(axis=1) for name, kinds in PARTS.items()},
+        busy_ps=_busy(device_events(part), whole.start_ps, whole.end_ps),
+    )
+
+
+def steps_between(whole: HostSteps, begin_ps: int, end_ps: int, *, all_count: bool) -> HostSteps:
+    """The steps that lie wholly in a range.
+
+    Args:
+        whole: All steps of the host.
+        begin_ps: On the host's clock.
+        end_ps: End of the range.
+        all_count: Whether each of them counts, as where a person names them; else those that
+            count in the whole, or all where none does.
+    """
+    rows = np.flatnonzero((whole.start_ps >= begin_ps) & (whole.end_ps <= end_ps))
+    kept = whole.kept[rows]
+    if all_count or not kept.any():
+        kept = np.ones(len(rows), dtype=bool)
+    marks = whole.markers
+    has_first, has_last = 0 in rows, len(whole) - 1 in rows
+    markers = replace(
+        marks,
+        num=marks.num[rows],
+        name=[marks.name[row] for row in rows.tolist()],
+        start_ps=marks.start_ps[rows],
+        end_ps=marks.end_ps[rows],
+        mark_end_ps=marks.mark_end_ps[rows],
+        is_first_open=marks.is_first_open and has_first,
+        is_last_open=marks.is_last_open and has_last,
+        is_last_cut=marks.is_last_cut and has_last,
+    )
+    uncounted = int((~kept).sum())
+    left_out = [f"{marked.counted(uncounted)} that the whole recording leaves out, too."]
+    return HostSteps(
+        markers=markers,
+        start_ps=whole.start_ps[rows],
+        end_ps=whole.end_ps[rows],
+        parts_ps={name: time[rows] for name, time in whole.parts_ps.items()},
+        busy_ps={device: time[rows] for device, time in whole.busy_ps.items()},
+        kept=kept,
+        is_outlier=whole.is_outlier[rows] & ~kept,
+        runs_behind=whole.runs_behind,
+        left_out=tuple(left_out) if uncounted else (),
+        recorder_ps=whole.recorder_ps[rows],
     )
 
 

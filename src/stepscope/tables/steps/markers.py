@@ -19,7 +19,7 @@ from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import any_stretch, entries_named, entries_shaped
-from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.profile import Host, derived, known
 from stepscope.tables.core.recording_gaps import crosses_gap, next_gap, recording_gaps
 from stepscope.tables.core.regions import is_of_backward, prepares_backward, region_name
 from stepscope.tables.core.stats import event_stats
@@ -101,7 +101,7 @@ def step_markers(host: Host) -> Markers | None:
         found = find(host)
         if found is not None and not _are_layers(host, found):
             return _on_loop_thread(host, _whole(host, _with_cut_batches(host, found)))
-    return _window(host)
+    return recording_window(host)
 
 
 def _are_layers(host: Host, found: Markers) -> bool:
@@ -120,6 +120,8 @@ def has_steps(host: Host) -> bool:
     """
     if host.as_window:
         return False
+    if (given := known(step_markers, host)) is not None:
+        return not given.is_window
     if any(find(host) for find in (marked.has_annotated, marked.has_pytorch)):
         return True
     if marked.has_device_steps(host):
@@ -243,11 +245,12 @@ def _is_last_work(host: Host, found: Markers, at: int, end: int) -> bool:
     return len(found) == 1
 
 
-def _window(host: Host) -> Markers | None:
-    """The recording as a whole, in pieces where the recorder paused."""
+def recording_window(host: Host) -> Markers | None:
+    """The recording as a whole, or the selected part of it, in pieces where the recorder paused."""
     span = _recorded_span(host)
     if span is None:
         return None
+    span = host.span_ps or span
     begin, finish = recording_gaps(host)
     inside = (finish > span[0]) & (begin < span[1])
     start = np.concatenate([[span[0]], finish[inside]]).astype(np.int64)
@@ -256,25 +259,31 @@ def _window(host: Host) -> Markers | None:
     if len(start) == 0:
         return None
     many = len(start) > 1
+    what = "recording" if host.span_ps is None else "selection"
+    if host.as_window:
+        explanation = f"The {what} as a whole is accounted for, as was asked."
+        reason = "its steps were not asked for"
+    elif host.span_ps is None:
+        explanation = (
+            "No step was marked and none could be inferred, so the recording as a whole "
+            "is accounted for."
+        )
+        reason = "nothing recurs that would tell one step from the next"
+    else:
+        explanation = "No whole step lies in the selection, so all of it is accounted for."
+        reason = "no whole step lies in it"
     found = Markers(
         source=WINDOW,
         confidence=_WINDOW_CONFIDENCE,
-        explanation="The recording as a whole is accounted for, as was asked."
-        if host.as_window
-        else "No step was marked and none could be inferred, so the recording as a whole "
-        "is accounted for.",
+        explanation=explanation,
         num=np.arange(len(start), dtype=np.int64),
-        name=[
-            f"the recording, part {i + 1}" if many else "the recording" for i in range(len(start))
-        ],
+        name=[f"the {what}, part {i + 1}" if many else f"the {what}" for i in range(len(start))],
         start_ps=start,
         end_ps=end,
         line=-1,
         mark_end_ps=end,
         certainty="uncertain",
-        reason="its steps were not asked for"
-        if host.as_window
-        else "nothing recurs that would tell one step from the next",
+        reason=reason,
     )
     return _on_loop_thread(host, found)
 

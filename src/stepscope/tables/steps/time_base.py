@@ -51,7 +51,7 @@ def with_times_of(profile: Profile, base: TimeBase) -> Profile:
     hosts = profile.hosts
     if base == "recording":
         hosts = tuple(_as_window(host) for host in hosts)
-    return Profile(profile.name, hosts, profile.diagnostics, base, profile.beside)
+    return replace(profile, hosts=hosts, times_of=base, cache={}, locks={})
 
 
 def _as_window(host: Host) -> Host:
@@ -66,8 +66,15 @@ def mean_steps(profile: Profile) -> MeanSteps | None:
     """The steps that sums are to be means of, or the recording as their only one.
 
     None where nobody asked, or nothing was recorded: sums are then of all events, and a device's
-    idle time lies between its first and its last.
+    idle time lies between its first and its last. A selected range of time is the only step.
     """
+    ranges = {
+        index: TimeSpans(*(np.asarray([edge], np.int64) for edge in host.span_ps))
+        for index, host in enumerate(profile.hosts)
+        if host.span_ps is not None
+    }
+    if ranges and profile.times_of is None:
+        return MeanSteps(1, ranges)
     aligned = aligned_steps(profile) if profile.times_of else ()
     if not aligned:
         return None
@@ -111,8 +118,9 @@ def said(profile: Profile, own: TimeBase, steps_of: StepsOf) -> str:
         steps_of: Whose steps, where several hosts run them.
     """
     base = profile.times_of or own
+    whole = "selection" if profile.selection else "whole recording"
     if base == "recording" and own == "recording":
-        return "Times are of the whole recording."
+        return f"Times are of the {whole}."
     found = session_steps(profile)
     if found is None or not found.kept.any():
         return ""
@@ -120,10 +128,12 @@ def said(profile: Profile, own: TimeBase, steps_of: StepsOf) -> str:
     hosts = len(aligned_steps(profile))
     if found.is_window:
         of_hosts = f", {_WHOSE_RECORDING[steps_of].format(hosts=hosts)}" if hosts > 1 else ""
-        why = "" if base == "recording" else ": no step was found"
+        none = "no whole step lies in it" if profile.selection else "no step was found"
+        why = "" if base == "recording" else f": {none}"
         if count > 1 and own == "step":
-            return f"Times are of the recording{why}, the mean of its {count} parts{of_hosts}."
-        return f"Times are of the whole recording{why}{of_hosts}."
+            part = "selection" if profile.selection else "recording"
+            return f"Times are of the {part}{why}, the mean of its {count} parts{of_hosts}."
+        return f"Times are of the {whole}{why}{of_hosts}."
     whose = f", {_WHOSE[steps_of].format(hosts=hosts)}" if hosts > 1 else ""
     if count == 1:
         return f"Times are of one step{whose}."

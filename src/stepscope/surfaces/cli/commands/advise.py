@@ -15,9 +15,19 @@ from stepscope.surfaces.cli.damage import tell_damage
 @arguments.path
 @arguments.run
 @arguments.host
+@arguments.selection
 @arguments.formats("table", "json", "md")
 @click.option("--checks", is_flag=True, help="Also list why each other rule did not fire (table).")
-def advise(path: str, run: str | None, host: str | None, format: str, checks: bool) -> None:
+def advise(
+    path: str,
+    run: str | None,
+    host: str | None,
+    steps: str,
+    range: str,
+    device: str,
+    format: str,
+    checks: bool,
+) -> None:
     """Recommend changes, largest saving first."""
     from stepscope.session import open
     from stepscope.surfaces.cli.pages.advice import advice_json, advice_markdown, advice_page
@@ -28,17 +38,20 @@ def advise(path: str, run: str | None, host: str | None, format: str, checks: bo
         ProgressLine() as waiting,
         open(path, run=run, host=host, progress=waiting.update) as session,
     ):
-        advice = session.advice()
+        part = session.select(steps=steps, range=range, device=device)
+        advice = part.advice()
         waiting.stop()
         tell_damage(session)
         if format == "json":
-            body = advice_json(session.name, session.hosts, advice, session.files_used)
+            body = advice_json(session.name, part.hosts, advice, session.files_used)
             print(json.dumps(body, indent=2, ensure_ascii=False))
         elif format == "md":
             print(advice_markdown(session.name, advice))
         else:
             width = terminal_width(sys.stdout)
-            advice_page(session.name, advice, width, with_checks=checks).print()
+            advice_page(
+                session.name, advice, width, part=part.profile.selection, with_checks=checks
+            ).print()
 
 
 COMMAND = advise

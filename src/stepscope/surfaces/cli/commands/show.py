@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 FORMATS: Final = ("table", "json", "csv", "md", "parquet")
 _ROWS: Final = 20
 
-_SHARED: Final = (
+_SHARED: Final[tuple[arguments.Decorator, ...]] = (
     arguments.path,
     arguments.run,
     arguments.host,
+    arguments.selection,
     arguments.per,
     arguments.formats(
         *FORMATS,
@@ -119,6 +120,9 @@ def print_tool(
     *,
     run: str | None = None,
     host: str | None = None,
+    steps: str = "",
+    range: str = "",
+    device: str = "",
     per: TimeBase | None = None,
     format: str | None = None,
     top: int | None = None,
@@ -138,7 +142,8 @@ def print_tool(
         ProgressLine() as waiting,
         open(path, run=run, host=host, progress=waiting.update) as session,
     ):
-        chosen_base = session if per is None else session.per(per)
+        part = session.select(steps=steps, range=range, device=device)
+        chosen_base = part if per is None else part.per(per)
         result = chosen_base.run(tool.id, **options)
         if tool.id == "overview_page":  # its first finding is that of ``advise``
             advised: dict[str, Any] = {"findings": chosen_base.findings()}

@@ -25,6 +25,7 @@ _ROWS: Final = 40
 )
 @arguments.run
 @arguments.host
+@arguments.selection
 @arguments.formats("table", "json", "csv", "md", "parquet")
 @arguments.rows(_ROWS)
 @click.option(
@@ -36,6 +37,9 @@ def sql(
     query: str | None,
     run: str | None,
     host: str | None,
+    steps: str,
+    range: str,
+    device: str,
     format: str,
     top: int | None,
     timeout: float,
@@ -54,7 +58,8 @@ def sql(
         ProgressLine() as waiting,
         open(path, run=run, host=host, progress=waiting.update) as session,
     ):
-        frame = session.sql(query, timeout_s=timeout)
+        part = session.select(steps=steps, range=range, device=device)
+        frame = part.sql(query, timeout_s=timeout)
         waiting.stop()
         tell_damage(session)
     table = answer_table(frame)

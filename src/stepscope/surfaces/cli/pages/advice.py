@@ -23,7 +23,12 @@ _EXPLAINS_ANY = "largest-part"
 
 
 def advice_page(
-    session: str, advice: Advice, columns: int | None, *, with_checks: bool = True
+    session: str,
+    advice: Advice,
+    columns: int | None,
+    *,
+    part: str = "",
+    with_checks: bool = True,
 ) -> Page:
     """The answer as a page: its findings, and the outcome of the other rules.
 
@@ -31,11 +36,15 @@ def advice_page(
         session: The run's name.
         advice: What to show.
         columns: Width of the page; None: as wide as it gets.
+        part: The part of the recording that it is about, in words; "" for all of it.
         with_checks: Also why each of the other rules did not fire. Where no rule fired, that is
             the answer, and always shown.
     """
     page = Page(columns)
-    page.line(("What to change", "bold"), (f"  ·  run {clean(session)}", "dim"))
+    selection = f"  ·  {clean(part)}" if part else ""
+    page.line(
+        ("What to change", "bold"), (selection, "bold"), (f"  ·  run {clean(session)}", "dim")
+    )
     if advice.note:
         page.text(clean(advice.note), style="dim")
     write_advice(page, advice, with_checks=with_checks)

@@ -20,7 +20,10 @@ _DIAGNOSTIC = {"error": "red", "warning": "yellow", "info": "dim"}
 def title_line(page: Page, title: str, result: Result) -> None:
     """The first line: tool, run, hosts."""
     hosts = clean(result.hosts[0]) if len(result.hosts) == 1 else f"{len(result.hosts)} hosts"
-    page.line((title, "bold"), (f"  ·  run {clean(result.session)}  ·  {hosts}", "dim"))
+    part = f"  ·  {clean(result.selection)}" if result.selection else ""
+    page.line(
+        (title, "bold"), (part, "bold"), (f"  ·  run {clean(result.session)}  ·  {hosts}", "dim")
+    )
 
 
 def diagnostics(page: Page, found: tuple[Diagnostic, ...]) -> None:
