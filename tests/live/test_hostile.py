@@ -1,0 +1,26 @@
+"""Structures that no recorder writes: a part of the campaign of ``fuzz.structure``."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("fuzz.structure", reason="clears the peak of memory as Linux does")
+
+from fuzz.structure import campaign
+
+_FILES = 2_000
+#: Another one each time that the builders change; the same files on every machine.
+_SEED = 42
+
+
+def test_no_structure_costs_more_than_its_bytes_explain() -> None:
+    counted = campaign(_SEED, 0, _FILES, asks=50)
+    assert counted["files"] == _FILES
+    assert counted["faults"] == 0
+    opened = sum(
+        count
+        for outcomes in counted["outcomes"].values()
+        for outcome, count in outcomes.items()
+        if outcome == "opened"
+    )
+    assert opened > _FILES // 2
