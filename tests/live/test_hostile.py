@@ -1,4 +1,4 @@
-"""Structures that no recorder writes: a part of the campaign of ``fuzz.structure``."""
+"""Parts of the campaigns of ``fuzz.structure`` and ``bench.kills``, counted by files and kills."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("fuzz.structure", reason="clears the peak of memory as Linux does")
 
+from bench import kills
 from fuzz.structure import campaign
 
 _FILES = 2_000
@@ -24,3 +25,9 @@ def test_no_structure_costs_more_than_its_bytes_explain() -> None:
         if outcome == "opened"
     )
     assert opened > _FILES // 2
+
+
+def test_nothing_is_lost_by_kills_and_refused_writes() -> None:
+    outcomes, faults = kills.campaign(20, _SEED)
+    assert faults == []
+    assert sum(outcomes.values()) == 24

@@ -1,0 +1,282 @@
+"""What is left after ``kill -9``, and after writes that the disk refuses, at random moments.
+
+    python -m bench.kills [--times 200] [--seed 1]
+
+A recording, a report, an export and the kept summaries of a pod are written by a process that dies
+at a random moment of its work. A recording must open with all steps but those of its last chunk. A
+report or an export must be the old one or the new one, never a part. Summaries must give the same
+answer as before. Then the same writers meet a limit of the size of files, as on a full disk, at a
+random size: they must end with one error, and leave the old file as it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import multiprocessing
+import os
+import random
+import resource
+import signal
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Final
+
+import stepscope
+from stepscope.errors import StepscopeError
+from stepscope.surfaces.cli.main import run as command
+from tests.e2e.recorded_programs import names_in
+from tests.profiles import worked_example
+from tests.unit.session.test_pod_session import job
+
+_CHUNK_S: Final = 0.05
+_STEP_S: Final = 0.004
+# So many steps may be in the chunk that was open, on a machine that is busy with other work.
+_MOST_LOST: Final = 400
+_OLD: Final = b"what was there before"
+
+
+class Writer:
+    """One kind of work that writes files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+
+    def write(self) -> None:
+        """Do the work, in a process of its own."""
+        raise NotImplementedError
+
+    def check(self) -> str:
+        """What is left, in a word; AssertionError where it is wrong."""
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Make it as it was before."""
+
+
+class Recording(Writer):
+    """A recording of steps, each with its number in its name."""
+
+    def write(self) -> None:
+        """Record until it is killed, and note each step that ended."""
+        options = stepscope.ProfilerOptions(sample_hz=0, telemetry_hz=0, chunk_seconds=_CHUNK_S)
+        stepscope.start(str(self.folder), options)
+        with (self.folder / "ended").open("wb", buffering=0) as ended:
+            for number in range(1_000_000):
+                with stepscope.Trace(f"work {number}"):
+                    time.sleep(_STEP_S)
+                ended.write(b".")
+
+    def check(self) -> str:
+        """All steps from the first on, but for those of the last chunk."""
+        ended = self.folder / "ended"
+        done = ended.stat().st_size if ended.exists() else 0
+        found = [one for one in self.folder.rglob("*.xplane.pb") if one.stat().st_size]
+        numbers: list[int] = []
+        if found:
+            try:
+                with stepscope.open(found[0]) as session:
+                    names = [
+                        name for host in session.profile.hosts for name in names_in(host.space)
+                    ]
+            except StepscopeError as error:
+                assert done <= _MOST_LOST, f"{error.what} after {done} steps"
+                names = []
+            numbers = sorted(int(one.split()[1]) for one in names if one.startswith("work "))
+        assert numbers == list(range(len(numbers))), "a step in the middle is missing"
+        assert done - len(numbers) <= _MOST_LOST, f"{done - len(numbers)} of {done} steps are lost"
+        return "with steps" if numbers else "before the first chunk"
+
+    def reset(self) -> None:
+        """Remove what was recorded."""
+        for path in sorted(self.folder.rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+
+
+class File(Writer):
+    """A command that writes one file over an old one."""
+
+    arguments: tuple[str, ...] = ()
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.recording = folder / "host.xplane.pb"
+        self.recording.write_bytes(worked_example(gpu=True, steps=200))
+        self.target = folder / "out"
+        assert command(self._command()) == 0
+        self.whole = self.target.read_bytes()
+        self.reset()
+
+    def _command(self) -> list[str]:
+        return [self.arguments[0], str(self.recording), *self.arguments[1:], "-o", str(self.target)]
+
+    def write(self) -> None:
+        """Run the command; it ends with its exit code."""
+        os._exit(command(self._command()))
+
+    def check(self) -> str:
+        """The old file or the new one."""
+        found = self.target.read_bytes()
+        assert found in (_OLD, self.whole), f"{len(found)} of {len(self.whole)} bytes"
+        return "the old file" if found == _OLD else "the new file"
+
+    def reset(self) -> None:
+        """Put the old file there, and take away what a killed writer left beside it."""
+        self.target.write_bytes(_OLD)
+        for path in self.folder.iterdir():
+            if path not in (self.target, self.recording):
+                path.unlink()
+
+
+class Report(File):
+    """``stepscope report``."""
+
+    arguments = ("report",)
+
+
+class Export(File):
+    """``stepscope export``."""
+
+    arguments = ("export", "--format", "perfetto")
+
+
+class Summaries(Writer):
+    """Summaries of the ranks of a pod, kept beside their recordings."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.job = job(folder / "run")
+        self.answer = self._answer()
+        self.reset()
+
+    def _answer(self) -> object:
+        with stepscope.open(self.job) as session:
+            return session.pod(engine="here", keep="beside").to_dict()
+
+    def write(self) -> None:
+        """Summarise the pod."""
+        try:
+            self._answer()
+        except StepscopeError:
+            os._exit(4)
+        os._exit(0)
+
+    def check(self) -> str:
+        """The same answer, whatever of the summaries is there."""
+        kept = len(list(self.job.glob(".stepscope/*.stepscope-summary")))
+        assert self._answer() == self.answer
+        return f"{kept} summaries"
+
+    def reset(self) -> None:
+        """Remove the summaries."""
+        for path in self.job.glob(".stepscope/*"):
+            path.unlink()
+
+
+WRITERS: Final[tuple[type[Writer], ...]] = (Recording, Report, Export, Summaries)
+
+
+def _quietly(work: Callable[[], None], limit_bytes: int) -> None:
+    """Do something without output, with a limit of the size of files."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    if limit_bytes >= 0:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+    work()
+
+
+def started(work: Callable[[], None], limit_bytes: int = -1) -> ForkServerProcess:
+    """Start a process that does something; it is forked where no thread runs."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["stepscope.surfaces.report.report", "tests.profiles", "polars"])
+    process = context.Process(target=_quietly, args=(work, limit_bytes))
+    process.start()
+    return process
+
+
+def seconds_of(writer: Writer) -> float:
+    """How long a writer takes that is not killed; a recording has no end."""
+    if isinstance(writer, Recording):
+        return 2.5
+    writer.reset()
+    began = time.monotonic()
+    started(writer.write).join()
+    return time.monotonic() - began
+
+
+def killed(writer: Writer, after_s: float) -> str:
+    """What is left of a writer that is killed after some time."""
+    writer.reset()
+    process = started(writer.write)
+    time.sleep(after_s)
+    process.kill()
+    process.join()
+    return writer.check()
+
+
+def refused(writer: File, limit_bytes: int) -> str:
+    """What is left of a writer whose files may have no more bytes than this."""
+    writer.reset()
+    process = started(writer.write, limit_bytes)
+    process.join()
+    code = process.exitcode
+    outcome = writer.check()
+    assert code in (0, 4), f"exit code {code}"
+    assert (outcome == "the new file") == (code == 0)
+    return f"{outcome}, exit code {code}"
+
+
+def campaign(times: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """Kill each writer in turn, then refuse writes to those of files: outcomes, and faults."""
+    rng = random.Random(seed)
+    outcomes: Counter[str] = Counter()
+    faults: list[str] = []
+
+    def count(name: str, action: Callable[[], str]) -> None:
+        try:
+            outcomes[f"{name}: {action()}"] += 1
+        except (AssertionError, StepscopeError) as error:
+            outcomes[f"{name}: WRONG"] += 1
+            faults.append(f"{name}: {error}")
+
+    quiet = contextlib.redirect_stdout(io.StringIO())
+    with tempfile.TemporaryDirectory() as folder, quiet, contextlib.redirect_stderr(io.StringIO()):
+        writers = [kind(Path(folder) / kind.__name__) for kind in WRITERS]
+        seconds = [seconds_of(writer) for writer in writers]
+        for number in range(times):
+            writer = writers[number % len(writers)]
+            after_s = rng.random() * 1.1 * seconds[number % len(writers)]
+            count(f"{type(writer).__name__} killed", partial(killed, writer, after_s))
+        for writer in (one for one in writers if isinstance(one, File)):
+            for _ in range(max(times // 10, 1)):
+                limit = int(1.2 * rng.random() * len(writer.whole))
+                count(f"{type(writer).__name__} refused", partial(refused, writer, limit))
+    return outcomes, faults
+
+
+def main() -> int:
+    """Print what was left; 1 if anything was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m bench.kills", description=__doc__)
+    parser.add_argument("--times", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    outcomes, faults = campaign(given.times, given.seed)
+    for outcome, count in sorted(outcomes.items()):
+        print(f"{count:5} {outcome}")
+    for fault in faults:
+        print(f"WRONG {fault}")
+    print(f"{sum(outcomes.values())} times, {len(faults)} wrong")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
