@@ -65,3 +65,15 @@ def test_a_breach_is_noticed(tmp_path: Path, file: str, statement: str, contract
     done = lint(root)
     assert done.returncode != 0
     assert any(contract in line and "BROKEN" in line for line in done.stdout.splitlines())
+
+
+def test_json_of_recordings_is_read_within_limits() -> None:
+    """``json.loads`` ends with a RecursionError where a text nests; ``json_value`` says so."""
+    found = [
+        f"{path.relative_to(PACKAGE)}:{number}"
+        for folder in ("formats", "tables", "columns", "analysis", "timeline")
+        for path in sorted((PACKAGE / folder).rglob("*.py"))
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if re.search(r"\bjson\.loads?\(", line)
+    ]
+    assert found == []

@@ -21,7 +21,7 @@ FAULTS = {
 }
 # How many faults each review lists: D1 to D12 with its parts, and so on.
 NUMBERED = {
-    "hostile": [f"D{number}" for number in range(1, 13)],
+    "hostile": [f"D{number}" for number in range(1, 13)] + [f"H{number}" for number in range(1, 7)],
     "diagnosis": [str(number) for number in range(1, 13)],
     "profiles": [f"D{number}" for number in range(1, 15)],
     "code": [str(number) for number in range(1, 21)],

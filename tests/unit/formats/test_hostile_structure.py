@@ -6,6 +6,7 @@ import gzip
 import json
 import sqlite3
 import struct
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import stepscope
 from stepscope.errors import StepscopeError
 from stepscope.limits import Budget, LimitError, spending
 from stepscope.wire import write as wire
+from tests.unit.formats.nsight.export import call, export, kernel
 
 
 def pickled(*parts: bytes) -> bytes:
@@ -241,3 +243,39 @@ def test_a_table_has_no_more_rows_than_its_file_has_room_for(levels: int, tmp_pa
         assert events <= path.stat().st_size // 4 and "more rows than the file" in said
     except LimitError as error:
         assert "'work'" in error.what
+
+
+def _nsight_devices(path: Path, count: int) -> Path:
+    """A kernel on each of many devices."""
+    kernels = [kernel(10 * n, 10 * n + 5, 1, n, deviceId=n) for n in range(1, count + 1)]
+    calls = [call(10 * n, 10 * n + 2, 2, n) for n in range(1, count + 1)]
+    return export(path, ("gemm", "cudaLaunchKernel"), kernels=kernels, calls=calls)
+
+
+def _kineto_devices(path: Path, count: int) -> Path:
+    """A kernel on each of many devices, in JSON."""
+    place = {"ph": "X", "cat": "kernel", "name": "gemm", "dur": 3}
+    events = [
+        {**place, "pid": n, "tid": 7, "ts": n, "args": {"device": n, "stream": 7}}
+        for n in range(count)
+    ]
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "build"), [("a.sqlite", _nsight_devices), ("a.pt.trace.json", _kineto_devices)]
+)
+def test_devices_are_read_in_linear_time(
+    name: str, build: Callable[[Path, int], Path], tmp_path: Path
+) -> None:
+    """Four times as many once took eleven times as long; the ratio does not know the machine."""
+    took = []
+    for count in (100, 600, 2400):
+        path = build(tmp_path / f"{count}{name}", count)
+        began = time.process_time()
+        with stepscope.open(path) as session:
+            assert len(session.profile.hosts[0].space.planes) >= count
+        took.append(time.process_time() - began)
+    assert took[2] < 8 * took[1]
