@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,8 @@ TIERS: Final = {
     "live": "the packages of the extra dev; it starts servers, builds and installs wheels",
     "collection": "the recordings outside the tree (tests/collection/README.md)",
 }
+# Tests read recordings anew, but those of the cache.
+os.environ["STEPSCOPE_CACHE"] = "off"
 # Uncompiled kernels take as long as they take; a slow machine is not a failing test.
 settings.register_profile("stepscope", deadline=None, max_examples=examples(100))
 settings.load_profile("stepscope")

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from tests.profiles import HOSTILE_NAMES, hostile_names, no_events, worked_example
+from tests.profiles.model import Event, host, line, space
 
 pytestmark = pytest.mark.e2e
 
@@ -52,6 +53,25 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "vm.xplane.pb").write_bytes(data)
     (root / "events.out.tfevents.1.vm").write_bytes(b"x" * 20)
     return root
+
+
+# ------------------------------------------------------------------ cache
+
+
+def test_a_second_process_opens_what_the_first_kept(tmp_path: Path) -> None:
+    path = tmp_path / "h.xplane.pb"
+    events = [Event(f"op {row}", row, 1, {"text": "x" * 2000}) for row in range(400)]
+    path.write_bytes(space(host(line("main", *events))))
+    time.sleep(2.1)  # what has just changed is not kept
+    cache = {"STEPSCOPE_CACHE": "", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    first = stepscope("show", "trace_viewer", path, "-f", "json", **cache)
+    second = stepscope("show", "trace_viewer", path, "-f", "json", **cache)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+    verified = stepscope("cache", "--verify", **cache)
+    assert re.search(r"  same  .*h\.xplane\.pb\n1 entries, ", verified.stdout)
+    assert "removed 1 entries" in stepscope("cache", "--clear", **cache).stdout
+    assert stepscope("cache", **cache).stdout.startswith("0 entries")
 
 
 # ------------------------------------------------------------------ sql

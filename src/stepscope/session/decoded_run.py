@@ -7,7 +7,8 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from threading import RLock
+from pathlib import Path
+from threading import RLock, Thread
 from typing import TYPE_CHECKING, Final, Literal
 
 from stepscope import store
@@ -22,10 +23,12 @@ from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.decode import BytesGone
 from stepscope.limits import Budget, spending
 from stepscope.result import Diagnostic
-from stepscope.store import Contents, Found, Miss, Run, Source
+from stepscope.store import Contents, Found, Miss, Run, Source, column_cache
+from stepscope.store.column_cache import CachedRecording, Snapshot
 from stepscope.store.companions import OPENED
 from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.damage import damage_of
+from stepscope.urls import is_url
 from stepscope.utf8 import shown
 
 if TYPE_CHECKING:
@@ -82,6 +85,7 @@ class _File:
     together: tuple[Diagnostic, ...] = ()
     beside: tuple[str, ...] = ()
     asked: bool = False
+    saving: Thread | None = None
     lock: RLock = field(default_factory=RLock, repr=False)
 
 
@@ -93,13 +97,21 @@ class DecodedRun:
         redaction: What is taken out of each host before anybody sees it; files are then called
             by their hosts.
         private: Keep what hosts say of their machine and its owner (``columns.private``).
+        cached: Keep the decoded columns for the next opening, and use those that were kept.
     """
 
     def __init__(
-        self, run: Run, redaction: Redaction | None = None, *, private: bool = False
+        self,
+        run: Run,
+        redaction: Redaction | None = None,
+        *,
+        private: bool = False,
+        cached: bool = True,
     ) -> None:
         self.run = run
         self._private = private
+        # What is kept is without what is private, and not redacted.
+        self._is_cached = cached and not private and redaction is None and column_cache.is_on()
         self.redaction = redaction
         self._files = {
             source.host: _File(
@@ -128,20 +140,12 @@ class DecodedRun:
         """
         with file.lock:
             if not file.asked:
-                began = time.monotonic()
+                snapshot = _snapshot(file) if self._is_cached else None
                 try:
-                    space = _merge_companions(file, _decoded(file, progress), progress)
-                    _warn_of_slow_kernels(time.monotonic() - began)
-                    if self._redactor is not None:
-                        is_first = file is next(iter(self._files.values()))
-                        space = self._redactor(space, is_first=is_first)
-                        if file.contents is not None:  # nothing points into it any more
-                            file.contents.close()
-                            file.contents = None
-                    elif not self._private:
-                        if file.contents is not None:
-                            file.contents.blank(private_stretches(space))
-                        space = without_private(space)
+                    space = _cached(file, snapshot)
+                    if space is None:
+                        space = self._read(file, progress)
+                        _save(file, snapshot, space)
                     _keep(file, space)
                 except StepscopeError as error:
                     file.error = error
@@ -157,6 +161,23 @@ class DecodedRun:
                     ) from error
                 file.asked = True
             return file.host
+
+    def _read(self, file: _File, progress: StageProgress | None) -> Space:
+        """The columns of a file as this run shows them."""
+        began = time.monotonic()
+        space = _merge_companions(file, _decoded(file, progress), progress)
+        _warn_of_slow_kernels(time.monotonic() - began)
+        if self._redactor is not None:
+            is_first = file is next(iter(self._files.values()))
+            space = self._redactor(space, is_first=is_first)
+            if file.contents is not None:  # nothing points into it any more
+                file.contents.close()
+                file.contents = None
+        elif not self._private:
+            if file.contents is not None:
+                file.contents.blank(private_stretches(space))
+            space = without_private(space)
+        return space
 
     def hosts(
         self, names: tuple[str, ...], progress: StageProgress | None = None
@@ -218,6 +239,9 @@ class DecodedRun:
         """Let go of all hosts and their files."""
         for file in self._files.values():
             with file.lock:
+                if file.saving is not None:
+                    file.saving.join()
+                    file.saving = None
                 file.host = None
                 file.asked = False
                 if file.contents is not None:
@@ -244,6 +268,56 @@ def _warn_of_slow_kernels(opening_s: float) -> None:
 def _failed(report: FileReport, error: StepscopeError) -> FileReport:
     why = f"{error.what.rstrip('.')}: {error.why} ({error.where})" if error.why else error.what
     return FileReport(report.path, report.size_bytes, "failed", why, error.hint, error.anchor)
+
+
+def _snapshot(file: _File) -> Snapshot | None:
+    """The state of a file whose columns may be kept; None where they are not."""
+    source = file.source
+    if source.companions or is_url(source.path):
+        return None
+    return column_cache.snapshot(source.path, source.format)
+
+
+def _cached(file: _File, snapshot: Snapshot | None) -> Space | None:
+    """The columns that were kept when the file was last opened in this state."""
+    kept = column_cache.load(snapshot) if snapshot is not None else None
+    if kept is None:
+        return None
+    space, facts = kept
+    file.impossible = int(facts["impossible"])
+    return space
+
+
+def _save(file: _File, snapshot: Snapshot | None, space: Space) -> None:
+    """Keep the columns of a sound file, beside what is computed of them."""
+    if snapshot is None or file.damage or space.damage is not None:
+        return
+    facts = {"impossible": file.impossible}
+    file.saving = Thread(
+        target=column_cache.save,
+        args=(snapshot, space, file.source.format, facts),
+        name="stepscope-cache",
+    )
+    file.saving.start()
+
+
+def verify_entry(entry: CachedRecording) -> bool | None:
+    """Decode a recording again and compare it with what was kept of it.
+
+    Returns:
+        Whether all columns are equal; None if the entry is of no recording as it is now.
+
+    Raises:
+        StepscopeError: The recording does not open any more.
+        OSError: There is no room to compare in.
+    """
+    snapshot = column_cache.snapshot(entry.recording, entry.format)
+    if snapshot is None or snapshot.entry != entry.path:
+        return None
+    size = Path(entry.recording).stat().st_size
+    source = Source(entry.recording, "", size, 0.0, entry.format)
+    (host,) = DecodedRun(Run("", entry.recording, (source,)), cached=False).hosts(("",))
+    return column_cache.is_same(entry, host.space)
 
 
 def _decoded(file: _File, progress: StageProgress | None) -> Space:

@@ -158,7 +158,7 @@ def summary_of(source: Source) -> bytes:
     before = stamp(source.path)
     # What other tools wrote beside it tells nothing of a pod.
     alone = replace(source, companions=())
-    recording = DecodedRun(Run(source.host, source.path, (alone,)))
+    recording = DecodedRun(Run(source.host, source.path, (alone,)), cached=False)
     try:
         (host,) = recording.hosts((source.host,))
         notes = tuple(one.message for one in recording.diagnostics((source.host,)))

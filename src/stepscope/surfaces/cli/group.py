@@ -14,7 +14,8 @@ from stepscope.surfaces.cli.commands import COMMANDS
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 _READ: Final = frozenset(
-    ["advise", "ask", "check", "compare", "explain", "export", "ls", "report", "show", "sql"]
+    {"advise", "ask", "cache", "check", "compare", "explain"}
+    | {"export", "ls", "report", "show", "sql"}
 )
 
 _BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"

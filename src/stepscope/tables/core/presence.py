@@ -180,7 +180,8 @@ def _without_counters(text: str) -> str:
     drop[ends] -= 1
     kept = data.copy()
     kept[starts] = ord("0")
-    return kept[np.cumsum(drop[:-1], dtype=np.int8) == 0].tobytes().decode()
+    shaped: bytes = kept[np.cumsum(drop[:-1], dtype=np.int8) == 0].tobytes()
+    return shaped.decode()
 
 
 def any_stretch(host: Host, lines: Iterable[int], test: Callable[[Stretch], bool]) -> bool:
