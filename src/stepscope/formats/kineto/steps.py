@@ -25,11 +25,19 @@ class StepCount:
     Attributes:
         number: Of the next step.
         end_ns: Where the last one ended; None before the first.
+        last_backward: Parts of the backward pass before the last update of a round, if several
+            optimizers take turns; 0 if none do.
     """
 
     number: int = 0
     end_ns: int | None = None
+    last_backward: int = 0
 
+
+# Optimizers that take turns: at most so many, for so many rounds, with turns alike in this share.
+_MOST_OPTIMIZERS: Final = 4
+_FEWEST_ROUNDS: Final = 3
+_ALIKE: Final = 0.9
 
 # What autograd calls each part of a backward pass.
 _BACKWARD: Final = "autograd::engine::evaluate_function"
@@ -77,8 +85,9 @@ def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
     """The steps, and ``count`` moved on; None where the trace has ``ProfilerStep#`` or no step.
 
     Of several optimizers (a GAN has two) the one with the most steps counts, on the thread where
-    it has them; of several that share a class and a backward pass, the last. The first step of a
-    recording has no begin and is none, so that the others count from 1.
+    it has them; of several that share a class and a backward pass, the last; of several that share
+    a class and take turns, the last of each round. The first step of a recording has no begin and
+    is none, so that the others count from 1.
     """
     if slices.of_name(lambda name: name.startswith(names.PYTORCH_STEP)).any():
         return None
@@ -90,7 +99,12 @@ def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
     distinct, first, times = np.unique(pairs, return_index=True, return_counts=True)
     # The most frequent; of equals the one seen first.
     rows = rows[pairs == distinct[np.lexsort((first, -times))[0]]]
-    ends = _after_backward(slices, np.sort(slices.start_ns[rows] + slices.duration_ns[rows]))
+    ends = np.sort(slices.start_ns[rows] + slices.duration_ns[rows])
+    backward = np.sort(slices.start_ns[slices.of_name(lambda name: name.startswith(_BACKWARD))])
+    if len(backward):
+        ends = _last_of_rounds(_after_backward(backward, ends), backward, count)
+    if not len(ends):
+        return None
     if count.end_ns is not None:
         ends = np.concatenate([[count.end_ns], ends])
     steps = len(ends) - 1
@@ -106,14 +120,30 @@ def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
     )
 
 
-def _after_backward(slices: Slices, ends_ns: I64) -> I64:
+def _after_backward(backward_ns: I64, ends_ns: I64) -> I64:
     """The updates without those that another one follows before the next backward pass."""
-    backward = np.sort(slices.start_ns[slices.of_name(lambda name: name.startswith(_BACKWARD))])
-    if not len(backward):
-        return ends_ns
-    passed = np.searchsorted(backward, ends_ns)
+    passed = np.searchsorted(backward_ns, ends_ns)
     last: I64 = ends_ns[np.append(passed[1:] > passed[:-1], True)]
     return last
+
+
+def _last_of_rounds(ends_ns: I64, backward_ns: I64, count: StepCount) -> I64:
+    """The updates without those of other optimizers of a round, if several take turns.
+
+    Each optimizer has a backward pass of its own length. A pass that is longer once in so many
+    steps, as for a logged gradient, makes no round: turns of a round differ from their neighbours.
+    """
+    parts = np.diff(np.searchsorted(backward_ns, ends_ns), prepend=0)
+    if not count.last_backward:
+        inner = parts[1:]  # the recording may begin within the first
+        differ = np.mean(inner[1:] != inner[:-1]) if len(inner) > 1 else 0.0
+        for turns in range(2, _MOST_OPTIMIZERS + 1):
+            if len(inner) < _FEWEST_ROUNDS * turns or differ < _ALIKE:
+                break
+            if np.mean(inner[turns:] == inner[:-turns]) >= _ALIKE:
+                count.last_backward = int(parts[2 * turns - 1])
+                break
+    return ends_ns[parts == count.last_backward] if count.last_backward else ends_ns
 
 
 def engine_steps(slices: Slices, count: StepCount) -> FoundSteps | None:

@@ -105,6 +105,8 @@ def _told_from_optimizer(host: Host, found: Markers) -> Markers | None:
     is_added = begin < first
     start = np.concatenate([[begin], found.start_ps]) if is_added else found.start_ps
     count = len(start)
+    turns = round(len(ends) / count)
+    told = f"rounds of {turns} optimizer steps recur" if turns > 1 else "the optimizer stepped"
     num = np.arange(count, dtype=np.int64) + int(found.num[0]) - is_added
     return replace(
         found,
@@ -118,7 +120,7 @@ def _told_from_optimizer(host: Host, found: Markers) -> Markers | None:
         end_ps=np.concatenate([[first], found.end_ps]) if is_added else found.end_ps,
         mark_end_ps=np.concatenate([[first], found.end_ps]) if is_added else found.end_ps,
         certainty="likely",
-        reason=f"the optimizer stepped {count} times",
+        reason=f"{told} {count} times",
         is_first_open=is_added,
     )
 

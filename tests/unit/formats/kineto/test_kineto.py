@@ -278,6 +278,51 @@ def test_two_optimizers_of_a_class_share_the_step_of_their_backward_pass(tmp_pat
     assert [(one["begin"], one["length"]) for one in found] == [(9, 10), (19, 10), (29, 10)]
 
 
+def adversarial(parts: list[int], begin: float = 0.0) -> list[dict[str, Any]]:
+    """One optimizer step every 10 us, each after a backward pass of so many parts."""
+    name = "autograd::engine::evaluate_function: AddmmBackward0"
+    events = []
+    for turn, count in enumerate(parts):
+        at = begin + 10.0 * turn
+        events += [x("cpu_op", name, at + 0.1 * part, 0.05) for part in range(count)]
+        events.append(x("user_annotation", "Optimizer.step#Adam.step", at + 7, 2))
+    return events
+
+
+@pytest.mark.parametrize(
+    ("parts", "lengths"),
+    [
+        ([5, 3] * 6, [20] * 5),  # a GAN: discriminator and generator have an Adam each
+        ([5, 3, 2] * 6, [30] * 5),
+        ([4] * 12, [10] * 11),
+        ([4, 4, 4, 4, 6, 4] * 3, [10] * 17),  # each sixth step logs a gradient
+        ([5, 3, 4, 5, 3, 5, 4, 3, 5, 4], [10] * 9),  # sentences of any length
+    ],
+)
+def test_optimizers_that_take_turns_share_a_step(
+    tmp_path: Path, parts: list[int], lengths: list[int]
+) -> None:
+    found = [
+        one for one in lines(xspace(tmp_path, adversarial(parts)))[MAIN] if one["name"] == "train"
+    ]
+    assert [one["length"] for one in found] == lengths
+
+
+def test_optimizers_that_take_turns_do_so_in_every_chunk(tmp_path: Path) -> None:
+    count = StepCount()
+    chunks = ([5, 3] * 6, [3, 5, 3])  # the second begins behind a rest, within a round
+    found = [
+        one
+        for chunk, parts in enumerate(chunks)
+        for one in lines(
+            to_xspace(trace(tmp_path, adversarial(parts, 1000.0 * chunk)), count=count)[0]
+        )[MAIN]
+        if one["name"] == "train"
+    ]
+    assert [one["length"] for one in found] == [20] * 5 + [890, 20]
+    assert [one["step_num"] for one in found] == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_marks_of_the_program_come_before_the_optimizers(tmp_path: Path) -> None:
     optimizer = [x("user_annotation", "Optimizer.step#A.step", 10.0 * n, 2) for n in range(3)]
     marked = [x("cpu_op", "train#step_num=3,_r=1#", 0, 9), *optimizer]
