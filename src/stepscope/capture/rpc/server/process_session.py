@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from stepscope.capture import control, tracing
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recording import Recording
 from stepscope.capture.result import Capture
 from stepscope.schema import names
+
+#: Module and class with which a program marks steps for a framework's own profiler.
+_MARKERS: Final = (
+    ("tensorflow.python.profiler.trace", "Trace"),
+    ("jax._src.profiler", "StepTraceAnnotation"),
+)
+_ALWAYS_A_STEP: Final = "StepTraceAnnotation"  # others are steps by what they are given
 
 
 class SessionDoor:
@@ -33,6 +41,8 @@ class SessionDoor:
         around = None if counter is None else counter.around
         self._recording = control.start(logdir, options, owner="remote", around=around)
         self._counter = counter
+        if counter is not None:
+            counter.hook_frameworks()
 
     def _end_recording(self) -> None:
         """End all recorders, on the thread whose step has ended; writing is left to ``stop``."""
@@ -42,6 +52,8 @@ class SessionDoor:
 
     def stop(self, *, save: bool) -> Capture:
         """End what ``start`` began."""
+        if self._counter is not None:
+            self._counter.unhook_frameworks()
         self._recording = self._counter = None
         return control.stop(save, owner="remote")
 
@@ -58,7 +70,7 @@ class SessionDoor:
 
     @contextmanager
     def counting(self) -> Iterator[StepCounter]:
-        """Count the steps that are marked with ``stepscope.Trace`` and ``stepscope.step``."""
+        """Count the steps that are marked with Stepscope's, TensorFlow's and JAX's annotations."""
         if self._counter is not None:
             yield self._counter
             return
@@ -71,7 +83,10 @@ class SessionDoor:
 
 
 class StepCounter:
-    """Listens to the annotations of this process, alongside any recording.
+    """Listens to the step markers of this process, alongside any recording.
+
+    Those of TensorFlow and JAX do nothing unless their own profiler records, so their classes are
+    changed while somebody counts.
 
     Args:
         limit: Steps after which ``reached`` is called.
@@ -83,6 +98,7 @@ class StepCounter:
         self._count = 0
         self._listens = False
         self._inner: tracing.Emitter | None = None
+        self._restore: list[Callable[[], None]] = []
 
     @property
     def count(self) -> int:
@@ -98,10 +114,13 @@ class StepCounter:
         if current != self._emit:
             self._inner = current
             tracing.switch(self._emit)
+        if not self._restore:
+            self.hook_frameworks()
 
     def unhook(self) -> None:
         """Let the others listen as before."""
         self._listens = False
+        self.unhook_frameworks()
         if tracing.emitter() == self._emit:
             tracing.switch(self._inner)
 
@@ -122,8 +141,55 @@ class StepCounter:
             if end is not None:
                 end()
             if is_step:
-                self._count += 1  # two threads at once may lose one: no lock in the training step
-                if self._count == self._limit and self._reached is not None:
-                    self._reached()
+                self._step_ended()
 
         return ended
+
+    def _step_ended(self) -> None:
+        self._count += 1  # two threads at once may lose one: no lock in the training step
+        if self._count == self._limit and self._reached is not None:
+            self._reached()
+
+    def hook_frameworks(self) -> None:
+        """Listen to the markers of the frameworks that the program has imported."""
+        for module, name in _MARKERS:
+            kind = getattr(sys.modules.get(module), name, None)
+            if kind is not None:
+                self._restore.append(_listen(kind, self._step_ended))
+
+    def unhook_frameworks(self) -> None:
+        """Leave the frameworks' classes as they were."""
+        while self._restore:
+            self._restore.pop()()
+
+
+def _listen(kind: Any, ended: Callable[[], None]) -> Callable[[], None]:
+    """Call ``ended`` after each step that a class marks; returns what restores the class."""
+    own = {name: vars(kind).get(name) for name in ("__init__", "__exit__")}
+    begin, leave = kind.__init__, kind.__exit__
+
+    @functools.wraps(begin)
+    def begins(marker: Any, name: str, **metadata: Any) -> None:
+        begin(marker, name, **metadata)
+        marker._stepscope_is_step = (
+            kind.__name__ == _ALWAYS_A_STEP
+            or names.STEP_NUM in metadata
+            or metadata.get(names.ROOT_LEVEL) == 1
+        )
+
+    @functools.wraps(leave)
+    def leaves(marker: Any, *error: Any) -> Any:
+        result = leave(marker, *error)
+        if getattr(marker, "_stepscope_is_step", False):
+            ended()
+        return result
+
+    def restore() -> None:
+        for name, method in own.items():
+            if method is None:
+                delattr(kind, name)
+            else:
+                setattr(kind, name, method)
+
+    kind.__init__, kind.__exit__ = begins, leaves
+    return restore

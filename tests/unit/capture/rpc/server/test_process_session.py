@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Self
 
 import pytest
 
@@ -146,6 +149,53 @@ def test_a_counter_counts_what_ends_and_leaves_no_trace() -> None:
         pass
     assert counter.count == 1
     assert tracing.emitter() is None
+
+
+class Marker:
+    """Marks steps as ``tf.profiler.experimental.Trace`` and JAX's annotation do."""
+
+    def __init__(self, name: str, **metadata: object) -> None:
+        self.name, self.metadata = name, metadata
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("module", "kind", "metadata"),
+    [
+        ("tensorflow.python.profiler.trace", "Trace", {"step_num": 3, "_r": 1}),
+        ("tensorflow.python.profiler.trace", "Trace", {"step_num": 3}),
+        ("jax._src.profiler", "StepTraceAnnotation", {}),
+    ],
+)
+def test_a_counter_counts_the_steps_that_frameworks_mark(
+    monkeypatch: pytest.MonkeyPatch, module: str, kind: str, metadata: dict[str, object]
+) -> None:
+    own = {"__init__": Marker.__init__, "__exit__": Marker.__exit__} if kind == "Trace" else {}
+    made = type(kind, (Marker,), own)
+    monkeypatch.setitem(sys.modules, module, SimpleNamespace(**{kind: made}))  # type: ignore[arg-type]  # as a module
+    methods = made.__init__, made.__exit__
+    reached: list[int] = []
+    counter = StepCounter(2, lambda: reached.append(counter.count))
+    with made("before", **metadata) as before:
+        counter.hook()
+    assert before.name == "before"
+    for _ in range(3):
+        with made("train", **metadata) as marker:
+            assert marker.metadata == metadata
+    if kind == "Trace":
+        with made("load", rows=3):
+            pass
+    assert (counter.count, reached) == (3, [2])
+    counter.unhook()
+    with made("train", **metadata):
+        pass
+    assert counter.count == 3
+    assert (made.__init__, made.__exit__) == methods
 
 
 def test_a_counter_hands_on_to_who_listened_before() -> None:
