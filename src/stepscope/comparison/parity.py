@@ -6,6 +6,7 @@ of them is the program's code.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
@@ -27,6 +28,8 @@ UNKNOWN: Final = ""
 _PRECISION_FRAC: Final = 0.10
 # Types of numbers with a smaller share of the bytes allocated are beside the point.
 _TYPE_FRAC: Final = 0.05
+# As JAX and PyTorch call them; TensorFlow calls those of 16 and 64 bits half and double.
+_FLOATS: Final = re.compile(r"b?float|half|double")
 _RECORDER: Final = "stepscope_version"
 # Step counts that differ by more than this factor may have caught different phases of a program.
 _COUNT_RATIO: Final = 2.0
@@ -110,7 +113,7 @@ def _tensor_types(profile: Profile) -> str:
         for text, own in zip(
             found.data_type.texts, np.bincount(taken, size, len(found.data_type.texts)), strict=True
         ):
-            if "float" in text:
+            if _FLOATS.match(text):
                 held[text] = held.get(text, 0) + int(own)
     least = _TYPE_FRAC * sum(held.values())
     return ", ".join(sorted(name for name, own in held.items() if own > least))

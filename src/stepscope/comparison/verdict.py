@@ -20,6 +20,7 @@ _NAMED_FRAC: Final = 0.10
 _NAMED: Final = 3
 # From here on three digits are a whole number; "#.3g" would write 1.00e+03.
 _WHOLE: Final = 999.5
+_TIMES: Final = 3  # from here on a step is so many times as long, not so many percent slower
 
 
 def headline(
@@ -59,6 +60,8 @@ def headline(
     why = ", ".join(main_parts(parts, delta))
     because = f" Mostly: {why}." if why else ""
     how = f"{share[1:]} {change.outcome}" if share else change.outcome.capitalize()
+    if before_ms > 0 and change.candidate >= _TIMES * before_ms:
+        how = f"{_number(change.candidate / before_ms)} times as long"
     return f"{how}: {times} ({interval}).{because}"
 
 

@@ -122,3 +122,8 @@ def test_settings_and_tensor_types_are_conditions() -> None:
     types = row(before, after, "tensor types")
     assert (types["baseline"], types["candidate"]) == ("float32", "float16, float32")
     assert types["status"] == "differs"
+    # As TensorFlow calls them; numbers of other kinds are no precision.
+    before, after = (recorded_with({}, kinds) for kinds in (("float",), ("float", "half", "int64")))
+    types = row(before, after, "tensor types")
+    assert (types["baseline"], types["candidate"]) == ("float", "float, half")
+    assert types["status"] == "differs"

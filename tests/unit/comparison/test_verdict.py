@@ -49,6 +49,16 @@ def test_a_step_of_about_a_second_has_no_exponent(
     assert said in headline(change, NO_PARTS, NO_PARTS, (10, 10))
 
 
+@pytest.mark.parametrize(
+    ("after_ms", "said"),
+    [(25.0, "150.0% slower: "), (35.0, "3.50 times as long: "), (1887.0, "189 times as long: ")],
+)
+def test_much_slower_steps_are_so_many_times_as_long(after_ms: float, said: str) -> None:
+    delta = after_ms - 10
+    change = Difference(10.0, after_ms, delta, delta, "slower")
+    assert headline(change, NO_PARTS, NO_PARTS, (10, 10)).startswith(said)
+
+
 def test_equal_unknown_separated_and_few_are_told_apart() -> None:
     intervals: dict[ChangeOutcome, tuple[float, float]] = {
         "equal": (-0.1, 0.1),

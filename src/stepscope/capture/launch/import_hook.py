@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from stepscope.capture import control, step_clock
+from stepscope.capture.runtime import machine
 from stepscope.capture.tracing import Trace
 from stepscope.schema import names
 
@@ -87,6 +88,8 @@ class _Steps(threading.local):
     def begin(self, kind: str) -> None:
         self.end()
         number = self.count[kind]
+        if number == 0:
+            machine.remember_settings()
         self.marker = Trace(kind, number, 1, **{names.MARKED_BY: names.MARKED_BATCH})
         self.count[kind] += 1
         self.marker.__enter__()

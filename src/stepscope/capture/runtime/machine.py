@@ -170,13 +170,28 @@ def release_free_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+# Keras's policy for data types is of a thread, and recordings end on others than the program's.
+_loop_settings: dict[str, int | str] = {}
+
+
+def remember_settings() -> None:
+    """Note the settings of the calling thread, which runs the loop of Keras."""
+    own = {name: sys.modules[name] for name in ("tensorflow", "keras") if name in sys.modules}
+    _loop_settings.update(_current_settings(own))
+
+
 def settings_facts(modules: _Modules | None = None) -> dict[str, int | str]:
     """Settings of frameworks that differ from the default: name → "on" or a data type.
 
     They make every step slower, and a recording shows what a debugging switch does, seldom that
     it was on. Only modules that are loaded are asked, and none is imported.
     """
-    loaded = sys.modules if modules is None else modules
+    if modules is None:
+        return _loop_settings | _current_settings(sys.modules)
+    return _current_settings(modules)
+
+
+def _current_settings(loaded: _Modules) -> dict[str, int | str]:
     facts: dict[str, int | str] = {}
     for asked in (_of_torch, _of_tensorflow, _of_jax):
         # A framework that is half imported, or of a version without the switch, says nothing.

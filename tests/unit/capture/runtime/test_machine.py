@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -112,6 +114,32 @@ def test_keras_says_what_it_computes_in() -> None:
         "setting_tf_run_functions_eagerly": "on",
         "setting_parameters": "float64",
     }
+
+
+def test_keras_policy_of_the_loops_thread_is_noted_on_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = threading.local()
+    own.name = "mixed_float16"
+
+    def policy() -> object:
+        return SimpleNamespace(name=getattr(own, "name", "float32"))
+
+    keras = SimpleNamespace(config=SimpleNamespace(dtype_policy=policy))
+    for name, module in (("keras", keras), ("tensorflow", None), ("torch", None), ("jax", None)):
+        monkeypatch.setitem(sys.modules, name, module)  # type: ignore[arg-type]  # as a module
+    monkeypatch.setattr(machine, "_loop_settings", {})
+    found: list[dict[str, int | str]] = []
+
+    def ask() -> None:
+        thread = threading.Thread(target=lambda: found.append(settings_facts()))
+        thread.start()
+        thread.join()
+
+    ask()
+    machine.remember_settings()
+    ask()
+    assert found == [{}, {"setting_keras_dtype_policy": "mixed_float16"}]
 
 
 @pytest.mark.parametrize("name", ["torch", "tensorflow", "jax"])
