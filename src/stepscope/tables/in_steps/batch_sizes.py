@@ -8,26 +8,41 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import distinct, stats_by_name
+from stepscope.columns import distinct, rows_of, stats_by_name
 from stepscope.columns.space import I64
 from stepscope.schema import names
+from stepscope.tables.core.devices import devices
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.steps.attribution import steps
 
-# Ops whose first operand has the examples of a batch in its first extent.
+# Ops whose first operand, or product, has the examples of a batch in its first extent: PyTorch's
+# by the name of their events, TensorFlow's by the last part of the op's, which is Keras' as well.
 _OF_BATCH = re.compile(
     r"aten(?:::|/)(?:conv\dd|_?convolution|(?:native_|cudnn_)?batch_norm|cross_entropy_loss|"
-    r"nll_loss\w*|mse_loss|binary_cross_entropy\w*|l1_loss|max_pool2d\w*|adaptive_avg_pool2d)\b"
+    r"nll_loss\w*|mse_loss|binary_cross_entropy\w*|l1_loss|max_pool2d\w*|adaptive_avg_pool2d)\b|"
+    r"(?!gradient|.*/gradient)(?:.*/)?(?:SparseSoftmaxCrossEntropyWithLogits|Conv\dD|convolution|"
+    r"MaxPool\w*|AvgPool\w*|FusedBatchNorm\w*|dropout/(?:GreaterEqual|SelectV2))(?:_\d+)?$"
 )
 # Losses take whatever has one: examples, but words, pixels and nodes of a graph as well.
-_LOSS = re.compile(r"aten(?:::|/)(?:cross_entropy|nll|mse|binary_cross|l1)")
+_LOSS = re.compile(
+    r"aten(?:::|/)(?:cross_entropy|nll|mse|binary_cross|l1)|"
+    r"(?!gradient|.*/gradient)(?:.*/)?SparseSoftmaxCrossEntropyWithLogits(?:_\d+)?$"
+)
 # Layers before a loss, and where their shapes have the extent of what they are given.
 _LAYERS = (
     (re.compile(r"aten(?:::|/)linear\b"), re.compile(r"\s*\[+\s*(\d{1,9})\b")),
     (
         re.compile(r"aten(?:::|/)embedding\b"),
         re.compile(r"\s*\[\s*\[[^]]*\]\s*,\s*\[\s*(\d{1,9})\b"),
+    ),
+    *(
+        (
+            re.compile(rf"(?!gradient|.*/gradient)(?:.*/)?{layer}(?:_\d+)?$"),
+            re.compile(r"\s*\[+\s*(\d{1,9})\b"),
+        )
+        for layer in ("[Mm]at[Mm]ul", r"\w*(?:Gather|embedding_lookup)\w*", r"(?:Batch|Ein|ein)\w+")
     ),
 )
 _FIRST_EXTENT = re.compile(r"\s*\[+\s*(\d{1,9})\b")
@@ -97,13 +112,16 @@ def _of_shapes(host: Host) -> BatchSize | None:
     """The first extent that most ops on batches have in common.
 
     Where only losses tell, the layers before them must say the same: a language model's loss takes
-    the words of all examples.
+    the words of all examples. Each of several devices of TensorFlow has its own part of a batch,
+    and a recording need not have all of them.
     """
+    if sum(one.has_events for one in devices(host)) > 1 and not _is_torch(host):
+        return None
     counts = _extents(host, _OF_BATCH, _FIRST_EXTENT)
     if not counts:
         return None
     size, often = counts.most_common(1)[0]
-    if not size or often < _MOST * counts.total():
+    if not size or often < _MOST * counts.total() or _has_several_losses(host):
         return None
     if counts == _extents(host, _LOSS, _FIRST_EXTENT):
         for layer, extent in _LAYERS:
@@ -113,13 +131,34 @@ def _of_shapes(host: Host) -> BatchSize | None:
     return BatchSize(size, "shapes of ops")
 
 
+def _has_several_losses(host: Host) -> bool:
+    """Whether PyTorch's steps have several losses: of micro-batches, or of one batch."""
+    found, events = steps(host), host.space.events
+    if found is None or not found.kept.any():
+        return False
+    is_loss = entries_named(host, lambda name: _LOSS.match(name) is not None)
+    rows = rows_of(events.metadata, is_loss)
+    place = np.searchsorted(found.start_ps, events.start_ps[rows], side="right") - 1
+    inside = (place >= 0) & (events.start_ps[rows] < found.end_ps[place]) & found.kept[place]
+    # One loss is several calls of different names, each inside another.
+    calls = Counter(events.metadata[rows[inside]].tolist())
+    return bool(calls) and min(calls.values()) > (1 + _NEAR) * found.kept.sum()
+
+
+def _is_torch(host: Host) -> bool:
+    return any(name.startswith("aten") for name in host.space.event_metadata.name)
+
+
 def _extents(host: Host, op: re.Pattern[str], extent: re.Pattern[str]) -> Counter[int]:
     """How often each extent occurs in the shapes of the ops of some names."""
-    shapes = event_stats(host).texts(names.SHAPE)
-    named = np.asarray(
-        [op.match(name) is not None for name in host.space.event_metadata.name] or [False]
+    stats = event_stats(host)
+    shapes, ops = stats.texts(names.SHAPE), stats.texts(names.TF_OP)
+    named, called = (
+        np.asarray([op.match(text) is not None for text in texts] or [False])
+        for texts in (host.space.event_metadata.name, [*ops.texts, ""])
     )
-    own = named[host.space.events.metadata[shapes.rows]]
+    # TensorFlow's allocations have the name of the op beside the shape that it makes.
+    own = named[host.space.events.metadata[shapes.rows]] | called[ops.at(shapes.rows)]
     counts: Counter[int] = Counter()
     for code, count in zip(*np.unique(shapes.codes[own], return_counts=True), strict=True):
         first = extent.match(shapes.texts[int(code)])

@@ -41,6 +41,14 @@ def batches(size: int, per_step: int = 1) -> tuple[Event, ...]:
     )
 
 
+def made(tf_op: str, shape: str) -> Event:
+    """An allocation of TensorFlow's, which has the shape that its op makes."""
+    return Event("MemoryAllocation", 20, 0, {"tf_op": tf_op, "shape": shape})
+
+
+_LOSS = "loss/SparseSoftmaxCrossEntropyWithLogits/SparseSoftmaxCrossEntropyWithLogits"
+
+
 def op(name: str, shapes: str) -> Event:
     return Event(name, 10, 100, {"shape": shapes})
 
@@ -66,6 +74,26 @@ def op(name: str, shapes: str) -> Event:
                 op("aten/nll_loss_forward:nll_loss_forward", "[[48, 10], [48]]"),
             ),
             48,
+            "shapes of ops",
+        ),
+        # A loop of TensorFlow's that is fed from numpy.
+        (
+            loop(
+                made("matmul", "[256,1024]"),
+                made("matmul_1", "[256,10]"),
+                made(_LOSS, "[256]"),
+                made("gradient_tape/matmul_1/MatMul_1", "[1024,10]"),
+            ),
+            256,
+            "shapes of ops",
+        ),
+        (
+            loop(
+                made("StatefulPartitionedCall/model/conv2d_1/convolution", "[32,62,62,32]"),
+                made("StatefulPartitionedCall/model/pool/MaxPool2d", "[32,31,31,32]"),
+                made("gradient_tape/model/conv2d_1/convolution/Conv2DBackpropFilter", "[3,3,3,32]"),
+            ),
+            32,
             "shapes of ops",
         ),
     ],
@@ -96,8 +124,30 @@ def test_what_tells_the_batch(recording: bytes, examples: int, source: str) -> N
             op("aten/mse_loss:mse_loss", "[[4096, 10], [4096, 10]]"),
         ),
         loop(op("aten/conv2d:conv2d", "nonsense")),
+        loop(
+            made("embedding/embedding_lookup", "[2,64,128]"),
+            made("dense/MatMul", "[128,2000]"),
+            made(_LOSS, "[128]"),
+        ),
+        # Four micro-batches to a step, or several losses of one batch: shapes do not tell which.
+        loop(
+            *(
+                Event("aten/cross_entropy_loss:cross_entropy_loss", at, 50, {"shape": "[[32, 9]]"})
+                for at in (10, 200, 400, 600)
+            )
+        ),
     ],
-    ids=["nothing", "words", "nodes", "two sizes", "weights only", "two extents", "no shape"],
+    ids=[
+        "nothing",
+        "words",
+        "nodes",
+        "two sizes",
+        "weights only",
+        "two extents",
+        "no shape",
+        "words of TensorFlow",
+        "micro-batches",
+    ],
 )
 def test_what_does_not_tell_the_batch(recording: bytes) -> None:
     assert examples_per_step(profile(recording)) is None
