@@ -54,65 +54,65 @@ dimension dimensions dims direct directed direction dirichlet dispatch dispatche
 display dist distinct distribute distributed distribution div divide divided dk dlpack dma dnn
 document does domain donation done dot double dq drawing driver droop drooped dropout dropped ds
 dst dto dtoh dtype dtypes dump duplicate duration durations dv dynamic dynamo dz each eager earray
-ed edge edges ee effects efficient eigen eigenmetakernel eigenvalue eigh einsum einsumfunc element
-elements elementwise else elu emb embed embedding embeddings embs empty emset enable encode
-encoder encoding end ended ends engine enqueue ensure enter entire entries entropy enum enumerate
-environment envs ep epilogue epoch epoll eq equal er erf erfc erfinv error errors escapes est
-estimated etc etw ev eval evaluat evaluate evaluator even event events every everything ex example
-examples exceeded exception exceptions exclusive exec executable execute executed execution
-executions executor exist exists exit exp expand experimental expert explicit expm exponential
-export exported ext extdata extend extension external extract eye fabric fadd fake false family
-fast faster fastparquet fault fb fbar fcompute fd fdw feature fecs fermi fetch fetches few fewer
-ff ffi ffma fft field fifo file filename files filesystem fill fillbuffer fillfunctor filter
-filtered finalize finding finished finite firefox first fit fixed flags flash flashinfer flat
-flatten flax flexible flight flip float floor floordiv flops flow flush fmac fmha fmod fmul fn fnu
-fnuz fold folded folding for foreach fork form format formats formatted formatting forward
-forwardprop found fourier fp fprop fr frac fragmentation frame frames framework free freq fresh
-from fromnumeric front frozen fsdp ftrl full fullest fully fun func function functional functions
-functools functor functors funm fused fusion futex future futures fw fwd fwdbwd fx gamma gammabeta
-garbage gather gathers gb gbit gbs gc ge gecko geev gelu gemm gemv gen general generalized generat
-generate generated generation generator generic genexpr geometric geomspace geqrf gesdd gesvd get
-getitem getlimits getrf gfx gh gi gigabytes git given global gloo glow glu gmem gmma gone google
-gpu grad gradient gradientdescent gradients grain graph graphlaunch graphs grd greater green grew
-grid gridwise group grouped groupnorm groups gru gt gtcx gumbel gv gz gzip had haiku half handle
-handler hard hardshrink hardsigmoid hardswish hardtanh hardware harm has hasattr hash hashable
-have hbm hbmc head header heap heev heevd held helper helpers hetrf hgemm hi hidden high hijax
-hinge hip hipblas histc histogram histograms history hl hlo hmma hn hnr hold holder holds home
-hopper host hostname hosts hot hpp hpu hroni hsa hsh hss hsv hto htod hub huber hz ias ib ici icr
-id ident identity idle ids idx ie ient if ifft ifnull igemm ignore ii il im imag image imageio
-images immutable imperative impl implausible implicit impls import imported importer imread in
-inal include included index indexed indexing indices inductor inexact inf infeed infer inference
-inferred infinity inflated info ing init initialize initializers inner inplace input inputs
-insertion inside inspect inspector instance instant instantiate instinct instruction instructions
-instrumentation int integer integral integrate intel interface interleave intermediate internal
-interpolation interpreter intersect interval into introspect inv invalid inverse inversion invert
-inverting invoke io iota iotools ipl ipynb ipython ir irfft is isa isfinite isinf isinstance isnan
-issue it item iter iteration iterator itertools its itself jacobi jax jaxlib jaxpr jit job join
-journal jpeg json jsonl jv jvp kb kbit kd kepler kept keras kern kernel kernels key keys keyword
-kfd ki kind kineto kl known knuth kron kthvalue kv kwargs label labels lacks lamb lambda
-lambdifygenerated lane lapack laplace larf large larger late launch launched launches launching
-lax layer layernorm layers layout layouts lazy ldg ldgsts ldidt lds ldsb le leading leaky leaves
-left legacy length lerp less level levels lfs lgamma lhs lib libraries library librosa lies
-lifetimes lift lightning like likely limit linalg line linear linearize linen lines linkage links
-linspace lion list listener lists lite literal literals little lj ll llm lmr load loaded loader
-loading loads loat local localhost locals location lock locked log logaddexp loggamma logger
-loggers logging logical logistic logit logits logm lognormal logspace logsumexp long longer
-longest looks lookup loop loss losses lossy lost lovelace low lower lowering lrn lru lstm lt lu
-made main mainloop major make makes malloc managed manager mangled manip manual many map margin
-mark marked marker markers marks mask masked mat matched math matmul matpush matrix matvec max
-maximum maxpool maxwell mb mbit mean means measured median mega megacore megascale mem memcpy
-memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort
-mesh meshgrid message meta metadata method methods metric metrics mfma mha mi microsecond
-microseconds migration millisecond milliseconds min miniconda minimum minor minus miopen misc mish
-missing mixed mixins mkl mklcpu mkldnn mla mlir mm mma mode model module modules moe moments
-momentum more mostly moveaxis movedim mpi mps ms msccl mse msg mt mtia mul multi multiarray
-multiblock multihead multimem multinomial multiply multiprocessing multiprocessor multiprocessors
-multivariate must mutex mv mxfp mxu na nadam name named names namespace naming nan nanargmax
-nanargmin nanfunctions nanosecond nanoseconds narrow native nccl nchw nchwto nd ndimage ndjson
-ndtri ne nearest need needed neg negate negative neither nelems neon nest nested net never new
-newdocs next nextafter nhwc nhwckrsc nhwcto nibabel nic nll nms nn nnt nnx no nocast node noise
-non none nonzero nor norm normal normalisation normalization normalize not note nothing np npy
-npyio npz ns nsight nsys nt ntn null num numa number numbers numeric numerical numerics
+ed edge edges ee effects efficient eigen eigenmetakernel eigenvalue eigh ein einsum einsumfunc
+element elements elementwise else elu emb embed embedding embeddings embs empty emset enable
+encode encoder encoding end ended ends engine enqueue ensure enter entire entries entropy enum
+enumerate environment envs ep epilogue epoch epoll eq equal er erf erfc erfinv error errors
+escapes est estimated etc etw ev eval evaluat evaluate evaluator even event events every
+everything ex example examples exceeded exception exceptions exclusive exec executable execute
+executed execution executions executor exist exists exit exp expand experimental expert explicit
+expm exponential export exported ext extdata extend extension external extract eye fabric fadd
+fake false family fast faster fastparquet fault fb fbar fcompute fd fdw feature fecs fermi fetch
+fetches few fewer ff ffi ffma fft field fifo file filename files filesystem fill fillbuffer
+fillfunctor filter filtered finalize finding finished finite firefox first fit fixed flags flash
+flashinfer flat flatten flax flexible flight flip float floor floordiv flops flow flush fmac fmha
+fmod fmul fn fnu fnuz fold folded folding for foreach fork form format formats formatted
+formatting forward forwardprop found fourier fp fprop fr frac fragmentation frame frames framework
+free freq fresh from fromnumeric front frozen fsdp ftrl full fullest fully fun func function
+functional functions functools functor functors funm fused fusion futex future futures fw fwd
+fwdbwd fx gamma gammabeta garbage gather gathers gb gbit gbs gc ge gecko geev gelu gemm gemv gen
+general generalized generat generate generated generation generator generic genexpr geometric
+geomspace geqrf gesdd gesvd get getitem getlimits getrf gfx gh gi gigabytes git given global gloo
+glow glu gmem gmma gone google gpu grad gradient gradientdescent gradients grain graph graphlaunch
+graphs grd greater green grew grid gridwise group grouped groupnorm groups gru gt gtcx gumbel gv
+gz gzip had haiku half handle handler hard hardshrink hardsigmoid hardswish hardtanh hardware harm
+has hasattr hash hashable have hbm hbmc head header heap heev heevd held helper helpers hetrf
+hgemm hi hidden high hijax hinge hip hipblas histc histogram histograms history hl hlo hmma hn hnr
+hold holder holds home hopper host hostname hosts hot hpp hpu hroni hsa hsh hss hsv hto htod hub
+huber hz ias ib ici icr id ident identity idle ids idx ie ient if ifft ifnull igemm ignore ii il
+im imag image imageio images immutable imperative impl implausible implicit impls import imported
+importer imread in inal include included index indexed indexing indices inductor inexact inf
+infeed infer inference inferred infinity inflated info ing init initialize initializers inner
+inplace input inputs insertion inside inspect inspector instance instant instantiate instinct
+instruction instructions instrumentation int integer integral integrate intel interface interleave
+intermediate internal interpolation interpreter intersect interval into introspect inv invalid
+inverse inversion invert inverting invoke io iota iotools ipl ipynb ipython ir irfft is isa
+isfinite isinf isinstance isnan issue it item iter iteration iterator itertools its itself jacobi
+jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp kb kbit kd kepler kept keras kern
+kernel kernels key keys keyword kfd ki kind kineto kl known knuth kron kthvalue kv kwargs label
+labels lacks lamb lambda lambdifygenerated lane lapack laplace larf large larger late launch
+launched launches launching lax layer layernorm layers layout layouts lazy ldg ldgsts ldidt lds
+ldsb le leading leaky leaves left legacy length lerp less level levels lfs lgamma lhs lib
+libraries library librosa lies lifetimes lift lightning like likely limit linalg line linear
+linearize linen lines linkage links linspace lion list listener lists lite literal literals little
+lj ll llm lmr load loaded loader loading loads loat local localhost locals location lock locked
+log logaddexp loggamma logger loggers logging logical logistic logit logits logm lognormal
+logspace logsumexp long longer longest looks lookup loop loss losses lossy lost lovelace low lower
+lowering lrn lru lstm lt lu made main mainloop major make makes malloc managed manager mangled
+manip manual many map margin mark marked marker markers marks mask masked mat matched math matmul
+matpush matrix matvec max maximum maxpool maxwell mb mbit mean means measured median mega megacore
+megascale mem memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory memset
+merge merged mergesort mesh meshgrid message meta metadata method methods metric metrics mfma mha
+mi microsecond microseconds migration millisecond milliseconds min miniconda minimum minor minus
+miopen misc mish missing mixed mixins mkl mklcpu mkldnn mla mlir mm mma mode model module modules
+moe moments momentum more mostly moveaxis movedim mpi mps ms msccl mse msg mt mtia mul multi
+multiarray multiblock multihead multimem multinomial multiply multiprocessing multiprocessor
+multiprocessors multivariate must mutex mv mxfp mxu na nadam name named names namespace naming nan
+nanargmax nanargmin nanfunctions nanosecond nanoseconds narrow native nccl nchw nchwto nd ndimage
+ndjson ndtri ne nearest need needed neg negate negative neither nelems neon nest nested net never
+new newdocs next nextafter nhwc nhwckrsc nhwcto nibabel nic nll nms nn nnt nnx no nocast node
+noise non none nonzero nor norm normal normalisation normalization normalize not note nothing np
+npy npyio npz ns nsight nsys nt ntn null num numa number numbers numeric numerical numerics
 numerictypes numpy nv nvfp nvidia nvjet nvl nvprof nvshmem nvtx obj object objects occ occupancy
 occurrences oci odeint of off offset offsets ogs on once one oneccl onednn ones onesweep only oom
 op opaque open oper operand operation operations operator ops opt optax optimizer option optional
@@ -144,11 +144,11 @@ replication repr req requested reraise reserved reservoir reshape resize resnet 
 resources resp rest restore restrict result resume return retval reuse reverse rewriter rfft rgb
 rhs right ring rm rms rmsprop rn rng rnn rnnv ro roc rocblas rocclr rocdecode rocjpeg rocpd
 rocprim rocprof rocprofiler rocprofv rocrand roctracer roctx roll room root roots rope rot rotary
-rotate round routing row rows rowwisemoments rr rrelu rs rsf rsqrt rss rsub rt rule run runs
-runtime rwlock same sample sampler samples sampling save saved saving say says sc scalar scalars
-scale scaled scalepackedtensor scan scankernel scanner scatter sched schedule schedules schema
-schur scimath scipy scope scores scr scratch script scs sct sctc sctd scudnn sdca sdcz sdk sdpa
-searchsorted second seconds section seed segment segmented segments select selection selector
+rotate round rounds routing row rows rowwisemoments rr rrelu rs rsf rsqrt rss rsub rt rule run
+runs runtime rwlock same sample sampler samples sampling save saved saving say says sc scalar
+scalars scale scaled scalepackedtensor scan scankernel scanner scatter sched schedule schedules
+schema schur scimath scipy scope scores scr scratch script scs sct sctc sctd scudnn sdca sdcz sdk
+sdpa searchsorted second seconds section seed segment segmented segments select selection selector
 selectors self selu sem send sentence separated seq sequence sequencer serialization serialize
 serve service serving session set setlimit setops sets setting setxor sgd sgemm sgpr sh shallow
 shape shapes shard sharded sharding shardings share shared sheet shift shm shmem short shot should
@@ -176,11 +176,11 @@ tracking tracks train trainer training traits transfer transform transformer tra
 transforms transport transpose trapz tree trees trf tri triangular tricks tril trip triplet triton
 triu trivial trs trsm trtri true truediv trunc truncate truncated trusted try ts tsl tst tstate
 tsv tt tuple turing two twodim tx txt type typed typename types ucc ucp ufunc ufunclike ufuncs
-uint um umath umma un unary unaryop unattributed unbatch unbind uncertain unconnected undisturbed
-unflatten unfold ungqr unified uniform unique unit units unknown unmap unpickler unpool
-unprivileged unravel unrecorded unroll unrolled unsafe unscale unsigned unsorted unsqueeze unstack
-until unweighted up update updates upsample upsampling us usage use user usr usual utc utf util
-utilities utils val valid validate validation valu value values vander var variable variables
+uint ul um umath umma un unary unaryop unattributed unbatch unbind uncertain unconnected
+undisturbed unflatten unfold ungqr unified uniform unique unit units unknown unmap unpickler
+unpool unprivileged unravel unrecorded unroll unrolled unsafe unscale unsigned unsorted unsqueeze
+unstack until unweighted up update updates upsample upsampling us usage use user usr usual utc utf
+util utilities utils val valid validate validation valu value values vander var variable variables
 variant varlen vdot vec vector vectorize vectorized vega vendor venv version versions vex vf vgpr
 view viewer virtual visualization viztracer vjp vld vllm vmap vmem void volatile volta voltage vpu
 vram vreg vres vst vulkan wait waited waiting waits wal wald wall warm warning warp warpgroup

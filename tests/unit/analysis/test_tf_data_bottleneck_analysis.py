@@ -79,6 +79,28 @@ def test_the_wait_goes_to_the_iterator_that_kept_it() -> None:
     assert found.bottleneck.kind == "source"
 
 
+def test_each_branch_of_a_zip_has_the_time_that_it_kept_the_call_waiting() -> None:
+    """Zip asks its inputs one after the other, so both are on the path, each with its own time."""
+    fast, slow = f"{ROOT}::Zip::Range", f"{ROOT}::Zip::Map"
+    main: list[EventLike] = []
+    for call in range(4):
+        base = 1000.0 * call + 300
+        main += [
+            ("train", base - 1, 900.0, {"step_num": call, "_r": 1}),
+            (ROOT, base, 400.0, {"id": 1}),
+            (f"{ROOT}::Zip", base, 390.0, {"id": 2, "parent_id": 1}),
+            (f"{ROOT}::Zip[0]::Range", base + 10, 20.0, {"id": 3, "parent_id": 2}),
+            (f"{ROOT}::Zip[1]::Map", base + 40, 340.0, {"id": 4, "parent_id": 2}),
+        ]
+    found = analyze(space(host_plane(line("python", *main))))
+    graph = nodes(found)
+    critical = [graph[name]["critical_us"] for name in (fast, slow, f"{ROOT}::Zip", ROOT)]
+    assert critical == pytest.approx([20, 340, 30, 10])
+    assert all(graph[name]["is_critical"] for name in (fast, slow))
+    assert found.bottleneck is not None
+    assert found.bottleneck.long_name == slow
+
+
 def test_statistics_of_the_calls() -> None:
     (row,) = analyze(prefetched()).pipelines.rows()
     assert (row["host"], row["name"], row["calls"], row["slow_calls"]) == ("h0", "Host:0", 4, 4)
