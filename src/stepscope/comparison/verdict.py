@@ -20,7 +20,7 @@ _NAMED_FRAC: Final = 0.10
 _NAMED: Final = 3
 # From here on three digits are a whole number; "#.3g" would write 1.00e+03.
 _WHOLE: Final = 999.5
-_TIMES: Final = 3  # from here on a step is so many times as long, not so many percent slower
+_TIMES: Final = 3  # longer steps are given as a factor, not in percent
 
 
 def headline(

@@ -34,7 +34,7 @@ class StepCount:
     last_backward: int = 0
 
 
-# Optimizers that take turns: at most so many, for so many rounds, with turns alike in this share.
+# Optimizers that take turns: maximum number, minimum rounds, and share of the turns that recur.
 _MOST_OPTIMIZERS: Final = 4
 _FEWEST_ROUNDS: Final = 3
 _ALIKE: Final = 0.9
@@ -84,10 +84,10 @@ class FoundSteps:
 def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
     """The steps, and ``count`` moved on; None where the trace has ``ProfilerStep#`` or no step.
 
-    Of several optimizers (a GAN has two) the one with the most steps counts, on the thread where
-    it has them; of several that share a class and a backward pass, the last; of several that share
-    a class and take turns, the last of each round. The first step of a recording has no begin and
-    is none, so that the others count from 1.
+    The optimizer with the most steps counts, on the thread where it has them. If several share a
+    class, the last after each backward pass counts; if they take turns, as those of a GAN do, the
+    last of each round. The first step of a recording has no begin and is none, so that the others
+    count from 1.
     """
     if slices.of_name(lambda name: name.startswith(names.PYTORCH_STEP)).any():
         return None
@@ -130,8 +130,8 @@ def _after_backward(backward_ns: I64, ends_ns: I64) -> I64:
 def _last_of_rounds(ends_ns: I64, backward_ns: I64, count: StepCount) -> I64:
     """The updates without those of other optimizers of a round, if several take turns.
 
-    Each optimizer has a backward pass of its own length. A pass that is longer once in so many
-    steps, as for a logged gradient, makes no round: turns of a round differ from their neighbours.
+    Each optimizer has a backward pass of its own length. A pass that is longer in every tenth step,
+    as for a logged gradient, makes no round: turns of a round differ from their neighbours.
     """
     parts = np.diff(np.searchsorted(backward_ns, ends_ns), prepend=0)
     if not count.last_backward:
