@@ -8,8 +8,6 @@ never changed. What is private of a recording is not in it, and damaged recordin
 from __future__ import annotations
 
 import contextlib
-import filecmp
-import hashlib
 import mmap
 import os
 import stat
@@ -18,10 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from stepscope.columns.space import Space
 from stepscope.store.column_file import VERSION, read_space, write_space
+
+if TYPE_CHECKING:
+    from hashlib import blake2b
 
 #: Set to "off", nothing is kept and nothing that was kept is used.
 VARIABLE: Final = "STEPSCOPE_CACHE"
@@ -100,7 +101,7 @@ def snapshot(path: str, format_: str) -> Snapshot | None:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode) or found.st_size < MIN_FILE_BYTES:
                 return None
-            digest = hashlib.blake2b(digest_size=16)
+            digest = _digest()
             facts = (
                 found.st_dev,
                 found.st_ino,
@@ -173,6 +174,8 @@ def is_same(entry: CachedRecording, space: Space) -> bool:
     Raises:
         OSError: There is no room for another copy, or the entry is gone.
     """
+    import filecmp
+
     memory = _mapped(entry.path)
     kept = read_space(memory) if memory is not None else None
     if kept is None:
@@ -298,12 +301,18 @@ def _created(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, flags, 0o600), "wb")
 
 
+def _digest() -> blake2b:
+    import hashlib  # loads the system's OpenSSL, which a small recording does not need
+
+    return hashlib.blake2b(digest_size=16)
+
+
 @cache
 def _code() -> str:
     """What tells this code from other versions of it: its release, and the files that decode."""
     from stepscope import __version__, columns, formats, kernels
 
-    digest = hashlib.blake2b(digest_size=16)
+    digest = _digest()
     for package in (columns, formats, kernels):
         for folder in package.__path__:
             for path in sorted(Path(folder).rglob("*")):

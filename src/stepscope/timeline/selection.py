@@ -25,8 +25,6 @@ from stepscope.tables.recording.common_clock import span_ps
 from stepscope.tables.steps.attribution import HostSteps, steps, steps_between, steps_on
 from stepscope.tables.steps.markers import recording_window, step_markers
 from stepscope.tables.steps.session import aligned_steps, session_steps
-from stepscope.timeline.axis import axis_of
-from stepscope.timeline.model import Axis
 
 _TIME: Final = r"\s*(-?(?:[0-9][0-9_]*(?:\.[0-9]*)?|\.[0-9]+))\s*(s|ms|us|µs|ns|ps)?\s*"
 _PS: Final = {"s": 10**12, "ms": 10**9, "us": 10**6, "µs": 10**6, "ns": 10**3, "ps": 1}
@@ -95,6 +93,10 @@ def selected(profile: Profile, selection: Selection) -> Profile:
     """
     if not selection:
         return profile
+    # The timeline is not imported for those who select nothing.
+    from stepscope.timeline.axis import axis_of
+    from stepscope.timeline.model import Axis
+
     parts, on_devices = _with_devices(profile, selection.device)
     spans, in_steps = _steps_spans(profile, selection.steps)
     axis = axis_of(profile)
@@ -165,6 +167,8 @@ def _set_steps(host: Host, found: HostSteps) -> None:
 
 def _range(profile: Profile, text: str) -> tuple[int, int]:
     """Begin and end of a range on the axis, within what was recorded."""
+    from stepscope.timeline.axis import axis_of
+
     match = _RANGE.fullmatch(text.strip())
     if match is None or not (match[1] or match[4]):
         raise UsageError(
@@ -240,6 +244,8 @@ def _steps_said(num: I64, rows: I64) -> str:
 
 def _spans_on_hosts(profile: Profile, rows: I64) -> dict[int, tuple[int, int]]:
     """The stretch of these aligned steps on each host; hosts without steps share the longest."""
+    from stepscope.timeline.axis import axis_of
+
     axis = axis_of(profile)
     spans = {}
     for one in aligned_steps(profile):

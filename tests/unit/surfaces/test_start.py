@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,7 +13,6 @@ import pytest
 
 from stepscope.surfaces.cli.commands import COMMANDS
 from stepscope.surfaces.cli.group import _READ, build
-from tests.profiles.loops import Kernel, Loop, record
 
 CODE = """
 import gc, json, os, sys
@@ -69,42 +67,3 @@ def test_help_lists_each_command_with_its_first_sentence(name: str) -> None:
     command = group.get_command(click.Context(group), name)
     assert command is not None
     assert command.get_short_help_str(200).rstrip(".") == COMMANDS[name].rstrip(".")
-
-
-MODULES = """
-import json, sys
-from stepscope.surfaces.cli.main import run
-code = run(sys.argv[1:])
-print(json.dumps([code, *sys.modules]))
-"""
-
-
-def modules_after(*arguments: str) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", MODULES, *arguments], capture_output=True, text=True, check=True
-    )
-    code, *modules = json.loads(done.stdout.splitlines()[-1])
-    assert code == 0
-    return set(modules)
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["version"], ["--version"]])
-def test_what_reads_no_recording_imports_no_numpy(arguments: list[str]) -> None:
-    modules = modules_after(*arguments)
-    assert len(modules) <= 140
-    assert not modules & {"numpy", "polars", "stepscope.session", "stepscope.analysis"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "budget"),
-    [(["show", "overview_page"], 600), (["advise"], 600), (["show", "framework_op_stats"], 450)],
-)
-def test_a_small_recording_is_answered_without_polars(
-    arguments: list[str], budget: int, tmp_path: Path
-) -> None:
-    path = tmp_path / "h.xplane.pb"
-    (recording,) = record(Loop([Kernel("gemm", 100.0)])).values()
-    path.write_bytes(recording)
-    modules = modules_after(*arguments, str(path))
-    assert len(modules) <= budget
-    assert "polars" not in modules
