@@ -248,8 +248,13 @@ def campaign(times: int, seed: int) -> tuple[Counter[str], list[str]]:
             outcomes[f"{name}: WRONG"] += 1
             faults.append(f"{name}: {error}")
 
-    quiet = contextlib.redirect_stdout(io.StringIO())
-    with tempfile.TemporaryDirectory() as folder, quiet, contextlib.redirect_stderr(io.StringIO()):
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
+        # What was tried until Ctrl-C or SIGTERM counts.
+        stack.enter_context(contextlib.suppress(KeyboardInterrupt))
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         writers = [kind(Path(folder) / kind.__name__) for kind in WRITERS]
         seconds = [seconds_of(writer) for writer in writers]
         for number in range(times):

@@ -284,7 +284,7 @@ def _asked(path: Path) -> str:
         raise Fault("; ".join(wrong)[:500])
     try:
         with open(path) as session:
-            _ = session.advice
+            session.advice()
     except StepscopeError:
         pass
     return "asked"

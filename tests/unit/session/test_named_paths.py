@@ -38,7 +38,7 @@ from stepscope.surfaces.agent.questions import QUESTIONS, question
 from stepscope.surfaces.agent.recordings import Recordings
 with open(recording) as session:
     actions = [lambda tool=tool: session.run(tool.id) for tool in TOOLS]
-    for action in (lambda: session.advice, *actions):
+    for action in (session.advice, *actions):
         try:
             action()
         except StepscopeError:

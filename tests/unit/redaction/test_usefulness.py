@@ -1,0 +1,67 @@
+"""What a redacted recording is still worth: verdict, figures, types of ops, families of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from stepscope.errors import StepscopeError
+from stepscope.redaction import Redaction
+from stepscope.session import Session, open
+
+_RECORDINGS = Path(__file__).parents[2] / "collection" / "recordings"
+#: Every sixth of the recordings that are kept with the source.
+CHOSEN = sorted(
+    path for path in _RECORDINGS.rglob("*.gz") if path.name.endswith((".pb.gz", ".json.gz"))
+)[::6]
+_FIGURES = ("steps", "breakdown_ms", "bound_by", "limited_by", "throughput", "op_shares")
+
+
+class Worth(NamedTuple):
+    """What a reader takes from a recording.
+
+    Attributes:
+        verdict: Rules of the findings, the largest first.
+        figures: Of the overview.
+        op_types, kernel_classes: Distinct ones.
+    """
+
+    verdict: list[str]
+    figures: dict[str, Any]
+    op_types: set[str]
+    kernel_classes: set[str]
+
+
+def worth(session: Session) -> Worth:
+    """What a session tells."""
+    overview = session.overview_page().to_dict()
+    findings = [finding["rule"] for finding in session.advice().to_dict()["findings"]]
+    return Worth(
+        findings,
+        {name: overview[name] for name in _FIGURES},
+        set(_column(session, "framework_op_stats", "ops", "type")),
+        set(_column(session, "kernel_stats", "by_class", "kernel_class")),
+    )
+
+
+def _column(session: Session, tool: str, table: str, column: str) -> Iterable[str]:
+    try:
+        found: list[str] = session.run(tool).tables()[table].to_dict()[column]
+    except StepscopeError:
+        return []
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", CHOSEN, ids=lambda path: path.parent.name)
+def test_a_redacted_recording_keeps_its_verdict_and_figures(path: Path) -> None:
+    with open(path) as plain, open(path, redact=Redaction("names")) as redacted:
+        before, after = worth(plain), worth(redacted)
+    assert after.verdict[:1] == before.verdict[:1]
+    assert after.figures == before.figures
+    assert after.kernel_classes == before.kernel_classes
+    kept = before.op_types & after.op_types
+    assert len(kept) >= 0.9 * len(before.op_types), sorted(before.op_types - after.op_types)
