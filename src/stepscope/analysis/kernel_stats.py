@@ -12,6 +12,7 @@ from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, us
 from stepscope.tables.core.profile import Profile, derived
 from stepscope.tables.device.kernel_classes import kernel_class
+from stepscope.tables.device.kernel_launch import KernelLaunch
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible, uses_tensor_core
 from stepscope.tables.device.kernels import (
     DeviceKernel,
@@ -275,10 +276,7 @@ def _row(
     """One row: values all members share, None (or "") where they differ; times added up."""
     kernels = list(dict.fromkeys(member.kernel for member in members))
     times, spread = _sum(members), spread_of(members)
-    launches = {
-        f.name: _shared([getattr(kernel.launch, f.name) for kernel in kernels])
-        for f in fields(kernels[0].launch)
-    }
+    launch = _shared_launch([kernel.launch for kernel in kernels])
     what = [traits[kernel] for kernel in kernels]
     places = dict.fromkeys(
         f"{member.host}/{member.device}" if several_hosts else member.device for member in members
@@ -288,13 +286,13 @@ def _row(
         "kernel_class": _shared([one.kernel_class for one in what]) or "",
         "op_name": _shared([kernel.op_name for kernel in kernels]) or "",
         "op_type": _shared([kernel.op_type for kernel in kernels]) or "",
-        "registers_per_thread": launches["registers"],
-        "shmem_bytes": launches["shared_bytes"],
-        "static_shmem_bytes": launches["static_shared_bytes"],
-        "dynamic_shmem_bytes": launches["dynamic_shared_bytes"],
-        "block_dim": str(launches["block"] or ""),
-        "grid_dim": str(launches["grid"] or ""),
-        "occupancy_frac": launches["occupancy_frac"],
+        "registers_per_thread": launch.registers,
+        "shmem_bytes": launch.shared_bytes,
+        "static_shmem_bytes": launch.static_shared_bytes,
+        "dynamic_shmem_bytes": launch.dynamic_shared_bytes,
+        "block_dim": str(launch.block or ""),
+        "grid_dim": str(launch.grid or ""),
+        "occupancy_frac": launch.occupancy_frac,
         "is_op_tensor_core_eligible": any(one.eligible for one in what),
         "is_kernel_using_tensor_core": any(one.tensor_core for one in what),
         "is_16_bit": all(one.bits_16 for one in what),
@@ -308,6 +306,18 @@ def _row(
         "max_duration_us": us(times.max_ps),
         "devices": ", ".join(places),
     }
+
+
+def _shared_launch(launches: list[KernelLaunch]) -> KernelLaunch:
+    """The launch of several kernels, None where theirs differ."""
+    if len(launches) == 1:
+        return launches[0]
+    return KernelLaunch(
+        **{
+            f.name: _shared([getattr(one, f.name) for one in launches])
+            for f in fields(KernelLaunch)
+        }
+    )
 
 
 def _shared(values: list[Any]) -> Any:

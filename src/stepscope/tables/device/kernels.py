@@ -52,6 +52,10 @@ class Kernel:
     bits_16: bool
     bits_known: bool
 
+    def __hash__(self) -> int:
+        # Tables group kernels several times; these three tell nearly all of them apart.
+        return hash((self.name, self.op_name, self.launch.grid))
+
 
 @dataclass(frozen=True, slots=True)
 class Times:
@@ -107,7 +111,8 @@ class RunSpread:
 
 def spread_of(rows: Sequence[DeviceKernel]) -> RunSpread:
     """The spread of all runs of some rows together."""
-    every = np.concatenate([row.durations_ps for row in rows])
+    durations = [row.durations_ps for row in rows]
+    every = durations[0] if len(durations) == 1 else np.concatenate(durations)
     if len(every) < 2:
         return RunSpread(float(every[0]), math.nan)
     return RunSpread(median(every), float(np.std(every, ddof=1)))
@@ -160,11 +165,16 @@ def has_kernels(host: Host) -> bool:
     ]
     if not lines:
         return False
+    if any_stretch(
+        host,
+        lines,
+        lambda stretch: bool((stretch.has(names.KERNEL_DETAILS) & stretch.timed).any()),
+    ):
+        return True
     computes = device_entries(host, _computes)
 
     def is_kernel(stretch: Stretch) -> bool:
-        copied = stretch.has(names.MEMCPY_DETAILS)
-        found = stretch.has(names.KERNEL_DETAILS) | (computes[stretch.entry] & ~copied)
+        found = computes[stretch.entry] & ~stretch.has(names.MEMCPY_DETAILS)
         return bool((found & stretch.timed).any())
 
     return any_stretch(host, lines, is_kernel)

@@ -47,10 +47,11 @@ def layers(totals: OpTotals) -> list[Layer]:
     """
     if any(name.startswith(_NAME_SPACES) for name in totals.name):
         return []
-    forward = _forward_scopes(totals.name)
+    paths = {name: layer_of(name) for name in totals.name}
+    forward = _forward_scopes(paths)
     listed = [
-        (_within(layer_of(name), name, forward), int(spent), kind)
-        for name, spent, kind in zip(totals.name, totals.self_ps, totals.type, strict=True)
+        (_within(paths[name], name, forward), spent, kind)
+        for name, spent, kind in zip(totals.name, totals.self_ps.tolist(), totals.type, strict=True)
         if spent > 0
     ]
     whole = sum(spent for _path, spent, _kind in listed)
@@ -70,15 +71,15 @@ def layers(totals: OpTotals) -> list[Layer]:
     return []
 
 
-def _forward_scopes(names: list[str]) -> set[tuple[str, ...]]:
+def _forward_scopes(paths: dict[str, tuple[str, ...]]) -> set[tuple[str, ...]]:
     """All scopes that an op lies in that is not a gradient, each with those around it."""
     # An op's weight is read under the op's own name: dense/MatMul/ReadVariableOp.
-    paths = {
-        layer_of(name)
-        for name in names
-        if not _OF_GRADIENT.search(name) and "/ReadVariableOp" not in name
+    forward = {
+        path
+        for name, path in paths.items()
+        if "/ReadVariableOp" not in name and not _OF_GRADIENT.search(name)
     }
-    return {path[:end] for path in paths for end in range(1, len(path) + 1)}
+    return {path[:end] for path in forward for end in range(1, len(path) + 1)}
 
 
 def _within(path: tuple[str, ...], name: str, forward: set[tuple[str, ...]]) -> tuple[str, ...]:
