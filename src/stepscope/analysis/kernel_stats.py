@@ -217,7 +217,7 @@ class _Traits:
 
 def kernel_stats(profile: Profile, options: Options = Options()) -> KernelStats:
     """Times of the GPU kernels of all hosts and devices together."""
-    rows = session_kernels(profile)
+    rows = list(session_kernels(profile))
     traits = {kernel: _traits(kernel) for kernel in {row.kernel for row in rows}}
     total_ps = sum(row.times.total_ps for row in rows)
     return KernelStats(

@@ -69,6 +69,7 @@ def is_16_bit(name: str, shape: str = "") -> bool:
     return bool(re.search(_BITS_16, name)) and not re.search(_BITS_32_TYPES, name)
 
 
+@lru_cache(maxsize=100_000)
 def computes_in_16_bits(name: str, shape: str = "") -> bool | None:
     """The same, but None where neither says it: ``loop_fusion_3`` may compute in anything."""
     if is_16_bit(name, shape):

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Final
 
-from stepscope.columns import pivot
+import numpy as np
+
+from stepscope.columns import distinct, pivot
 from stepscope.schema import names
 from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.op_name import OpCategory
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import entries_shaped
+from stepscope.tables.core.presence import entries_shaped, name_shapes
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.hlo.modules import hlo_modules
@@ -204,17 +206,14 @@ _TORCH_ALONE = re.compile(
 
 
 def _framework(host: Host) -> str:
-    space, kinds = host.space, planes(host).plane_kind
-    metadata = space.event_metadata
-    seen = [
-        name
-        for name, plane in zip(metadata.name, metadata.plane.tolist(), strict=True)
-        if kinds[plane] is PlaneKind.HOST
-    ]
+    kinds = planes(host).plane_kind
+    is_host = np.asarray([kind is PlaneKind.HOST for kind in kinds], dtype=bool)
+    shapes, of_plane = name_shapes(host), host.space.event_metadata.plane
+    seen = [shapes.texts[row] for row in distinct(shapes.of_entry[is_host[of_plane]]).tolist()]
     for framework, mark in _FRAMEWORK_MARKS:
         if any(mark.match(name) for name in seen):
             return framework
-    if any(_TORCH_ALONE.match(name) for name in metadata.name):
+    if any(_TORCH_ALONE.match(name) for name in shapes.texts):
         return "PyTorch"
     ran = {op.category for op in device_events(host).ops}
     if OpCategory.JAX in ran:
