@@ -254,12 +254,15 @@ class ChangeClass:
         beside: The share that goes at most of what the part's neighbours may lose with it.
         gains: The share that goes at least of what the most is above the least: what lies beside
             the part always gets quicker with some changes.
+        experiment: The cheapest experiment that decides whether the change pays; ``{place}`` in it
+            is the part's.
     """
 
     least: float
     assumption: str
     beside: float = 1.0
     gains: float = 0.0
+    experiment: str = ""
 
 
 @dataclass(frozen=True)
@@ -295,11 +298,6 @@ class RuleFacts:
     def reads(self) -> tuple[str, ...]:
         """Ids of all results it reads."""
         return (*self.needs, *self.optional, *self.adds)
-
-    @property
-    def rests_on(self) -> frozenset[str]:
-        """Ids of the results that decide what it finds."""
-        return frozenset((*self.needs, *self.optional))
 
 
 @dataclass(frozen=True)

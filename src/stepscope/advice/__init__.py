@@ -25,13 +25,11 @@ from stepscope.advice.rank import ordered, remedies_first
 from stepscope.advice.render import (
     assumption_of,
     complete,
-    of_the_recording,
-    said_of_the_recording,
+    reason_of,
 )
 from stepscope.advice.results import Results
 from stepscope.advice.savings import bounded, ranged
 from stepscope.advice.step_time import StepTime, step_time
-from stepscope.quantities import written_out
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Outcome, Result
 
@@ -113,8 +111,9 @@ def _outcome(
         return Checked(rule.id, rule.title, "fired")
     unknown = next((one for one in quiet if isinstance(one, Unknown)), None)
     decisive = unknown or next(iter(quiet), None)
-    reason = "" if decisive is None else written_out(decisive.reason)
-    reason = said_of_the_recording(reason) if time.is_recording else reason
+    reason = ""
+    if decisive is not None:
+        reason = reason_of(decisive, is_recording=time.is_recording)
     return Checked(rule.id, rule.title, "silent" if unknown is None else "unknown", reason)
 
 
@@ -127,5 +126,4 @@ def _completed(finding: Finding, rule: Rule, time: StepTime) -> Finding:
         assumption=finding.assumption or assumption_of(rule.change, finding),
         wrong_when=finding.wrong_when or rule.wrong_when,
     )
-    whole = of_the_recording(whole) if time.is_recording else whole
     return bounded(whole, rule, time)

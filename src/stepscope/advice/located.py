@@ -16,5 +16,7 @@ LOCATORS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 #: Those of them that say no more than where time goes.
 ONLY_LOCATE: Final = ("python-bound", "dominant-op")
+#: That of ops. What the account has of them is a part with its cause, and stays one.
+OF_OPS: Final = "dominant-op"
 #: A rule explains a part if it accounts for this share of it.
 SAME_FRAC: Final = 0.4

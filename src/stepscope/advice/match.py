@@ -149,20 +149,12 @@ def _by_conditions(id_: str, results: Results) -> Iterator[Answer]:
 
 
 class Rules(Sequence[Rule]):
-    """The rules of the catalogue in order; its files are read when they are first asked for.
-
-    Args:
-        only: Ids of those that are wanted; None for all.
-    """
-
-    def __init__(self, only: frozenset[str] | None = None) -> None:
-        self._only = only
+    """The rules of the catalogue in order; its files are read when they are first asked for."""
 
     @cached_property
     def subjects(self) -> Mapping[str, str]:
         """What each rule is about, by id in order: the file that its cause is in."""
-        wanted = (id_ for id_ in entries() if self._only is None or id_ in self._only)
-        return {id_: causes()[id_].subject for id_ in wanted}
+        return {id_: causes()[id_].subject for id_ in entries()}
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -173,11 +165,6 @@ class Rules(Sequence[Rule]):
     def facts(self) -> tuple[RuleFacts, ...]:
         """What lists of rules know of each, in order."""
         return tuple(entries()[id_].facts for id_ in self.ids)
-
-    def reading_only(self, tool: str) -> Rules:
-        """Return the rules that rest on this tool's results and no other's."""
-        wanted = frozenset(facts.id for facts in self.facts if facts.rests_on == {tool})
-        return Rules(wanted)
 
     def __len__(self) -> int:
         return len(self.ids)

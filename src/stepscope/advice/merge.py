@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from stepscope.advice.catalogue import thresholds
-from stepscope.advice.located import LOCATED, LOCATORS, ONLY_LOCATE, SAME_FRAC
+from stepscope.advice.located import LOCATED, LOCATORS, OF_OPS, ONLY_LOCATE, SAME_FRAC
 from stepscope.advice.render import brief_place, phrase
 from stepscope.registry import RuleFacts
 from stepscope.result import Finding, Ref
-from stepscope.tables.traits.op_families import DOUBLE
 
 _INPUT = "input"
 # A pass over the data that is begun for one batch is not what a batch costs.
@@ -84,7 +83,7 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
     if one.rule in LOCATORS:
         is_most = one.rule in ONLY_LOCATE or time >= SAME_FRAC * (one.saving_ms or 0.0)
         is_located = kind in LOCATORS[one.rule] or is_the_program(part)
-        return is_located and is_most and (kind != "op" or _is_layer(part))
+        return is_located and is_most
     return (one.saving_high_ms or 0.0) >= SAME_FRAC * time
 
 
@@ -98,17 +97,6 @@ def _names_op(one: Finding, part: Finding) -> bool:
     return not listed or part.place is None or part.place.op in listed
 
 
-def _is_layer(part: Finding) -> bool:
-    """Whether an op is what layers are made of, so that less of it is what helps."""
-    # Its patterns take 3 ms to compile, and the overview's few rules seldom ask.
-    from stepscope.advice.evidence.op_families import family_of
-
-    family = family_of("" if part.place is None else part.place.family)
-    # Of several functions one may be needless: that comes before smaller layers.
-    is_layer = family is not None and family.is_layer and "functions" not in part.measured
-    return is_layer and part.measured.get("data_type") not in DOUBLE
-
-
 def _with_place(one: Finding, part: Finding) -> Finding:
     """A rule's finding about a part that the account locates."""
     # A rule that accounts for more than the part, such as the gaps around it, says more.
@@ -116,7 +104,7 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     says_more = one.rule not in ONLY_LOCATE and (one.saving_ms or 0.0) > _MORE * time
     if one.rule in LOCATORS and not says_more and not is_the_program(part):
         whole = replace(part, evidence=both(part.evidence, one.evidence))
-        if one.rule not in ONLY_LOCATE and one.severity == "info":
+        if one.rule == OF_OPS or (one.rule not in ONLY_LOCATE and one.severity == "info"):
             return whole  # what only informs of a cause does not claim that it is this part's
         return replace(
             whole,
@@ -171,15 +159,14 @@ def mostly_in(one: Finding, part: Finding) -> Finding:
 
 
 def with_loop(one: Finding, part: Finding) -> Finding:
-    """One finding of both: the loop's place and words, the other's count, severity and code."""
-    ops, idle = (float(one.measured[name]) for name in ("ops_per_step", "idle_ms"))
-    when = "" if one.saving_per == "recording" else phrase("per_step")
+    """One finding of both: the loop's place and words, the other's rule, count and severity."""
     high = max(part.saving_high_ms or 0.0, one.saving_high_ms or one.saving_ms or 0.0)
     return replace(
         part,
+        rule=one.rule,
+        threshold=one.threshold,
         severity=one.severity,
         saving_high_ms=high,
-        message=f"{part.message} {phrase('in_all', ops=ops, idle_ms=idle, per=when)}",
         measured={**one.measured, **part.measured},
         evidence=both(part.evidence, one.evidence),
         code=one.code,

@@ -12,7 +12,7 @@ from stepscope.advice.step_time import StepTime
 from stepscope.registry import LIKELY, POSSIBLE, SEVERITIES, RuleFacts
 from stepscope.result import Finding
 
-_IDLE, _OF_OPS = "idle-device", "dominant-op"
+_IDLE = "idle-device"
 _OF_HOST = ("python", "library", "framework", "eager", "compile", "input")
 # What voids other findings: a recording that is not whole, or mostly of the start.
 _INCOMPLETE, _START_UP = "incomplete-profile", "start-up"
@@ -139,9 +139,7 @@ def _named_first(ranked: list[Finding]) -> list[Finding]:
     found: list[Finding] = []
     for one in ranked:
         at = len(found)
-        # Ops are an alarm where they have a cause, such as copies of what is computed once.
-        is_part = one.rule == _OF_OPS and "worth_ms" in one.measured
-        is_likely = is_part or (one.confidence >= LIKELY and one.rule not in (LOCATED, *LOCATORS))
+        is_likely = one.confidence >= LIKELY and one.rule not in (LOCATED, *LOCATORS)
         is_cause = one.severity != "info" and is_likely
         while at and is_cause and _is_near(found[at - 1], one):
             at -= 1

@@ -30,6 +30,7 @@ _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 _CLAUSE: Final = re.compile(r"\[([^][]*\{\w+\}[^][]*)\]")
 _OF_UNITS: Final = " %mµs"
 _LIST: Final = ", "
+_BASES: Final = {"whole": "the", "each": "each", "per": "per"}
 
 
 # ---------------------------------------------------------------------------- values
@@ -143,15 +144,11 @@ def facts_of(finding: Finding, time: StepTime) -> dict[str, Value]:
     cost = measured.get("cost_ms", measured.get("part_ms", finding.saving_ms))
     cost_ms = None if cost is None else float(cost)
     whole_ms = time.whole_ms
-    kind = "recording" if finding.saving_per == "recording" else "step"
-    named = texts("label")
     return {
         "step": None if whole_ms is None else time_words(whole_ms),
         "time": None if cost_ms is None else time_words(cost_ms),
         "share": None if cost_ms is None or not whole_ms else percent(cost_ms / whole_ms),
-        "whole": named[f"the_{kind}"],
-        "each": named[f"each_{kind}"],
-        "per": named[f"per_{kind}"],
+        **base_words(is_recording=finding.saving_per == "recording"),
         "function": place.function,
         "call": place.call,
         "op": place.op,
@@ -160,6 +157,17 @@ def facts_of(finding: Finding, time: StepTime) -> dict[str, Value]:
         "caller": place.caller,
         **measured,
     }
+
+
+def base_words(*, is_recording: bool) -> dict[str, Value]:
+    """Return how texts name what shares are of: the step, or the recording without one."""
+    kind, named = "recording" if is_recording else "step", texts("label")
+    return {name: named[f"{word}_{kind}"] for name, word in _BASES.items()}
+
+
+def reason_of(answer: Silence | Unknown, *, is_recording: bool) -> str:
+    """Return why a rule has no finding, in words."""
+    return written_out(_filled(answer.reason, base_words(is_recording=is_recording)))
 
 
 def complete(
@@ -336,57 +344,3 @@ def _columns(result: Result) -> dict[str, str]:
 def _lowered(label: str) -> str:
     """Return a label within a sentence: "Self time" loses its capital, "HBM" does not."""
     return label if label[1:2].isupper() else label[:1].lower() + label[1:]
-
-
-# A recording without steps is judged as a whole: rules then speak about all of it.
-_MS: Final = r"([\d.,e+-]+ (?:µs|ms|s))"
-# What rules say of the measured step, and what holds where there is none: numbers of a step are
-# those of the recording then. In order: what is longer first, what is left of "the step" last.
-_MEASURED: Final = (
-    (rf"\b(?:of|in|for) each {_MS} step\b", r"of the \1 recorded"),
-    (rf"\bEach {_MS} step\b", r"The recording of \1"),
-    (rf"\beach {_MS} step\b", r"the recording of \1"),
-    (rf"\bof its {_MS}", r"of the \1 recorded"),
-    (rf"\bmake the step {_MS}", r"leave \1"),
-    (rf"{_MS} in every step\b", r"\1 in all"),
-    (r"\b(times|collections?|ms) a step\b", r"\1 in all"),
-    (r"\bper step\b", "in all"),
-    (rf"{_MS} of a step\b", r"\1 of the recording"),
-    (r"\bof (?:the|each) step\b", "of the recording"),
-    (r"\bof the steps\b", "of the recording"),
-)
-# What else they say of it. In what to do, a step is still the program's.
-_SAID: Final = (
-    (r"\bA step runs about\b", "The recording holds about"),
-    (r"\bNo step waits for its batch\b", "Nothing waits for a batch"),
-    (rf"\bthe {_MS} steps compute\b", "the program computes"),
-    (r"\brecorded (?:with)?in (?:a|the) step\b", "recorded"),
-    (r"\b(?:with)?in (?:the|a|each) step\b(?: that was counted)?", "in what was recorded"),
-    (r"\bin (?:the|its) (?:counted|recorded) steps\b", "in what was recorded"),
-    (r"\bin every step\b", "throughout"),
-    (r"(?<![.\w])(?:The|A|Each|Every) step\b(?!\()", "The program"),
-    (r"(?<![.\w])(?:the|each) step\b(?!\()", "the program"),
-)
-
-
-def of_the_recording(finding: Finding) -> Finding:
-    """The finding with the recording in place of the step."""
-    return replace(
-        finding,
-        title=said_of_the_recording(finding.title),
-        message=said_of_the_recording(finding.message),
-        assumption=said_of_the_recording(finding.assumption),
-        no_saving=said_of_the_recording(finding.no_saving),
-        actions=tuple(_rewritten(action, _MEASURED[:-2]) for action in finding.actions),
-    )
-
-
-def said_of_the_recording(text: str) -> str:
-    """A sentence of a rule with the recording, or the program, in place of the step."""
-    return _rewritten(text, _MEASURED + _SAID)
-
-
-def _rewritten(text: str, phrases: tuple[tuple[str, str], ...]) -> str:
-    for pattern, words in phrases:
-        text = re.sub(pattern, words, text)
-    return text

@@ -14,6 +14,7 @@ from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING
 
+from stepscope.advice.catalogue import causes
 from stepscope.advice.evidence.savings import widened, without_saving
 from stepscope.advice.located import LOCATED
 from stepscope.advice.results import Results
@@ -123,5 +124,8 @@ def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Findi
     step = nan if account is None else account.step_time_ms
     if not high - low > _MOST_FRAC * step:
         return complete
+    cause = causes().get(finding.cause)
+    if cause is not None and cause.severity == "large":
+        complete = replace(complete, severity="info")  # how much of it is lost is open as well
     within = f"{low / step:.0%} and {min(high / step, 1.0):.0%} of the {finding.saving_per}"
     return without_saving(complete, f"it may be anything between {within}")

@@ -267,6 +267,14 @@ def plane_stats(space: Space, plane: int) -> dict[str, Value]:
     return dict(_listed(space, space.plane_stats, row.stat_begin, row.stat_end))
 
 
+def longest_event(space: Space, op: str) -> int | None:
+    """Return the longest event of an op, which its name may follow with a type; None for none."""
+    listed = enumerate(space.event_metadata.name)
+    entries = [at for at, name in listed if name == op or name.startswith(f"{op}:")]
+    rows = np.flatnonzero(np.isin(space.events.metadata, entries)) if entries else ()
+    return int(max(rows, key=lambda row: space.events.duration_ps[row])) if len(rows) else None
+
+
 def event_stats(space: Space, row: int) -> list[tuple[str, Value]]:
     """The stats of one event: those all events of its name share first, then its own.
 

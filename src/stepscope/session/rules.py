@@ -34,12 +34,6 @@ def all_rules() -> tuple[Rule, ...]:
     return (*RULES, *added_rules())
 
 
-def rules_reading_only(tool: str) -> tuple[Rule, ...]:
-    """The rules among them that rest on this tool and no other; none else is imported."""
-    added = (rule for rule in added_rules() if rule.rests_on == {tool})
-    return (*RULES.reading_only(tool), *added)
-
-
 @cache
 def added_rules() -> tuple[Rule, ...]:
     """The rules of the installed packages."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
@@ -18,7 +18,7 @@ from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.pick import passed_over, pick_hosts, pick_run
-from stepscope.session.rules import all_rules, rules_reading_only
+from stepscope.session.rules import all_rules
 from stepscope.session.together import TooManyTogether, check_together
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Host, Profile, TimeBase
@@ -274,18 +274,28 @@ class Session(ToolMethods):
         found = TOOLS.find(tool)
         if self._times_of is not None and self._times_of not in found.times_of:
             return self._plain.run(found.id, **options)
-        texts = {name: _text(value) for name, value in options.items() if value is not None}
-        parsed = found.parse_options(texts)
+        parsed = found.parse_options(_texts(options))
+        result = self._run_plain(found, parsed)
         if not any(f.name == "findings" for f in dataclasses.fields(found.result)):
-            return self._run_plain(found, parsed)
+            return result
 
         def with_findings() -> Result:
-            # The overview comes at once: the rules that read more tools wait for `advice`.
-            rules = rules_reading_only(found.id)
-            added: dict[str, Any] = {"findings": self._advise(rules, {found.id}).findings}
-            return dataclasses.replace(self._run_plain(found, parsed), **added)
+            added: dict[str, Any] = {"findings": self.findings()}
+            return dataclasses.replace(result, **added)
 
         return self._once(("findings", found.id, parsed), with_findings)
+
+    def run_without_findings(self, tool: str, **options: Any) -> Result:
+        """Return the result of a tool before any rule has run: all rules read many tools.
+
+        Raises:
+            UsageError: No such tool or option.
+            NothingToShow: The profile lacks what the tool needs.
+        """
+        found = TOOLS.find(tool)
+        if self._times_of is not None and self._times_of not in found.times_of:
+            return self._plain.run_without_findings(found.id, **options)
+        return self._run_plain(found, found.parse_options(_texts(options)))
 
     def findings(self) -> tuple[Finding, ...]:
         """What to change in this program, most useful first."""
@@ -298,22 +308,15 @@ class Session(ToolMethods):
         """
         return self._once(("advice",), lambda: self._advise(all_rules()))
 
-    def _advise(self, rules: Sequence[Rule], of: Collection[str] = ()) -> Advice:
+    def _advise(self, rules: Sequence[Rule]) -> Advice:
         if self._times_of == "step":
-            return self._plain._advise(rules, of)  # rules take sums to be of the recording
-        results, missing = self.read_by(rules, of)
+            return self._plain._advise(rules)  # rules take sums to be of the recording
+        results, missing = self.read_by(rules)
         return advise(results, rules, missing)
 
-    def read_by(
-        self, rules: Sequence[Rule], of: Collection[str] = ()
-    ) -> tuple[dict[str, Result], dict[str, str]]:
-        """The results that these rules read, and what is missing for others, by id.
-
-        Args:
-            rules: They.
-            of: The only ones to read; empty for all.
-        """
-        wanted = set(of) or {name for rule in rules for name in rule.reads}
+    def read_by(self, rules: Sequence[Rule]) -> tuple[dict[str, Result], dict[str, str]]:
+        """Return the results that these rules read, and what is missing for others, by id."""
+        wanted = {name for rule in rules for name in rule.reads}
         try:
             found = {name: self._read(name) for name in sorted(wanted)}
         except TooManyTogether as error:  # then there is the pod alone
@@ -528,6 +531,10 @@ class Session(ToolMethods):
         from stepscope.sql.run import table_frame
 
         return table_frame(self.profile, name)
+
+
+def _texts(options: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _text(value) for name, value in options.items() if value is not None}
 
 
 def _text(value: Any) -> str:

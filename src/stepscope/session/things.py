@@ -88,11 +88,9 @@ def things(session: Session, text: str, most: int = 8) -> list[Thing]:
 
 
 def _findings(session: Session, words: list[str]) -> list[Thing]:
-    # The overview's own: all advice reads every tool, which a person who types does not wait for.
-    page: Any = session.run("overview_page")
     return [
         Thing("finding", finding.title or finding.rule, finding.saving_text, "overview_page")
-        for finding in page.findings
+        for finding in session.findings()
         if all(
             word in f"{finding.rule} {finding.title} {finding.message}".lower() for word in words
         )
@@ -104,7 +102,7 @@ def _steps(session: Session, text: str) -> list[Thing]:
     asked = _STEP.fullmatch(text.strip().lower())
     if asked is None:
         return []
-    page: Any = session.run("overview_page")
+    page: Any = session.run_without_findings("overview_page")
     return [
         Thing(
             "step",

@@ -20,14 +20,35 @@ _PLACE_LENGTH = 44
 
 
 def place_text(place: Place | None) -> str:
-    """Return a place in a line: "train.py:31 parse · cv2.resize"; "" where it is unknown."""
+    """Return a place in a line: "train.py:31 parse · cv2.resize".
+
+    Returns:
+        The file without its folders, and never without its line; "" where nothing is known.
+    """
     if place is None:
         return ""
-    name = place.file.replace("\\", "/").rpartition("/")[2]
+    name = _base_name(place.file)
     at = f"{name}:{place.line}" if name and place.line else name
-    code = " ".join(part for part in (at, place.function) if part)
+    function = shorten(place.function.replace(".<locals>", ""), _PLACE_LENGTH)
+    code = " ".join(part for part in (at, function) if part)
     inner = place.call or place.op or place.family
-    return " · ".join(shorten(part, _PLACE_LENGTH) for part in (code, inner) if part)
+    return " · ".join(part for part in (code, shorten(inner, _PLACE_LENGTH)) if part)
+
+
+def caller_text(place: Place | None) -> str:
+    """Return the caller of a place: "called from main (:90)", with its file if it is another."""
+    if place is None:
+        return ""
+    at, _, function = _base_name(place.caller).partition(" ")
+    name, _, line = at.rpartition(":")
+    if not function or not line.isdigit():
+        return ""
+    function = shorten(function.replace(".<locals>", ""), _PLACE_LENGTH)
+    return f"called from {function} ({'' if name == _base_name(place.file) else name}:{line})"
+
+
+def _base_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def cell(value: Any, column: Column) -> str:

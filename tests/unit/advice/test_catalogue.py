@@ -46,7 +46,7 @@ def test_evidence_of_a_rule_is_of_known_kinds(rule: str) -> None:
 @pytest.mark.parametrize("cause", causes().values(), ids=causes())
 def test_names_in_a_cause_exist(cause: CauseEntry) -> None:
     assert cause.rule in RULES.ids
-    assert cause.severity in ("overhead", "open", "work", "info")
+    assert cause.severity in ("overhead", "large", "open", "work", "info")
     if cause.when:
         assert cause.facts in (*PROVIDERS, "part")
         first_failure(cause.when, {})

@@ -19,7 +19,7 @@ def test_a_loop_and_what_dispatching_it_costs_are_one_finding() -> None:
     rule = Rule("eager-execution", check, parts=("framework", "eager"))
     loop = part(kind="eager", name="fresh_keys", function="fresh_keys", time_ms=5.0, op="split")
     (found,) = told(account(loop), rule).findings
-    assert (found.rule, found.severity) == ("largest-part", "high")
+    assert (found.rule, found.severity) == ("eager-execution", "high")
     assert found.saving_high_ms is not None and found.saving_high_ms >= 5.0
     # A loop with little of it is not what that finding is about.
     rest = part(kind="framework", function="main", time_ms=5.0)

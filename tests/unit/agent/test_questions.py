@@ -14,7 +14,7 @@ import pytest
 import stepscope
 from stepscope.errors import UsageError
 from stepscope.redaction import Redaction
-from stepscope.result import Finding
+from stepscope.result import Advice, Finding
 from stepscope.session import Session, open
 from stepscope.surfaces.agent.guide import TOPICS, guide, skill
 from stepscope.surfaces.agent.questions import QUESTIONS, question
@@ -217,7 +217,7 @@ def test_a_finding_is_explained_with_every_word_that_advise_prints(
         code={"jax": "jax.jit(f, " + "static_argnames, " * 20},
     )
     long = replace(plain, saving_text="saves 3–6 ms (30–60 %)")
-    monkeypatch.setattr(Session, "findings", lambda _: (long,))
+    monkeypatch.setattr(Session, "advice", lambda _: Advice((long,), ()))
     text = ask(recordings, "explain", handle="finding:1").text()
     said = (long.message, *long.actions, long.assumption, long.wrong_when, long.saving_text)
     for words in (*said, *long.code.values()):

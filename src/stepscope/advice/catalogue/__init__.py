@@ -37,7 +37,8 @@ class CauseEntry:
         fix: The change as code or one imperative, by framework; "any" for all others.
         also: Other changes, most useful first.
         wrong: When not to believe it.
-        severity: "overhead" is judged by the loss. "open" may be overhead or needed: it never
+        severity: "overhead" is judged by the loss. "large" is overhead whose cause is open: it is
+            high from ``t.alarm`` of the step on. "open" may be overhead or needed: it never
             alarms, and where much of it is found the step is not said to be fine. "work" and "info"
             do neither.
         facts: The provider of its facts (``signals``), where a condition is enough.

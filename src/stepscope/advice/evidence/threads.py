@@ -22,6 +22,17 @@ _FOR_OTHERS: Final = (
     ("socket ssl", "readinto recv recv_into accept"),
     ("multiprocessing connection selectors select", "recv recv_bytes poll select wait"),
 )
+# Calls by which a server waits for its next request.
+_REQUESTS: Final = (
+    "get",
+    "accept",
+    "recv",
+    "recv_into",
+    "readinto",
+    "recv_bytes",
+    "poll",
+    "select",
+)
 # Names by which frameworks call a model or a layer.
 _MODEL_CALLS: Final = ("forward", "call", "__call__")
 _OPS: Final = ("op", "function", "line", "eager")
@@ -65,6 +76,12 @@ def _is_wait_for_others(call: str) -> bool:
         last in calls.split() and not set(named.split()).isdisjoint(modules)
         for named, calls in _FOR_OTHERS
     )
+
+
+def waits_for_requests(part: PartRow, account: StepAccount) -> bool:
+    """Return whether a thread of a recording without steps waits for work that nobody makes."""
+    is_idle = account.is_window and waited_for(part, account) is None
+    return is_idle and waits_for_others(part) and part.first.rpartition(".")[2] in _REQUESTS
 
 
 def waited_for(part: PartRow, account: StepAccount) -> RivalRow | None:

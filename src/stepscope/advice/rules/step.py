@@ -25,6 +25,7 @@ from stepscope.advice.evidence.threads import (
     place_of_wait,
     waits_for_lock,
     waits_for_others,
+    waits_for_requests,
 )
 from stepscope.advice.match import match
 from stepscope.advice.render import below, brief_place, listed, percent, phrase, silent, unknown
@@ -155,16 +156,16 @@ def part_facts(
         "call": call or part.function,
         "op": part.op,
         "data_type": part.data_type or "-",
-        "from": part.caller.replace("\\", "/").rpartition("/")[2] or None,
-        "made": _largest_shares(shares),
+        "made": _largest_shares(part, shares),
         "unplaced": phrase("unplaced") if part.kind in _HAS_LINE and not part.file else None,
         "where": part.between,
-        "runs": round(part.stretches) if part.stretches >= 1 else None,
+        "runs": round(part.stretches) if part.stretches >= _TWICE else None,
         "growth": part.growth,
         "copies_argument": float(part.has(COPIES_ARGUMENT)),
         "replicated": float(part.has(ON_EACH_DEVICE)),
         "waits_for_lock": float(waits_for_lock(part)),
         "waits": float(waits_for_others(part)),
+        "waits_for_requests": float(waits_for_requests(part, account)),
         "dispatches_model": float(dispatches(account, part.function, part.time_ms)),
         "is_model": float(is_model(part.function)),
         "is_product": float(part.name in PRODUCTS),
@@ -178,7 +179,10 @@ def part_facts(
     if (length := fft_length(part, shares)) is not None:
         facts |= {"fft_length": str(length), "fft_next": str(_next_smooth(length))}
     family = family_of(part.op or part.name, call if is_call else "")
-    if family is not None and (part.kind in ("op", *_CODE) or is_call):
+    if family is not None and part.kind == "eager":
+        is_most = part.first_frac >= thresholds()["half"]
+        facts["is_mostly_work"] = float(is_most and family.kind == "work")
+    elif family is not None and (part.kind in ("op", *_CODE) or is_call):
         facts |= {
             "family": family.id,
             "family_kind": family.kind,
@@ -189,13 +193,20 @@ def part_facts(
     return facts
 
 
+# From so many runs on, their number says something.
+_TWICE: Final = 1.5
 # As many characters of what a part is made of fit into a line.
 _MADE_LENGTH: Final = 64
 
 
-def _largest_shares(shares: list[ShareRow]) -> str:
-    """Return the first shares of what a part is made of, as many as a line has room for."""
+def _largest_shares(part: PartRow, shares: list[ShareRow]) -> str:
+    """Return the first shares of what a part is made of, as many as a line has room for.
+
+    A part that is nearly all of one op is not divided: its place names that op.
+    """
     made = [(one.name, one.share_frac) for one in shares if one.role == MADE]
+    if len(made) == 1 and part.kind == "op" and made[0][0].startswith(part.op or part.name):
+        return ""
     fitting = (listed(made[:count]) for count in range(len(made), 0, -1))
     return next((text for text in fitting if len(text) <= _MADE_LENGTH), "")
 
@@ -253,10 +264,11 @@ def _is_interrupted(part: PartRow) -> bool:
 
 
 def _severity(part: PartRow, cause: CauseEntry, saving: float, account: StepAccount) -> Severity:
-    is_quiet = cause.severity != "overhead" or account.is_window
+    is_quiet = cause.severity not in ("overhead", "large") or account.is_window
     if is_quiet or _is_once(part, account) or _is_interrupted(part):
         return "info"
-    return severity_of(saving, account.step_time_ms)
+    loss = severity_of(saving, account.step_time_ms)
+    return "info" if cause.severity == "large" and loss != "high" else loss
 
 
 def _finding(
@@ -294,11 +306,14 @@ def _finding(
             "received_frac": 0.0 if isnan(account.received_frac) else account.received_frac,
         },
     )
+    if cause.id == _IDLE_SERVICE:
+        return without_saving(found, phrase("waits_for_requests"))
     if part.kind == "unrecorded" and not account.busy_ms > 0 and part.step_frac >= _ALL:
         return without_saving(found, phrase("nothing_recorded"))
     return found
 
 
+_IDLE_SERVICE: Final = "part-idle-service"
 # How sure a part of a single step can be, and a share that is all of the step.
 _OF_ONE_STEP, _ALL = 0.6, 0.99
 

@@ -31,8 +31,11 @@ class Recordings:
         redaction: What is taken out of all of them; names of runs are then not told either.
     """
 
-    def __init__(self, roots: Sequence[str], redaction: Redaction | None = None) -> None:
+    def __init__(
+        self, roots: Sequence[str], redaction: Redaction | None = None, source: str = ""
+    ) -> None:
         self.redaction = redaction
+        self.source = source
         runs = [(root, run) for root in roots for run in find(root).runs]
         self.entries = tuple(
             ServedRecording(f"r{number}", root, run)

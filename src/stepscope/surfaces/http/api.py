@@ -103,9 +103,10 @@ class Api:
         top = _top(request.args.get("top"))
         if tool == pods.ID and layout == "columns" and top is None:
             return self._pods.page(request)
-        result = self._result(request, tool)
         if layout == "rows":
-            return json_answer(request, result.to_dict(top))
+            return json_answer(request, self._result(request, tool).to_dict(top))
+        # Pages ask for the advice by itself, so that it does not delay them.
+        result = self._result(request, tool, with_findings=False)
         # Comparisons and pods are about more recordings than are open.
         is_of_one = tool not in (comparison.ID, pods.ID)
         profile = self._session(request).profile if is_of_one else None
@@ -224,7 +225,7 @@ class Api:
         base = request.args.get("per")
         return session.per(cast("TimeBase", base)) if base else session
 
-    def _result(self, request: Request, tool: str) -> Result:
+    def _result(self, request: Request, tool: str, *, with_findings: bool = True) -> Result:
         if tool == comparison.ID:
             return self._comparisons.answer(request)
         if tool == pods.ID:
@@ -234,7 +235,9 @@ class Api:
         }
         found = TOOLS.find(tool)
         found.parse_options(options)  # a wrong option should not cost a decode
-        return self._session(request).run(found.id, **options)
+        session = self._session(request)
+        run = session.run if with_findings else session.run_without_findings
+        return run(found.id, **options)
 
 
 def _device_count(profile: Profile) -> int:

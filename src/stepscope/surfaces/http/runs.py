@@ -69,7 +69,7 @@ class RunList:
         """The facts; of a run that does not open, why."""
         try:
             with self._workspace.aside(run.id) as session:
-                found = session.run("overview_page")
+                found = session.run_without_findings("overview_page")
         except StepscopeError as error:
             return _facts(run.id, problem=error.what)
         assert isinstance(found, OverviewPage)

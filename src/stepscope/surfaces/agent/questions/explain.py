@@ -10,6 +10,7 @@ from stepscope.result import Table
 from stepscope.session import Session
 from stepscope.surfaces.agent.handles import Handle, handle_text, parse_handle
 from stepscope.surfaces.agent.question import MAX_TOKENS, RECORDING, Question
+from stepscope.surfaces.agent.questions.evidence import digest, evidence
 from stepscope.surfaces.agent.recordings import Recordings
 from stepscope.surfaces.agent.reply import WHOLE, AgentReply, Data, data
 from stepscope.tables.steps.attribution import PARTS
@@ -17,46 +18,54 @@ from stepscope.timeline import CATEGORIES, timeline
 from stepscope.timeline.details import details
 
 _LISTED = 20
+#: In place of a handle: all findings as one text.
+ALL = "all"
+_DIGEST_WORDS = 650
 _PAIR = ("what", "value")
 
 
 def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> AgentReply:
     session = recordings.session(str(arguments.get("recording") or ""))
+    if arguments["handle"] == ALL:
+        return AgentReply("rows", (), tuple(digest(session, session.advice(), _DIGEST_WORDS)))
     handle = parse_handle(session, str(arguments["handle"]))
-    found = _EXPLAINED[handle.kind](session, handle)
+    if handle.kind == "finding":
+        found = _finding(session, handle, recordings.source)
+    else:
+        found = _EXPLAINED[handle.kind](session, handle)
     return AgentReply("rows", (), tuple(one for one in found if one.total))
 
 
-def _finding(session: Session, handle: Handle) -> list[Data]:
-    findings = session.findings()
-    one = _nth(findings, handle)
+def _finding(session: Session, handle: Handle, source: str) -> list[Data]:
+    advice = session.advice()
+    one = _nth(advice.findings, handle)
     facts = [
-        ("rule", one.rule),
-        ("cause", one.cause),
         ("title", one.title),
+        ("rule", one.rule),
+        ("cause", one.cause if one.cause != one.rule else ""),
         ("severity", one.severity),
         ("message", one.message),
         ("why", one.why),
         ("saving", one.saving_text),
         ("saving_ms_per_step", one.saving_ms),
-        ("saving_low_ms", one.saving_low_ms),
-        ("saving_high_ms", one.saving_high_ms),
         ("assumption", one.assumption),
         ("likelihood", one.likelihood),
         ("place", str(one.place or "")),
+        ("called_from", one.place.caller if one.place else ""),
         ("threshold", one.threshold),
         ("wrong_when", one.wrong_when),
         ("explained_by", ", ".join(one.explained_by)),
     ]
     code = [(name, line) for name, text in one.code.items() for line in text.splitlines()]
+    # Code is the first action, once.
+    actions = [(action,) for action in one.actions if action not in one.code.values()]
     shown = [(ref.tool, ref.what, ", ".join(ref.rows)) for ref in one.evidence]
     return [
         data("finding", _PAIR, [fact for fact in facts if fact[1] not in ("", None)], width=WHOLE),
-        data("actions", ("do",), [(action,) for action in one.actions], width=WHOLE),
-        data("details", ("known",), [(detail,) for detail in one.details if detail], width=WHOLE),
-        data("measured", _PAIR, list(one.measured.items())),
-        data("evidence", ("tool", "what", "rows"), shown),
         data("code", ("framework", "line"), code, width=WHOLE),
+        data("actions", ("do",), actions, width=WHOLE),
+        *evidence(session, advice, one, source),
+        data("evidence", ("tool", "what", "rows"), shown),
     ]
 
 
@@ -155,12 +164,12 @@ def which_there_are(kind: str, numbers: Sequence[int]) -> str:
     return f"There are {len(numbers):,} {kind}s: {kind}:{numbers[0]} to {kind}:{numbers[-1]}."
 
 
-_EXPLAINED = {"finding": _finding, "step": _step, "op": _op, "kernel": _kernel, "event": _event}
+_EXPLAINED = {"step": _step, "op": _op, "kernel": _kernel, "event": _event}
 
 QUESTION = Question(
     "explain",
     "All that is known of one finding, step, op, kernel or event, by its handle: finding:2, "
-    "step:868, op:12, kernel:7, event:104233.",
+    "step:868, op:12, kernel:7, event:104233; `all` for every finding as one text.",
     {"recording": RECORDING, "handle": {"type": "string"}, "max_tokens": MAX_TOKENS},
     _answer,
     required=("handle",),

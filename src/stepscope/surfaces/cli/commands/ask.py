@@ -54,12 +54,14 @@ def answer(
     redact: str | None,
     redact_key: str | None,
     format: str,
+    *,
+    source: str = "",
 ) -> int:
-    """Ask and print; returns the exit code."""
+    """Ask and print; returns the exit code. ``explain`` may show lines of files in ``source``."""
     from stepscope.surfaces.agent.questions import question
     from stepscope.surfaces.agent.recordings import Recordings
 
-    recordings = Recordings([path], arguments.redaction_of(redact, redact_key))
+    recordings = Recordings([path], arguments.redaction_of(redact, redact_key), source=source)
     reply = question(name).ask(recordings, given)
     text = reply.text(max_tokens)
     if format == "json":

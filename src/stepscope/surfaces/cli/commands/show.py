@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -145,9 +144,6 @@ def print_tool(
         part = session.select(steps=steps, range=range, device=device)
         chosen_base = part if per is None else part.per(per)
         result = chosen_base.run(tool.id, **options)
-        if tool.id == "overview_page":  # its first finding is that of ``advise``
-            advised: dict[str, Any] = {"findings": chosen_base.findings()}
-            result = replace(result, **advised)
         waiting.stop()
         if chosen != "table" or output:
             tell_damage(session)  # the page on the terminal says it itself

@@ -7,7 +7,7 @@ import re
 from stepscope.advice.catalogue import causes, thresholds
 from stepscope.result import Diagnostic, Finding, Result
 from stepscope.surfaces.cli.pages.page import Page
-from stepscope.surfaces.format import clean, place_text, width
+from stepscope.surfaces.format import caller_text, clean, place_text, width
 
 _SEVERITY = {"high": "bold red", "medium": "bold yellow", "low": "bold cyan", "info": "bold"}
 # Parts of a healthy step that are named, and words of a line.
@@ -54,7 +54,7 @@ def _is_loss(finding: Finding) -> bool:
     cost = finding.measured.get("cost_ms") or finding.measured.get("part_ms") or 0.0
     whole = float(finding.measured.get("step_time_ms") or 0.0)
     is_much = whole > 0 and float(cost) >= thresholds()["alarm"] * whole
-    return is_much and causes()[finding.cause].severity in ("overhead", "open")
+    return is_much and causes()[finding.cause].severity in ("overhead", "large", "open")
 
 
 def _nothing(page: Page, found: tuple[Finding, ...]) -> None:
@@ -66,7 +66,7 @@ def _nothing(page: Page, found: tuple[Finding, ...]) -> None:
 def _finding(page: Page, number: int, finding: Finding) -> None:
     lead = f"{number}. "
     room = 10_000 if page.width is None else page.width - len(lead)
-    title, saving, place, fact, action = printed(finding)
+    title, saving, place, fact, caller, action = printed(finding)
     style = _SEVERITY[finding.severity]
     space = room - width(title) - width(saving)
     if page.width is None or space >= 2:
@@ -75,15 +75,15 @@ def _finding(page: Page, number: int, finding: Finding) -> None:
         saving = ""
     else:
         page.line(lead, (_cut(title, room), style))
-    body = " · ".join(filter(None, (saving, place, fact)))
+    body = " · ".join(filter(None, (saving, place, fact, caller)))
     for line in _folded(body, room):
         page.line(" " * len(lead), line)
     if action:
         page.line(" " * len(lead), _cut(f"→ {action}", room))
 
 
-def printed(finding: Finding) -> tuple[str, str, str, str, str]:
-    """Return what the terminal prints of a finding: title, saving, place, facts, one action."""
+def printed(finding: Finding) -> tuple[str, str, str, str, str, str]:
+    """Return the printed texts of a finding: title, saving, place, facts, caller, one action."""
     code = next(iter(finding.code.values()), "").partition("\n")[0]
     action = code or next(iter(finding.actions), "")
     return (
@@ -91,6 +91,7 @@ def printed(finding: Finding) -> tuple[str, str, str, str, str]:
         clean(finding.saving_text),
         clean(place_text(finding.place)),
         _first_sentence(clean(finding.message)),
+        clean(caller_text(finding.place)),
         _first_sentence(clean(action)),
     )
 
