@@ -254,7 +254,6 @@ def campaign(times: int, seed: int) -> tuple[Counter[str], list[str]]:
         stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
         # What was tried until Ctrl-C or SIGTERM counts.
         stack.enter_context(contextlib.suppress(KeyboardInterrupt))
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
         writers = [kind(Path(folder) / kind.__name__) for kind in WRITERS]
         seconds = [seconds_of(writer) for writer in writers]
         for number in range(times):
@@ -268,12 +267,19 @@ def campaign(times: int, seed: int) -> tuple[Counter[str], list[str]]:
     return outcomes, faults
 
 
+def _interrupt_once(*_: object) -> None:
+    """End as Ctrl-C does; a second signal does not end what tidies up."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def main() -> int:
     """Print what was left; 1 if anything was wrong."""
     parser = argparse.ArgumentParser(prog="python -m bench.kills", description=__doc__)
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, _interrupt_once)
     outcomes, faults = campaign(given.times, given.seed)
     for outcome, count in sorted(outcomes.items()):
         print(f"{count:5} {outcome}")

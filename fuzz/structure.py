@@ -455,7 +455,6 @@ def campaign(seed: int, first: int, last: int, asks: int) -> dict[str, Any]:
 
 def _until_stopped(found: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """What comes until Ctrl-C or SIGTERM: what was tried then counts."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         yield from found
 
@@ -491,6 +490,7 @@ def main() -> int:
         print(f"{name}: {path}, {len(data):,} bytes")
         print(*attempt(path, given.replay, _slowness(), given.asks))
         return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     said = campaign(given.seed, given.first, last, given.asks)
     _print(said)
     if given.record is not None:
