@@ -34,7 +34,8 @@ the extra `remote`). Of several runs the newest with events is taken unless `--r
 Errors go to stderr. With `--format json` standard output holds JSON and nothing else, even when a
 command fails: `{"error", "what", "where", "why", "hint"}`, where `error` is an anchor in
 [errors](errors.md).
-`NO_COLOR` and `COLUMNS` are honoured; output that is piped has no colour and is never shortened.
+By default a command prints one screen, 80 columns by 24 lines in a pipe, and ends with what to run
+next; `--all` prints the rest. `COLUMNS`, `LINES` and `NO_COLOR` are honoured.
 
 Shells complete commands, tools, flags and files after one line in their start-up file. Write
 `zsh_source` in zsh; in fish `_STEPSCOPE_COMPLETE=fish_source stepscope | source`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -32,6 +33,15 @@ os.environ["STEPSCOPE_CACHE"] = "off"
 # Uncompiled kernels take as long as they take; a slow machine is not a failing test.
 settings.register_profile("stepscope", deadline=None, max_examples=examples(100))
 settings.load_profile("stepscope")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _wide_and_tall_output() -> Iterator[None]:
+    """Let commands print all of an answer; the tests of narrow and short screens say their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "1000")
+        patch.setenv("LINES", "10000")
+        yield
 
 
 def pytest_report_header() -> list[str]:

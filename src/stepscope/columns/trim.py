@@ -46,8 +46,8 @@ def trimmed(space: Space, keep: Bool) -> Space:
 def clipped(space: Space, begin_ps: int, end_ps: int, facts: Iterable[int]) -> Space:
     """The space with only what happened in a range, as if it had been recorded then.
 
-    An event that crosses an edge stays one event, with the time that it has in the range; the
-    device's own clock is clipped with it. Aggregated events have no place in time and are left out.
+    An event that crosses an edge stays one event, with the time that it has in the range, also on
+    its device's own clock. Aggregated events have no place in time and are left out.
 
     Args:
         space: The columns.

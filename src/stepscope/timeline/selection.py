@@ -1,8 +1,8 @@
 """A part of a recording: some of its steps, a range of time, some devices or ranks.
 
-A selection is cut out of the columns before any table is made of them, so that every tool answers
-for it as if only that part had been recorded. Steps are the exception: where they lie, and whose
-time is in them, follows from the whole.
+A selection is cut out of the columns before any table is made of them: every tool answers as if
+only that part had been recorded. Steps are the exception: where they lie, and whose time is in
+them, follows from the whole.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _steps_spans(profile: Profile, text: str) -> tuple[dict[int, tuple[int, int]
     if found is None or found.is_window or not len(found):
         raise UsageError(
             "This recording has no steps to select.",
-            hint="Select a stretch of time: --range 1.2s-1.4s.",
+            hint="Select a time range: --range 1.2s-1.4s.",
             slug="empty-selection",
         )
     rows = np.flatnonzero((found.num >= low) & (found.num <= high))
@@ -226,7 +226,7 @@ def _steps_spans(profile: Profile, text: str) -> tuple[dict[int, tuple[int, int]
     if rows[-1] - rows[0] != len(rows) - 1:
         raise UsageError(
             f"Steps {text} lie apart: the recording counts them several times.",
-            hint="Select a stretch of time: --range 1.2s-1.4s.",
+            hint="Select a time range: --range 1.2s-1.4s.",
         )
     return _spans_on_hosts(profile, rows), _steps_said(found.num, rows)
 
@@ -243,7 +243,7 @@ def _steps_said(num: I64, rows: I64) -> str:
 
 
 def _spans_on_hosts(profile: Profile, rows: I64) -> dict[int, tuple[int, int]]:
-    """The stretch of these aligned steps on each host; hosts without steps share the longest."""
+    """The range of these aligned steps on each host; hosts without steps share the longest."""
     from stepscope.timeline.axis import axis_of
 
     axis = axis_of(profile)

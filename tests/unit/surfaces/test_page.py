@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import sys
 
 import pytest
 
 from stepscope.result import Table
-from stepscope.surfaces.cli.pages.page import Page, terminal_width, use_colour
+from stepscope.surfaces.cli.pages.page import Page, terminal_height, terminal_width, use_colour
 from stepscope.surfaces.format import width
 from tests.profiles import HOSTILE_NAMES
 from tests.unit.surfaces.sample import Sample, sample
@@ -87,10 +88,37 @@ def test_colour_only_on_a_terminal_that_wants_it(monkeypatch: pytest.MonkeyPatch
     assert not use_colour(Terminal())
 
 
-def test_width_is_the_terminals_or_unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_has_the_columns_and_lines_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("COLUMNS", "77")
-    assert terminal_width(Terminal()) == 77
-    assert terminal_width(io.StringIO()) is None
+    monkeypatch.setenv("LINES", "33")
+    assert (terminal_width(), terminal_height()) == (77, 33)
+    monkeypatch.delenv("COLUMNS")
+    monkeypatch.delenv("LINES")
+    monkeypatch.setattr(sys, "__stdout__", None)
+    assert (terminal_width(), terminal_height()) == (80, 24)
+
+
+def test_a_page_that_is_too_long_says_how_to_see_the_rest_and_what_is_next() -> None:
+    page = Page(80, 12, next="advise", paths=("a/long path" * 9,))
+    for number in range(30):
+        page.line(f"line {number}")
+    lines = printed(page).splitlines()
+    assert lines[-3:] == ["line 8", "… 21 more lines: --all", "Next: stepscope advise PATH"]
+    assert len(lines) == 11
+    page.height = None
+    assert len(printed(page).splitlines()) == 31
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_numbers_stay_and_names_shorten(columns: int) -> None:
+    page = Page(columns)
+    page.table(sample(), None)
+    head = printed(page).splitlines()[0]
+    assert "Self (µs)" in head
+    assert "1,234" in printed(page)
+    assert "a/much/longer/name/" * 6 not in printed(page)
 
 
 def test_text_wraps_under_its_lead() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from stepscope.redaction import Redaction
 
 Function = Callable[..., Any]
+#: Under this name a context holds whether everything is to be printed.
+EVERYTHING: Final = "stepscope.everything"
 Decorator = Callable[[Function], Function]
 
 PATH_HELP = "A file, a run directory, a log directory or a URL."
@@ -53,6 +55,17 @@ def shown_rows(top: int | None, format: str, default: int) -> int | None:
     return default if top is None and format == "table" else top or None
 
 
+def _print_everything(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    context.meta[EVERYTHING] = wanted
+
+
+everything = click.option(
+    "--all",
+    is_flag=True,
+    expose_value=False,
+    callback=_print_everything,
+    help="Print everything, however long; one screen by default.",
+)
 # click.Path lets shells complete file names; a URL passes as it is.
 path = argument("path", metavar="PATH", help=PATH_HELP, type=click.Path())
 batch_sizes = click.option(
@@ -126,7 +139,7 @@ def selection(function: Function) -> Function:
     """``--steps``, ``--range`` and ``--device``: the part of the recording that is shown."""
     texts = {
         "steps": ("10-20", "Only these steps, as the framework counts, both ends included."),
-        "range": ("1.2s-1.4s", "Only this stretch of the timeline; durations are clipped to it."),
+        "range": ("1.2s-1.4s", "Only this time range; durations are clipped to it."),
         "device": ("3", "Only these devices or ranks: 3, GPU:0,GPU:1, rank 5, 2-4."),
     }
     for name, (metavar, text) in reversed(texts.items()):

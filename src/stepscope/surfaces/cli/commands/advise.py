@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import click
 
@@ -17,6 +16,7 @@ from stepscope.surfaces.cli.damage import tell_damage
 @arguments.host
 @arguments.selection
 @arguments.formats("table", "json", "md")
+@arguments.everything
 @click.option("--checks", is_flag=True, help="Also list why each other rule did not fire (table).")
 def advise(
     path: str,
@@ -31,7 +31,11 @@ def advise(
     """Recommend changes, largest saving first."""
     from stepscope.session import open
     from stepscope.surfaces.cli.pages.advice import advice_json, advice_markdown, advice_page
-    from stepscope.surfaces.cli.pages.page import terminal_width
+    from stepscope.surfaces.cli.pages.page import (
+        prints_everything,
+        terminal_height,
+        terminal_width,
+    )
     from stepscope.surfaces.cli.progress import ProgressLine
 
     with (
@@ -48,10 +52,18 @@ def advise(
         elif format == "md":
             print(advice_markdown(session.name, advice))
         else:
-            width = terminal_width(sys.stdout)
-            advice_page(
-                session.name, advice, width, part=part.profile.selection, with_checks=checks
-            ).print()
+            is_whole = checks or prints_everything()
+            page = advice_page(
+                session.name,
+                advice,
+                terminal_width(),
+                height=None if is_whole else terminal_height(),
+                next="explain finding:1",
+                paths=(path,),
+                part=part.profile.selection,
+                with_checks=checks,
+            )
+            page.print()
 
 
 COMMAND = advise

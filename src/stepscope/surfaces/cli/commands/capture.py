@@ -15,7 +15,7 @@ from stepscope.surfaces.cli import arguments
 
 if TYPE_CHECKING:
     from stepscope.capture.rpc.client.outcome import Progress, RemoteCapture, WorkerOutcome
-    from stepscope.surfaces.cli.pages.page import Page
+    from stepscope.surfaces.cli.pages.page import Page, terminal_width
 
 _REDRAW_S = 0.2
 _DEFAULT_MS = 2000.0
@@ -168,11 +168,11 @@ def progress_text(progress: Sequence[Progress], now_s: float) -> str:
 
 
 def _print(outcome: RemoteCapture) -> None:
-    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.page import Page
     from stepscope.surfaces.format import clean
     from stepscope.surfaces.remote import verdict_of
 
-    page = Page(terminal_width(sys.stdout))
+    page = Page(terminal_width())
     length = f"{outcome.duration_ms / 1e3:.3g} s"
     if outcome.steps is not None:
         length = f"{outcome.steps} steps, {length} at most"

@@ -17,7 +17,7 @@ from stepscope.session.compare import check as judge
 from stepscope.store import write_atomic
 from stepscope.surfaces import export
 from stepscope.surfaces.cli import arguments
-from stepscope.surfaces.cli.pages.page import Page, terminal_width
+from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import diagnostics
 from stepscope.surfaces.cli.progress import ProgressLine
 from stepscope.surfaces.export.check import (
@@ -69,6 +69,7 @@ def _limit(flag: str, help: str) -> arguments.Decorator:
 @click.option("--junit", metavar="FILE", help="Write JUnit XML.")
 @click.option("--sarif", metavar="FILE", help="Write SARIF: limits, and findings at their lines.")
 @arguments.formats("table", "json", "md")
+@arguments.everything
 def check(
     path: str,
     baseline: str | None,
@@ -144,7 +145,7 @@ def _print(result: GateReport, format: str) -> None:
 
 
 def _page(result: GateReport) -> Page:
-    page = Page(terminal_width(sys.stdout))
+    page = Page.of_terminal()
     page.line(("Check", "bold"), (f"  ·  {clean(result.session)}", "dim"))
     page.blank()
     page.text(verdict(result), style=_STYLES[result.status])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -34,6 +33,7 @@ _ROWS: Final = 15
     "and differences between starts count as noise.",
 )
 @arguments.formats("table", "json", "csv", "md")
+@arguments.everything
 @arguments.rows(_ROWS)
 @click.option(
     "--table",
@@ -60,7 +60,7 @@ def compare(
         )
         waiting.stop()
         rows = arguments.shown_rows(top, format, _ROWS)
-        text = _rendered(result, format, rows, table, to_file=bool(output))
+        text = _rendered(result, format, rows, table, to_file=bool(output), paths=paths)
         if text is not None:
             deliver(text, output)
 
@@ -69,12 +69,18 @@ COMMAND = compare
 
 
 def _rendered(
-    result: Comparison, format: str, rows: int | None, table: str | None, *, to_file: bool
+    result: Comparison,
+    format: str,
+    rows: int | None,
+    table: str | None,
+    *,
+    to_file: bool,
+    paths: tuple[str, ...],
 ) -> str | None:
     """The answer as text; None where a page printed itself."""
     from stepscope.surfaces import export
     from stepscope.surfaces.cli.pages.comparison import comparison_markdown, write_comparison
-    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.page import Page
 
     if format == "json":
         return export.json_text(result, rows) + "\n"
@@ -82,7 +88,7 @@ def _rendered(
         return export.csv_text(export.main_table(result, table)[1], rows)
     if format == "md":
         return comparison_markdown(result, rows)
-    page = Page(None if to_file else terminal_width(sys.stdout))
+    page = Page() if to_file else Page.of_terminal(next="compare --table kernels", paths=paths)
     if table:
         page.table(export.main_table(result, table)[1], rows)
     else:

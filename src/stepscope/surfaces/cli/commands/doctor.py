@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,6 +30,7 @@ _STYLE = {"ok": "green", "absent": "dim", "warning": "yellow", "problem": "red"}
 @click.option("--logdir", default=".", show_default=True, help="Folder for recordings.")
 @arguments.run
 @arguments.formats("table", "json")
+@arguments.everything
 def doctor(path: str | None, logdir: str, run: str | None, format: str) -> int:
     """Check this machine, or a recording, for problems."""
     as_json = format == "json"
@@ -54,10 +54,10 @@ def check_machine(logdir: str, as_json: bool) -> int:
 
 
 def _machine_page(checks: tuple[Check, ...], problems: int, warnings: int) -> Page:
-    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.page import Page
     from stepscope.surfaces.format import clean, pad
 
-    page = Page(terminal_width(sys.stdout))
+    page = Page.of_terminal(next="record -o LOGDIR", paths=("train.py",))
     found = [f"{n} {what}" for n, what in ((problems, "problem(s)"), (warnings, "warning(s)")) if n]
     page.line((" and ".join(found) or "Nothing here would spoil a recording.", "bold"))
     page.blank()
@@ -76,7 +76,7 @@ def _machine_page(checks: tuple[Check, ...], problems: int, warnings: int) -> Pa
 def _check_recording(path: str, run: str | None, as_json: bool) -> int:
     import stepscope
     from stepscope.store import described
-    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.page import Page
     from stepscope.surfaces.cli.pages.parts import diagnostics
     from stepscope.surfaces.envelope import file_info
     from stepscope.surfaces.format import clean
@@ -110,7 +110,7 @@ def _check_recording(path: str, run: str | None, as_json: bool) -> int:
     if as_json:
         print(json.dumps(facts, indent=2, ensure_ascii=False))
         return 0
-    page = Page(terminal_width(sys.stdout))
+    page = Page.of_terminal(next="advise", paths=(path,))
     page.line(
         (f"The recording is {whole.verdict}.", "bold"),
         (f"  ·  run {clean(session.name)}  ·  {len(facts['hosts'])} host(s)", "dim"),
@@ -164,12 +164,17 @@ def _contents_page(page: Page, has: list[str], lacks: list[dict[str, str]]) -> N
     from stepscope.surfaces.format import clean
 
     page.heading("It has something to show in")
-    page.text(", ".join(has) or "no tool", indent=2)
+    page.folded(", ".join(has) or "no tool", 3, indent=2)
     if lacks:
         page.heading("It lacks")
         by_reason: dict[tuple[str, str], list[str]] = {}
         for one in lacks:
             by_reason.setdefault((one["missing"], one["record"]), []).append(one["tool"])
+        if page.height is not None:
+            listed = ", ".join(one["tool"] for one in lacks)
+            page.folded(f"data for {listed}", 2, indent=2)
+            page.line("  ", ("why, and how to record it: --all", "dim"))
+            return
         for (missing, record), tools in by_reason.items():
             page.text(f"{clean(missing)} ({', '.join(tools)})", indent=2)
             if record:

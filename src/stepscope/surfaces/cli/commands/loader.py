@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -47,6 +46,7 @@ _STYLE = {"fast enough": "green", "close": "yellow", "too slow": "red", "not com
     help="A function of a batch: measured on one batch repeated, and fed by the pipeline.",
 )
 @arguments.formats("table", "json")
+@arguments.everything
 def loader(
     pipeline: str,
     seconds: float,
@@ -121,9 +121,9 @@ def _facts(
 
 def _print(verdict: LoaderVerdict, facts: dict[str, Any]) -> None:
     from stepscope.quantities import milliseconds, number, size_words
-    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.page import Page
 
-    page = Page(terminal_width(sys.stdout))
+    page = Page.of_terminal()
     page.text(verdict.summary, style=f"bold {_STYLE[verdict.status]}".strip())
     page.blank()
     rate = f"{number(facts['batches_per_s'])} batches/s"

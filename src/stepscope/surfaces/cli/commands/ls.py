@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -16,16 +15,20 @@ from stepscope.session import FileReport, Workspace
 from stepscope.store import Found, Source, by_reason, described_all, find
 from stepscope.store.notes import NO_NOTE, read_notes
 from stepscope.surfaces.cli import arguments
-from stepscope.surfaces.cli.pages.page import Page, terminal_width
+from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.envelope import file_info, run_info
-from stepscope.surfaces.format import clean, pad, width
+from stepscope.surfaces.format import clean, pad, shorten, width
 from stepscope.utf8 import shown
+
+# A longer name is cut in the middle.
+_HOST_COLUMNS: Final = 32
 
 
 @click.command("ls")
 @arguments.path
 @click.option("--check", is_flag=True, help="Decode every file and report damage.")
 @arguments.formats("table", "json")
+@arguments.everything
 def list_runs(path: str, check: bool, format: str) -> None:
     """List runs, hosts and files at a path, and why a file does not open."""
     found = find(path)
@@ -84,7 +87,7 @@ def _add_companions(source: Source) -> tuple[Source, ...]:
 
 
 def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
-    page = Page(terminal_width(sys.stdout))
+    page = Page.of_terminal(next="show overview_page", paths=(found.root,))
     page.line((clean(found.root), "bold"))
     page.line(
         (
@@ -110,11 +113,11 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
         for source in run.sources:
             report = by_path[shown(source.path)]
             state = {"waiting": "", "opened": "whole"}.get(report.state, report.state)
-            page.line(
-                f"  {pad(clean(source.host), longest)}  "
-                f"{pad(size_words(source.size_bytes), 10, right=True)}  ",
-                (" · ".join(one for one in (clean(formats[source.path]), state) if one), "dim"),
-            )
+            host = pad(shorten(clean(source.host), _HOST_COLUMNS), min(longest, _HOST_COLUMNS))
+            size = pad(size_words(source.size_bytes), 10, right=True)
+            facts = " · ".join(filter(None, (state, clean(formats[source.path]))))
+            room = (page.width or 10_000) - width(f"  {host}  {size}  ")
+            page.line(f"  {host}  {size}  ", (shorten(facts, room), "dim"))
             _reason(page, report.reason, report.hint)
             for one in source.companions:
                 text = f"beside it: {clean(one.host)}, {clean(formats[one.path])}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from typing import TYPE_CHECKING, Final, cast
 
 import click
@@ -37,6 +36,7 @@ _ROWS: Final = 10
 )
 @click.option("--baseline", metavar="PATH", help="An earlier pod of the job to compare with.")
 @arguments.formats("table", "json", "csv")
+@arguments.everything
 @arguments.rows(_ROWS)
 @click.option("--table", help="Only this table, e.g. devices; csv writes suspects by default.")
 @arguments.output
@@ -74,7 +74,7 @@ def pod(
             result = compare_pods(pod_at(baseline, None, waiting), found)
         waiting.stop()
         rows = arguments.shown_rows(top, format, _ROWS)
-        text = _rendered(result, format, rows, table, to_file=bool(output))
+        text = _rendered(result, format, rows, table, to_file=bool(output), paths=(path,))
         if text is not None:
             deliver(text, output)
 
@@ -97,17 +97,18 @@ def _rendered(
     table: str | None,
     *,
     to_file: bool,
+    paths: tuple[str, ...],
 ) -> str | None:
     """The answer as text; None where a page printed itself."""
     from stepscope.surfaces import export
-    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.page import Page
     from stepscope.surfaces.cli.pages.pod import write_pod, write_pod_comparison
 
     if format == "json":
         return export.json_text(result, rows) + "\n"
     if format == "csv":
         return export.csv_text(export.main_table(result, table)[1], rows)
-    page = Page(None if to_file else terminal_width(sys.stdout))
+    page = Page() if to_file else Page.of_terminal(next="pod --table steps", paths=paths)
     if table:
         page.table(export.main_table(result, table)[1], rows)
     elif result.tool == "pod":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -16,6 +17,8 @@ from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.damage import tell_damage
 
 if TYPE_CHECKING:
+    from stepscope.session import Session
+    from stepscope.surfaces.cli.pages.page import Page
     from stepscope.tables.core.profile import TimeBase
 
 FORMATS: Final = ("table", "json", "csv", "md", "parquet")
@@ -33,6 +36,7 @@ _SHARED: Final[tuple[arguments.Decorator, ...]] = (
         help="Output format; by default from the suffix of --output, else table.",
     ),
     arguments.rows(_ROWS),
+    arguments.everything,
     click.option(
         "--max-tokens",
         type=click.IntRange(min=1),
@@ -131,6 +135,7 @@ def print_tool(
 ) -> None:
     """Run one tool on a path and print or write its answer."""
     from stepscope.session import open
+    from stepscope.surfaces.cli.pages.page import prints_everything
     from stepscope.surfaces.cli.progress import ProgressLine
 
     tool = TOOLS.find(tool_name)
@@ -147,11 +152,27 @@ def print_tool(
         waiting.stop()
         if chosen != "table" or output:
             tell_damage(session)  # the page on the terminal says it itself
-        rows = arguments.shown_rows(top, chosen, _ROWS)
+        rows = None if prints_everything() else arguments.shown_rows(top, chosen, _ROWS)
         if max_tokens is not None:
             if chosen not in ("csv", "md"):
                 raise UsageError("--max-tokens needs --format csv or md.", hint="Add --format csv.")
             _write(_within(tool, result, chosen, table, rows, max_tokens), target)
+            return
+        if chosen == "table" and target is None:
+            from stepscope.surfaces.cli.pages.page import Page
+
+            page = Page.of_terminal(next=next_command(part, tool), paths=(path,))
+            if top is not None:
+                page.height = None
+            write_page(page, part, tool, result, rows)
+            page.print()
+            return
+        if chosen == "table":
+            page = Page()
+            write_page(page, part, tool, result, rows)
+            text = io.StringIO()
+            page.print(text)
+            _write(text.getvalue().encode(), target)
             return
         _write(_rendered(tool, result, chosen, rows, table, to_file=target is not None), target)
 
@@ -164,7 +185,7 @@ def _within(
     from stepscope.surfaces.agent.reply import tokens_of
 
     def text(count: int) -> str:
-        return (_rendered(tool, result, format, count, table, to_file=True) or b"").decode()
+        return _rendered(tool, result, format, count, table, to_file=True).decode()
 
     sizes = {name: len(one) for name, one in tables_of(result).items()}
     most = sizes.get(table, 0) if table else max(sizes.values(), default=0)
@@ -201,10 +222,8 @@ def _rendered(
     table: str | None,
     *,
     to_file: bool,
-) -> bytes | None:
-    """The answer as bytes to write; None where the page printed itself."""
-    if format == "table":
-        return _page(tool, result, rows, to_file=to_file)
+) -> bytes:
+    """The answer as bytes to write."""
     from stepscope.surfaces import export
 
     if format == "json":
@@ -220,25 +239,43 @@ def _rendered(
     return export.parquet_bytes(export.main_table(result, table)[1], rows)
 
 
-def _page(tool: Tool, result: Result, rows: int | None, *, to_file: bool) -> bytes | None:
-    import io
-
-    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+def write_page(page: Page, session: Session, tool: Tool, result: Result, rows: int | None) -> None:
+    """Write a tool's answer for a session on a page."""
     from stepscope.surfaces.cli.pages.result import write_result
+    from stepscope.tables.device.short_names import called
 
-    page = Page(None if to_file else terminal_width(sys.stdout))
+    page.short_names = called(session.profile)
     write_result(page, result, tool.title, rows)
-    if not to_file:
-        page.print()
-        return None
-    text = io.StringIO()
-    page.print(text)
-    return text.getvalue().encode()
 
 
-def _write(data: bytes | None, target: Path | None) -> None:
-    if data is None:
-        return
+# What to ask after an answer: where its time is explained, or what causes it.
+_NEXT: Final = {
+    "overview_page": "advise",
+    "step_account": "show host_activity",
+    "host_activity": "show step_account",
+    "kernel_stats": "explain kernel:1",
+    "framework_op_stats": "explain op:1",
+    "hlo_stats": "explain op:1",
+    "op_profile": "show roofline_model",
+    "roofline_model": "show op_profile",
+    "device_idle": "show host_activity",
+    "input_pipeline_analyzer": "show tf_data_bottleneck_analysis",
+    "memory_profile": "show memory_viewer",
+    "pod_viewer": "show collectives",
+    "trace_viewer": "show step_account",
+}
+
+
+def next_command(session: Session, tool: Tool) -> str:
+    """The command that answers the question after this one."""
+    then = _NEXT.get(tool.id, "advise")
+    verb, _, following = then.partition(" ")
+    if verb == "show" and session.available(following) is not None:
+        then = "advise"
+    return then
+
+
+def _write(data: bytes, target: Path | None) -> None:
     if target is not None:
         from stepscope.store import write_atomic
 

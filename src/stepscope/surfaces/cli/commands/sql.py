@@ -27,6 +27,7 @@ _ROWS: Final = 40
 @arguments.host
 @arguments.selection
 @arguments.formats("table", "json", "csv", "md", "parquet")
+@arguments.everything
 @arguments.rows(_ROWS)
 @click.option(
     "--timeout", default=30.0, show_default=False, help="Maximum time of the query in seconds."
@@ -65,9 +66,9 @@ def sql(
     table = answer_table(frame)
     rows = arguments.shown_rows(top, format, _ROWS)
     if format == "table" and output is None:
-        from stepscope.surfaces.cli.pages.page import Page, terminal_width
+        from stepscope.surfaces.cli.pages.page import Page
 
-        page = Page(terminal_width(sys.stdout))
+        page = Page.of_terminal()
         page.table(table, rows)
         page.print()
         return
@@ -104,9 +105,9 @@ def _written(table: Table[Row], format: str, rows: int | None) -> bytes:
 
 def _list_tables() -> None:
     from stepscope.sql.tables import TABLES
-    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.page import Page
 
-    page = Page(terminal_width(sys.stdout))
+    page = Page.of_terminal()
     for table in TABLES.values():
         page.heading(table.name)
         page.text(table.meaning, indent=2)

@@ -27,6 +27,9 @@ def advice_page(
     advice: Advice,
     columns: int | None,
     *,
+    height: int | None = None,
+    next: str = "",
+    paths: tuple[str, ...] = (),
     part: str = "",
     with_checks: bool = True,
 ) -> Page:
@@ -36,11 +39,14 @@ def advice_page(
         session: The run's name.
         advice: What to show.
         columns: Width of the page; None: as wide as it gets.
+        height: Lines of the page; None: all of it.
+        next: The command to run next.
+        paths: What it runs on.
         part: The part of the recording that it is about, in words; "" for all of it.
         with_checks: Also why each of the other rules did not fire. Where no rule fired, that is
             the answer, and always shown.
     """
-    page = Page(columns)
+    page = Page(columns, height, next=next, paths=paths)
     selection = f"  ·  {clean(part)}" if part else ""
     page.line(
         ("What to change", "bold"), (selection, "bold"), (f"  ·  run {clean(session)}", "dim")
@@ -69,7 +75,7 @@ def _count_others(page: Page, advice: Advice) -> None:
     silent, unknown = (
         sum(one.outcome == outcome for one in advice.checked) for outcome in ("silent", "unknown")
     )
-    more = ["stepscope explain finding:1"] if advice.findings else []
+    more = ["stepscope explain finding:1"] if advice.findings and not page.next else []
     checked = f"{silent} causes ruled out, {unknown} unknown: --checks"
     page.text(f"More: {' · '.join([*more, checked])}", style="dim")
 

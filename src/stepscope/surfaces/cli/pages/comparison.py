@@ -13,6 +13,11 @@ from stepscope.surfaces.cli.pages.parts import diagnostics
 from stepscope.surfaces.format import clean
 
 _TITLE: Final = "Comparison"
+# The columns of a change that stay at any width.
+_KEPT: Final = ("name", "before_ms", "after_ms", "delta_ms")
+# On one screen: parts of the step, and lines around the parts that changed.
+_STEP_PARTS: Final = 4
+_AFTER_PARTS: Final = 2
 
 
 def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
@@ -22,7 +27,9 @@ def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
     page.text(clean(result.headline), style="bold")
     diagnostics(page, tuple(one for one in result.diagnostics if one.severity != "info"))
     _differences(page, result)
-    for text in _left_out(result):
+    left_out = _left_out(result)
+    brief = page.height is not None
+    for text in left_out[:1] if brief else left_out:
         page.text(clean(text), lead="· ", style="dim")
     if result.starts is not None:
         page.heading("The starts")
@@ -33,9 +40,15 @@ def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
         page.heading("The runs, in order")
         page.table(result.runs, None)
     page.heading("Where the step changed")
-    page.table(result.step_parts, None, skip=("where", "type"))
+    most = _STEP_PARTS if brief else None
+    page.table(result.step_parts, most, skip=("where", "type"), keep=_KEPT, brief=brief)
     page.heading(f"What changed · the parts sum to {signed(result.delta_ms)} ms")
-    page.table(result.parts, rows)
+    if page.room is not None:
+        rows = max(page.room - _AFTER_PARTS, 1)
+    page.table(result.parts, rows, keep=_KEPT, brief=brief)
+    if brief:
+        page.line(("More: modules, kernels, workers: --all, --table NAME", "dim"))
+        return
     if len(result.worker_times):
         page.heading("Workers")
         page.table(result.worker_times, rows)
@@ -45,12 +58,6 @@ def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
     if len(result.slowest_worker_parts):
         page.heading("What changed for the worker the others wait for")
         page.table(result.slowest_worker_parts, rows)
-    page.blank()
-    page.text(
-        "By module or kernel: --table modules, --table kernels. Everything: --format json.",
-        indent=2,
-        style="dim",
-    )
 
 
 def _left_out(result: Comparison) -> list[str]:

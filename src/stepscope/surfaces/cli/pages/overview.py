@@ -8,7 +8,7 @@ from stepscope.analysis.overview_page import OverviewPage
 from stepscope.quantities import milliseconds, percent
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import diagnostics, findings, title_line
-from stepscope.surfaces.format import clean, pad
+from stepscope.surfaces.format import clean, pad, shorten, width
 
 _NOT_IN_TOP = ("rank", "host_or_device", "tensor_core_eligible", "tensor_core_used")
 _PER = {"step": "per step", "recording": "whole recording", "": "whole recording"}
@@ -31,7 +31,16 @@ _COLOURS = {
 
 
 def write_overview(page: Page, result: OverviewPage, top: int | None) -> None:
-    """Write the overview."""
+    """Write the overview: all of it, or its answer on one screen."""
+    whole = Page(page.width, times_of=page.times_of, short_names=page.short_names)
+    _write_all(whole, result, top)
+    if page.height is None or len(whole.lines) + bool(page.next) < page.height:
+        page.lines += whole.lines
+    else:
+        _write_screen(page, result)
+
+
+def _write_all(page: Page, result: OverviewPage, top: int | None) -> None:
     title_line(page, "Overview", result)
     page.blank()
     page.text(clean(result.headline), style="bold")
@@ -51,6 +60,31 @@ def write_overview(page: Page, result: OverviewPage, top: int | None) -> None:
         for step in result.next_steps:
             page.text(clean(step), lead="  → ")
     _environment(page, result)
+
+
+# Lines of a screen: for the headline, for warnings, and parts of the step.
+_HEADLINE_LINES, _WARNING_LINES, _PARTS_SHOWN = 3, 2, 5
+# A smaller part of the step has no line of a screen.
+_SMALL_FRAC = 0.01
+# A bar, a time and a share beside the name of a part.
+_FIGURES_WIDTH = 30
+
+
+def _write_screen(page: Page, result: OverviewPage) -> None:
+    """The answer: what limits the step, where it goes, and what to change."""
+    title_line(page, "Overview", result)
+    page.folded(clean(result.headline), _HEADLINE_LINES, style="bold")
+    for one in [one for one in result.diagnostics if one.severity != "info"][:_WARNING_LINES]:
+        page.folded(f"! {clean(one.message)}", 1, style="yellow")
+    steps = result.steps
+    if steps.count:
+        counted = f"{steps.count:,} {steps.found} ({steps.certainty})"
+        median = f"{milliseconds(steps.time_ms.median)} median"
+        page.folded(f"  Step time   {median} · {counted}", 1)
+    _average_step(page, result, _PARTS_SHOWN)
+    page.heading("What to change")
+    findings(page, result.findings)
+    page.folded("More: ops, environment, completeness: --all", 1, style="dim")
 
 
 def _figures(page: Page, result: OverviewPage) -> None:
@@ -102,28 +136,34 @@ def _figures(page: Page, result: OverviewPage) -> None:
     page.line("  Limited by  ", (result.limited_by, "bold"), share)
 
 
-def _average_step(page: Page, result: OverviewPage) -> None:
+def _average_step(page: Page, result: OverviewPage, most: int | None = None) -> None:
     parts = result.breakdown_ms
     total = sum(value for value in parts.values() if math.isfinite(value))
     if not result.steps.count or total <= 0:
         return
     hosts = len(result.hosts)
     whose = f" · each step as on the slowest of {hosts} hosts in it" if hosts > 1 else ""
-    page.heading(f"Average step · {milliseconds(total)}{whose}")
+    title = f"Average step · {milliseconds(total)}"
+    page.heading(title + whose if width(title + whose) <= (page.width or 1000) else title)
     labels = result.part_labels
     shown = {name: value for name, value in parts.items() if value > 0}
-    label_width = max(len(labels[name]) for name in shown)
-    bar_width = max(min((page.width or 100) - label_width - 30, 50), 10)
+    if most is not None:
+        largest = sorted(shown, key=lambda name: -shown[name])[:most]
+        largest = [name for name in largest if shown[name] >= _SMALL_FRAC * total]
+        shown = {name: value for name, value in shown.items() if name in largest}
+    columns = page.width or 100
+    label_width = min(max(len(labels[name]) for name in shown), columns - _FIGURES_WIDTH)
+    bar_width = max(min(columns - label_width - 30, 50), 4)
     longest = max(shown.values())
     for name, value in shown.items():
         page.line(
-            f"  {pad(labels[name], label_width)}  ",
+            f"  {pad(shorten(labels[name], label_width), label_width)}  ",
             (pad(_bar(value / longest, bar_width), bar_width), _COLOURS.get(name, "")),
             f"  {pad(milliseconds(value), 9, right=True)}  "
             f"{pad(percent(value / total), 7, right=True)}",
         )
-    none = [labels[name].lower() for name in parts if name not in shown]
-    if none:
+    none = [labels[name].lower() for name in parts if not parts[name] > 0]
+    if none and most is None:
         page.text(f"no time in: {' · '.join(none)}", indent=2, style="dim")
 
 

@@ -7,12 +7,14 @@ import re
 from stepscope.advice.catalogue import causes, thresholds
 from stepscope.result import Diagnostic, Finding, Result
 from stepscope.surfaces.cli.pages.page import Page
-from stepscope.surfaces.format import caller_text, clean, place_text, width
+from stepscope.surfaces.format import caller_text, clean, place_text, shorten, width
 
 _SEVERITY = {"high": "bold red", "medium": "bold yellow", "low": "bold cyan", "info": "bold"}
 # Parts of a healthy step that are named, and words of a line.
 _PARTS = 3
 _MOST_WORDS = 24
+# The line that follows findings, beside that of the findings left out.
+_AFTER_FINDINGS = 1
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 _DIAGNOSTIC = {"error": "red", "warning": "yellow", "info": "dim"}
 
@@ -21,13 +23,18 @@ def title_line(page: Page, title: str, result: Result) -> None:
     """The first line: tool, run, hosts."""
     hosts = clean(result.hosts[0]) if len(result.hosts) == 1 else f"{len(result.hosts)} hosts"
     part = f"  ·  {clean(result.selection)}" if result.selection else ""
-    page.line(
-        (title, "bold"), (part, "bold"), (f"  ·  run {clean(result.session)}  ·  {hosts}", "dim")
-    )
+    rest = f"  ·  run {clean(result.session)}  ·  {hosts}"
+    if page.width is not None:
+        part = shorten(part, max(page.width - width(title), 0))
+        rest = shorten(rest, max(page.width - width(title + part), 0))
+    page.line((title, "bold"), (part, "bold"), (rest, "dim"))
 
 
 def diagnostics(page: Page, found: tuple[Diagnostic, ...]) -> None:
     """What to know before believing the numbers; none twice."""
+    if page.height is not None:
+        _brief_diagnostics(page, found)
+        return
     said = {(one.message, one.where): one for one in reversed(found)}
     for diagnostic in reversed(said.values()):
         where = f" [{clean(diagnostic.where)}]" if diagnostic.where else ""
@@ -38,13 +45,42 @@ def diagnostics(page: Page, found: tuple[Diagnostic, ...]) -> None:
         )
 
 
+# Of so many cases a screen shows one, on so many lines each.
+_CASES, _CASE_LINES = 4, 2
+
+
+def _brief_diagnostics(page: Page, found: tuple[Diagnostic, ...]) -> None:
+    """The first of each case, the most severe first, and how many hosts have it."""
+    cases: dict[str, list[Diagnostic]] = {}
+    for one in sorted(found, key=lambda one: tuple(_DIAGNOSTIC).index(one.severity)):
+        cases.setdefault(one.slug, []).append(one)
+    for case in [*cases.values()][:_CASES]:
+        first = case[0]
+        hosts = len({one.where for one in case})
+        where = (
+            f" [{hosts} hosts]" if hosts > 1 else f" [{clean(first.where)}]" if first.where else ""
+        )
+        lead = "! " if first.severity != "info" else "· "
+        text = f"{lead}{clean(first.message).rstrip('.')}{where}"
+        page.folded(text, _CASE_LINES, style=_DIAGNOSTIC[first.severity])
+    if len(cases) > _CASES:
+        page.line((f"… {len(cases) - _CASES} more notes: --all", "dim"))
+
+
 def findings(page: Page, found: tuple[Finding, ...]) -> None:
-    """Write the advice, most useful first: at most four lines each."""
+    """Write the advice, most useful first: at most four lines each, as many as fit."""
     if not any(map(_is_loss, found)):
         _nothing(page, found)
         return
     for number, finding in enumerate(found, 1):
-        _finding(page, number, finding)
+        written = Page(page.width)
+        _finding(written, number, finding)
+        room = page.room
+        if number > 1 and room is not None and len(written.lines) > room - _AFTER_FINDINGS:
+            left = len(found) - number + 1
+            page.line((f"… {left} more finding{'s' if left > 1 else ''}: --all", "dim"))
+            return
+        page.lines += written.lines
 
 
 def _is_loss(finding: Finding) -> bool:

@@ -36,12 +36,6 @@ def write_pod(page: Page, result: Pod, rows: int | None) -> None:
     if len(result.files):
         page.heading("Not in the numbers")
         page.table(result.files, rows)
-    page.blank()
-    page.text(
-        "Steps, links and more: --table steps, --table links. Everything: --format json.",
-        indent=2,
-        style="dim",
-    )
 
 
 def write_pod_comparison(page: Page, result: PodComparison, rows: int | None) -> None:
