@@ -13,10 +13,9 @@ from stepscope.columns.space import F64, I64
 from stepscope.formats.xspace import decode
 from stepscope.kernels import core
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.replay import dependencies, saved_ps
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.grouping import parts
-from stepscope.tables.parts.what_if import what_if
+from stepscope.tables.parts.replay import dependencies, saved_ps, what_if
 from tests.kernels import examples
 from tests.property.test_conservation import spaces
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from stepscope.advice.catalogue import thresholds
 from stepscope.advice.located import LOCATED, LOCATORS, OF_OPS, ONLY_LOCATE, SAME_FRAC
 from stepscope.advice.render import brief_place, phrase
 from stepscope.registry import RuleFacts
@@ -17,7 +16,6 @@ from stepscope.result import Finding, Ref
 
 _INPUT = "input"
 # A pass over the data that is begun for one batch is not what a batch costs.
-_RESTARTED = "restarted-pipeline"
 # From this share within calls for the next batch on, a part is the input's.
 _MOSTLY_INPUT = 0.5
 # What tells that a wait is not the fault of what is waited for takes the place of what says it is.
@@ -118,18 +116,7 @@ def _with_place(one: Finding, part: Finding) -> Finding:
         # steps nothing is an alarm. Both rank as the part.
         measured["worth_ms"] = part.measured["worth_ms"]
     evidence = both(one.evidence, part.evidence[:1])
-    told = _of_input(one, part) if _is_input(part) else one
-    return replace(told, place=part.place, evidence=evidence, measured=measured)
-
-
-def _of_input(one: Finding, part: Finding) -> Finding:
-    """A finding about input whose thread mostly receives tensors from workers."""
-    received = float(part.measured.get("received_frac") or 0.0)
-    is_wait = part.measured["kind"] == _INPUT and one.rule != _RESTARTED
-    if not is_wait or received < thresholds()["lock"]:
-        return one
-    measured = {**one.measured, "received_frac": received}
-    return replace(one, cause="many-small-tensors", measured=measured)
+    return replace(one, place=part.place, evidence=evidence, measured=measured)
 
 
 def of_loop(one: Finding, part: Finding) -> bool:

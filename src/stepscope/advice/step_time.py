@@ -77,10 +77,12 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
     # Beside a device several threads launch and wait: the tables of devices tell it better.
     if account is not None and account.step_count and not account.has_device:
         kinds = {}
-        for part in account.parts.records():
+        for part in account.part_list():
             kinds[part.kind] = kinds.get(part.kind, 0.0) + part.time_ms
             if part.kind != _INPUT:  # what makes the batch on the loop's own thread
-                kinds[_INPUT] = kinds.get(_INPUT, 0.0) + part.time_ms * (part.input_frac or 0.0)
+                kinds[_INPUT] = kinds.get(_INPUT, 0.0) + part.time_ms * (
+                    part.number("input_frac") or 0.0
+                )
     is_one = account is not None and account.step_count == 1
     is_guess = is_one and overview is not None and overview.steps.confidence < POSSIBLE
     is_recording = account is not None and account.step_count > 0 and account.is_window
@@ -103,5 +105,5 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
 
 
 def _unrecorded_ms(account: StepAccount | None) -> float:
-    parts = [] if account is None else list(account.parts.records())
+    parts = [] if account is None else list(account.part_list())
     return sum(part.time_ms for part in parts if part.kind == "unrecorded")

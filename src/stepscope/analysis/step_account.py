@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from math import nan
@@ -18,27 +19,30 @@ from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.launch_sites import at_launches
 from stepscope.tables.account.outer_calls import outer_calls
 from stepscope.tables.account.owners import Owner, owners
-from stepscope.tables.account.threads import nobody_frac
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.parts import grouping
 from stepscope.tables.parts.gradients import repeated_gradients, unclaimed_gradients, unused_graph
-from stepscope.tables.parts.grouping import Part
-from stepscope.tables.parts.input_share import below_input, input_frac, received_frac
-from stepscope.tables.parts.library_calls import library_call
-from stepscope.tables.parts.part_traits import TRAITS, traits_of
+from stepscope.tables.parts.replay import WhatIf, what_if
 from stepscope.tables.parts.series import Series, series, standard_error_ps
-from stepscope.tables.parts.shares import LAUNCHED, Share, shares_of, through, type_of_model
-from stepscope.tables.parts.sites import between_of, leading, located, place_of
-from stepscope.tables.parts.what_if import WhatIf, what_if
+from stepscope.tables.parts.shares import (
+    LAUNCHED,
+    Share,
+    below_input,
+    input_frac,
+    shares_of,
+    type_of_model,
+)
+from stepscope.tables.parts.sites import leading, located, place_of, within_of
 from stepscope.tables.recording.environment import environment, host_cores
 from stepscope.tables.recording.recorder_costs import costs_of_recording, input_cost_ps, tracing
 from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
-from stepscope.tables.traits.instructions import compiled_from
+from stepscope.tables.traits.inside import LineWork
+from stepscope.tables.traits.instructions import CompiledOp, compiled_from
 from stepscope.tables.traits.op_families import family_of
 from stepscope.verdicts.needless_gradients import NeedlessGradients, needless
-from stepscope.verdicts.other_threads import LockHolderRow, OutsideWaitRow, RivalRow, thread_tables
+from stepscope.verdicts.other_threads import LockHolderRow, RivalRow, thread_tables
 from stepscope.verdicts.sentences import MANY, part_words
 
 # Kinds of owners by what a call does with the time.
@@ -58,17 +62,8 @@ class PartRow(Row):
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number", help="Empty: not known.")]
     caller: Annotated[str, Column("Called from", kind="name")]
-    between: Annotated[str, Column("Where", kind="text", help="The op or calls around most of it.")]
-    traits: Annotated[
-        str, Column("Traits", kind="text", hidden=True, help="What is special about it, by name.")
-    ]
-    through: Annotated[
-        str, Column("Through", kind="name", hidden=True, help="Library's call that runs its ops.")
-    ]
+    within: Annotated[str, Column("Within", kind="name", help="Range and ops around most of it.")]
     op: Annotated[str, Column("Largest op", kind="name", hidden=True)]
-    first: Annotated[str, Column("Largest owner", kind="name", hidden=True)]
-    first_kind: Annotated[str, Column("Its kind", kind="category", hidden=True)]
-    first_frac: Annotated[float, Column("Its share of the part", unit="%", kind="ratio")]
     time_ms: Annotated[
         float, Column("Time", unit="ms", kind="time", sort="desc", help="Per mean step.")
     ]
@@ -102,61 +97,25 @@ class PartRow(Row):
             help="With all that can go with it: hand-over, cold caches, shared cores.",
         ),
     ]
-    stretches: Annotated[
+    runs: Annotated[
         float,
         Column(
-            "Stretches",
+            "Runs",
             kind="number",
-            help="Of a step; what interrupts it parts it.",
-            whole_help="Of the recording; what interrupts it parts it.",
+            help="Per step; an interruption divides a run.",
+            whole_help="In the recording; an interruption divides a run.",
         ),
     ]
-    steps_frac: Annotated[
-        float,
-        Column("Steps with it", unit="%", kind="ratio", help="Where it takes half its mean."),
-    ]
-    growth: Annotated[
-        float,
-        Column("Growth", kind="number", help="Its last third of the steps against the first."),
-    ]
-    every: Annotated[
-        float, Column("Every n-th step", kind="number", help="Where only some steps have it.")
-    ]
-    burst_ms: Annotated[
-        float, Column("Time where it is", unit="ms", kind="time", help="Mean of the steps with it.")
-    ]
-    first_step_frac: Annotated[
-        float,
-        Column("In the first step", unit="%", kind="ratio", hidden=True, help="Share of its time."),
-    ]
-    input_frac: Annotated[
-        float,
-        Column(
-            "Within input",
-            unit="%",
-            kind="ratio",
-            hidden=True,
-            help="Share of it in the program's calls for its next batch.",
-        ),
-    ]
-    data_type: Annotated[str, Column("Data type", kind="category", help="Of what it computes.")]
     on_device: Annotated[bool, Column("On a device", kind="flag")]
-    is_launched: Annotated[
-        bool, Column("Launched from a line", kind="flag", hidden=True, help="Most of it.")
-    ]
-    is_source: Annotated[
-        bool, Column("Source of the op", kind="flag", hidden=True, help="The line made the op.")
-    ]
-    is_program: Annotated[
-        bool, Column("A whole program", kind="flag", hidden=True, help="Without its ops.")
-    ]
-    is_apart: Annotated[
-        bool, Column("Without gradients", kind="flag", hidden=True, help="Others have some.")
-    ]
 
-    def has(self, trait: str) -> bool:
-        """Whether it has a trait of ``tables.parts.part_traits``."""
-        return trait in self.traits.split()
+
+class FactRow(Row):
+    """One fact of a part: a number, or a name."""
+
+    part: Annotated[int, Column("Part", kind="number", help="Row of the table of parts.")]
+    fact: Annotated[str, Column("Fact", kind="category")]
+    number: Annotated[float, Column("Number", kind="number", help="1 of a fact that holds.")]
+    text: Annotated[str, Column("Name", kind="name")]
 
 
 class ShareRow(Row):
@@ -174,6 +133,31 @@ class ShareRow(Row):
     op: Annotated[str, Column("Largest op", kind="name", hidden=True)]
 
 
+class Part(PartRow):
+    """A row of the table of parts, with its facts and what it is made of."""
+
+    facts: Mapping[str, float | str]
+    shares: Sequence[ShareRow]
+
+    def number(self, fact: str) -> float:
+        """Return a fact that is a number; NaN where it is unknown."""
+        value = self.facts.get(fact, nan)
+        return nan if isinstance(value, str) else value
+
+    def text(self, fact: str) -> str:
+        """Return a fact that is a name; "" where it is unknown."""
+        value = self.facts.get(fact, "")
+        return value if isinstance(value, str) else ""
+
+    def holds(self, fact: str) -> bool:
+        """Return whether a fact that holds or not is known to hold."""
+        return self.facts.get(fact) == 1.0
+
+    def has(self, role: str) -> bool:
+        """Return whether a share of this role was found (``tables.parts.shares``)."""
+        return any(share.role == role for share in self.shares)
+
+
 class OwnerRow(Row):
     """One owner of time: what runs, and the line of the program it is called from."""
 
@@ -184,7 +168,7 @@ class OwnerRow(Row):
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number")]
     caller: Annotated[str, Column("Called from", kind="name")]
-    between: Annotated[str, Column("Where", kind="text", help="The op or calls around it.")]
+    within: Annotated[str, Column("Within", kind="name", help="Range and ops around it.")]
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time", sort="desc")]
     step_frac: Annotated[
         float, Column("Share of step", unit="%", kind="ratio", whole_label="Share of the recording")
@@ -264,8 +248,6 @@ class StepAccount(Result):
         step_error_ms: Its standard error, from how far the steps differ; empty for a single one.
         tracing_ms: Per step, about what recording Python's calls took; empty where little.
         recording_ms: The same of events of tf.data's thread, for which the step may wait.
-        received_frac: Share of waiting for a batch that takes over what workers sent.
-        nobody_frac: Share of the loop's waits in which no other thread sampled is at work, if any.
         step_count: Kept steps.
         is_window: Whether there are no steps, and the whole recording counts as one.
         busy_ms: Per step, how long a device is busy (the mean of those that run anything);
@@ -280,12 +262,12 @@ class StepAccount(Result):
         repeated_gradients: Gradients that a step computes again; None where there are none.
         unclaimed_gradients: Those of parameters that nothing updates; None where none are known.
         parts: What a person would change; their times sum to the step.
+        facts: Further numbers and names of the parts.
         shares: What each part is made of and where it comes from, by role.
         owners: The owners of the parts; their times sum to the step, too.
         calls: The program's calls from the loop inwards, each with all that is below it.
         rivals: Other threads that run Python.
         lock_holders: Who has a lock while the loop, or the threads that it waits for, wait for it.
-        outside_waits: Where threads that the loop waits for wait for a clock or another machine.
     """
 
     tool = "step_account"
@@ -294,8 +276,6 @@ class StepAccount(Result):
     step_error_ms: float = nan
     tracing_ms: float = nan
     recording_ms: float = nan
-    received_frac: float = nan
-    nobody_frac: float = nan
     step_count: int
     is_window: bool
     busy_ms: float
@@ -309,18 +289,26 @@ class StepAccount(Result):
     repeated_gradients: NeedlessGradients | None
     unclaimed_gradients: NeedlessGradients | None
     parts: Table[PartRow]
+    facts: Table[FactRow]
     shares: Table[ShareRow]
     owners: Table[OwnerRow]
     calls: Table[OuterCallRow]
     rivals: Table[RivalRow]
     lock_holders: Table[LockHolderRow]
-    outside_waits: Table[OutsideWaitRow]
 
-    def shares_of_parts(self) -> list[list[ShareRow]]:
-        """Return the shares of each part, in the order of the parts."""
-        found: list[list[ShareRow]] = [[] for _ in range(len(self.parts))]
+    def part_list(self) -> list[Part]:
+        """Return the parts with their facts and shares."""
+        facts: list[dict[str, float | str]] = [{} for _ in range(len(self.parts))]
+        shares: list[list[ShareRow]] = [[] for _ in range(len(self.parts))]
+        for fact in self.facts.records():
+            facts[fact.part][fact.fact] = fact.text or fact.number
         for share in self.shares.records():
-            found[share.part].append(share)
+            shares[share.part].append(share)
+        found = []
+        for row, known, made in zip(self.parts.records(), facts, shares, strict=True):
+            part = object.__new__(Part)
+            vars(part).update(vars(row), facts=known, shares=made)
+            found.append(part)
         return found
 
 
@@ -336,8 +324,8 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     made = grouping.compiled_parts(host, longest, listed)
     step_ps = _mean_ps(longest)
     played = what_if(longest, made, host_cores(host), listed)
-    parts, shares = _part_tables(host, longest, made, played)
-    beside, held, outside = thread_tables(host, longest)
+    parts, facts, shares = _part_tables(host, longest, made, played)
+    beside, held = thread_tables(host, longest)
     return StepAccount(
         diagnostics=costs_of_recording(host),
         headline=_headline(made, step_ps, steps),
@@ -345,8 +333,6 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         step_error_ms=ms(standard_error_ps(steps.duration_ps[steps.kept])),
         tracing_ms=nan if (traced := tracing(host)) is None else ms(traced.cost_ps),
         recording_ms=ms(input_cost_ps(host)),
-        received_frac=received_frac(host, longest),
-        nobody_frac=nobody_frac(host, longest),
         step_count=count,
         is_window=steps.markers.is_window,
         busy_ms=ms(longest.busy_ps()) / count,
@@ -360,12 +346,12 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         repeated_gradients=needless(repeated_gradients(host, longest), count),
         unclaimed_gradients=needless(unclaimed_gradients(host, longest), count),
         parts=parts,
+        facts=facts,
         shares=shares,
         owners=_owner_table(listed, count, step_ps),
         calls=_call_table(longest, listed, step_ps),
         rivals=beside,
         lock_holders=held,
-        outside_waits=outside,
     )
 
 
@@ -375,9 +361,10 @@ def _nothing() -> StepAccount:
         step_time_ms=nan, step_count=0, is_window=True, busy_ms=0.0, recorder_ms=0.0,
         has_device=False, has_python=False, has_events=False, has_ops=False,
         growth=None, unused_gradients=None, repeated_gradients=None, unclaimed_gradients=None,
-        parts=Table.empty(PartRow), shares=Table.empty(ShareRow), owners=Table.empty(OwnerRow),
+        parts=Table.empty(PartRow), facts=Table.empty(FactRow),
+        shares=Table.empty(ShareRow), owners=Table.empty(OwnerRow),
         calls=Table.empty(OuterCallRow), rivals=Table.empty(RivalRow),
-        lock_holders=Table.empty(LockHolderRow), outside_waits=Table.empty(OutsideWaitRow),
+        lock_holders=Table.empty(LockHolderRow),
     )  # fmt: skip
 
 
@@ -385,7 +372,7 @@ def _mean_ps(found: Account) -> float:
     return float(found.found.duration_ps[found.found.kept].mean())
 
 
-def _headline(made: list[Part], step_ps: float, steps: HostSteps) -> str:
+def _headline(made: list[grouping.Part], step_ps: float, steps: HostSteps) -> str:
     shown = [one for one in made if one.kind != "recorder"]
     if not shown or not step_ps > 0:
         return "All detected steps have zero duration."
@@ -400,25 +387,39 @@ _NOT_PLAYED = WhatIf(nan, nan, nan)
 
 
 def _part_tables(
-    host: Host, found: Account, made: list[Part], played: list[WhatIf]
-) -> tuple[Table[PartRow], Table[ShareRow]]:
+    host: Host, found: Account, made: list[grouping.Part], played: list[WhatIf]
+) -> tuple[Table[PartRow], Table[FactRow], Table[ShareRow]]:
     step_ps = _mean_ps(found)
     whole_ps = np.sum([one.time_ps for one in made], axis=0) if made else None
     of_owner = below_input(host, found)
-    events = [leading(host, one) for one in made]
-    rows, shares = [], list[tuple[int, Share]]()
+    rows, facts, shares = [], list[tuple[int, str, float | str]](), list[tuple[int, Share]]()
     replays = chain(played, repeat(_NOT_PLAYED))
-    for number, (one, event, without) in enumerate(zip(made, events, replays, strict=False)):
-        own = [*shares_of(host, found, one, event), *traits_of(one, host)]
+    for number, (one, without) in enumerate(zip(made, replays, strict=False)):
+        event = leading(host, one)
+        own = list(shares_of(host, found, one, event))
         shares += [(number, share) for share in own]
-        rows.append(
-            _part_row(host, found, one, event, step_ps, series(one.time_ps, whole_ps), own)
-            | {"input_frac": input_frac(one, of_owner)}
-            | _played(found, one, without)
-            | {"through": through(one) or _library(host, found, one, event, without)}
-        )
+        known = compiled_from(host, event)
+        lines = grouping.lines_of(host, one)
+        is_launched = any(share.role == LAUNCHED for share in own)
+        place = place_of(one, located(one, is_launched=is_launched), known, lines)
+        rows.append(_part_row(found, one, step_ps, place) | _played(without))
+        changes = series(one.time_ps, whole_ps)
+        told = _facts(host, one, known, changes, input_frac(one, of_owner), lines, is_launched)
+        facts += [(number, name, value) for name, value in told if value == value != ""]
     parts = Table(PartRow, {name: [row[name] for row in rows] for name in PartRow.__annotations__})
-    return parts, _share_table(shares)
+    return parts, _fact_table(facts), _share_table(shares)
+
+
+def _fact_table(facts: list[tuple[int, str, float | str]]) -> Table[FactRow]:
+    return Table(
+        FactRow,
+        {
+            "part": [part for part, _name, _value in facts],
+            "fact": [name for _part, name, _value in facts],
+            "number": [nan if isinstance(value, str) else value for *_, value in facts],
+            "text": [value if isinstance(value, str) else "" for *_, value in facts],
+        },
+    )
 
 
 def _share_table(shares: list[tuple[int, Share]]) -> Table[ShareRow]:
@@ -437,7 +438,7 @@ def _share_table(shares: list[tuple[int, Share]]) -> Table[ShareRow]:
     )
 
 
-def _played(found: Account, one: Part, without: WhatIf) -> dict[str, object]:
+def _played(without: WhatIf) -> dict[str, object]:
     return {
         "alone_ms": ms(without.alone_ps),
         "typical_ms": ms(without.typical_ps),
@@ -445,55 +446,58 @@ def _played(found: Account, one: Part, without: WhatIf) -> dict[str, object]:
     }
 
 
-def _library(host: Host, found: Account, one: Part, event: int, without: WhatIf) -> str:
-    """Return the library's call that runs a part's ops; "" for a part too small to be replayed."""
-    return "" if without is _NOT_PLAYED else library_call(host, found, one, event)
-
-
 def _part_row(
-    host: Host,
-    found: Account,
-    one: Part,
-    event: int,
-    step_ps: float,
-    told: Series,
-    shares: list[Share],
+    found: Account, one: grouping.Part, step_ps: float, place: tuple[tuple[str, str, int], str]
 ) -> dict[str, object]:
-    first, count = one.first, int(found.found.kept.sum())
-    known = compiled_from(host, event)
-    parameters = environment(host).settings.get(names.PARAMETERS, "")
-    roles = {share.role for share in shares}
-    owner = located(one, is_launched=LAUNCHED in roles)
-    place, caller = place_of(one, owner, known, lines := grouping.lines_of(host, one))
+    (function, file, line), caller = place
+    count = int(found.found.kept.sum())
     return {
         "kind": one.kind,
         "name": one.name,
-        "function": place[0],
-        "file": place[1],
-        "line": place[2] or None,
+        "function": function,
+        "file": file,
+        "line": line or None,
         "caller": caller,
-        "between": between_of(one),
-        "traits": " ".join(sorted(roles & TRAITS)),
+        "within": within_of(one),
         "op": next((each.name for each in one.owners if each.kind == "op"), ""),
-        "first": first.name,
-        "first_kind": first.kind,
-        "first_frac": first.total_ps / one.total_ps if one.total_ps else nan,
         "time_ms": ms(one.total_ps) / count,
         "step_frac": one.total_ps / count / step_ps if step_ps > 0 else nan,
-        "stretches": sum(owner.stretches for owner in one.owners) / count,
-        "steps_frac": told.steps_frac,
-        "growth": told.growth,
-        "every": told.every,
-        "burst_ms": ms(told.burst_ps),
-        "first_step_frac": told.first_frac,
-        "data_type": known.data_type or type_of_model(one, parameters),
-        "on_device": first.on_device,
-        "is_launched": LAUNCHED in roles,
-        "is_source": one.kind not in ("python", "library")
-        and (bool(known.line or lines) or (first.is_inline and bool(first.line))),
-        "is_program": grouping.is_program(one),
-        "is_apart": one.is_apart,
+        "runs": sum(owner.stretches for owner in one.owners) / count,
+        "on_device": one.first.on_device,
     }
+
+
+def _facts(
+    host: Host,
+    one: grouping.Part,
+    known: CompiledOp,
+    changes: Series,
+    input_frac: float,
+    lines: list[LineWork],
+    is_launched: bool,
+) -> Iterator[tuple[str, float | str]]:
+    """Yield facts by name; NaN and "" of those that are unknown or do not hold."""
+    first = one.first
+    parameters = environment(host).settings.get(names.PARAMETERS, "")
+    is_source = bool(known.line or lines) or (first.is_inline and bool(first.line))
+    yield "first", first.name
+    yield "first_kind", first.kind
+    yield "first_frac", first.total_ps / one.total_ps if one.total_ps else nan
+    yield "steps_frac", changes.steps_frac
+    yield "growth", changes.growth
+    yield "is_burst", _flag(changes.every == changes.every)
+    yield "every", changes.every
+    yield "first_step_frac", changes.first_frac
+    yield "input_frac", input_frac
+    yield "data_type", known.data_type or type_of_model(one, parameters)
+    yield "is_launched", _flag(is_launched)
+    yield "is_source", _flag(is_source and one.kind not in ("python", "library"))
+    yield "is_program", _flag(grouping.is_program(one))
+    yield "is_apart", _flag(one.is_apart)
+
+
+def _flag(holds: bool) -> float:
+    return 1.0 if holds else nan
 
 
 def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:
@@ -507,7 +511,7 @@ def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerR
             "file": [one.file for one in found],
             "line": [one.line or None for one in found],
             "caller": [one.caller for one in found],
-            "between": [one.between for one in found],
+            "within": [one.within for one in found],
             "time_ms": [ms(one.total_ps) / count for one in found],
             "step_frac": [one.total_ps / count / step_ps if step_ps > 0 else nan for one in found],
             "stretches": [one.stretches / count for one in found],

@@ -9,11 +9,9 @@ from stepscope.result import Column, R, Row, Table, columns_of
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.threads import (
     LockHolder,
-    OutsideWait,
     Rival,
     lock_holders,
     loop_waits,
-    outside_waits,
     rivals,
     turns_at_locks,
 )
@@ -72,39 +70,17 @@ class LockHolderRow(_PlaceRow):
     taken_line: Annotated[int, Column("Its line", kind="number")]
 
 
-class OutsideWaitRow(_PlaceRow):
-    """A place at which threads that the loop waits for wait for a clock or another machine."""
-
-    count: Annotated[int, Column("Threads", kind="number", help="At most at once.")]
-    call: Annotated[str, Column("Calls", kind="name")]
-    wait_frac: Annotated[
-        float,
-        Column(
-            "Share of the waits",
-            unit="%",
-            kind="ratio",
-            sort="desc",
-            help="Of the loop's for other threads: one of them at least is there.",
-        ),
-    ]
-
-
-def thread_tables(
-    host: Host, found: Account
-) -> tuple[Table[RivalRow], Table[LockHolderRow], Table[OutsideWaitRow]]:
-    """Who runs Python beside the loop, who holds locks while it waits, and who waits outside."""
-    held, outside = lock_holders(host, found), list[OutsideWait]()
+def thread_tables(host: Host, found: Account) -> tuple[Table[RivalRow], Table[LockHolderRow]]:
+    """Return who runs Python beside the loop, and who holds locks while it waits."""
+    held = lock_holders(host, found)
     asked = loop_waits(host, found)
     if asked is not None:
         held += turns_at_locks(*asked)
-        outside = outside_waits(*asked)
     beside = _rows(RivalRow, rivals(host, found))
-    return beside, _rows(LockHolderRow, held), _rows(OutsideWaitRow, outside)
+    return beside, _rows(LockHolderRow, held)
 
 
-def _rows(
-    row: type[R], listed: Sequence[Rival] | Sequence[LockHolder] | Sequence[OutsideWait]
-) -> Table[R]:
+def _rows(row: type[R], listed: Sequence[Rival] | Sequence[LockHolder]) -> Table[R]:
     rows = {name: [getattr(one, name) for one in listed] for name in columns_of(row)}
     numbers = {name: [one or None for one in rows[name]] for name in _LINES & rows.keys()}
     return Table(row, rows | numbers)

@@ -57,6 +57,6 @@ def test_other_settings_are_not_for_debugging() -> None:
 def test_products_are_of_the_type_of_the_parameters() -> None:
     for noted, said in (("float64", "f64"), ("bfloat16", "")):
         account = asked("MMB.......", parameters=noted).result("step_account")
-        types = {one.name: one.data_type for one in account.parts.records() if one.kind == "op"}
+        types = {one.name: one.text("data_type") for one in account.part_list() if one.kind == "op"}
         assert types["matmul"] == said
         assert types["MmBackward0"] == ""

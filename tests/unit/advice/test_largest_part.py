@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from stepscope.advice import RULES, advise
 from stepscope.advice.catalogue import causes
 from stepscope.analysis.step_account import (
+    FactRow,
     OuterCallRow,
     OwnerRow,
     PartRow,
@@ -18,7 +20,7 @@ from stepscope.analysis.step_account import (
 )
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Advice, Finding, R, Ref, Severity, Table, columns_of
-from stepscope.verdicts.other_threads import LockHolderRow, OutsideWaitRow, RivalRow
+from stepscope.verdicts.other_threads import LockHolderRow, RivalRow
 
 STEP_MS, ERROR_MS = 10.0, 0.5
 PART: dict[str, Any] = {
@@ -28,8 +30,7 @@ PART: dict[str, Any] = {
     "file": "train.py",
     "line": 12,
     "caller": "train.py:40 main",
-    "between": "",
-    "through": "",
+    "within": "",
     "op": "",
     "first": "prepare",
     "first_kind": "python",
@@ -39,14 +40,14 @@ PART: dict[str, Any] = {
     "alone_ms": 5.0,
     "typical_ms": 5.0,
     "most_ms": 5.5,
-    "stretches": 1.0,
+    "runs": 1.0,
     "steps_frac": 1.0,
     "growth": float("nan"),
     "input_frac": 0.0,
     "is_apart": False,
-    "traits": "",
+    "roles": "",
     "every": float("nan"),
-    "burst_ms": 5.0,
+    "is_burst": False,
     "first_step_frac": 0.125,
     "data_type": "",
     "on_device": False,
@@ -63,6 +64,7 @@ OWN_WAIT = {"waiters": 0, "taken_in": "", "taken_file": "", "taken_line": None}
 
 def part(**changes: Any) -> dict[str, Any]:
     found = PART | changes
+    found["is_burst"] = found["every"] == found["every"]
     if "time_ms" in changes:
         found["step_frac"] = changes["time_ms"] / STEP_MS
         played = dict.fromkeys(("alone_ms", "typical_ms", "most_ms"), changes["time_ms"])
@@ -81,7 +83,6 @@ def account(
     *parts: dict[str, Any],
     rivals: list[dict[str, Any]] | None = None,
     lock_holders: list[dict[str, Any]] | None = None,
-    outside_waits: list[dict[str, Any]] | None = None,
 ) -> StepAccount:
     rows = list(parts)
     return StepAccount(
@@ -100,14 +101,39 @@ def account(
         unused_gradients=None,
         repeated_gradients=None,
         unclaimed_gradients=None,
-        parts=Table(PartRow, {name: [row[name] for row in rows] for name in PART}),
-        shares=Table.empty(ShareRow),
+        parts=Table(PartRow, {name: [row[name] for row in rows] for name in columns_of(PartRow)}),
+        facts=_facts(rows),
+        shares=_shares(rows),
         owners=Table.empty(OwnerRow),
         calls=Table.empty(OuterCallRow),
         rivals=_table(RivalRow, rivals, _ONE_THREAD),
         lock_holders=_table(LockHolderRow, lock_holders, OWN_WAIT),
-        outside_waits=_table(OutsideWaitRow, outside_waits, {}),
     )
+
+
+def _facts(rows: list[dict[str, Any]]) -> Table[FactRow]:
+    known = [
+        (part, name, value)
+        for part, row in enumerate(rows)
+        for name, value in row.items()
+        if name not in {*columns_of(PartRow), "roles"} and value not in ("", False)
+    ]
+    return Table(
+        FactRow,
+        {
+            "part": [part for part, _name, _value in known],
+            "fact": [name for _part, name, _value in known],
+            "number": [nan if isinstance(value, str) else float(value) for *_, value in known],
+            "text": [value if isinstance(value, str) else "" for *_, value in known],
+        },
+    )
+
+
+def _shares(rows: list[dict[str, Any]]) -> Table[ShareRow]:
+    listed = [(part, role) for part, row in enumerate(rows) for role in row["roles"].split()]
+    empty: dict[str, Any] = {"name": "", "share_frac": nan, "function": "", "file": "", "op": ""}
+    made = [empty | {"line": None, "part": part, "role": role} for part, role in listed]
+    return _table(ShareRow, made, {})
 
 
 def _table(row: type[R], listed: list[dict[str, Any]] | None, usual: dict[str, Any]) -> Table[R]:
@@ -211,11 +237,11 @@ def test_a_rule_that_only_informs_does_not_claim_a_part(severity: Severity, says
         ({}, "info"),  # all steps do it, and two of eight were interrupted in it
         ({"every": 3.0}, "high"),  # a rhythm is the program's
         ({"typical_ms": 0.0}, "high"),  # other steps do nothing of it
-        ({"stretches": 2.0}, "high"),  # one call, which may be slow now and then
+        ({"runs": 2.0}, "high"),  # one call, which may be slow now and then
     ],
 )
 def test_what_was_interrupted_is_no_alarm(changes: dict[str, float], severity: str) -> None:
-    torn = {"stretches": 50.0, "steps_frac": 0.25, "typical_ms": 0.4, "every": 0.0}
+    torn = {"runs": 50.0, "steps_frac": 0.25, "typical_ms": 0.4, "every": 0.0, "is_burst": True}
     row = part(time_ms=2.0) | torn | changes
     assert first(account(row)).severity == severity
 

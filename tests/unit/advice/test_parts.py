@@ -9,9 +9,8 @@ import pytest
 
 from stepscope.advice.catalogue import causes, effects
 from stepscope.advice.rules.step import fft_length
-from stepscope.analysis.step_account import PartRow, ShareRow
-from stepscope.tables.parts.part_traits import COPIES_ARGUMENT, ON_EACH_DEVICE
-from stepscope.tables.parts.shares import OPERAND
+from stepscope.analysis.step_account import Part, ShareRow
+from stepscope.tables.parts.shares import COPIES_ARGUMENT, ON_EACH_DEVICE, OPERAND
 from tests.unit.advice.test_largest_part import account, first, op, part
 
 
@@ -54,8 +53,8 @@ from tests.unit.advice.test_largest_part import account, first, op, part
         (op("MatMul", 5.0), "part-product", "info"),
         (op("MatMul", 5.0, is_apart=True), "part-constant-product", "info"),
         (op("MatMul", 5.0, data_type="f64"), "part-double", "high"),
-        (op("dot_general", 5.0, traits=ON_EACH_DEVICE), "part-replicated", "high"),
-        (op("copy", 5.0, traits=COPIES_ARGUMENT), "part-copied-argument", "high"),
+        (op("dot_general", 5.0, roles=ON_EACH_DEVICE), "part-replicated", "high"),
+        (op("copy", 5.0, roles=COPIES_ARGUMENT), "part-copied-argument", "high"),
         (op("While", 5.0), "part-graph-loop", "info"),
         (op("Sort", 5.0), "part-rare-op", "info"),
         (op("Cast", 5.0), "part-overhead-op", "high"),
@@ -100,16 +99,17 @@ def test_without_steps_nothing_is_an_alarm() -> None:
 def test_an_awkward_length_of_a_transform_has_a_large_prime_factor(
     shapes: str, length: int | None
 ) -> None:
-    row, share = object.__new__(PartRow), object.__new__(ShareRow)
+    row, share = object.__new__(Part), object.__new__(ShareRow)
+    row.shares = [share]
     row.name, row.op, share.role, share.name = "fft", "aten/_fft_r2c", OPERAND, shapes
-    assert fft_length(row, [share]) == length
+    assert fft_length(row) == length
     row.op = "aten/_fft_c2r"  # whose operand has half of the length
-    assert fft_length(row, [share]) is None
+    assert fft_length(row) is None
 
 
 def test_an_op_that_was_interrupted_in_one_step_does_not_come_first() -> None:
-    rare = op("tanh", 4.0, stretches=100.0, typical_ms=0.4)
-    place = first(account(rare, op("relu", 1.5, stretches=100.0))).place
+    rare = op("tanh", 4.0, runs=100.0, typical_ms=0.4)
+    place = first(account(rare, op("relu", 1.5, runs=100.0))).place
     assert place is not None and place.family == "relu"
 
 

@@ -65,7 +65,7 @@ def test_a_permutation_of_the_programs_own_does_not_count(tmp_path: Path) -> Non
 
 def test_the_parts_of_a_batch_made_on_the_loops_thread_are_the_inputs(tmp_path: Path) -> None:
     account = asked(tmp_path, every=1).result("step_account")
-    share = {one.op: one.input_frac for one in account.parts.records()}
+    share = {one.op: one.number("input_frac") for one in account.part_list()}
     assert share["aten/randperm"] == pytest.approx(1.0)
     assert share["aten/stack"] == pytest.approx(1.0)
     assert share["aten/mm"] == 0.0
@@ -93,6 +93,6 @@ def test_a_dataset_in_every_step_is_found_and_inner_ones_are_not_counted() -> No
     assert one.measured["restarts_per_step"] == pytest.approx(1.0)
     assert one.measured["restart_ms"] == pytest.approx(0.4)
     # Half of what surrounds the 0.4 ms of the 1 ms step goes with them at least.
-    around = found.result("step_account").parts.records()
+    around = found.result("step_account").part_list()
     most = sum(part.time_ms for part in around if part.kind != "op")
     assert one.saving_ms == pytest.approx((0.4 + most) / 2, abs=0.01)

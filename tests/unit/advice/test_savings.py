@@ -102,14 +102,14 @@ def test_a_small_part_promises_little_more_than_itself() -> None:
 
 
 def test_beside_a_device_nothing_is_known_of_what_goes_beyond() -> None:
-    (row,) = account(part()).parts.records()
+    (row,) = account(part()).part_list()
     assert upper_bound_ms(account(part()), row, 6.0) > 6.0
     assert upper_bound_ms(replace(account(part()), has_device=True), row, 6.0) == 6.0
 
 
 def test_the_typical_step_says_what_goes_at_least_and_a_burst_in_few_steps_does_not() -> None:
     played = part(time_ms=4.0, alone_ms=4.0, typical_ms=5.0, most_ms=6.0, steps_frac=1.0)
-    rows = [*account(played, part(**{**played, "steps_frac": 0.4})).parts.records()]
+    rows = [*account(played, part(**{**played, "steps_frac": 0.4})).part_list()]
     steady, burst = (saving_of(account(played), row, REMOVED, 0.9) for row in rows)
     least = REMOVED.least
     assert (steady.low_ms, burst.low_ms) == pytest.approx((5.0 * least, 4.0 * least))
@@ -121,12 +121,12 @@ def with_error(found: StepAccount, error_ms: float) -> StepAccount:
 
 
 def test_steps_that_are_alike_bound_the_most_by_what_is_seen_to_go() -> None:
-    (row,) = account(part()).parts.records()
+    (row,) = account(part()).part_list()
     assert upper_bound_ms(with_error(account(part()), 0.0), row, 6.0) == 6.0
 
 
 def test_how_far_others_differ_from_a_single_step_is_unknown() -> None:
-    (row,) = account(part()).parts.records()
+    (row,) = account(part()).part_list()
     # The other 4 ms may be two fifths shorter.
     single = with_error(account(part()), nan)
     assert upper_bound_ms(single, row, 6.0) == pytest.approx(10 * 6.0 / (6.0 + 2.4))
@@ -137,7 +137,7 @@ def test_the_most_is_its_share_of_steps_whose_rest_is_shorter(
     most_ms: float, less_ms: float, error_ms: float
 ) -> None:
     found = with_error(account(part()), error_ms)
-    (row,) = found.parts.records()
+    (row,) = found.part_list()
     reached = upper_bound_ms(found, row, most_ms)
     assert most_ms <= reached + 1e-9
     assert reached <= 10.0 + 1e-9
@@ -203,7 +203,7 @@ def test_where_it_is_known_what_does_the_same_more_of_an_op_goes() -> None:
 
 def test_what_a_model_is_made_of_mostly_leaves_its_neighbours() -> None:
     """Of the 2 ms that the replay shows to go with 4 ms of products, a share of 0.3 does."""
-    (row,) = account(op("MatMul", 4.0, typical_ms=4.0, alone_ms=4.0, most_ms=6.0)).parts.records()
+    (row,) = account(op("MatMul", 4.0, typical_ms=4.0, alone_ms=4.0, most_ms=6.0)).part_list()
     of = with_error(account(part()), 0.0)
     assert saving_of(of, row, SHRUNK, 0.7).high_ms == pytest.approx(4.0 + SHRUNK.beside * 2.0)
     assert saving_of(of, row, REMOVED, 0.7).high_ms == pytest.approx(6.0)
@@ -237,7 +237,7 @@ def test_some_of_what_goes_with_a_part_always_goes_with_some_changes() -> None:
     one = found(printing(4.0, saving_high_ms=10.0), rule(supplied, ()), part())
     assert one.saving_low_ms == one.saving_ms == pytest.approx(5.2)
     played = account(op("mm", 4.0, most_ms=9.0))
-    (row,) = played.parts.records()
+    (row,) = played.part_list()
     of_part = saving_of(played, row, supplied, 1.0)
     assert of_part.low_ms == pytest.approx(4.0 + 0.2 * (of_part.high_ms - 4.0))
     assert of_part.expected_ms == of_part.low_ms
@@ -261,14 +261,14 @@ def test_at_most_the_whole_function_goes_that_an_op_is_in() -> None:
         in_function("topk", 2.0, "score"),
         in_function("matmul", 4.0, "forward"),
     )
-    score = saving_of(of, next(iter(of.parts.records())), SHRUNK, 0.7)
+    score = saving_of(of, next(iter(of.part_list())), SHRUNK, 0.7)
     assert score.high_ms == pytest.approx(5.0)
     assert score.low_ms == pytest.approx(SHRUNK.least * 3.0)
 
 
 def test_a_function_with_all_of_the_step_is_not_left_out() -> None:
     of = steady(in_function("matmul", 4.0, "main"), in_function("topk", 5.8, "main"))
-    assert saving_of(of, next(iter(of.parts.records())), SHRUNK, 0.7).high_ms == pytest.approx(4.0)
+    assert saving_of(of, next(iter(of.part_list())), SHRUNK, 0.7).high_ms == pytest.approx(4.0)
 
 
 def test_what_a_function_calls_goes_with_it() -> None:
@@ -276,7 +276,7 @@ def test_what_a_function_calls_goes_with_it() -> None:
     reading = in_function("load", 2.0, "load", kind="library")
     making = in_function("normal", 5.0, "Model.__init__", caller="net.py:40 load")
     of = steady(reading, making, in_function("copy", 1.0, "serve", caller="net.py:9 main"))
-    rows = {row.function: row for row in of.parts.records()}
+    rows = {row.function: row for row in of.part_list()}
     assert saving_of(of, rows["load"], REMOVED, 0.95).high_ms == pytest.approx(7.0)
     assert saving_of(of, rows["Model.__init__"], SHRUNK, 0.7).high_ms == pytest.approx(5.0)
 

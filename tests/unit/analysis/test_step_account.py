@@ -44,7 +44,7 @@ def test_parts_and_owners_both_sum_to_the_step() -> None:
 def test_the_headline_names_the_largest_part() -> None:
     one = found(PREPARES, **EVENTS)
     assert one.headline == "prepare takes 50% of each 1 ms step."
-    first = next(iter(one.parts.records()))
+    first = next(iter(one.part_list()))
     assert (first.kind, first.function, first.file, first.line) == (
         "python",
         "prepare",
@@ -101,8 +101,8 @@ def test_the_type_that_an_op_computes_in_is_told_where_pytorch_recorded_it() -> 
         """,
         M=event("aten/mm:mm", args=arguments),
     )
-    first = next(iter(one.parts.records()))
-    assert (first.name, first.data_type) == ("matmul", "f64")
+    first = next(iter(one.part_list()))
+    assert (first.name, first.text("data_type")) == ("matmul", "f64")
 
 
 @pytest.mark.parametrize("arguments", ["", "{", "[]", '{"Input type": "double"}'])
@@ -115,7 +115,7 @@ def test_arguments_that_tell_no_type_leave_it_unknown(arguments: str) -> None:
         """,
         M=event("aten/mm:mm", args=arguments),
     )
-    assert next(iter(one.parts.records())).data_type == ""
+    assert next(iter(one.part_list())).text("data_type") == ""
 
 
 def test_a_product_that_took_in_a_transposition_is_a_product() -> None:
@@ -138,7 +138,7 @@ def test_a_product_that_took_in_a_transposition_is_a_product() -> None:
     )
     every = space(*planes, hlo.metadata_plane(("jit_step", 7, compiled)))
     one = step_account(Profile("s", (Host("h", decode(every)),)))
-    first = next(iter(one.parts.records()))
+    first = next(iter(one.part_list()))
     assert (first.kind, first.name) == ("op", "dot_general")
 
 
@@ -157,9 +157,9 @@ def test_a_loop_of_jitted_functions_is_told_by_their_names() -> None:
         J=event("PjitFunction(fold)"),
         C=event("copy.26", hlo_op="copy.26"),
     )
-    first = next(iter(one.parts.records()))
+    first = next(iter(one.part_list()))
     assert (first.kind, first.name) == ("eager", "noise")
-    assert [share.name for share in one.shares_of_parts()[0] if share.role == MADE] == ["fold"]
+    assert [share.name for share in one.part_list()[0].shares if share.role == MADE] == ["fold"]
 
 
 def test_a_line_that_is_not_known_is_none_and_not_line_0() -> None:
@@ -171,5 +171,5 @@ def test_a_line_that_is_not_known_is_none_and_not_line_0() -> None:
         """,
         O=event("aten/mm:mm"),
     )
-    assert [part.line for part in one.parts.records() if part.name == "matmul"] == [None]
+    assert [part.line for part in one.part_list() if part.name == "matmul"] == [None]
     assert 0 not in [*one.parts["line"], *one.owners["line"]]

@@ -1336,20 +1336,10 @@ export interface StepAccountPartRow {
   readonly line: readonly (number | null)[];
   /** Called from. */
   readonly caller: readonly (string | null)[];
-  /** Where. The op or calls around most of it. */
-  readonly between: readonly (string | null)[];
-  /** Traits. What is special about it, by name. */
-  readonly traits: readonly (string | null)[];
-  /** Through. Library's call that runs its ops. */
-  readonly through: readonly (string | null)[];
+  /** Within. Range and ops around most of it. */
+  readonly within: readonly (string | null)[];
   /** Largest op. */
   readonly op: readonly (string | null)[];
-  /** Largest owner. */
-  readonly first: readonly (string | null)[];
-  /** Its kind. */
-  readonly first_kind: readonly (string | null)[];
-  /** Its share of the part (%). */
-  readonly first_frac: readonly (number | null)[];
   /** Time (ms). Per mean step. */
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */
@@ -1360,32 +1350,22 @@ export interface StepAccountPartRow {
   readonly typical_ms: readonly (number | null)[];
   /** Saves at most (ms). With all that can go with it: hand-over, cold caches, shared cores. */
   readonly most_ms: readonly (number | null)[];
-  /** Stretches. Of a step; what interrupts it parts it. */
-  readonly stretches: readonly (number | null)[];
-  /** Steps with it (%). Where it takes half its mean. */
-  readonly steps_frac: readonly (number | null)[];
-  /** Growth. Its last third of the steps against the first. */
-  readonly growth: readonly (number | null)[];
-  /** Every n-th step. Where only some steps have it. */
-  readonly every: readonly (number | null)[];
-  /** Time where it is (ms). Mean of the steps with it. */
-  readonly burst_ms: readonly (number | null)[];
-  /** In the first step (%). Share of its time. */
-  readonly first_step_frac: readonly (number | null)[];
-  /** Within input (%). Share of it in the program's calls for its next batch. */
-  readonly input_frac: readonly (number | null)[];
-  /** Data type. Of what it computes. */
-  readonly data_type: readonly (string | null)[];
+  /** Runs. Per step; an interruption divides a run. */
+  readonly runs: readonly (number | null)[];
   /** On a device. */
   readonly on_device: readonly (boolean | null)[];
-  /** Launched from a line. Most of it. */
-  readonly is_launched: readonly (boolean | null)[];
-  /** Source of the op. The line made the op. */
-  readonly is_source: readonly (boolean | null)[];
-  /** A whole program. Without its ops. */
-  readonly is_program: readonly (boolean | null)[];
-  /** Without gradients. Others have some. */
-  readonly is_apart: readonly (boolean | null)[];
+}
+
+/** Columns: One fact of a part: a number, or a name. */
+export interface FactRow {
+  /** Part. Row of the table of parts. */
+  readonly part: readonly (number | null)[];
+  /** Fact. */
+  readonly fact: readonly (string | null)[];
+  /** Number. 1 of a fact that holds. */
+  readonly number: readonly (number | null)[];
+  /** Name. */
+  readonly text: readonly (string | null)[];
 }
 
 /** Columns: One thing that a part is made of, or one place that it comes from. */
@@ -1424,8 +1404,8 @@ export interface OwnerRow {
   readonly line: readonly (number | null)[];
   /** Called from. */
   readonly caller: readonly (string | null)[];
-  /** Where. The op or calls around it. */
-  readonly between: readonly (string | null)[];
+  /** Within. Range and ops around it. */
+  readonly within: readonly (string | null)[];
   /** Time (ms). */
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */
@@ -1508,24 +1488,6 @@ export interface LockHolderRow {
   readonly taken_file: readonly (string | null)[];
   /** Its line. */
   readonly taken_line: readonly (number | null)[];
-}
-
-/** Columns: A place at which threads that the loop waits for wait for a clock or another machine. */
-export interface OutsideWaitRow {
-  /** Thread. */
-  readonly thread: readonly (string | null)[];
-  /** Function. */
-  readonly function: readonly (string | null)[];
-  /** File. */
-  readonly file: readonly (string | null)[];
-  /** Line. */
-  readonly line: readonly (number | null)[];
-  /** Threads. At most at once. */
-  readonly count: readonly (number | null)[];
-  /** Calls. */
-  readonly call: readonly (string | null)[];
-  /** Share of the waits (%). Of the loop's for other threads: one of them at least is there. */
-  readonly wait_frac: readonly (number | null)[];
 }
 
 /** Columns: One function that the framework compiles: a tf.function, or a jit of JAX. */
@@ -3326,8 +3288,6 @@ export interface StepAccount extends ResultBody {
   readonly step_error_ms: number | null;
   readonly tracing_ms: number | null;
   readonly recording_ms: number | null;
-  readonly received_frac: number | null;
-  readonly nobody_frac: number | null;
   readonly step_count: number;
   readonly is_window: boolean;
   readonly busy_ms: number | null;
@@ -3341,12 +3301,12 @@ export interface StepAccount extends ResultBody {
   readonly repeated_gradients: NeedlessGradients | null;
   readonly unclaimed_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
+  readonly facts: TableOf<FactRow>;
   readonly shares: TableOf<ShareRow>;
   readonly owners: TableOf<OwnerRow>;
   readonly calls: TableOf<OuterCallRow>;
   readonly rivals: TableOf<RivalRow>;
   readonly lock_holders: TableOf<LockHolderRow>;
-  readonly outside_waits: TableOf<OutsideWaitRow>;
 }
 
 /** What the host does in a step while nothing computes: building functions, printing, Python. */

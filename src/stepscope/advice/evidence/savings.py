@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from stepscope.result import Finding
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import PartRow, StepAccount
+    from stepscope.analysis.step_account import Part, StepAccount
     from stepscope.registry import ChangeClass
 
 # A part that fewer steps have is not in the typical one.
@@ -51,7 +51,7 @@ class Saving:
 
 
 def saving_of(
-    account: StepAccount, part: PartRow, change: ChangeClass, expected: float, at_most: float = 1.0
+    account: StepAccount, part: Part, change: ChangeClass, expected: float, at_most: float = 1.0
 ) -> Saving:
     """What a change to a part saves.
 
@@ -76,7 +76,7 @@ def saving_of(
 _ALL_FRAC: Final = 0.95
 
 
-def _of_its_function(account: StepAccount, part: PartRow) -> float:
+def _of_its_function(account: StepAccount, part: Part) -> float:
     """What all parts of the program's function that a part is in save alone; 0.0 where unknown.
 
     Who changes an op may find that the whole of what it belongs to is not needed. Where a function
@@ -87,14 +87,14 @@ def _of_its_function(account: StepAccount, part: PartRow) -> float:
     is_code = part.kind in _OF_CODE
     whole = sum(
         played(one)[0]
-        for one in account.parts.records()
+        for one in account.part_list()
         if (one.file, one.function) == (part.file, part.function)
         or (is_code and _calls(part, one.caller))
     )
     return whole if whole < _ALL_FRAC * account.step_time_ms else 0.0
 
 
-def _calls(part: PartRow, caller: str) -> bool:
+def _calls(part: Part, caller: str) -> bool:
     """Whether a part's function is the caller, written as "file:line function"."""
     return caller.startswith(f"{part.file}:") and caller.endswith(f" {part.function}")
 
@@ -104,7 +104,7 @@ _CALLS: Final = ("python", "library", "framework")
 _STAYS_FRAC: Final = 0.1
 
 
-def untraced(account: StepAccount, part: PartRow, saving: Saving) -> Saving:
+def untraced(account: StepAccount, part: Part, saving: Saving) -> Saving:
     """What a change to Python saves at least of a step whose calls nobody records.
 
     Recording calls takes its time of what makes them: less of the part is the program's own. The
@@ -112,14 +112,14 @@ def untraced(account: StepAccount, part: PartRow, saving: Saving) -> Saving:
     """
     if part.kind not in _CALLS or not account.tracing_ms > 0:
         return saving
-    whole = sum(one.time_ms for one in account.parts.records() if one.kind in _CALLS)
+    whole = sum(one.time_ms for one in account.part_list() if one.kind in _CALLS)
     cost = min(account.tracing_ms, (1 - _STAYS_FRAC) * whole)
     own = part.time_ms * (1 - cost / whole)
     share = own / part.time_ms * account.step_time_ms / (account.step_time_ms - cost)
     return replace(saving, low_ms=min(saving.low_ms, saving.low_ms * share))
 
 
-def upper_bound_ms(account: StepAccount, part: PartRow, most_ms: float) -> float:
+def upper_bound_ms(account: StepAccount, part: Part, most_ms: float) -> float:
     """The most that goes: its share of a step whose rest is shorter than on average.
 
     What steps differ by came from outside, or in few of them: the rest may be shorter by as many
@@ -157,16 +157,16 @@ def without_saving(finding: Finding, why: str) -> Finding:
     )
 
 
-def is_hidden(part: PartRow) -> bool:
+def is_hidden(part: Part) -> bool:
     """Whether much of it runs beside what the step would wait for without it."""
     return not part.alone_ms >= _DELAYS_FRAC * part.time_ms
 
 
-def played(part: PartRow) -> tuple[float, float, float]:
+def played(part: Part) -> tuple[float, float, float]:
     """What it saves alone, in a typical step and at most; small parts were not played again."""
     if not part.alone_ms >= 0:
         return part.time_ms, part.time_ms, part.time_ms
-    is_typical = part.typical_ms > 0 and not part.steps_frac < _TYPICAL_FRAC
+    is_typical = part.typical_ms > 0 and not part.number("steps_frac") < _TYPICAL_FRAC
     return part.alone_ms, part.typical_ms if is_typical else part.alone_ms, part.most_ms
 
 
@@ -183,7 +183,7 @@ def widened(
         high_ms: What it takes from them at most.
         beside: The share that goes at most of what may go with them.
     """
-    parts = [part for part in account.parts.records() if part.kind in kinds and part.time_ms > 0]
+    parts = [part for part in account.part_list() if part.kind in kinds and part.time_ms > 0]
     nearest = min(parts, key=lambda part: abs(part.time_ms - high_ms), default=None)
     if nearest is None:
         return high_ms

@@ -38,7 +38,6 @@ from stepscope.registry import Answer, Silence
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.tables.core.op_scopes import scopes_of
 from stepscope.tables.device.kernel_names import computes_in_64_bits
-from stepscope.tables.parts.part_traits import BROADCAST
 from stepscope.tables.traits.op_families import family_of as op_family_of
 from stepscope.tables.traits.op_families import is_elementwise
 from stepscope.tables.traits.updates import is_update
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.model_flops import ModelFlops, ShapedOpRow
     from stepscope.analysis.overview_page import OverviewPage, Precision
     from stepscope.analysis.roofline_model import RooflineRow
-    from stepscope.analysis.step_account import PartRow
+    from stepscope.analysis.step_account import Part
 
 _NAMED: Final = 3
 _TORCH: Final = "PyTorch"
@@ -127,26 +126,30 @@ def _idle_evidence(idle: DeviceIdle, causes: Sequence[CauseRow]) -> tuple[Ref, .
     )
 
 
-def _meanwhile(results: Results, idle_ms: float) -> PartRow | None:
+def _meanwhile(results: Results, idle_ms: float) -> Part | None:
     """Return the part of the step that the host spends most of the idle time on.
 
     An op is the host's where the recording has the line that launched the others.
     """
     account = results.optional.step_account
-    parts = [] if account is None else list(account.parts.records())
-    has_launches = any(one.is_launched for one in parts)
+    parts = [] if account is None else list(account.part_list())
+    has_launches = any(one.holds("is_launched") for one in parts)
     own = [
         one
         for one in parts
-        if one.kind in _HOST
-        or (one.kind == "op" and has_launches and not one.is_launched and not one.on_device)
+        if one.kind in _HOST or (one.kind == "op" and has_launches and not _is_elsewhere(one))
     ]
     largest = max(own, key=lambda one: one.time_ms, default=None)
     is_most = largest is not None and largest.time_ms >= thresholds()["half"] * idle_ms
     return largest if is_most else None
 
 
-def _place_of_part(part: PartRow) -> Place:
+def _is_elsewhere(part: Part) -> bool:
+    """Return whether a part is launched from a line, or on a device."""
+    return part.on_device or part.holds("is_launched")
+
+
+def _place_of_part(part: Part) -> Place:
     is_op = part.kind == "op"
     return Place(
         function=part.function,
@@ -329,7 +332,7 @@ def no_xla(results: Results) -> Iterator[Answer]:
     compute = compute_ms(overview) if on_device else float(overview.breakdown_ms["host_compute"])
     cost = sum(one.self_time_us for one in alone) / whole * compute
     account = results.optional.step_account
-    parts = [] if account is None else list(account.parts.records())
+    parts = [] if account is None else list(account.part_list())
     if not on_device:  # fusing updates is a matter of the optimizer
         updates = sum(part.time_ms for part in parts if part.kind == "op" and is_update(part.name))
         cost = max(cost - updates, 0.0)
@@ -340,10 +343,8 @@ def no_xla(results: Results) -> Iterator[Answer]:
     of_line = [
         one for one in parts if one.kind == "op" and one.line and _is_named_elementwise(one.op)
     ]
-    of_pairs = [one for one in parts if one.has(BROADCAST)]
     line_ms = max((one.time_ms for one in of_line), default=0.0)
-    pairs_ms = max((one.time_ms for one in of_pairs), default=0.0)
-    if line_ms >= _ONE_PLACE_FRAC * cost or pairs_ms >= limit["half"] * cost:
+    if line_ms >= _ONE_PLACE_FRAC * cost:
         yield silent("one_place")
         return
     severity: Severity | None = None if on_device or share >= _ON_HOST_FRAC else "info"

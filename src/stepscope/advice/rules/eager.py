@@ -20,7 +20,7 @@ from stepscope.result import Place, Ref
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import CallRow, HostActivity
     from stepscope.analysis.overview_page import OverviewPage
-    from stepscope.analysis.step_account import PartRow, StepAccount
+    from stepscope.analysis.step_account import Part, StepAccount
 
 # Dispatching an op costs at most as much, in ms; what is idle beyond that has another cause.
 _MOST_MS: Final = {"PyTorch": 0.04, "JAX": 0.3, "TensorFlow": 1.0}
@@ -139,7 +139,7 @@ def _dispatch_ms(account: StepAccount | None) -> float:
     if account is None or account.has_device:
         return inf
     parts = entries()["eager-execution"].facts.parts
-    return sum(part.time_ms for part in account.parts.records() if part.kind in parts)
+    return sum(part.time_ms for part in account.part_list() if part.kind in parts)
 
 
 def _compiled(host: HostActivity) -> list[CallRow]:
@@ -200,13 +200,13 @@ def _outer_call(account: StepAccount | None, *, beside_compiled: bool) -> _Outer
     has_part = any(
         (part.function == call.function or _is_called(part, found))
         and part.time_ms >= found.time_ms / 2
-        for part in account.parts.records()
+        for part in account.part_list()
         if part.kind in ("eager", *_DISPATCHES)
     )
     return None if has_part else found
 
 
-def _is_called(part: PartRow, outer: _OuterCall) -> bool:
+def _is_called(part: Part, outer: _OuterCall) -> bool:
     """Return whether a part is a loop of the program's that the call runs."""
     return part.kind == "eager" and part.caller.rpartition(" ")[2] == outer.place.function
 
@@ -221,7 +221,7 @@ def _site(
     """
     if account is None:
         return None
-    loops = [part.time_ms for part in account.parts.records() if part.kind == "eager"]
+    loops = [part.time_ms for part in account.part_list() if part.kind == "eager"]
     if loops:  # each is a part; where none has a good share, what calls them is the place
         has_part = not beside_compiled or max(loops) >= _LOOP_FRAC * saving_ms
         return None if has_part else _above_most(account)

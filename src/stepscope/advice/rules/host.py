@@ -291,7 +291,7 @@ def _is_emptied(account: StepAccount | None) -> bool:
     """Return whether most of the time is the program's own: an allocator frees within an op."""
     rows = [] if account is None else list(account.owners.records())
     own = [one for one in rows if one.kind == "allocation"]
-    freed = [one for one in own if _FREES.search(one.name) and not one.between.startswith("within")]
+    freed = [one for one in own if _FREES.search(one.name) and not one.within]
     whole = sum(one.time_ms for one in own)
     return whole > 0 and sum(one.time_ms for one in freed) >= thresholds()["half"] * whole
 
@@ -473,7 +473,7 @@ def gil_contention(results: Results) -> Iterator[Answer]:
     if worst is None:
         yield silent("no_rival")
         return
-    parts = list(account.parts.records())
+    parts = list(account.part_list())
     needs = sum(
         one.time_ms for one in parts if one.kind in _NEEDS_GIL and not waits_for_others(one)
     )

@@ -23,7 +23,7 @@ from stepscope.schema import names
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
-    from stepscope.analysis.step_account import PartRow, StepAccount
+    from stepscope.analysis.step_account import Part, StepAccount
     from stepscope.verdicts.other_threads import RivalRow
 
 _LOADER: Final = "DataLoader"
@@ -115,7 +115,7 @@ def restarted_pipeline(results: Results) -> Iterator[Answer]:
     is_loader = found.kind == _LOADER
     most = overview.breakdown_ms["input"]
     if not is_loader and account is not None:
-        most = sum(part.time_ms for part in account.parts.records() if part.kind in _WITH_DATASETS)
+        most = sum(part.time_ms for part in account.part_list() if part.kind in _WITH_DATASETS)
     most = max(most, found.time_ms)
     # A call that begins a pipeline prepares more for its one batch: half of such work, or more.
     saving = found.time_ms if is_loader else (found.time_ms + most) / 2
@@ -198,24 +198,24 @@ def loader_workers(results: Results) -> Iterator[Answer]:
     )
 
 
-def _ops_of_batches(account: StepAccount | None) -> list[PartRow]:
+def _ops_of_batches(account: StepAccount | None) -> list[Part]:
     """Return the ops that make batches, where no line shows where; the largest first."""
     if account is None or account.has_python:
         return []
-    made = [part for part in account.parts.records() if part.kind == "op" and _makes_batches(part)]
+    made = [part for part in account.part_list() if part.kind == "op" and _makes_batches(part)]
     return sorted(made, key=lambda part: -part.time_ms)[:_NAMED]
 
 
-def _makes_batches(part: PartRow) -> bool:
+def _makes_batches(part: Part) -> bool:
     limit = thresholds()
-    return part.input_frac >= limit["half"] and part.step_frac >= limit["act"]
+    return part.number("input_frac") >= limit["half"] and part.step_frac >= limit["act"]
 
 
-def _maker(account: StepAccount | None) -> PartRow | None:
+def _maker(account: StepAccount | None) -> Part | None:
     """Return the function of the program that has most of making batches; None unknown."""
-    rows = () if account is None else account.parts.records()
+    rows = () if account is None else account.part_list()
     made = [part for part in rows if part.function and part.file and part.line]
-    inside = [part for part in made if part.input_frac >= thresholds()["half"]]
+    inside = [part for part in made if part.number("input_frac") >= thresholds()["half"]]
     most = max(inside, key=lambda part: part.time_ms, default=None)
     return most if most is not None and most.step_frac >= thresholds()["act"] else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import isnan, nan
+from math import isnan
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.catalogue import CauseEntry, causes, effects, family_of, thresholds
@@ -33,15 +33,14 @@ from stepscope.advice.results import Results
 from stepscope.registry import Answer, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
-from stepscope.tables.parts.part_traits import COPIES_ARGUMENT, ON_EACH_DEVICE
-from stepscope.tables.parts.shares import MADE, OPERAND
+from stepscope.tables.parts.shares import COPIES_ARGUMENT, MADE, ON_EACH_DEVICE, OPERAND
 from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL
 from stepscope.tables.traits.updates import is_update
 from stepscope.verdicts.sentences import key_of
 
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import HostActivity
-    from stepscope.analysis.step_account import OwnerRow, PartRow, ShareRow, StepAccount
+    from stepscope.analysis.step_account import OwnerRow, Part, ShareRow, StepAccount
     from stepscope.verdicts.other_threads import RivalRow
 
 # Parts that are named at most, beside the largest.
@@ -74,7 +73,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
     if is_the_recorders(account):
         yield unknown("recorders")
         return
-    parts = list(account.parts.records())
+    parts = list(account.part_list())
     runtime = _with_runtime(parts, account.step_time_ms)
     shown = [part for part in parts if _is_shown(part, account, parts)]
     if not shown:
@@ -84,16 +83,15 @@ def largest_part(results: Results) -> Iterator[Answer]:
     if (loop := _loop(results.optional.host_activity, account)) is not None:
         yield loop
     framework = _framework(results)
-    shares = {id(part): own for part, own in zip(parts, account.shares_of_parts(), strict=True)}
-    judged = [(part, _cause(part, shares[id(part)], results, framework, runtime)) for part in shown]
+    judged = [(part, _cause(part, results, framework, runtime)) for part in shown]
     judged.sort(key=lambda pair: -_worth(pair[0], pair[1][0], account) * pair[0].time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
     for rank, (part, (cause, facts)) in enumerate(judged):
         if rank < _NAMED or part is largest:
-            yield _finding(part, shares[id(part)], account, cause, facts)
+            yield _finding(part, account, cause, facts)
 
 
-def _is_shown(part: PartRow, account: StepAccount, listed: list[PartRow]) -> bool:
+def _is_shown(part: Part, account: StepAccount, listed: list[Part]) -> bool:
     # Of a recording without steps it is what was recorded that parts have a share of.
     nothing = sum(one.step_frac for one in listed if one.kind == "unrecorded")
     known = 1 - nothing if account.is_window else 1.0
@@ -102,14 +100,15 @@ def _is_shown(part: PartRow, account: StepAccount, listed: list[PartRow]) -> boo
     return is_known and part.step_frac >= max(known * limit, thresholds()["noise"] / 2)
 
 
-def _with_runtime(parts: list[PartRow], step_ms: float) -> float:
+def _with_runtime(parts: list[Part], step_ms: float) -> float:
     """Add the time that the runtime spends around ops to them, and return its ratio to theirs."""
     ops = [part for part in parts if part.kind in _RUN]
     around = sum(part.time_ms for part in parts if part.kind == "runtime")
     whole = sum(part.time_ms for part in ops)
     for part in ops if whole else ():
         if around > whole:  # bursts and trends of the smaller share say nothing of all of it
-            part.every = part.burst_ms = part.growth = nan
+            trends = ("every", "is_burst", "growth")
+            part.facts = {name: fact for name, fact in part.facts.items() if name not in trends}
         part.time_ms += around * part.time_ms / whole
         part.step_frac = part.time_ms / step_ms
         if isnan(part.alone_ms):
@@ -127,40 +126,37 @@ Facts = dict[str, float | str | None]
 
 
 def _cause(
-    part: PartRow, shares: list[ShareRow], results: Results, framework: str, runtime: float
+    part: Part, results: Results, framework: str, runtime: float
 ) -> tuple[CauseEntry, Facts]:
-    facts = part_facts(part, shares, results, framework, runtime)
+    facts = part_facts(part, results, framework, runtime)
     of_parts = (cause for cause in causes().values() if cause.facts == "part")
     return next(one for one in of_parts if first_failure(one.when, facts) is None), facts
 
 
-def part_facts(
-    part: PartRow, shares: list[ShareRow], results: Results, framework: str, runtime: float = 0.0
-) -> Facts:
+def part_facts(part: Part, results: Results, framework: str, runtime: float = 0.0) -> Facts:
     """Return the facts that conditions and texts of a part's cause read.
 
     Args:
         part: A row of the account.
-        shares: What it is made of.
         results: Has the account.
         framework: Key of the recorded framework.
         runtime: Time of the runtime around ops, for each ms of these.
     """
     account, host = results.step_account, results.optional.host_activity
-    call = part.first if part.first_kind in ("library", "framework") else ""
-    is_call = bool(call) and part.first_frac >= thresholds()["half"]
+    call = part.text("first") if part.text("first_kind") in ("library", "framework") else ""
+    is_call = bool(call) and part.number("first_frac") >= thresholds()["half"]
     facts: Facts = {
         "kind": part.kind,
         "name": part.name,
         "function": part.function,
         "call": call or part.function,
         "op": part.op,
-        "data_type": part.data_type or "-",
-        "made": _largest_shares(part, shares),
+        "data_type": part.text("data_type") or "-",
+        "made": _largest_shares(part),
         "unplaced": phrase("unplaced") if part.kind in _HAS_LINE and not part.file else None,
-        "where": part.between,
-        "runs": round(part.stretches) if part.stretches >= _TWICE else None,
-        "growth": part.growth,
+        "within": part.within,
+        "runs": round(part.runs) if part.runs >= _TWICE else None,
+        "growth": part.number("growth"),
         "copies_argument": float(part.has(COPIES_ARGUMENT)),
         "replicated": float(part.has(ON_EACH_DEVICE)),
         "waits_for_lock": float(waits_for_lock(part)),
@@ -171,16 +167,18 @@ def part_facts(
         "is_product": float(part.name in PRODUCTS),
         "is_unusual": float(part.name in UNUSUAL),
         "is_update": float(is_update(part.name)),
-        "has_no_gradient": float(part.is_apart),
-        "is_mostly_runtime": float(runtime > 1 and part.kind == "op" and not part.is_program),
+        "has_no_gradient": float(part.holds("is_apart")),
+        "is_mostly_runtime": float(
+            runtime > 1 and part.kind == "op" and not part.holds("is_program")
+        ),
         "is_dispatched_whole": float(_is_compiled(host)),
         "compiled_function": _compiled(host) if part.kind == "compile" else None,
     }
-    if (length := fft_length(part, shares)) is not None:
+    if (length := fft_length(part)) is not None:
         facts |= {"fft_length": str(length), "fft_next": str(_next_smooth(length))}
     family = family_of(part.op or part.name, call if is_call else "")
     if family is not None and part.kind == "eager":
-        is_most = part.first_frac >= thresholds()["half"]
+        is_most = part.number("first_frac") >= thresholds()["half"]
         facts["is_mostly_work"] = float(is_most and family.kind == "work")
     elif family is not None and (part.kind in ("op", *_CODE) or is_call):
         facts |= {
@@ -199,12 +197,12 @@ _TWICE: Final = 1.5
 _MADE_LENGTH: Final = 64
 
 
-def _largest_shares(part: PartRow, shares: list[ShareRow]) -> str:
+def _largest_shares(part: Part) -> str:
     """Return the first shares of what a part is made of, as many as a line has room for.
 
     A part that is nearly all of one op is not divided: its place names that op.
     """
-    made = [(one.name, one.share_frac) for one in shares if one.role == MADE]
+    made = [(one.name, one.share_frac) for one in part.shares if one.role == MADE]
     if len(made) == 1 and part.kind == "op" and made[0][0].startswith(part.op or part.name):
         return ""
     fitting = (listed(made[:count]) for count in range(len(made), 0, -1))
@@ -224,10 +222,10 @@ def _compiled(host: HostActivity | None) -> str | None:
     return max(built, key=lambda one: one.build_ms).function if built else None
 
 
-def _worth(part: PartRow, cause: CauseEntry, account: StepAccount) -> float:
+def _worth(part: Part, cause: CauseEntry, account: StepAccount) -> float:
     """Return the share of a part that it is ranked by: small where it is likely to be needed."""
     worth, typical = cause.worth, part.typical_ms
-    if part.kind == "op" and part.stretches >= thresholds()["steps"] and typical >= 0:
+    if part.kind == "op" and part.runs >= thresholds()["steps"] and typical >= 0:
         # An op that every step runs often, and that few steps spend time in, was interrupted.
         worth *= min(typical / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
     elif part.kind == "framework" and _is_rare(part) and typical >= 0:
@@ -236,18 +234,18 @@ def _worth(part: PartRow, cause: CauseEntry, account: StepAccount) -> float:
     return worth * _UNLIKELY if is_beside or _is_once(part, account) else worth
 
 
-def _is_once(part: PartRow, account: StepAccount) -> bool:
+def _is_once(part: Part, account: StepAccount) -> bool:
     """Return whether it is compilation that only the first of several steps has."""
-    is_first = part.first_step_frac >= thresholds()["half"]
+    is_first = part.number("first_step_frac") >= thresholds()["half"]
     return part.kind == "compile" and account.step_count > 1 and is_first
 
 
-def _is_rare(part: PartRow) -> bool:
+def _is_rare(part: Part) -> bool:
     """Return whether most of its time is in few steps, in no rhythm."""
-    return part.every == part.every and not part.every > 1
+    return part.holds("is_burst") and not part.number("every") > 1
 
 
-def _is_interrupted(part: PartRow) -> bool:
+def _is_interrupted(part: Part) -> bool:
     """Return whether few steps, in no rhythm, spend most of the time of what every step does.
 
     Another program that takes the processor hits whatever runs just then.
@@ -256,14 +254,14 @@ def _is_interrupted(part: PartRow) -> bool:
     if part.kind in _CODE and _is_rare(part) and part.step_frac < limit["part"]:
         return True
     return (
-        part.stretches >= limit["steps"]
-        and part.steps_frac < limit["half"]
+        part.runs >= limit["steps"]
+        and part.number("steps_frac") < limit["half"]
         and 0 < part.typical_ms < limit["half"] * part.alone_ms
-        and not part.every > 1
+        and not part.number("every") > 1
     )
 
 
-def _severity(part: PartRow, cause: CauseEntry, saving: float, account: StepAccount) -> Severity:
+def _severity(part: Part, cause: CauseEntry, saving: float, account: StepAccount) -> Severity:
     is_quiet = cause.severity not in ("overhead", "large") or account.is_window
     if is_quiet or _is_once(part, account) or _is_interrupted(part):
         return "info"
@@ -271,9 +269,7 @@ def _severity(part: PartRow, cause: CauseEntry, saving: float, account: StepAcco
     return "info" if cause.severity == "large" and loss != "high" else loss
 
 
-def _finding(
-    part: PartRow, shares: list[ShareRow], account: StepAccount, cause: CauseEntry, facts: Facts
-) -> Finding:
+def _finding(part: Part, account: StepAccount, cause: CauseEntry, facts: Facts) -> Finding:
     step, effect = account.step_time_ms, effects()[cause.effect]
     saving = saving_of(account, part, effect, cause.expected)
     saving = untraced(account, part, saving)
@@ -291,7 +287,7 @@ def _finding(
         severity=_severity(part, cause, saving.expected_ms, account),
         place=place_of_wait(part, account) or _place(part),
         evidence=tuple(_evidence(part)),
-        details=_details(part, shares, account),
+        details=_details(part, account),
         more=facts,
     )
     found = replace(
@@ -302,8 +298,7 @@ def _finding(
             "part_ms": part.time_ms,
             "step_frac": part.step_frac,
             "worth_ms": _worth(part, cause, account) * saving.expected_ms / cause.expected,
-            "input_frac": 1.0 if part.kind == "input" else part.input_frac,
-            "received_frac": 0.0 if isnan(account.received_frac) else account.received_frac,
+            "input_frac": 1.0 if part.kind == "input" else part.number("input_frac"),
         },
     )
     if cause.id == _IDLE_SERVICE:
@@ -318,26 +313,26 @@ _IDLE_SERVICE: Final = "part-idle-service"
 _OF_ONE_STEP, _ALL = 0.6, 0.99
 
 
-def _place(part: PartRow) -> Place:
+def _place(part: Part) -> Place:
     is_op = part.kind in ("op", "eager", "function", "layer", "line")
-    call = part.first if part.first_kind in ("library", "framework") and not is_op else ""
+    is_call = part.text("first_kind") in ("library", "framework") and not is_op
     return Place(
         function=part.function,
         file=part.file,
         line=part.line or 0,
         caller=part.caller,
-        call=call,
+        call=part.text("first") if is_call else "",
         op=part.op if is_op else "",
         family=part.name if part.kind == "op" else "",
     )
 
 
-def _details(part: PartRow, shares: list[ShareRow], account: StepAccount) -> tuple[str, ...]:
+def _details(part: Part, account: StepAccount) -> tuple[str, ...]:
     """Return the names that only ``explain`` lists."""
     other = maker(account) if part.kind in ("input", *_CODE) else None
     rival = next((one for one in account.rivals.records() if one.loop_waits), None)
     rows: list[tuple[str, str, ShareRow | RivalRow, float]] = [
-        (one.role, one.name, one, one.share_frac) for one in shares
+        (one.role, one.name, one, one.share_frac) for one in part.shares
     ]
     rows += [(one.thread, one.call, one, one.busy_frac) for one in (other, rival) if one]
     return tuple(dict.fromkeys(_detail(*row) for row in rows))
@@ -348,14 +343,14 @@ def _detail(role: str, name: str, at: ShareRow | RivalRow, frac: float) -> str:
     return " ".join(filter(None, (f"{role}:", name, site, percent(frac))))
 
 
-def _evidence(part: PartRow) -> Iterator[Ref]:
+def _evidence(part: Part) -> Iterator[Ref]:
     yield Ref("step_account", "parts", rows=(part.name,) if part.name else ())
     if part.kind == "op" and part.op:
         yield Ref("framework_op_stats", "self_time_us", rows=(part.op,))
-    if not isnan(part.every):
+    if part.holds("is_burst"):
         yield Ref("overview_page", "step_table")
     at = f"{part.file}:{part.line}" if part.file and part.line else ""
-    if found := at if part.kind in _CODE else part.op or part.first:
+    if found := at if part.kind in _CODE else part.op or part.text("first"):
         yield Ref("trace_viewer", found)
 
 
@@ -366,11 +361,11 @@ _SMALL_FACTORS: Final = (2, 3, 5, 7)
 _LONGEST: Final = 10**9
 
 
-def fft_length(part: PartRow, shares: list[ShareRow]) -> int | None:
+def fft_length(part: Part) -> int | None:
     """Return the length of a part's Fourier transforms that has a large prime factor."""
     if part.name != "fft" or not part.op.partition("_fft_")[2].startswith(("r2c", "c2c")):
         return None
-    last = next((one.name for one in shares if one.role == OPERAND), "").rpartition("×")[2]
+    last = next((one.name for one in part.shares if one.role == OPERAND), "").rpartition("×")[2]
     length = int(last) if last.isdigit() and len(last) <= len(str(_LONGEST)) else 0
     rest, divisor = length, 2
     while divisor * divisor <= rest:
@@ -409,7 +404,7 @@ def _loop(host: HostActivity | None, account: StepAccount) -> Finding | None:
         return None
     cause, step = causes()["part-loop"], account.step_time_ms
     # Between ops that are called one by one is Python: what no op has goes with them in proportion.
-    nothing = sum(part.step_frac for part in account.parts.records() if part.kind == "unrecorded")
+    nothing = sum(part.step_frac for part in account.part_list() if part.kind == "unrecorded")
     time, high = found.step_frac * step, min(found.step_frac / max(1 - nothing, found.step_frac), 1)
     high = step * high / (high + (1 - high) * max(1 - ERRORS * error_frac(account), 0.0))
     worth = cause.worth if found.times >= limit["steps"] else limit["products"]
@@ -494,7 +489,7 @@ def rows_again(results: Results) -> Iterator[Answer]:
     if found is None or found.needless_frac < least:
         yield silent("no_growing_rows")
         return
-    parts = list(account.parts.records())
+    parts = list(account.part_list())
     ops = sum(part.time_ms for part in parts if part.kind in _PASSES)
     # What runs alike in each pass is needed once: about as much of it goes as of rows that grow.
     same = found.same_frac if found.same_frac >= least else 0.0
@@ -584,7 +579,7 @@ def _recomputed_place(account: StepAccount, again: list[OwnerRow]) -> Place | No
     for one in again:
         families[one.family] = families.get(one.family, 0.0) + one.time_ms
     largest = max(families, key=lambda name: families[name], default="")
-    for part in account.parts.records():
-        if part.name == largest and part.file and part.line and part.is_source:
+    for part in account.part_list():
+        if part.name == largest and part.file and part.line and part.holds("is_source"):
             return Place(part.function, part.file, part.line, part.caller, op=part.op)
     return None

@@ -169,7 +169,7 @@ def _between_processes(results: Results, steps: int) -> Answer:
     often = [one.occurrences for one in ops.ops.records() if _REDUCES.search(one.type.lower())]
     workers = 1 if pod is None else max(len(pod.workers), 1)
     count = max(often, default=0) / (steps * workers)
-    parts = [one for one in account.parts.records() if one.kind == "collective"]
+    parts = [one for one in account.part_list() if one.kind == "collective"]
     part = max(parts, key=lambda one: one.time_ms, default=None)
     names = (one.name.lower() for one in account.owners.records() if one.kind == "collective")
     if part is None or not any(map(_REDUCES.search, names)):

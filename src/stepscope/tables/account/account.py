@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +13,15 @@ from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.kernels.memory import give_back
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.compute import Compute, compute, only_exchanges, spent_in
-from stepscope.tables.account.native import DISPATCH, OP, Native, NativeLabels, native, op_spans
+from stepscope.tables.account.native import (
+    DISPATCH,
+    OP,
+    Around,
+    Native,
+    NativeLabels,
+    native,
+    op_spans,
+)
 from stepscope.tables.account.waits import (
     after_wait,
     between_marks,
@@ -27,78 +34,16 @@ from stepscope.tables.account.waits import (
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.thresholds import GROWN, LARGE, LONG_WAIT_PS, SEVERAL, VERY_LARGE
 from stepscope.tables.python.carriers import below_carriers
 from stepscope.tables.python.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.python.functions import at_module_calls, standing_for
 from stepscope.tables.python.moments import Moments, innermost
 from stepscope.tables.python.other_threads import at_work
 from stepscope.tables.steps.attribution import HostSteps, steps
-from stepscope.tables.steps.calls import function_calls, is_single_op
 from stepscope.tables.steps.found import WINDOW, Markers
 from stepscope.tables.torch.autograd import numbered_ops
-from stepscope.tables.traits.apart_functions import in_functions
 
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Between:
-    """The calls of compiled functions on the loop's thread, ascending.
-
-    Attributes:
-        start_ps, end_ps: Of each call.
-        name: Index into ``names``.
-        names: Of the functions.
-    """
-
-    start_ps: I64
-    end_ps: I64
-    name: I64
-    names: tuple[str, ...]
-
-    def at(self, time_ps: I64) -> I64:
-        """A code of the calls around each time; -1 inside of one, and before and after all."""
-        before = np.searchsorted(self.start_ps, time_ps, side="right") - 1
-        inside = (before >= 0) & (before < len(self.start_ps) - 1)
-        at = np.clip(before, 0, len(self.start_ps) - 2)
-        inside &= time_ps >= self.end_ps[at]
-        pair = self.name[at] * len(self.names) + self.name[at + 1]
-        code: I64 = np.where(inside, pair, -1)
-        return code
-
-    def text(self, code: int) -> str:
-        """The calls that a code stands for."""
-        before, after = divmod(code, len(self.names))
-        return f"between {_public(self.names[before])} and {_public(self.names[after])}"
-
-
-# What Keras 3 calls the functions behind its methods.
-_KERAS = ((re.compile(r"_step_on_data"), "predict"), (re.compile(r"_step_on_iterator"), "fit"))
-
-
-def _public(name: str) -> str:
-    """A function's name, with the method that people call where the name is Keras' own."""
-    method = next((method for pattern, method in _KERAS if pattern.search(name)), "")
-    return f"{name} ({method})" if method else name
-
-
-def between(host: Host, line: int) -> Between | None:
-    """None where fewer than two functions are called: between two calls of one lies all else."""
-    found = [
-        one
-        for one in function_calls(host)
-        if one.kind == "call" and one.line == line and not is_single_op(one.name)
-    ]
-    if len(found) < 2:
-        return None
-    names = sorted({one.name for one in found})
-    start = np.concatenate([one.start_ps for one in found])
-    end = np.concatenate([one.end_ps for one in found])
-    name = np.repeat([names.index(one.name) for one in found], [len(one) for one in found])
-    order = np.argsort(start, kind="stable")
-    return Between(start[order], end[order], name[order].astype(np.int64), tuple(names))
-
-
-# So many looks at ops of a name would hardly miss a function that runs half of them.
-_OFTEN: Final = 5
 _FAR: Final = np.iinfo(np.int64).max
 
 
@@ -138,7 +83,7 @@ def _within_ops(said: Native, calls: Frames, event: I32, begin_ps: I64, call: I3
     # Looks ten milliseconds apart see the same line in two turns of a loop: what they tell of an op
     # between them counts where too few ops of its name were looked at.
     known = (seen >= 0) & (said.label[row] >= 0)
-    often = np.bincount(said.label[row][known], minlength=int(said.label.max()) + 2) >= _OFTEN
+    often = np.bincount(said.label[row][known], minlength=int(said.label.max()) + 2) >= SEVERAL
     found = np.where((seen >= 0) | often[said.label[row]], seen, around)
     elsewhere = _of_the_name(said.label[row], start, calls, found, last)
     told = np.where(seen >= 0, seen, np.where(elsewhere >= 0, elsewhere, around))
@@ -163,12 +108,12 @@ def _of_the_name(label: I32, start_ps: I64, calls: Frames, found: I64, last: I64
     told = np.full(len(label), -1, dtype=np.int64)
     sure = np.flatnonzero((found >= 0) & (label >= 0))
     open_ = np.flatnonzero((found < 0) & (last >= 0) & (label >= 0))
-    if len(sure) < _OFTEN or len(open_) == 0:
+    if len(sure) < SEVERAL or len(open_) == 0:
         return told
     room = len(calls.name) + 1
     there = label[sure].astype(np.int64) * room + _function(calls, found[sure])
     here = label[open_].astype(np.int64) * room + _function(calls, last[open_])
-    often = np.bincount(label[sure], minlength=int(label.max()) + 1) >= _OFTEN
+    often = np.bincount(label[sure], minlength=int(label.max()) + 1) >= SEVERAL
     open_ = open_[often[label[open_]] & ~among(distinct(there), here)]
     order = sure[np.lexsort((start_ps[sure], label[sure]))]
     span = len(label)
@@ -259,10 +204,6 @@ def _of_the_like(gaps: _Gaps, calls: Frames) -> I64:
     return found
 
 
-# Fewer steps may grow by chance.
-_FEWEST = 4
-# Of growth that counts: the last step has this many times the ops of the first.
-_SOME = 1.2
 # It is by so many times the usual number at most, and by as large a share of it at least: a step
 # that compiles has more than one that does not, which does not make it growth.
 _EVEN = 2
@@ -287,7 +228,7 @@ class Growth:
 def growth(said: Native | None, steps: HostSteps) -> Growth | None:
     """None where the steps do not grow by about the same, or hardly."""
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
-    if said is None or len(start) < _FEWEST or steps.markers.is_window:
+    if said is None or len(start) < (SEVERAL - 1) or steps.markers.is_window:
         return None
     ops = np.flatnonzero(np.isin(said.kind, (OP, DISPATCH)) & (said.label >= 0))
     step = np.searchsorted(start, said.start_ps[ops], side="right") - 1
@@ -297,7 +238,7 @@ def growth(said: Native | None, steps: HostSteps) -> Growth | None:
     more = np.diff(count)
     usual = float(np.median(more))
     is_steady = more.min() > 0 and more.min() * _EVEN >= usual and more.max() <= _EVEN * usual
-    if not is_steady or count[-1] < _SOME * count[0]:
+    if not is_steady or count[-1] < GROWN * count[0]:
         return None
     return Growth(
         int(count[0]), int(count[-1]), float(count.mean()), _growing(said, ops, step, len(start))
@@ -315,22 +256,9 @@ def _growing(said: Native, ops: I64, step: I64, count: int) -> str:
 
 # Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
-# Kinds of what happens on the thread that calls around it may locate.
-_UNPLACED = (
-    GAP,
-    of_native.COMPILE,
-    of_native.FRAME,
-    of_native.DISPATCH,
-    of_native.PART,
-    of_native.WAIT,
-)
 # Ops, and what hands them over.
 _OF_OPS = (of_native.OP, of_native.DISPATCH, of_native.FRAME, FRAMEWORK_CALL)
 _IDLE = (GAP, of_native.WAIT, of_native.FRAME, of_native.PART, FRAMEWORK_CALL)
-_LONG_WAIT_PS = 200_000_000
-# Columns of this many events are large. Those of so many more are worth the time that returning
-# them takes after every stage.
-_MANY, _VERY_MANY = 1 << 17, 1 << 20
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -367,15 +295,14 @@ class Account:
             one of ``gaps`` (-1 none).
         place: Place in ``frames`` of the program's line it is called from, else of its function;
             -1 unknown, below it a code of what is ``around``.
-        under: Of an op: place in ``frames`` of a function that stands for all it calls; -1 none,
-            below it a code of the function ``around``, of the runtime's, that computes no gradient.
+        under: Of an op: place in ``frames`` of a function that stands for all it calls; -1 none.
         time_ps: int64[owners, kept steps].
         stretches: Into how many each owner's time falls, in all kept steps: what interrupts it
             parts it.
         timeline: What the sums are of.
-        gaps: What each kind of gap lies between, in words.
-        native, frames, compute, between: What it was derived from; of native events what their
-            labels stand for.
+        gaps: The names before and after each kind of gap: "A → B".
+        native, frames, compute: What it was derived from; of native events what their labels
+            stand for.
         growth: Where each step runs more ops than the one before; None where it does not.
     """
 
@@ -392,18 +319,11 @@ class Account:
     native: NativeLabels | None
     frames: Frames | None
     compute: Compute
-    between: Between | None
     growth: Growth | None
 
-    def around(self, place: int) -> str:
-        """The op that a place without a line lies in, or the calls it lies between; "" none."""
-        code = -2 - place
-        labels = () if self.native is None else self.native.labels
-        if code < 0:
-            return ""
-        if code < len(labels):
-            return f"within {labels[code][0]}"
-        return "" if self.between is None else self.between.text(code - len(labels))
+    def around(self, place: int) -> Around | None:
+        """Return the op that a place without a line lies in; None for none."""
+        return None if place > -2 or self.native is None else self.native.around[-2 - place]
 
     def busy_ps(self) -> int:
         """How long, in the kept steps, devices were busy: the mean of those that ran anything.
@@ -435,28 +355,21 @@ def account(host: Host) -> Account | None:
         calls = at_work(host, calls, begin_ps, end_ps)
     if calls is not None:
         calls = at_module_calls(below_carriers(calls, found, op_spans(said)))
-    _make_room(host, _VERY_MANY)
+    _make_room(host, VERY_LARGE)
     work = compute(host, line, begin_ps, end_ps, with_rows=calls is not None)
     _make_room(host)
     moments = _moments((start, end), found.markers, said, calls, work)
-    under = moments.apart.copy()
+    under = np.full(len(moments.kind), -1, dtype=np.int32)
     if calls is not None:
         _at_forward(moments, calls, host, line)
         ops = np.flatnonzero(np.isin(moments.kind, _OF_OPS))
         length = moments.end_ps[ops] - moments.start_ps[ops]
-        whole = standing_for(calls, found, moments.place[ops].astype(np.int64), length)
-        under[ops] = np.where(under[ops] < -1, under[ops], whole)
-    around = between(host, line) if calls is None else None
-    if around is not None:
-        free = np.isin(moments.kind, _UNPLACED) & (moments.apart == -1)
-        code = around.at(moments.start_ps)
-        first = -2 - (0 if said is None else len(said.named.labels))
-        moments.place[:] = np.where(free & (code >= 0), first - code, moments.place)
+        under[ops] = standing_for(calls, found, moments.place[ops].astype(np.int64), length)
     named, grows = None if said is None else said.named, growth(said, found)
     del said  # the sums take as much
     _make_room(host)
-    summed = _summed(moments, under, found, line, named, calls, work, around, grows)
-    _make_room(host, _VERY_MANY)
+    summed = _summed(moments, under, found, line, named, calls, work, grows)
+    _make_room(host, VERY_LARGE)
     return summed
 
 
@@ -465,7 +378,7 @@ def _runs_ops(said: Native | None) -> bool:
     return said is not None and bool(np.isin(said.kind, _OF_OPS).any())
 
 
-def _make_room(host: Host, least: int = _MANY) -> None:
+def _make_room(host: Host, least: int = LARGE) -> None:
     """Return what the last columns were made from, since the next need as much.
 
     Args:
@@ -497,9 +410,7 @@ class _Moments:
         kind, item, place: The owner, unless something else computes for the thread.
         waits: Whether the thread waits, so that what computes meanwhile is the owner.
         step: Which kept step.
-        apart: Code of what is ``around``: a function of the runtime's that computes no gradient;
-            -1 none.
-        gaps: Words for the items of gaps: what they lie between.
+        gaps: Names for the items of gaps: what they lie between.
     """
 
     start_ps: I64
@@ -509,7 +420,6 @@ class _Moments:
     place: I32
     waits: Bool
     step: I32
-    apart: I32
     gaps: list[str]
 
 
@@ -526,7 +436,7 @@ def _moments(
     begin, until, of_step = _cut(start, end, work, parted)
     event, call = (_at(one, begin) for one in parted)
     del events, parted  # as large as all that is found of the moments
-    if len(begin) > _MANY:
+    if len(begin) > LARGE:
         give_back()
     if said is not None and calls is not None and calls.is_sampled:
         place_by_looks(said, calls, event, begin, until, call)
@@ -548,24 +458,14 @@ def _moments(
     if (exchanges := only_exchanges(work, begin)) is not None:
         waits &= ~exchanges | np.isin(kind, _IDLE)
     # While nothing computes, a long wait is for what tf.data's threads make.
-    waits |= passive & (until - begin >= _LONG_WAIT_PS)
+    waits |= passive & (until - begin >= LONG_WAIT_PS)
     if said is not None:
         _hand_over(kind, item, begin, until, event, said, len(start))
         _wait_elsewhere(kind, item, begin, said)
     gap, gaps = gap_names(kind == GAP, kind, event, said)
     gap, gaps = between_marks(markers, begin, gap, gaps)
     np.copyto(item, gap, casting="same_kind", where=kind == GAP)
-    apart = _apart(said, event, work)
-    return _Moments(begin, until, kind, item, place, waits, of_step, apart, gaps)
-
-
-def _apart(said: Native | None, event: I32, work: Compute) -> I32:
-    """Codes of functions that compute no gradient; devices run behind the thread that calls."""
-    if said is None or work.has_device:
-        return np.full(len(event), -1, dtype=np.int32)
-    within = np.where(event >= 0, said.within[event], np.int32(-1))
-    is_apart = np.isin(within, in_functions(said.named.labels))
-    return np.where(is_apart, np.int32(-2) - within, np.int32(-1))
+    return _Moments(begin, until, kind, item, place, waits, of_step, gaps)
 
 
 def _cut(
@@ -685,7 +585,6 @@ def _summed(
     said: NativeLabels | None,
     calls: Frames | None,
     work: Compute,
-    around: Between | None,
     grows: Growth | None,
 ) -> Account:
     count = int(found.kept.sum())
@@ -727,7 +626,6 @@ def _summed(
         said,
         calls,
         work,
-        around,
         grows,
     )
 

@@ -15,6 +15,7 @@ from stepscope.tables.core.op_name import OpCategory, OpName, is_host_collective
 from stepscope.tables.core.op_scopes import layer_of, routine_of, scopes_of
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.thresholds import BLOCK, HALF_FRAC, LONGEST_NAME, NEARLY_ALL_FRAC
 from stepscope.tables.device.events import DeviceEvents, device_events
 from stepscope.tables.device.kernel_classes import kernel_class
 from stepscope.tables.host.events import (
@@ -33,12 +34,6 @@ from stepscope.tables.traits.op_families import UNUSUAL, family_of, scope_of
 
 # What is too little to be listed.
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
-# An op competes with the longest if it takes this share of its time.
-_RIVALS_FRAC = 0.5
-# Where ops are too many to be distinguished, the longest have this share of the labels each alone.
-_ALONE_FRAC = 0.5
-# A group of ops lies in a scope where this share of its time does.
-_SHARED_FRAC = 0.9
 _RANK = {"input": 0, "runtime": 1, "compile": 2, "copy": 3, "collective": 3, "op": 4}
 # A program of XLA's runs although none of its ops does: its runtime waits for them.
 _PROGRAM = re.compile(r"^ThunkExecutor::Execute")
@@ -143,16 +138,12 @@ def only_exchanges(work: Compute, at_ps: I64) -> Bool | None:
     return alone
 
 
-# So many stretches at a time: a sweep needs several times what it finds.
-_BLOCK = 1 << 15
-
-
 def spent_in(work: Compute, start_ps: I64, end_ps: I64) -> tuple[I32, U8, I64]:
     """Which of the disjoint ascending stretches, label and time of all that computes in them."""
     found = []
     reach = np.maximum.accumulate(work.end_ps)  # what begins before a block may reach into it
-    for begin in range(0, len(start_ps), _BLOCK):
-        start, end = start_ps[begin : begin + _BLOCK], end_ps[begin : begin + _BLOCK]
+    for begin in range(0, len(start_ps), BLOCK):
+        start, end = start_ps[begin : begin + BLOCK], end_ps[begin : begin + BLOCK]
         first = int(np.searchsorted(reach, start[0], side="right"))
         near = slice(first, int(np.searchsorted(work.start_ps, end[-1], side="left")))
         spans = work.start_ps[near], work.end_ps[near], work.label[near]
@@ -219,7 +210,7 @@ def _competes(facts: list[_Fact], total: I64) -> Bool:
     ops = np.asarray([one.kind == "op" for one in facts] or [False])
     unusual = [family_of(one.op.type or one.op.name) in UNUSUAL for one in facts]
     longest = int(total[ops].max(initial=0)) if len(total) else 0
-    found: Bool = ops & np.asarray(unusual or [False]) & (total >= _RIVALS_FRAC * longest)
+    found: Bool = ops & np.asarray(unusual or [False]) & (total >= HALF_FRAC * longest)
     return found
 
 
@@ -236,7 +227,7 @@ def _by_family(host: Host, code: I32, facts: list[_Fact], length: I64) -> tuple[
     order = np.argsort(-total, kind="stable").tolist()
     families = [_family_key(one, one.op.name in apart) for one in facts]
     room = max(CLASSES - 2 - len(set(families)), 0)
-    alone = _ALONE_FRAC * room if any(scopes_of(one.op.name) for one in facts) else room
+    alone = HALF_FRAC * room if any(scopes_of(one.op.name) for one in facts) else room
     rest = [at for at in order[int(alone) :] if total[at]]
     keys: list[tuple[object, ...]] = [(at,) for at in range(len(facts))]
     layers = _largest([(*families[at], layer_of(facts[at].op.name)) for at in rest], total[rest])
@@ -280,7 +271,7 @@ def _shared(layers: list[tuple[str, ...]], total: list[int]) -> tuple[str, ...]:
     for path, spent in zip(layers, total, strict=True):
         for depth in range(1, len(path) + 1):
             time[path[:depth]] = time.get(path[:depth], 0) + spent
-    most = [path for path, spent in time.items() if spent >= _SHARED_FRAC * sum(total)]
+    most = [path for path, spent in time.items() if spent >= NEARLY_ALL_FRAC * sum(total)]
     return max(most, key=len, default=())
 
 
@@ -333,7 +324,6 @@ def _kind_of_op(op: OpName) -> str:
 
 # A kernel's own name in its signature: without what it returns, its namespaces and templates.
 _KERNEL = re.compile(r"^(?:void\s+)?(?:\w+::)*([\w.$-]+)")
-_LONG_NAME = 60
 # Classes of kernels that models are made of, and the ops that run them.
 _MODEL_OPS = {
     "gemm": "matmul",
@@ -373,7 +363,7 @@ def _is_many(op: OpName) -> bool:
 
 def _kernel(name: str) -> OpName:
     told = _KERNEL.match(name)
-    short = (told.group(1) if told else name)[:_LONG_NAME]
+    short = (told.group(1) if told else name)[:LONGEST_NAME]
     return OpName(OpCategory.UNKNOWN, short, _MODEL_OPS.get(kernel_class(name), "Unknown"))
 
 

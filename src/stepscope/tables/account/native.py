@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import region_name
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.thresholds import LONG_OP_PS, SEVERAL
 from stepscope.tables.core.waits import is_system_call, is_system_wait, wait_of
 from stepscope.tables.device.driver_calls import is_device_allocation
 from stepscope.tables.host.events import Work, host_names, timed_events
@@ -25,8 +27,7 @@ from stepscope.tables.host.ops import host_ops
 from stepscope.tables.python.moments import one_line
 from stepscope.tables.steps.attribution import host_work
 from stepscope.tables.steps.found import Markers
-from stepscope.tables.traits.apart_functions import by_functions
-from stepscope.tables.traits.gradients import by_gradients
+from stepscope.tables.torch.autograd import numbered_ops
 from stepscope.tables.traits.updates import marked_updates
 
 # What an event on the loop's thread is. FRAME: a call that runs or waits for what it contains;
@@ -47,8 +48,6 @@ KIND_NAMES = (
 )
 _OF_PROGRAM = (OP, INPUT, COMPILE, FRAME, DISPATCH, PART)
 
-# Of this many ops that lie in each other, or more, the outermost says little of what is waited for.
-_DEEP = 4
 _FRAME = re.compile(
     r"^(?:FunctionRun|EagerKernelExecute|KernelAndDeviceFunc::Run|TFE_Py_Execute\w*|EagerExecute|"
     r"EagerLocalExecute: __(?:inference|forward)|ExecutorState::Process|SessionRun|"
@@ -56,7 +55,6 @@ _FRAME = re.compile(
 )
 # PjRt hands a program over in less time; a call that takes longer runs it on the spot.
 _PROGRAM = re.compile(r"(?:PjRt|Executable)\w{0,60}::Execute")
-_INLINE_PS = 500_000_000
 _DISPATCH = re.compile(
     r"^(?:EagerLocalExecute|EagerExecute|TFE_Py_FastPathExecute|PjitFunction|Pjit|"
     r"\w{0,60}PjRt\w{0,60}::|\w{0,60}Executable::|ParseArguments|DevicePut|ValidateInput|"
@@ -84,18 +82,41 @@ _COMPILED_GRAPH = re.compile(rf"## Call {_GRAPH_TYPE} (\w+)")
 _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inference|forward)\w*)$")
 
 
+class Around(NamedTuple):
+    """What events lie in; "" for none.
+
+    Attributes:
+        mark: Name of the innermost range that the program marks.
+        op: The outermost op: what the program called.
+        inner: The innermost op that people call, of a wait deep in others.
+        gradient_of: The op that the program called, of what computes its gradient.
+    """
+
+    mark: str
+    op: str
+    inner: str
+    gradient_of: str = ""
+
+    @property
+    def path(self) -> str:
+        """What the program called, from the outside in: "loss › aten/item"."""
+        return " › ".join(filter(None, (self.mark, self.gradient_of or self.op, self.inner)))
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class NativeLabels:
     """What labels of events stand for.
 
     Attributes:
         labels: (name, type) of each.
+        around: What events lie in, by the code ``Native.within``.
         longest: Event row of the longest op of each, -1 none.
         are_ranges: Whether what has no other meaning are ranges that the program names.
         has_ops: Whether there is more than calls of a device's runtime or of the system.
     """
 
     labels: tuple[tuple[str, str], ...]
+    around: tuple[Around, ...]
     longest: I64
     are_ranges: bool
     has_ops: bool
@@ -110,8 +131,7 @@ class Native:
         length_ps: How long it takes.
         kind: What each is, an inner wrapper being what the event around it is.
         label: Which of the labels: the op, function or call that names it; -1 none.
-        within: Label of the outermost op around it, which is what the program called; -1 where
-            that is the event itself, or none.
+        within: What it lies in: a code of ``NativeLabels.around``; -1 for nothing.
         named: The labels.
         waits: Waits of other threads that work for the step: begin, end and label of each.
     """
@@ -158,9 +178,9 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     parent = nesting.parent.astype(np.int64)
     # A wrapper is named by the call around it; what is done to compile is compiling.
     unnamed = (label < 0) & (kind != NOTHING)
-    within = _within(nesting, kind, label, labels)
+    within, around = _within(nesting, kind, label, labels)
     # Where XLA's ops were recorded, they tell when the program ran.
-    is_short = (length < _INLINE_PS) | (len(event_stats(host).rows(names.HLO_OP)) > 0)
+    is_short = (length < LONG_OP_PS) | (len(event_stats(host).rows(names.HLO_OP)) > 0)
     for level in range(1, int(nesting.depth.max(initial=0)) + 1):
         inner = np.flatnonzero(nesting.depth == level)
         compiles = (kind[parent[inner]] == COMPILE) & (kind[inner] != NOTHING)
@@ -182,15 +202,14 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         runs &= ~(is_short[here] & starts_program[here])
         kind[here] = np.where(runs, OP, kind[here])
     _hand_over(nesting, kind)
+    within, around = _of_gradients(host, one, start, within, around)
     label = _in_updates(host, rows, kind, label, labels)
-    within = by_gradients(host, rows, (kind == OP) & (label >= 0), label, within, labels)
-    within = by_functions(host, start, length, label, within, labels)
     longest = _longest_ops(rows, length, kind, label, len(labels))
     are_ranges = names.PROGRAM_RANGES in space.stat_metadata.name
     has_ops = _has_ops(kind, label, labels, are_ranges=are_ranges)
     waits = _waits_elsewhere(host, one, labels)
     longest = np.append(longest, np.full(len(labels) - len(longest), -1, dtype=np.int64))
-    named = NativeLabels(tuple(labels), longest, are_ranges, has_ops)
+    named = NativeLabels(tuple(labels), around, longest, are_ranges, has_ops)
     codes = label.astype(np.int32)
     return Native(start, length, kind, codes, within, named, waits)
 
@@ -230,11 +249,10 @@ def _hand_over(nesting: Nesting, kind: U8) -> None:
     kind[launches & (kind == OP)] = DISPATCH
 
 
-def _within(nesting: Nesting, kind: U8, label: I64, labels: list[tuple[str, str]]) -> I32:
-    """Label of the outermost op that each event lies in, and of the innermost marked range.
-
-    -1 neither. Where the program marks a range, a label of its own, added to the others.
-    """
+def _within(
+    nesting: Nesting, kind: U8, label: I64, labels: list[tuple[str, str]]
+) -> tuple[I32, tuple[Around, ...]]:
+    """Return codes of what each event lies in, -1 for nothing, and what they stand for."""
     named = np.isin(kind, (OP, DISPATCH)) & (label >= 0)
     # A compiled graph is as large as the program: what it calls says more.
     named &= ~np.asarray([type_ == _GRAPH_TYPE for _, type_ in labels] or [False])[label]
@@ -249,21 +267,35 @@ def _within(nesting: Nesting, kind: U8, label: I64, labels: list[tuple[str, str]
         found[:, inner] = around, marks = outer[parent], region[parent]
         outer[inner] = np.where((around < 0) & named[inner], label[inner], around)
         region[inner] = np.where(marked[inner], label[inner], marks)
-    both = np.flatnonzero(found[1] >= 0)
-    if len(both):
-        first, code = distinct_rows([found[0][both], found[1][both]])
-        told = [(found[0][at], region_name(labels[found[1][at]][0])) for at in both[first].tolist()]
-        found[0][both] = len(labels) + code
-        labels += [(f"{labels[op][0]}, in {mark}" if op >= 0 else mark, "") for op, mark in told]
-    deep = _deep_op(nesting, named, kind, label, labels)
-    waits = np.flatnonzero((deep >= 0) & (found[0] >= 0))
-    if len(waits):
-        first, code = distinct_rows([found[0][waits], deep[waits]])
-        pairs = [(int(found[0][at]), int(deep[at])) for at in waits[first].tolist()]
-        found[0][waits] = len(labels) + code
-        labels += [(f"{labels[op][0]} (in {labels[inner][0]})", "") for op, inner in pairs]
-    op_or_both: I32 = found[0].astype(np.int32)
-    return op_or_both
+    op, mark = found
+    deep = np.where(op >= 0, _deep_op(nesting, named, kind, label, labels), -1)
+    inside = np.flatnonzero((op >= 0) | (mark >= 0))
+    codes = np.full(len(label), -1, dtype=np.int32)
+    first, codes[inside] = distinct_rows([mark[inside], op[inside], deep[inside]])
+    texts = [*(name for name, _type in labels), ""]  # -1 is the last one
+    return codes, tuple(
+        Around(region_name(texts[mark[at]]), texts[op[at]], texts[deep[at]])
+        for at in inside[first].tolist()
+    )
+
+
+def _of_gradients(
+    host: Host, line: Line, start: I64, within: I32, around: tuple[Around, ...]
+) -> tuple[I32, tuple[Around, ...]]:
+    """Add the op that each gradient is of to what events lie in."""
+    inside = np.flatnonzero(within >= 0)
+    called = numbered_ops(host).called_for(line.id, start[inside])
+    inside, called = inside[called >= 0], called[called >= 0]
+    if len(inside) == 0:
+        return within, around
+    op = host.space.events.metadata[called].astype(np.int64)
+    first, code = distinct_rows([within[inside], op])
+    texts, found = host.space.event_metadata.name, within.copy()
+    found[inside] = len(around) + code
+    return found, (*around, *(
+        around[within[inside[at]]]._replace(gradient_of=texts[op[at]].partition(":")[0])
+        for at in first.tolist()
+    ))  # fmt: skip
 
 
 def _deep_op(
@@ -283,7 +315,7 @@ def _deep_op(
         around[inner], depth[inner] = inner_op[parent], count[parent]
         inner_op[inner] = np.where(public[inner], label[inner], inner_op[parent])
         count[inner] += count[parent]
-    deep: I64 = np.where((kind == WAIT) & (depth >= _DEEP), around, -1)
+    deep: I64 = np.where((kind == WAIT) & (depth >= (SEVERAL - 1)), around, -1)
     return deep
 
 

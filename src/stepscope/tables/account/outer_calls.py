@@ -11,13 +11,9 @@ from dataclasses import dataclass, field
 
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite, Owner, site_of
+from stepscope.tables.core.thresholds import DEEPEST, SOME_FRAC
 from stepscope.tables.python.frames import Frames
 from stepscope.tables.python.functions import loop_functions
-
-# Stacks are followed so far.
-_DEEPEST = 256
-# A call with less of the steps is not listed.
-_LEAST_FRAC = 0.05
 
 
 @dataclass(slots=True)
@@ -95,7 +91,7 @@ def _chain(
 ) -> list[int]:
     """The nodes that a function's time is below, the outermost first; new ones are added."""
     inwards: list[int] = []
-    while own >= 0 and len(inwards) < _DEEPEST:
+    while own >= 0 and len(inwards) < DEEPEST:
         inwards.append(own)
         around = int(calls.caller[own])
         own = int(calls.own[around]) if around >= 0 else -1
@@ -116,7 +112,7 @@ def _largest(nodes: list[OuterCall], whole_ps: int) -> list[OuterCall]:
     """Those with enough of the steps, by time; what is below one comes after it."""
     # What calls one has as much, and was made before it.
     order = sorted(range(len(nodes)), key=lambda at: -nodes[at].total_ps)
-    kept = [at for at in order if nodes[at].total_ps >= _LEAST_FRAC * whole_ps]
+    kept = [at for at in order if nodes[at].total_ps >= SOME_FRAC * whole_ps]
     moved = {at: to for to, at in enumerate(kept)} | {-1: -1}
     return [
         OuterCall(nodes[at].site, nodes[at].is_loop, moved[nodes[at].above], nodes[at].time_ps)

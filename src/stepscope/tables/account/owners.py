@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
@@ -19,9 +18,11 @@ from stepscope.tables.account.account import (
     RECORDING,
     Account,
 )
+from stepscope.tables.account.native import Around
 from stepscope.tables.core.op_name import is_collective_call
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.regions import region_name
+from stepscope.tables.core.thresholds import DEEPEST
 from stepscope.tables.python.frames import LIBRARY, Frames, Name
 from stepscope.tables.python.functions import is_module_call
 from stepscope.tables.python.library_files import OF_MODELS
@@ -81,7 +82,7 @@ class Owner:
         begins: The line where that function begins: several may have one name; 0 unknown.
         under: File, name, line and caller of the function that stands for what it calls, of an
             op; None where none does.
-        between: The op or the calls around it, where no line is known; "" unknown.
+        around: What it lies in, where no line is known; None unknown.
         event: Event row that shows it, -1 none.
         on_device: Whether a device ran it.
         is_inline: Whether it is an op that ran on the loop's thread.
@@ -103,7 +104,7 @@ class Owner:
     caller: str
     begins: int
     under: CallSite | None
-    between: str
+    around: Around | None
     event: int
     on_device: bool
     is_inline: bool
@@ -119,6 +120,11 @@ class Owner:
     def layer(self) -> tuple[str, ...]:
         """Of an op: the scopes of the model that it lies in, the outermost first."""
         return self.common if self.others else layer_of(self.name)
+
+    @property
+    def within(self) -> str:
+        """The range and the ops that it lies in, from the outside in; "" unknown."""
+        return self.around.path if self.around is not None else ""
 
     @property
     def total_ps(self) -> int:
@@ -170,7 +176,7 @@ def _owner(found: Account, row: int) -> Owner:
     code, item = int(found.kind[row]), int(found.item[row])
     place = int(found.place[row])
     function, file, line, caller, begins = _place(found.frames, place)
-    around = found.around(int(found.under[row])) or found.around(place)
+    around = found.around(place)
     kind, name, type_, event, on_device = _KINDS.get(code, "op"), "", "", -1, False
     others = 0
     common: tuple[str, ...] = ()
@@ -233,17 +239,13 @@ def _place(calls: Frames | None, place: int) -> tuple[str, str, int, str, int]:
     return function, at.file, at.line, caller, begins
 
 
-# A model of a library's is called through so many of its functions at most.
-_DEEPEST: Final = 64
-
-
 def _out_of_models(calls: Frames, own: int, file: str) -> int:
     """The call of a function; of one in a package of models, the program's own below which it is.
 
     The outermost there is, where the program has none.
     """
     around = int(calls.caller[own])
-    for _ in range(_DEEPEST if OF_MODELS.search(file) else 0):
+    for _ in range(DEEPEST if OF_MODELS.search(file) else 0):
         if around < 0 or not OF_MODELS.search(name_at(calls, around).file):
             break
         outer = int(calls.own[around])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import nan
 
 import numpy as np
 
@@ -15,25 +14,21 @@ from stepscope.tables.account.account import Account
 from stepscope.tables.core.interval_overlap import common_spans, covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.thresholds import (
+    GROWN,
+    HALF_FRAC,
+    LARGE_FRAC,
+    MANY,
+    PART_FRAC,
+    SEVERAL,
+    SOME_FRAC,
+    SWITCH_MS,
+)
 from stepscope.tables.python.frames import FRAMEWORK, RECORDER, Frames, linked
 from stepscope.tables.python.other_threads import for_lock, is_idle, other_threads, works
-from stepscope.tables.python.stays import Spans, Stay, Threads, lines_within, most_at_once, stays
-
-# The module of TensorFlow's that its graphs call Python through.
-# A share that is most; that a thread is seen at work in; and from which waits, or threads that
-# make the input, are looked at.
-_HALF, _SOME_FRAC, _LEAST_FRAC = 0.5, 0.2, 0.05
-# Places that are listed, and calls in which threads ask for a lock.
-_PLACES, _ASKING = 5, 8
+from stepscope.tables.python.stays import Spans, Threads, lines_within, most_at_once, stays
 
 _CALLS_PYTHON = re.compile(r"tensorflow[/\\]python[/\\]ops[/\\]script_ops\.py$")
-# Where no sample shows which thread ran, even the promptest tenth of the samples is this late.
-_LATE_MS = 0.3
-# A thread with this much processor time in Python code holds the lock for that long.
-_HOLDS_FRAC = 0.15
-# Calls into C may keep the lock or not: threads that compute so much in them keep it where a
-# quarter of the samples are this late, more than two turns of the lock.
-_COMPUTES_FRAC, _TURNS_MS = 0.2, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +99,7 @@ def rivals(host: Host, found: Account) -> list[Rival]:
             seen.setdefault(one.root, []).append(one)
     listed = [_rival(alike, start, end, first, quarter) for alike in seen.values()]
     return sorted(
-        (
-            one
-            for one in listed
-            if one.busy_frac >= (_LEAST_FRAC if one.makes_input else _SOME_FRAC)
-        ),
+        (one for one in listed if one.busy_frac >= (SOME_FRAC if one.makes_input else LARGE_FRAC)),
         key=lambda one: -one.busy_frac,
     )
 
@@ -119,9 +110,12 @@ def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, quarter_ms
     begin, until = (np.concatenate([one.spans[side] for one in alike]) for side in (0, 1))
     share = int(covered(*union_spans(begin, until), start, end).sum()) / whole
     held = [one.held_frac for one in alike if one.held_frac is not None]
-    holds = sum(held) >= _HOLDS_FRAC if held else first_ms >= _LATE_MS
+    # A thread holds the lock for its processor time in Python code. Where no sample shows which
+    # thread ran, even the promptest tenth of the samples is late.
+    holds = sum(held) >= PART_FRAC if held else first_ms >= SWITCH_MS
     computed = sum(one.computed_frac for one in alike)
-    turns = not holds and computed >= _COMPUTES_FRAC and quarter_ms >= _TURNS_MS
+    # Calls into C may keep the lock: then a quarter of the samples are two turns of it late.
+    turns = not holds and computed >= 2 * PART_FRAC and quarter_ms >= 2 * SWITCH_MS
     most = max(alike, key=lambda one: int((one.spans[1] - one.spans[0]).sum()))
     makes_input = most.makes_input
     return Rival(most.thread, len(alike), *most.place, share, holds, turns, makes_input)
@@ -179,7 +173,7 @@ def _call(calls: Frames, owner: I64, length: I64) -> str:
     time = sum_by_key(code, length, len(first))
     most = int(time.argmax())
     called = calls.names[int(calls.name[call[first[most]]])]
-    return called.public if int(time[most]) > _HALF * whole else ""
+    return called.public if int(time[most]) > HALF_FRAC * whole else ""
 
 
 def _root(calls: Frames) -> tuple[str, str]:
@@ -274,17 +268,17 @@ def lock_holders(host: Host, found: Account) -> list[LockHolder]:
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     waits = _cut(calls.moments.start_ps, calls.moments.end_ps, for_lock(calls)[calls.moments.owner])
     whole = int(covered(*waits, start, end).sum())
-    if whole < _LEAST_FRAC * int((end - start).sum()):
+    if whole < SOME_FRAC * int((end - start).sum()):
         return []
     others = list(other_threads(host, calls, int(start[0]), int(end[-1])))
     everyone = [calls, *(one for _thread, one in others)]
     takers = {one.names[row].function for one in everyone for row in _takers(one)}
     inside = stays(others, [_holding(one, takers) for _thread, one in others], waits)
-    if sum(one.spent_ps for one in inside) < _HALF * whole:
+    if sum(one.spent_ps for one in inside) < HALF_FRAC * whole:
         inside = stays(others, [_holding(one, None) for _thread, one in others], waits)
     return [
         LockHolder(one.thread, one.function, one.file, one.line, one.call, one.spent_ps / whole)
-        for one in inside[:_PLACES]
+        for one in inside[:SEVERAL]
     ]
 
 
@@ -315,8 +309,6 @@ def _holding(calls: Frames, takers: set[str] | None) -> Bool:
     return found
 
 
-# What a lock guards one thread does at a time. Looks are between two samples, so some overlap.
-_AT_ONCE = 1.2
 _CONDITION = re.compile(r"threading\.Condition\.wait(?:_for)?$")
 # The function that takes the lock, or where by its name that does nothing else its caller.
 _LEVELS = (0, 1)
@@ -359,7 +351,7 @@ def turns_at_locks(threads: Threads, waits: Spans) -> list[LockHolder]:
         asks = [_asks(calls, level) for _thread, calls in threads]
         found = [_taken(threads, asks, function, waits) for function in _most_asking(threads, asks)]
         most = max(found, key=lambda one: one.time_ps, default=None)
-        if most is not None and most.time_ps >= _HALF * whole:
+        if most is not None and most.time_ps >= HALF_FRAC * whole:
             return _holders(threads, most, waits, whole)
     return []
 
@@ -370,7 +362,7 @@ def _most_asking(threads: Threads, asks: list[dict[_Function, I64]]) -> list[_Fu
     for (_thread, calls), asked in zip(threads, asks, strict=True):
         for function, rows in asked.items():
             spent[function] = spent.get(function, 0) + int(calls.length_ps[rows].sum())
-    return sorted(spent, key=lambda one: (-spent[one], one))[:_ASKING]
+    return sorted(spent, key=lambda one: (-spent[one], one))[:MANY]
 
 
 def _holders(threads: Threads, taken: _Taken, waits: Spans, whole: int) -> list[LockHolder]:
@@ -387,7 +379,7 @@ def _holders(threads: Threads, taken: _Taken, waits: Spans, whole: int) -> list[
             *taken.by,
             taken.line,
         )
-        for one in stays(threads, taken.holds, when)[:_PLACES]
+        for one in stays(threads, taken.holds, when)[:SEVERAL]
     ]
 
 
@@ -470,7 +462,7 @@ def _shared(spans: Spans, line: I64, waits: Spans) -> list[int]:
     for one in np.unique(line).tolist():
         begin, until = (side[line == one] for side in spans)
         by_one = int(covered(*union_spans(begin, until), *waits).sum())
-        if int(covered(*waits, begin, until).sum()) > _AT_ONCE * by_one:
+        if int(covered(*waits, begin, until).sum()) > GROWN * by_one:
             found.append(one)
     return found
 
@@ -479,82 +471,6 @@ def _together(spans: list[Spans]) -> Spans:
     none = np.zeros(0, np.int64)
     start, end = (np.concatenate([none, *(one[side] for one in spans)]) for side in (0, 1))
     return start, end
-
-
-# A thread that is there for more of the time makes nothing of what comes: it keeps watch.
-_NEVER_LEAVES_FRAC = 0.98
-
-
-@dataclass(frozen=True, slots=True)
-class OutsideWait:
-    """A place at which threads wait for what no thread of the process makes.
-
-    Attributes:
-        thread: Its name; of several, that of the one that is there most.
-        count: How many are there at once, at most.
-        function, file, line: The program's.
-        call: What it calls of a library there, by its public name.
-        wait_frac: Share of the loop's waits in which one of them is there.
-    """
-
-    thread: str
-    count: int
-    function: str
-    file: str
-    line: int
-    call: str
-    wait_frac: float
-
-
-def outside_waits(threads: Threads, waits: Spans) -> list[OutsideWait]:
-    """The places with most of the loop's waits, the largest first."""
-    chosen = [_outside(calls, waits) for _thread, calls in threads]
-    whole = int((waits[1] - waits[0]).sum()) or 1
-    found = [_told(one, waits, whole) for one in stays(threads, chosen, waits)]
-    return sorted(found, key=lambda one: -one.wait_frac)[:_PLACES]
-
-
-def _outside(calls: Frames, waits: Spans) -> Bool:
-    """Calls of the program that sleep or read from a socket; none of one that does nothing else."""
-    found: Bool = is_idle(calls) & ~calls.is_passive & (calls.own >= 0) & (calls.kind != RECORDER)
-    there = covered(*waits, calls.moments.start_ps, calls.moments.end_ps)
-    outside = there[found[calls.moments.owner]].sum()
-    return found if outside <= _NEVER_LEAVES_FRAC * there.sum() else np.zeros_like(found)
-
-
-def _told(one: Stay, waits: Spans, whole: int) -> OutsideWait:
-    frac = int(covered(*union_spans(*one.moments), *waits).sum()) / whole
-    count = most_at_once(*one.moments)
-    return OutsideWait(one.thread, count, one.function, one.file, one.line, one.call, frac)
-
-
-def nobody_frac(host: Host, found: Account) -> float:
-    """Of the time in which the loop's thread waits, the share in which no other is at work.
-
-    NaN where it hardly waits, or no other thread of the program was sampled.
-    """
-    calls, steps = found.frames, found.found
-    if calls is None or not calls.is_sampled or not calls.is_passive.any():
-        return nan
-    begin_ps, end_ps = int(steps.start_ps[steps.kept][0]), int(steps.end_ps[steps.kept][-1])
-    waits = calls.is_passive[calls.moments.owner]
-    start = np.maximum(calls.moments.start_ps[waits], begin_ps)
-    end = np.minimum(calls.moments.end_ps[waits], end_ps)
-    inside = end > start
-    waited_ps = int((end - start)[inside].sum())
-    if waited_ps < _LEAST_FRAC * (end_ps - begin_ps):
-        return nan
-    work = [_at_work(host, one) for _name, one in other_threads(host, calls, begin_ps, end_ps)]
-    if not work:
-        return nan
-    busy = union_spans(*(np.concatenate([one[side] for one in work]) for side in (0, 1)))
-    return 1 - int(covered(*busy, start[inside], end[inside]).sum()) / waited_ps
-
-
-def _at_work(host: Host, calls: Frames) -> tuple[I64, I64]:
-    """When a thread runs the program's code or a library's, and does not wait."""
-    runs = works(host, calls)
-    return calls.moments.start_ps[runs], calls.moments.end_ps[runs]
 
 
 def loop_waits(host: Host, found: Account) -> tuple[Threads, Spans] | None:
@@ -570,6 +486,6 @@ def loop_waits(host: Host, found: Account) -> tuple[Threads, Spans] | None:
     waits = calls.is_passive & ~for_lock(calls) & (calls.kind != FRAMEWORK)
     mine = waits[calls.moments.owner]
     spans = common_spans(calls.moments.start_ps[mine], calls.moments.end_ps[mine], start, end)
-    if int((spans[1] - spans[0]).sum()) < _LEAST_FRAC * int((end - start).sum()):
+    if int((spans[1] - spans[0]).sum()) < SOME_FRAC * int((end - start).sum()):
         return None
     return list(other_threads(host, calls, int(start[0]), int(end[-1]))), spans

@@ -16,6 +16,16 @@ from stepscope.tables.account.compute import Compute
 from stepscope.tables.account.native import COMPILE, INPUT, OP, Native, is_view
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.thresholds import (
+    DOZENS,
+    HALF_FRAC,
+    LARGE_FRAC,
+    MANY,
+    SOME_FRAC,
+    TOGETHER_PS,
+    TWO_THIRDS_FRAC,
+    USUAL_TIMES,
+)
 from stepscope.tables.python.frames import Frames
 from stepscope.tables.steps.found import Markers
 
@@ -88,14 +98,6 @@ def waited_for(begin: I64, until: I64, busy: Bool, waits: Bool, work: Compute) -
     return found
 
 
-# A call into C that ends with the work it waits for: within this share of its time, or this time.
-_TOGETHER_FRAC, _TOGETHER_PS = 0.05, 100_000_000
-_BUSY_FRAC, _MOSTLY_FRAC = 0.5, 0.7
-# Of the calls of one line, those that last at least this share of the ones which seem to wait, and
-# how many of them show that all of these take the time themselves.
-_ALIKE_FRAC, _FEWEST_ALIKE = 0.5, 3
-
-
 def ends_with_work(
     calls: Frames | None, call: I32, work: Compute, within: tuple[int, int]
 ) -> tuple[Bool, Bool]:
@@ -111,7 +113,7 @@ def ends_with_work(
         return nothing, nothing
     start, end = (np.clip(one, *within) for one in (calls.moments.start_ps, calls.moments.end_ps))
     length = end - start
-    near = np.maximum((_TOGETHER_FRAC * length).astype(np.int64), _TOGETHER_PS)
+    near = np.maximum((SOME_FRAC * length).astype(np.int64), TOGETHER_PS)
     done = work.busy_end_ps[np.maximum(np.searchsorted(work.busy_end_ps, end, side="right") - 1, 0)]
     running = np.minimum(
         np.searchsorted(work.busy_start_ps, end, side="left"), len(work.busy_start_ps)
@@ -120,33 +122,14 @@ def ends_with_work(
     # A call that lasts beyond the steps may go on as well.
     goes_on &= calls.moments.end_ps < within[1]
     share = covered(work.busy_start_ps, work.busy_end_ps, start, end)
-    together = (share >= _BUSY_FRAC * length) & (done >= end - near) & (done <= end)
-    waits = ~goes_on & (together | (share >= _MOSTLY_FRAC * length))
+    together = (share >= HALF_FRAC * length) & (done >= end - near) & (done <= end)
+    waits = ~goes_on & (together | (share >= TWO_THIRDS_FRAC * length))
     # A sleep between two looks whether the work is done is over before it, or ends with it.
     outside = [row for row, one in calls.names.items() if one.is_outside]
-    polls = (goes_on & (share >= (1 - _TOGETHER_FRAC) * length)) | (~goes_on & together)
+    polls = (goes_on & (share >= (1 - SOME_FRAC) * length)) | (~goes_on & together)
     waits = np.where(np.isin(calls.name[calls.moments.owner], outside), polls, waits)
-    waits &= length > _TOGETHER_PS
-    waits &= ~_by_chance(calls, waits, length)
+    waits &= length > TOGETHER_PS
     return _of_calls(calls, call, waits), _of_calls(calls, call, waits & together & ~goes_on)
-
-
-def _by_chance(calls: Frames, waits: Bool, length: I64) -> Bool:
-    """Stretches of calls that last as long where they do not end with the work beside them.
-
-    A line that runs a dozen times a step, beside work that ends once, ends with it now and then.
-    """
-    owner = calls.moments.owner
-    _keys, line = np.unique(
-        np.stack([calls.name[owner], calls.line[owner]]), axis=1, return_inverse=True
-    )
-    line, count = line.ravel(), int(line.max(initial=-1)) + 1
-    often = np.bincount(line[waits], minlength=count)
-    usual = np.bincount(line[waits], length[waits], count) / np.maximum(often, 1)
-    alike = ~waits & (length >= _ALIKE_FRAC * usual[line])
-    rest = np.bincount(line[alike], minlength=count)
-    found: Bool = (rest >= np.maximum(often, _FEWEST_ALIKE))[line]
-    return found
 
 
 def _of_calls(calls: Frames, call: I32, stretches: Bool) -> Bool:
@@ -173,15 +156,6 @@ def computed_since(calls: Frames | None, call: I32, begin: I64, work: Compute) -
     return since
 
 
-# From this many gaps between dispatched ops in a step on, there is a usual one.
-_MANY = 20
-# A pair of ops is torn apart by chance if it follows closely as often as this in a step, and seldom
-# does not: two ops between which the program computes every other time are no such pair.
-_AGAIN, _TORN_FRAC = 8, 0.4
-# A gap of this many times the usual one is more than a hand-over.
-_CLOSE = 10
-
-
 def between_ops(start_ps: I64, end_ps: I64, before: I64, after: I64, steps: int) -> Bool:
     """Which gaps are the hand-over of ops.
 
@@ -193,13 +167,13 @@ def between_ops(start_ps: I64, end_ps: I64, before: I64, after: I64, steps: int)
         steps: How many steps they are in.
     """
     length = end_ps - start_ps
-    if len(length) < _MANY * steps:
+    if len(length) < DOZENS * steps:
         return np.zeros(len(length), dtype=bool)
-    most = _CLOSE * float(np.median(length))
+    most = USUAL_TIMES * float(np.median(length))
     pair = before * (int(after.max()) + 1) + after
     _pairs, code, count = np.unique(pair, return_inverse=True, return_counts=True)
     torn = np.bincount(code.ravel(), weights=length > most, minlength=len(count))
-    is_usual = (count >= _AGAIN * steps) & (torn <= _TORN_FRAC * count)
+    is_usual = (count >= MANY * steps) & (torn <= LARGE_FRAC * count)
     found: Bool = (length <= most) | is_usual[code.ravel()]
     return found
 
@@ -215,7 +189,7 @@ _TELLING = (OP, INPUT, COMPILE)
 
 
 def gap_names(is_gap: Bool, kind: U8, event: I32, said: Native | None) -> tuple[I32, list[str]]:
-    """A code of each moment's gap, -1 for others, and the words that the codes stand for.
+    """Return a code of each moment's gap, -1 for others, and the names around it: "A → B".
 
     Args:
         is_gap: Of each moment: whether nothing was recorded in it.
@@ -243,7 +217,10 @@ def gap_names(is_gap: Bool, kind: U8, event: I32, said: Native | None) -> tuple[
     code[gaps] = pair
     names = ["", *(name for name, _type in said.named.labels)]
     listed = zip(first[rows].tolist(), last[rows].tolist(), strict=True)
-    return code, [_words(names[one + 1], names[other + 1]) for one, other in listed]
+    pairs = [(names[one + 1], names[other + 1]) for one, other in listed]
+    return code, [
+        f"{before} → {after}".strip() if before or after else "" for before, after in pairs
+    ]
 
 
 def between_marks(
@@ -255,7 +232,7 @@ def between_marks(
         markers: Of the steps.
         start_ps: Of each moment.
         code: Of each moment, and ``names``: what ``gap_names`` found.
-        names: The words.
+        names: What the codes stand for.
     """
     if not markers.between:
         return code, names
@@ -275,9 +252,3 @@ def _labels(at: I64, label: I32, known: Bool) -> I32:
         return np.full(len(at), -1, dtype=np.int32)
     found: I32 = np.where(known, label[np.clip(at, 0, len(label) - 1)], np.int32(-1))
     return found
-
-
-def _words(before: str, after: str) -> str:
-    if before and after:
-        return f"between {before} and {after}"
-    return f"after {before}" if before else after and f"before {after}"

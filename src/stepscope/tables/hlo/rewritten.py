@@ -8,9 +8,9 @@ for what reads it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
+from stepscope.tables.hlo.dataflow import reached, readers
 from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.source import source_frames
 
@@ -18,8 +18,6 @@ from stepscope.tables.hlo.source import source_frames
 PRODUCTS: Final = ("dot", "convolution")
 _COPY: Final = "copy"
 _REARRANGES: Final = ("bitcast", "reshape", "transpose", "copy", "slice", "pad", "reverse")
-# A product has few such instructions around it.
-_DEEPEST: Final = 8
 
 
 # What XLA calls fusions that do nothing else but change a layout.
@@ -47,52 +45,14 @@ def before_rewriting(module: HloModule, one: Instruction) -> Instruction:
         return one
     if is_copy:
         return next((near for near in readers(module, one) if _is_placed(module, near)), one)
-    return _placed(module, one, 1, 0, {one.id}) or _placed(module, one, -1, 0, {one.id}) or one
+    return _placed(module, one, forward=True) or _placed(module, one, forward=False) or one
 
 
 def _is_placed(module: HloModule, one: Instruction) -> bool:
     return bool(one.source or source_frames(module, one))
 
 
-def _placed(
-    module: HloModule, one: Instruction, side: int, depth: int, seen: set[int]
-) -> Instruction | None:
-    """The nearest on one side that has a place, with nothing but rearranging on the way.
-
-    ``seen`` are those that were asked, each once: ways between them may be more than can be gone.
-    """
-    for near in readers(module, one) if side > 0 else _read(module, one):
-        if near.opcode not in _REARRANGES or depth >= _DEEPEST or near.id in seen:
-            continue
-        seen.add(near.id)
-        found = near if _is_placed(module, near) else _placed(module, near, side, depth + 1, seen)
-        if found is not None:
-            return found
-    return None
-
-
-def readers(module: HloModule, one: Instruction) -> Iterator[Instruction]:
-    """What reads an instruction, within fusions as well."""
-    for id_ in module.users.get(one.id, ()):
-        user = module.by_id[id_]
-        if user.opcode != "fusion":
-            yield user
-            continue
-        for body in module.called(user):
-            for inner in body.instructions:
-                if inner.opcode == "parameter" and _operand(user, inner) == one.id:
-                    yield from (module.by_id[at] for at in module.users.get(inner.id, ()))
-
-
-def _operand(fusion: Instruction, parameter: Instruction) -> int:
-    number = parameter.parameter_number
-    return fusion.operand_ids[number] if number < len(fusion.operand_ids) else -1
-
-
-def _read(module: HloModule, one: Instruction) -> Iterator[Instruction]:
-    """What an instruction reads; of a fusion what it ends in."""
-    for operand in module.operands(one):
-        if operand.opcode == "fusion":
-            yield from (body.root for body in module.called(operand))
-        else:
-            yield operand
+def _placed(module: HloModule, one: Instruction, *, forward: bool) -> Instruction | None:
+    """Return the nearest on one side that has a place, with only rearranging on the way."""
+    near = reached(module, one, forward=forward, through=_REARRANGES)
+    return next((at for at in near if at.opcode in _REARRANGES and _is_placed(module, at)), None)

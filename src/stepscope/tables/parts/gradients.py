@@ -8,7 +8,6 @@ unclaimed (``unclaimed_gradients``).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -22,11 +21,11 @@ from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite, Owner, site_of, time_by_family
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.op_name import parse_op_name
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.regions import is_of_backward, prepares_backward
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.thresholds import HALF_FRAC, NEARLY_ALL_FRAC, PART_FRAC
 from stepscope.tables.host.events import Work, host_names, timed_rows
 from stepscope.tables.host.tapes import TAPE
 from stepscope.tables.in_steps.host_activity import torch_dispatches
@@ -36,11 +35,7 @@ from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 from stepscope.tables.traits.gradient_names import (
     DIGITS,
     apart_from_gradients,
-    gradient_path,
-    numbered,
 )
-from stepscope.tables.traits.gradients import APART
-from stepscope.tables.traits.graph_lines import graph_lines
 from stepscope.tables.traits.op_families import PRODUCTS
 from stepscope.tables.traits.updates import after_model
 
@@ -165,11 +160,6 @@ def place_of(calls: Frames | None, begin: I64, until: I64) -> CallSite | None:
     return site_of(calls, int(row[first[most]]))
 
 
-# With this share of all nodes in what a backward pass has computed, gradients are differentiated.
-# Ops within one that is not to be differentiated note the number that the next op will take.
-_OF_GRADIENTS_FRAC = 0.1
-
-
 @derived
 def differentiates_gradients(host: Host) -> bool:
     """By the names of ops, or by the numbers that PyTorch's autograd gives them."""
@@ -193,7 +183,7 @@ def _goes_through_gradients(host: Host) -> bool:
 
 
 def _is_some(nodes: I64, made: I64) -> bool:
-    return int(np.isin(nodes, made).sum()) > _OF_GRADIENTS_FRAC * len(nodes)
+    return int(np.isin(nodes, made).sum()) > PART_FRAC * len(nodes)
 
 
 def _made_within(numbered: NumberedOps, mine: Bool) -> I64:
@@ -204,16 +194,6 @@ def _made_within(numbered: NumberedOps, mine: Bool) -> I64:
     at = np.searchsorted(start, begun, side="right") - 1
     within = (at >= 0) & (begun < np.append(end, 0)[at])
     return distinct(numbered.number[other][within])
-
-
-# Functions of TensorFlow that open a scope for their one op: its number tells which op it is.
-# Below any other scope a number only tells one convolution from the next.
-_OWN_SCOPES = frozenset(
-    (
-        *("conv1d", "conv2d", "conv3d", "convolution", "conv2d_transpose", "conv3d_transpose"),
-        *("depthwise", "biasadd", "matmul"),
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +220,6 @@ def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
     if differentiates_gradients(host):
         return None
     rows, group = _of_torch(host)
-    if len(rows) == 0:
-        rows, group = _of_tensorflow(host)
     steps = found.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     begin = host.space.events.start_ps[rows]
@@ -263,18 +241,7 @@ def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
     spent = sum_by_key(code[again], length, len(runs))
     times = float(np.average(runs, weights=spent)) if spent.any() else float(runs.max())
     name = longest_name(host, rows[which], length)
-    place = _asked_at(host, name) or place_of(found.frames, *spans)
-    return RepeatedGradients(time, len(which), times, name, place)
-
-
-def _asked_at(host: Host, op: str) -> CallSite | None:
-    """The line that asks for a gradient of a graph's, where the recorder noted it."""
-    known = graph_lines(host)
-    stack = known.asked(parse_op_name(op).name) if known is not None else ()
-    if not stack:
-        return None
-    caller = next((f"{one.file}:{one.line} {one.function}" for one in stack[1:]), "")
-    return CallSite(stack[0].function, stack[0].file, stack[0].line, caller)
+    return RepeatedGradients(time, len(which), times, name, place_of(found.frames, *spans))
 
 
 def _of_torch(host: Host) -> tuple[I64, I64]:
@@ -288,49 +255,9 @@ def _of_torch(host: Host) -> tuple[I64, I64]:
     return numbered.row[nodes], numbered.number[nodes] * np.int64(len(_first) or 1) + code
 
 
-def _of_tensorflow(host: Host) -> tuple[I64, I64]:
-    """The ops of tapes that compute some gradient of a weight again, and which op each is of."""
-    paths = [gradient_path(name) for name in host.space.event_metadata.name]
-    bases = {path: base for path in set(paths) if _is_known((base := _base(path))[0])}
-    weights = Counter(base for base, _ in bases.values() if _is_of_weight(base))
-    if max(weights.values(), default=0) < 2:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    known = {base: at for at, base in enumerate(sorted(set(bases.values())))}
-    code = np.asarray(
-        [known[bases[path]] if path in bases else -1 for path in paths], dtype=np.int64
-    )
-    rows = timed_rows(host, entries_named(host, lambda name: TAPE in name))
-    group = code[host.space.events.metadata[rows]]
-    return rows[group >= 0], group[group >= 0]
-
-
-# Names are strangers', and may be long: nothing here goes over one more than a few times.
-
-
 def _is_node(name: str) -> bool:
     """Whether it is a node of autograd: ``MmBackward0``, with any words before it."""
     return name.rstrip(DIGITS).endswith("Backward")
-
-
-def _base(path: str) -> tuple[str, int]:
-    """The gradient that an op computes, and of which factor where it is a product's.
-
-    The number at the end is left out: it counts the times the gradient is asked for. A product has
-    two gradients under one name, of either factor in turn.
-    """
-    base, number = numbered(path)
-    # Its last digit tells whether it is even, however many a stranger's name has.
-    return base, int(number[-1:] or 0) % 2 if base.endswith("MatMul") else 0
-
-
-def _is_known(base: str) -> bool:
-    """Whether the gradient's number tells how often it is asked for."""
-    scope = base.rpartition("/")[0].rpartition("/")[2]
-    return numbered(scope)[0].lower() in _OWN_SCOPES
-
-
-def _is_of_weight(base: str) -> bool:
-    return base.endswith(("BackpropFilter", "BackpropFilterV2", "/BiasAddGrad"))
 
 
 _ACCUMULATE: Final = "AccumulateGrad"
@@ -342,10 +269,6 @@ _ONCE: Final = {
 }
 # Ops that update many parameters at once: how many is not recorded.
 _TOGETHER: Final = ("_foreach_", "_fused_")
-# What is surely for nobody: the shapes say so, or nearly all of a pass is.
-_SURE: Final = 0.9
-# Share of the time that this must have for its line to be the place.
-_MOST: Final = 0.5
 _UNKNOWN: Final = "?"
 
 _Share = NDArray[np.float64]
@@ -409,13 +332,13 @@ def unclaimed_gradients(host: Host, found: Account) -> UnclaimedGradients | None
     time = int((part * (until - begin)).sum())
     # Nodes within nodes, as checkpoints have them, count once.
     time = min(time, int(covered(*union_spans(begin, until), start, end).sum()))
-    sure = (part >= _SURE) & ~ends
+    sure = (part >= NEARLY_ALL_FRAC) & ~ends
     shown = sure if is_known and sure.any() else (part > 0) & ~ends
     if time <= 0 or not shown.any():
         return None
     name = longest_name(host, rows[shown], (until - begin)[shown])
     spent = int((until - begin)[sure].sum())
-    place = _place(host, found, begin[sure], until[sure]) if spent >= _MOST * time else None
+    place = _place(host, found, begin[sure], until[sure]) if spent >= HALF_FRAC * time else None
     return UnclaimedGradients(time, got, updates.number, name, place)
 
 
@@ -545,50 +468,12 @@ def _place(host: Host, found: Account, begin: I64, until: I64) -> CallSite | Non
     return place_of(found.frames, numbered.start_ps[forward], numbered.end_ps[forward])
 
 
-# What has less of the steps stays with the others of its family.
-_SOME_FRAC = 0.15
-# With more of a pass a family says more than the pass.
-_FAMILY_FRAC = 2 / 3
-# What a pass is made of: its ops, and what the framework does to call them.
-_OF_PASS = ("op", "framework", "annotated", "runtime")
-
-
 def without_gradients(host: Host, listed: Iterable[Owner]) -> frozenset[int]:
     """Ids of the owners of such products; none where they are little, or nothing is trained."""
     owners = list(listed)
     ops = [one for one in owners if one.kind == "op"]
     apart = apart_from_gradients(host, (one.name for one in ops))
-    found = [
-        one
-        for one in ops
-        if one.family in PRODUCTS and (one.name in apart or one.between.endswith(APART))
-    ]
-    enough = _SOME_FRAC * sum(one.total_ps for one in owners)
+    found = [one for one in ops if one.family in PRODUCTS and one.name in apart]
+    enough = PART_FRAC * sum(one.total_ps for one in owners)
     families = time_by_family(found)
-    return frozenset(id(one) for one in found if families[one.family] >= enough)
-
-
-# Transforms say more than the pass that they are in: how long they are decides what they take.
-_TELLING = ("fft",)
-
-
-def passes_apart(listed: Iterable[Owner]) -> dict[int, tuple[str, ...]]:
-    """Keys of what lies in passes without gradients, by the owners' ids.
-
-    A pass stands for its ops as a layer does: where no family of them has most of it. A function
-    that was called is one thing with what hands it over, whatever its ops are.
-    """
-    owners = list(listed)
-    found = [
-        one
-        for one in owners
-        if one.kind in _OF_PASS and one.between.endswith(APART) and one.family not in _TELLING
-    ]
-    whole = sum(one.total_ps for one in found)
-    if whole < max(_SOME_FRAC * sum(one.total_ps for one in owners), 1):
-        return {}
-    families = time_by_family(one for one in found if one.kind == "op")
-    is_function = any(one.kind != "op" for one in found)
-    if not is_function and max(families.values()) > _FAMILY_FRAC * whole:
-        return {}
-    return {id(one): ("layer", APART) for one in found}
+    return frozenset(id(one) for one in found if families[one.family] > enough)

@@ -17,23 +17,28 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.outer_calls import CallsAbove, call_tree
-from stepscope.tables.account.owners import CallSite, Owner, owners, time_by_family
+from stepscope.tables.account.owners import Owner, owners, time_by_family
 from stepscope.tables.core.op_scopes import layer_of, routine_of
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.thresholds import (
+    FEW,
+    HALF_FRAC,
+    LARGE_FRAC,
+    LITTLE_FRAC,
+    LONG_OP_PS,
+    MANY,
+    NEARLY_ALL_FRAC,
+    PART_FRAC,
+    SOME_FRAC,
+    TRACE_FRAC,
+    TWO_THIRDS_FRAC,
+)
+from stepscope.tables.hlo.dataflow import readers
 from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.modules import hlo_modules
-from stepscope.tables.hlo.rewritten import (
-    PRODUCTS as HLO_PRODUCTS,
-)
-from stepscope.tables.hlo.rewritten import (
-    before_rewriting,
-    is_layout_fusion,
-    product_within,
-    readers,
-)
-from stepscope.tables.parts.gradients import passes_apart, without_gradients
-from stepscope.tables.python.frames import Name
+from stepscope.tables.hlo.rewritten import PRODUCTS as HLO_PRODUCTS
+from stepscope.tables.hlo.rewritten import before_rewriting, is_layout_fusion, product_within
+from stepscope.tables.parts.gradients import without_gradients
 from stepscope.tables.python.functions import loop_functions
 from stepscope.tables.steps.calls import function_calls, is_single_op
 from stepscope.tables.traits.gradient_names import is_eager_in_jax, is_of_table
@@ -57,26 +62,10 @@ from stepscope.tables.traits.updates import is_update
 if TYPE_CHECKING:
     from stepscope.tables.hlo.module import HloModule
 
-# What ops of any formula are called.
-# Shares of a step, of all ops, or of a part, from which something is (nearly) all of it, most of
-# it, the larger share of its kind, a part of its own, worth a name, or worth a look.
-_NEARLY_ALL, _FAMILY_FRAC, _HALF, _LEAST_FRAC, _WHOLE_FRAC = 0.9, 2 / 3, 0.5, 0.35, 0.25
-_PART_FRAC, _SOME_FRAC, _MODEL_FRAC, _SEEN_FRAC = 0.1, 0.05, 0.02, 0.005
-# Shares of calls: of a call that passes its time on, of a function that is mostly Python, and of
-# one of several calls.
-_PASSED_FRAC, _PYTHON_FRAC, _CALL_FRAC = 0.8, 0.6, 0.2
-# Counts of layers, lines or functions that are several; of families that make a chain; of ops in a
-# loop; and the length of an op that is not dispatch.
-_FEW, _FEWEST, _MANY, _LONG_PS = 3, 4, 8, 500_000_000
 
 _SAY_LITTLE = PLAIN | {"Einsum"}
 _OF_GRADIENTS = re.compile(r"(?:^|/)gradient(?:_tape|s\w*)/")
 Key = tuple[str, ...]
-#: The part of a graph's ops that no layer's name is before.
-OUTSIDE = "outside of layers"
-_GRAPHS = ("StatefulPartitionedCall/", "PartitionedCall/")
-_NUMBERS = re.compile(r"(?:_\d{1,12}){1,8}$")
-_SUMS = re.compile(r"AddN(?:_\d+)?$")
 
 
 def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
@@ -101,7 +90,7 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
         for depth in range(1, len(path) + 1):
             time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
     for path, spent in merged.items():
-        if path and time[path] >= _NEARLY_ALL * whole:  # nearly all there is
+        if path and time[path] >= NEARLY_ALL_FRAC * whole:  # nearly all there is
             direct[path] -= spent
     single = _single_ops(ops, scopes)
     standing = [
@@ -114,55 +103,7 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
         inside = [one for one in inside if not is_of_table(one.name)]
         if _says_more(time_by_family(inside)):
             return {id(one): ("layer", "/".join(path)) for one in inside if _belongs(one)}
-    return _outside(ops, scopes, whole) or _alike(ops, scopes, least)
-
-
-def _alike(ops: list[Owner], scopes: dict[int, Key], least_ps: float) -> dict[int, Key]:
-    """Ops of the layers of one kind within a model, which their numbers tell apart."""
-    kinds: dict[Key, dict[Key, int]] = {}
-    for one in ops:
-        path = scopes[id(one)]
-        for depth in range(2, len(path) + 1):
-            of_kind = kinds.setdefault(tuple(map(_kind, path[:depth])), {})
-            of_kind[path[:depth]] = of_kind.get(path[:depth], 0) + one.total_ps
-    several = {
-        kind: set(paths)
-        for kind, paths in kinds.items()
-        if len(paths) > 1 and sum(paths.values()) >= least_ps
-    }
-    for kind, paths in sorted(several.items(), key=lambda item: -len(item[0])):
-        inside = [one for one in ops if scopes[id(one)][: len(kind)] in paths]
-        if _says_more(time_by_family(inside)):
-            name = f"{'/'.join(kind)} ({len(paths)} layers)"
-            return {id(one): ("layer", name) for one in inside if _belongs(one)}
     return {}
-
-
-def _kind(scope: str) -> str:
-    """What a layer is: "dense" of "dense_3", and of "dense_3_1", as Keras names a later call's."""
-    return _NUMBERS.sub("", scope) or scope
-
-
-def _outside(ops: list[Owner], scopes: dict[int, Key], whole_ps: int) -> dict[int, Key]:
-    """Ops of a graph that lie in none of its layers: what a loss adds to the model."""
-    layers = {path[:2] for path in scopes.values() if path}
-    inside = [one for one in ops if not _of_layer(scopes[id(one)]) and _is_in_graph(one)]
-    families = time_by_family(inside)
-    spent = sum(families.values())
-    most = max(time_by_family(ops).values(), default=0)
-    is_most = spent >= _LEAST_FRAC * whole_ps and spent > most
-    if len(layers) < _FEW or not is_most or len(families) < _FEW:
-        return {}
-    return {id(one): ("layer", OUTSIDE) for one in inside} if _says_more(families) else {}
-
-
-def _of_layer(path: Key) -> bool:
-    """Whether a scope is a layer's: a sum of gradients has none, however it is called."""
-    return bool(path) and not _SUMS.match(path[0])
-
-
-def _is_in_graph(one: Owner) -> bool:
-    return one.name.startswith(_GRAPHS) and not is_update(one.family)
 
 
 def _scopes(ops: list[Owner]) -> dict[int, Key]:
@@ -187,13 +128,13 @@ def _single_ops(ops: list[Owner], scopes: dict[int, Key]) -> set[Key]:
 def _says_more(families: dict[str, int]) -> bool:
     """Whether a scope says more than the largest family of its ops: those that say little aside."""
     most = max((time for name, time in families.items() if name not in _SAY_LITTLE), default=0)
-    return most <= _FAMILY_FRAC * sum(families.values())
+    return most <= TWO_THIRDS_FRAC * sum(families.values())
 
 
 def _least(ops: list[Owner], whole_ps: int) -> float:
     """What a scope's ops have to have together, to say more than families of ops do."""
     most = max(time_by_family(ops).values(), default=0)
-    return min(max(_LEAST_FRAC * whole_ps, most + 1), _HALF * whole_ps)
+    return min(max(LARGE_FRAC * whole_ps, most + 1), HALF_FRAC * whole_ps)
 
 
 def are_placed(ops: list[Owner], whole_ps: int) -> bool:
@@ -209,7 +150,7 @@ def are_placed(ops: list[Owner], whole_ps: int) -> bool:
         if "/" in one.name:
             at = first.setdefault(one.name, at)
         lines[at] = lines.get(at, 0) + one.total_ps
-    return max(lines.values(), default=0) < _NEARLY_ALL * whole_ps
+    return max(lines.values(), default=0) < NEARLY_ALL_FRAC * whole_ps
 
 
 def scope_with_most(ops: Iterable[Owner]) -> tuple[str, float]:
@@ -223,7 +164,9 @@ def scope_with_most(ops: Iterable[Owner]) -> tuple[str, float]:
         for depth in range(len(path) + 1):
             time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
     whole = time.get((), 0)
-    most = [path for path, spent in time.items() if spent >= _NEARLY_ALL * whole and len(path) > 1]
+    most = [
+        path for path, spent in time.items() if spent >= NEARLY_ALL_FRAC * whole and len(path) > 1
+    ]
     chosen = max(most, key=len, default=())
     return "/".join(chosen), time.get(chosen, 0) / max(whole, 1) if chosen else 0.0
 
@@ -238,7 +181,7 @@ def _is_layer(path: Key, time: dict[Key, int], direct: dict[Key, int], whole_ps:
     is_model = (
         len(path) == 1 and direct.get(path, 0) < time[path] / 2 and not _is_one_of(path, time)
     )
-    return (time[path] < _NEARLY_ALL * around or beside >= _FEW) and not is_model
+    return (time[path] < NEARLY_ALL_FRAC * around or beside >= FEW) and not is_model
 
 
 def _is_one_of(path: Key, time: dict[Key, int]) -> bool:
@@ -247,16 +190,13 @@ def _is_one_of(path: Key, time: dict[Key, int]) -> bool:
     for one in time:
         if len(one) == 2 and one[:1] != path:
             inner[one[:1]] = inner.get(one[:1], 0) + 1
-    least = _MODEL_FRAC * time[path]
-    return any(count >= _FEW and time[one] >= least for one, count in inner.items())
+    least = LITTLE_FRAC * time[path]
+    return any(count >= FEW and time[one] >= least for one, count in inner.items())
 
 
 def _belongs(one: Owner) -> bool:
     is_few = one.family in UNUSUAL or is_update(one.family) or is_of_table(one.name)
     return not is_few
-
-
-_WITHIN: Final = re.compile(r"(?:within|the gradient of) (aten(?:/|::)\w+)$")
 
 
 def composite_ops(listed: Iterable[Owner]) -> dict[int, Key]:
@@ -268,16 +208,16 @@ def composite_ops(listed: Iterable[Owner]) -> dict[int, Key]:
     families = time_by_family(ops)
     groups: dict[str, list[Owner]] = {}
     for one in ops:
-        found = _WITHIN.search(one.between)
-        name = found[1] if found else one.name
+        outer = "" if one.around is None else one.around.gradient_of or one.around.op
+        name = outer if outer.startswith("aten") else one.name
         name = name.replace("::", "/")
         is_formula = is_elementwise(name, name.rpartition("/")[2])  # says less than the chain
         if name.startswith("aten/") and not is_formula and not is_update(one.family):
             groups.setdefault(name, []).append(one)
     name, group = max(groups.items(), key=lambda item: _total(item[1]), default=("", []))
     inside = time_by_family(group)
-    is_most = _total(group) >= max(_LEAST_FRAC * whole, max(families.values(), default=0) + 1)
-    is_mixed = max(inside.values(), default=0) <= _FAMILY_FRAC * _total(group)
+    is_most = _total(group) >= max(LARGE_FRAC * whole, max(families.values(), default=0) + 1)
+    is_mixed = max(inside.values(), default=0) <= TWO_THIRDS_FRAC * _total(group)
     # A layer that is one product, and a copy or a sum around it, is that product.
     is_product = name.rpartition("/")[2] in ("linear", "matmul", "einsum", "conv2d", "conv1d")
     if not (is_most and is_mixed) or is_product or set(inside) <= PRODUCTS:
@@ -310,7 +250,7 @@ def graph_scopes(listed: Iterable[Owner]) -> dict[int, str]:
     for scope in SCOPES:
         inside = [one for one, within in ops if within == scope]
         products = sum(one.total_ps for one in inside if one.family in PRODUCTS)
-        if products < _HALF * sum(one.total_ps for one in inside):
+        if products < HALF_FRAC * sum(one.total_ps for one in inside):
             found |= dict.fromkeys(map(id, inside), scope)
     return found
 
@@ -333,9 +273,9 @@ class _Sums:
     @property
     def is_loop(self) -> bool:
         return (
-            self.again > _HALF * self.ops
-            and self.own <= _HALF * self.whole
-            and self.products < _SOME_FRAC * self.whole
+            self.again > HALF_FRAC * self.ops
+            and self.own <= HALF_FRAC * self.whole
+            and self.products < SOME_FRAC * self.whole
             and not self.is_optimizer
         )
 
@@ -360,8 +300,8 @@ def python_loops(listed: Iterable[tuple[Owner, Place]], count: int) -> frozenset
         found.is_optimizer |= one.name.startswith(names.PYTORCH_OPTIMIZER)
         if one.kind == "op" and one.family not in _OF_ITERATORS:
             found.ops += one.total_ps
-            is_long = one.family in UNUSUAL and one.total_ps >= _LONG_PS * one.stretches
-            is_again = one.stretches >= _MANY * count and not is_long
+            is_long = one.family in UNUSUAL and one.total_ps >= LONG_OP_PS * one.stretches
+            is_again = one.stretches >= MANY * count and not is_long
             found.again += one.total_ps if is_again else 0
     return frozenset(place for place, found in sums.items() if found.is_loop)
 
@@ -409,7 +349,6 @@ class Part:
         name: Of the function, the library's call, the family of ops, or the kind.
         owners: The largest first.
         is_apart: Whether it is products that no gradient goes through, of a step that has some.
-        around: The call of the program's that several functions lie below; None of one function.
     """
 
     kind: str
@@ -417,7 +356,6 @@ class Part:
     owners: tuple[Owner, ...]
     time_ps: I64 = field(repr=False)
     is_apart: bool = False
-    around: CallSite | None = None
 
     @property
     def total_ps(self) -> int:
@@ -502,12 +440,12 @@ def _of_functions(listed: list[Owner], steps_ps: int) -> dict[int, tuple[str, ..
     for key, group in groups.items():
         families = time_by_family(one for one in group if one.kind == "op")
         time = sum(families.values())
-        if time < _HALF * sum(one.total_ps for one in group):
+        if time < HALF_FRAC * sum(one.total_ps for one in group):
             continue
-        is_mixed = max(families.values()) <= _FAMILY_FRAC * time
+        is_mixed = max(families.values()) <= TWO_THIRDS_FRAC * time
         # What it calls is called by others as well: they would be taken for it.
         lent = sum(one.total_ps for one in group if one.kind == "op" and one.function != key[2])
-        if time >= _WHOLE_FRAC * steps_ps and (is_mixed or lent >= _HALF * time):
+        if time >= LARGE_FRAC * steps_ps and (is_mixed or lent >= HALF_FRAC * time):
             found |= {id(one): key for one in group}
     return found
 
@@ -526,14 +464,15 @@ def _elementwise(listed: list[Owner]) -> dict[int, tuple[str, ...]]:
         and is_elementwise(one.name, one.family)
         and one.family not in UNUSUAL  # says more than that it is elementwise
     )
-    if len(families) < _FEWEST or max(families.values()) > _FAMILY_FRAC * sum(families.values()):
+    spent = sum(families.values())
+    if len(families) <= FEW or max(families.values()) > TWO_THIRDS_FRAC * spent:
         return {}
     others: dict[tuple[str, ...], int] = {}
     for one in listed:
         if one.kind != "op" or one.family not in families:
             rest = _key(one, frozenset())
             others[rest] = others.get(rest, 0) + one.total_ps
-    if sum(families.values()) <= max(others.values(), default=0):
+    if spent <= max(others.values(), default=0):
         return {}
     return {
         id(one): ("op", ELEMENTWISE)
@@ -635,7 +574,7 @@ def compiled_lines(
     whole = sum(one.total_ps for one in owners)
     lines: dict[Key, list[Owner]] = {}
     for one in owners:
-        if one.kind != "op" or one.event < 0 or one.total_ps < _SEEN_FRAC * whole:
+        if one.kind != "op" or one.event < 0 or one.total_ps < TRACE_FRAC * whole:
             continue
         if is_update(one.family) or is_eager_in_jax(one.name):
             continue
@@ -668,10 +607,10 @@ def says_more(group: list[tuple[str, Owner]], whole: int) -> bool:
         one.total_ps for family, one in group if family in PRODUCTS and not routine_of(one.name)
     )
     return (
-        time >= _WHOLE_FRAC * whole
-        and max(families.values()) <= _FAMILY_FRAC * time
-        and products < _HALF * time
-        and sum(spent >= _SOME_FRAC * time for spent in layers.values()) < _FEW
+        time >= LARGE_FRAC * whole
+        and max(families.values()) <= TWO_THIRDS_FRAC * time
+        and products < HALF_FRAC * time
+        and sum(spent >= SOME_FRAC * time for spent in layers.values()) < FEW
     )
 
 
@@ -692,7 +631,7 @@ def graph_functions(
     whole = sum(one.total_ps for one in owners)
     groups: dict[tuple[str, str], list[Owner]] = {}
     for one in owners:
-        if one.kind != "op" or one.total_ps < _SEEN_FRAC * whole or is_update(one.family):
+        if one.kind != "op" or one.total_ps < TRACE_FRAC * whole or is_update(one.family):
             continue
         made = compiled_from(host, one.event)
         # What asks for gradients calls all of the model, whatever it computes besides.
@@ -715,7 +654,7 @@ def unnamed_ops(host: Host, listed: Iterable[Owner]) -> dict[int, Key]:
     families = {one.family for one in owners}
     found: dict[int, Key] = {}
     for one in owners:
-        if one.event < 0 or one.total_ps < _SEEN_FRAC * whole:
+        if one.event < 0 or one.total_ps < TRACE_FRAC * whole:
             continue
         ran = instruction_of(host, one.event)
         if ran is None or ran[1].op_name:
@@ -753,131 +692,12 @@ def _around(module: HloModule, product: Instruction) -> Instruction:
     return before_rewriting(module, fusion)
 
 
-_KINDS: Final = ("python", "library")
-# Modules whose calls are what loops in Python are made of.
-_SMALL: Final = frozenset(("math", "cmath", "random", "operator", "itertools", "functools"))
-
-
-def below_calls(found: Account, made: list[Part], listed: list[Owner]) -> list[Part]:
-    """The parts, the largest first, with functions put together that lie below one call.
-
-    Args:
-        found: The account.
-        made: Its parts.
-        listed: Its owners.
-    """
-    functions = [one for one in made if one.kind in _KINDS and not _waits(found, one)]
-    if len(functions) < 2:
-        return made
-    tree = call_tree(found, listed)
-    steps_ps = int(found.found.duration_ps[found.found.kept].sum())
-    search = _Search(tree, _below(tree, functions), steps_ps)
-    nodes = tree.nodes
-    outermost = [
-        at for at in range(len(nodes)) if _is_outermost(tree, at) and not nodes[at].is_loop
-    ]
-    joined = {at: search.below[at] for one in outermost for at in search.named(one)}
-    gone = {id(one) for mine in joined.values() for one in mine}
-    whole = [_part_below(tree, at, mine) for at, mine in joined.items()]
-    rest = [one for one in made if id(one) not in gone]
-    return sorted(rest + whole, key=lambda one: -one.total_ps)
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """Looks for the calls to name, from one inwards.
-
-    Attributes:
-        tree: All calls.
-        below: By node of the tree, the parts that lie below it.
-        steps_ps: Of all kept steps.
-    """
-
-    tree: CallsAbove
-    below: dict[int, list[Part]]
-    steps_ps: int
-
-    def named(self, at: int) -> list[int]:
-        """The innermost calls from this one on that stand for what is below them."""
-        mine = self.below.get(at, [])
-        python_ps = self.python_ps(at)
-        if len(mine) < 2 or python_ps < _PART_FRAC * self.steps_ps:
-            return []
-        inner = [to for to, node in enumerate(self.tree.nodes) if node.above == at]
-        for to in inner:
-            if self.python_ps(to) >= _PASSED_FRAC * python_ps and (found := self.named(to)):
-                return found
-        largest = max(mine, key=lambda one: one.total_ps)
-        alone = _CALL_FRAC if _is_call(largest) else _LEAST_FRAC
-        if largest.total_ps >= min(_HALF * python_ps, alone * self.steps_ps):
-            return []
-        if python_ps >= _PYTHON_FRAC * self.tree.nodes[at].total_ps:
-            return [at]
-        return [one for to in inner for one in self.named(to)]
-
-    def python_ps(self, at: int) -> int:
-        """What the parts below a call take."""
-        return sum(one.total_ps for one in self.below.get(at, ()))
-
-
-def _is_outermost(tree: CallsAbove, at: int) -> bool:
-    above = tree.nodes[at].above
-    return above < 0 or tree.nodes[above].is_loop
-
-
-def _waits(found: Account, one: Part) -> bool:
-    """Whether most of a part only waits, for what another thread or a clock does."""
-    calls = found.frames
-    if calls is None:
-        return False
-    items = [(owner, int(found.item[row])) for owner in one.owners for row in owner.rows[:1]]
-    waits = sum(
-        owner.total_ps
-        for owner, item in items
-        if owner.kind == "library" and item >= 0 and _is_wait(calls.names[int(calls.name[item])])
-    )
-    return waits >= _HALF * one.total_ps
-
-
-def _is_call(one: Part) -> bool:
-    """Whether a function mostly makes one call that says what it does, as ``copy.deepcopy``."""
-    module, _, _name = one.first.name.rpartition(".")
-    is_named = one.first.kind == "library" and module.partition(".")[0] not in ("", *_SMALL)
-    return is_named and 2 * one.first.total_ps >= one.total_ps
-
-
-def _is_wait(name: Name) -> bool:
-    return name.is_wait or name.is_outside or name.is_fetch
-
-
-def _below(tree: CallsAbove, functions: list[Part]) -> dict[int, list[Part]]:
-    """By node of the tree, the parts that lie below it."""
-    found: dict[int, list[Part]] = {}
-    for one in functions:
-        time: dict[int, int] = {}
-        for owner in one.owners:
-            for at in dict.fromkeys(tree.chains.get(id(owner), ())):
-                time[at] = time.get(at, 0) + owner.total_ps
-        for at, spent in time.items():
-            if spent >= _NEARLY_ALL * one.total_ps and not tree.nodes[at].is_loop:
-                found.setdefault(at, []).append(one)
-    return found
-
-
-def _part_below(tree: CallsAbove, at: int, mine: list[Part]) -> Part:
-    owners = sorted((owner for one in mine for owner in one.owners), key=lambda one: -one.total_ps)
-    time = np.sum([one.time_ps for one in mine], axis=0)
-    site = tree.nodes[at].site
-    return Part("python", site.function, tuple(owners), time, around=site)
-
-
 def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part]:
     """The parts of an account, with what the recording knows of compiled programs."""
     unnamed, apart = unnamed_ops(host, listed), without_gradients(host, listed)
     lines = compiled_lines(host, listed, {at: key[-1] for at, key in unnamed.items()})
-    joined = unnamed | passes_apart(listed) | graph_functions(host, listed, lines)
-    made = below_calls(found, parts(found, listed, lines, apart, joined), listed)
-    return with_programs(host, made)
+    joined = unnamed | graph_functions(host, listed, lines)
+    return with_programs(host, parts(found, listed, lines, apart, joined))
 
 
 def with_programs(host: Host, made: list[Part]) -> list[Part]:
@@ -886,7 +706,7 @@ def with_programs(host: Host, made: list[Part]) -> list[Part]:
         return made
     called = [one for one in function_calls(host) if one.kind == "call"]
     called = [one for one in called if not is_single_op(one.name)] or called
-    longest = sorted(called, key=lambda one: -one.time_ps)[:_FEW]
+    longest = sorted(called, key=lambda one: -one.time_ps)[:FEW]
     name = ", ".join(one.name for one in longest)
     return [
         replace(one, kind="program", name=name) if name and one.kind == "runtime" else one
@@ -922,4 +742,4 @@ def lines_of(host: Host, one: Part) -> list[LineWork]:
     """
     found = [lines_of_program(module) for module in modules_of(host, one)]
     # Compiled for several shapes, it comes from the same lines.
-    return [line for line in max(found, key=len, default=[])[:_FEW] if line.share >= _PART_FRAC]
+    return [line for line in max(found, key=len, default=[])[:FEW] if line.share >= PART_FRAC]

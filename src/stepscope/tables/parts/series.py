@@ -9,23 +9,17 @@ import numpy as np
 
 from stepscope.columns import median
 from stepscope.columns.space import I64
-
-# Fewer steps show neither a trend nor a rhythm.
-_FEWEST = 5
-# A part that half of the steps or more have is not a burst.
-_BURST_FRAC = 0.5
-# What steps without a burst may have of the part, of the mean of those with it.
-_QUIET_FRAC = 0.25
-# Bursts have a rhythm where hardly any comes so much earlier or later than most.
-_OFF_FRAC, _ODD_FRAC = 0.25, 0.2
-# How close to a line a trend is (correlation); of few steps closer, where chance makes trends.
-_STEADY, _STEADY_OF_FEW, _FEW = 0.6, 0.8, 20
-# From this many steps on, the medians of blocks tell a trend that single slow steps hide.
-_MANY, _BLOCKS, _STEADY_OF_BLOCKS = 40, 8, 0.9
-# Where the rest of the step grows as well, it is the machine; a rest of this share tells.
-_TELLING_FRAC = 0.1
-# Of two growths, as powers, this share is the machine's: a slow one makes Python slower than ops.
-_SHARED = 0.3
+from stepscope.tables.core.thresholds import (
+    DOZENS,
+    HALF_FRAC,
+    LARGE_FRAC,
+    MANY,
+    MOST_FRAC,
+    NEARLY_ALL_FRAC,
+    OFTEN,
+    PART_FRAC,
+    SEVERAL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +59,19 @@ def series(time_ps: I64, step_ps: I64 | None = None) -> Series:
     count, mean = len(time_ps), float(time_ps.mean()) if len(time_ps) else 0.0
     if not mean > 0:
         return Series(0.0, nan, nan, 0.0, nan)
-    has = time_ps >= 0.5 * mean
+    has = time_ps >= HALF_FRAC * mean
     burst = float(time_ps[has].mean())
     share = float(has.mean())
     every = nan
-    if count >= _FEWEST and 0 < share < _BURST_FRAC:
+    if count >= SEVERAL and 0 < share < HALF_FRAC:  # fewer steps show no rhythm
         quiet = float(time_ps[~has].mean())
-        if quiet <= _QUIET_FRAC * burst:
+        if quiet <= LARGE_FRAC * burst:
             every = _period(np.flatnonzero(has))
     growth = nan
-    if count >= _FEWEST and share >= _BURST_FRAC:
-        if abs(_steady(time_ps)) >= (_STEADY if count >= _FEW else _STEADY_OF_FEW):
+    if count >= SEVERAL and share >= HALF_FRAC:
+        if abs(_steady(time_ps)) >= (HALF_FRAC if count >= DOZENS else MOST_FRAC):
             growth = _apart(_growth(time_ps), time_ps, step_ps)
-        elif count >= _MANY and abs(_steady(_middles(time_ps))) >= _STEADY_OF_BLOCKS:
+        elif count >= OFTEN and abs(_steady(_middles(time_ps))) >= NEARLY_ALL_FRAC:
             rest = None if step_ps is None else _middles(step_ps - time_ps)
             middles = _middles(time_ps)
             growth = _apart(_growth(middles), middles, None if rest is None else rest + middles)
@@ -93,7 +87,7 @@ def _steady(time_ps: I64) -> float:
 
 def _middles(time_ps: I64) -> I64:
     """The median of each of some blocks of steps: what interrupts single ones does not count."""
-    listed = [int(np.median(one)) for one in np.array_split(time_ps, _BLOCKS)]
+    listed = [int(np.median(one)) for one in np.array_split(time_ps, MANY)]
     return np.asarray(listed, dtype=np.int64)
 
 
@@ -109,10 +103,11 @@ def _apart(growth: float, time_ps: I64, step_ps: I64 | None) -> float:
     if step_ps is None or not growth > 0:
         return growth
     rest = np.maximum(step_ps - time_ps, 0)
-    if float(rest.mean()) < _TELLING_FRAC * float(step_ps.mean()):
+    if float(rest.mean()) < PART_FRAC * float(step_ps.mean()):
         return growth
     around = _growth(rest)
-    is_the_machine = around > 0 and log(around) * log(growth) > _SHARED * log(growth) ** 2
+    # A slow machine makes Python slower than ops: a part of the growth, as a power, is enough.
+    is_the_machine = around > 0 and log(around) * log(growth) > LARGE_FRAC * log(growth) ** 2
     return nan if is_the_machine else growth
 
 
@@ -122,5 +117,5 @@ def _period(at: I64) -> float:
     if len(apart) < 2:
         return 0.0
     middle = median(apart)
-    off = np.abs(apart - middle) > max(_OFF_FRAC * middle, 1)
-    return middle if off.sum() <= _ODD_FRAC * len(apart) else 0.0
+    off = np.abs(apart - middle) > max(LARGE_FRAC * middle, 1)
+    return middle if off.sum() <= LARGE_FRAC * len(apart) else 0.0

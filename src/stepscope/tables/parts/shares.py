@@ -1,4 +1,4 @@
-"""What a part of the step is made of, and where it comes from: names, shares and lines."""
+"""What a part of the step is made of and where it comes from: names, shares, lines and facts."""
 
 from __future__ import annotations
 
@@ -8,18 +8,36 @@ from dataclasses import dataclass
 from math import nan
 from typing import Final
 
-from stepscope.columns import pivot
+import numpy as np
+
+from stepscope.columns import pivot, union_spans
+from stepscope.columns.space import F64, I64
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner
+from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.op_scopes import routine_of
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.thresholds import (
+    FEW,
+    HALF_FRAC,
+    LONGEST_NAME,
+    MOST_FRAC,
+    SEVERAL,
+    SOME_FRAC,
+    TRACE_FRAC,
+)
+from stepscope.tables.hlo.dataflow import reached, readers
+from stepscope.tables.hlo.replica_groups import computes_the_same
+from stepscope.tables.host.events import Work
 from stepscope.tables.parts.grouping import Part, lines_of, scope_with_most
 from stepscope.tables.parts.sites import NOWHERE, Site, callers_of, divided_calls, sites_of
-from stepscope.tables.torch.outer_op import outer_op
+from stepscope.tables.python.frames import LIBRARY, Frames
+from stepscope.tables.python.functions import is_decorator
+from stepscope.tables.steps.attribution import host_work, steps
+from stepscope.tables.torch.copy_purposes import copy_purposes, is_copy
 from stepscope.tables.traits.gradient_names import is_eager_in_jax
-from stepscope.tables.traits.gradients import APART
-from stepscope.tables.traits.instructions import CompiledOp, compiled_from
+from stepscope.tables.traits.instructions import CompiledOp, compiled_from, instruction_of
 from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL
 
 #: Roles: what a part is made of; the layer of its ops; what a fusion mostly computes; operands of
@@ -34,10 +52,13 @@ LINE: Final = "line"
 CALLER: Final = "caller"
 DIVIDED: Final = "divided-at"
 ESTIMATED: Final = "estimated-work"
-
-# As many of a kind are listed, each with this share or more; lines have much of a part.
-_LISTED, _FEW = 5, 3
-_SHOWN_FRAC, _HALF = 0.005, 0.5
+#: Several devices each compute all of it; copies that change types, or layouts, and for which op; a
+#: copy of an argument that is then written into; the library's call that runs it.
+ON_EACH_DEVICE: Final = "on-each-device"
+CHANGES_TYPES: Final = "changes-types"
+CHANGES_LAYOUTS: Final = "changes-layouts"
+COPIES_ARGUMENT: Final = "copies-argument"
+LIBRARY_CALL: Final = "library-call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +66,7 @@ class Share:
     """One thing that a part is made of, or one place that it comes from.
 
     Attributes:
-        role: One of the above, or a trait (``part_traits``).
+        role: One of the above.
         name: A function, a library's call, a family of ops, an op, or extents.
         frac: Its share of the part; NaN where it has none.
         site: The line with most of it, or the line itself.
@@ -69,14 +90,17 @@ def shares_of(host: Host, account: Account, part: Part, event: int) -> Iterator[
         event: The part's leading event (``sites.leading``).
     """
     yield from made_of(part, host)
-    if part.kind == "op" and part.around is None:
+    if part.kind == "op":
         scope, frac = scope_with_most(part.owners)
         if scope:
             yield Share(LAYER, scope, frac)
+        yield from _of_op(host, part)
     fused = compiled_from(host, event)
     if fused.inside and part.first.name.rpartition("/")[2] != fused.inside:
         yield Share(FUSED, fused.inside, fused.inside_frac)
     yield from (Share(OPERAND, extents) for extents in operands(host, part))
+    if call := through(part) or library_call(host, account, part, event):
+        yield Share(LIBRARY_CALL, call)
     yield from launched_at(part)
     yield from (
         Share(ESTIMATED, line.name, line.share, Site(line.frame.function, *line.frame[:2]))
@@ -103,15 +127,11 @@ def made_of(part: Part, host: Host | None = None) -> list[Share]:
         return _grouped(
             part, lambda owner: _in_outer(host, owner), lambda owner: _site(host, owner)
         )
-    if part.around is not None:
-        return _grouped(part, lambda owner: owner.function, lambda owner: _site(None, owner))
     if part.kind == "line":
         return _grouped(part, _call_in_line)
-    if part.kind == "layer" and part.name == APART:
-        return _grouped(part, _call_of_pass)
     if part.kind == "layer":
         return _grouped(part, lambda owner: owner.family, op_of=lambda owner: brief(owner.name))
-    return _grouped(part, lambda owner: owner.said(brief(owner.name or owner.kind)))[:_FEW]
+    return _grouped(part, lambda owner: owner.said(brief(owner.name or owner.kind)))[:FEW]
 
 
 def _grouped(
@@ -126,13 +146,13 @@ def _grouped(
         inner = groups.setdefault(name_of(owner), {})
         key = site_of(owner), op_of(owner)
         inner[key] = inner.get(key, 0) + owner.total_ps
-    longest = sorted(groups.items(), key=lambda item: -sum(item[1].values()))[:_LISTED]
+    longest = sorted(groups.items(), key=lambda item: -sum(item[1].values()))[:SEVERAL]
     shares = [
         Share(MADE, name, sum(inner.values()) / max(part.total_ps, 1),
               *max(inner, key=lambda key: inner[key]))
         for name, inner in longest
     ]  # fmt: skip
-    return [share for share in shares if share.frac >= _SHOWN_FRAC] or shares[:1]
+    return [share for share in shares if share.frac >= TRACE_FRAC] or shares[:1]
 
 
 def _site(host: Host | None, owner: Owner) -> Site:
@@ -165,12 +185,6 @@ def _call_in_line(owner: Owner) -> str:
     return f"{owner.family} in {inner}" if inner else owner.family
 
 
-def _call_of_pass(owner: Owner) -> str:
-    """Return the op that the program calls in a pass, or the function that runs it."""
-    outer, is_within, _ = owner.between.removeprefix("within ").partition(f", in {APART}")
-    return outer if is_within else owner.name
-
-
 # Ops by which a program only makes its numbers and shapes tensors.
 _BOOKKEEPING: Final = frozenset(
     ("_EagerConst", "Const", "Shape", "StridedSlice", "Pack", "Identity", "ReadVariableOp")
@@ -193,13 +207,11 @@ def _ops_of_loop(part: Part) -> list[Share]:
         name for name in times if name not in _BOOKKEEPING and not name.startswith("TFE_")
     ] or list(times)
     telling = {owner.name for owner in ops if owner.family in UNUSUAL}
-    shown = [*working[:_LISTED], *(name for name in working[_LISTED:] if name in telling)]
+    shown = [*working[:SEVERAL], *(name for name in working[SEVERAL:] if name in telling)]
     whole = max(part.total_ps, 1)
-    return [Share(MADE, name, times[name] / whole) for name in shown[: 2 * _LISTED]]
+    return [Share(MADE, name, times[name] / whole) for name in shown[: 2 * SEVERAL]]
 
 
-# Names of ops in models have the path of each layer; so much of the end tells them apart.
-_LONG, _KEPT = 60, 3
 # What compilers put into each path, of any program.
 _SAYS_NOTHING: Final = re.compile(
     r"(?:Stateful)?PartitionedCall|while|body|cond|closed_call|core_call|jvp\(\)|transpose\(jvp\(\)\)"
@@ -210,11 +222,11 @@ _SAYS_NOTHING: Final = re.compile(
 def brief(name: str) -> str:
     """Return the telling end of a long path."""
     parts = name.split("/")
-    if len(name) <= _LONG or len(parts) <= _KEPT:
+    if len(name) <= LONGEST_NAME or len(parts) <= FEW:
         return name
     telling = [one for one in parts[:-1] if not _SAYS_NOTHING.fullmatch(one)] + parts[-1:]
     short = "/".join(telling)
-    return short if len(short) <= _LONG else "…/" + "/".join(telling[-_KEPT:])
+    return short if len(short) <= LONGEST_NAME else "…/" + "/".join(telling[-FEW:])
 
 
 # The lists of numbers in a list of lists.
@@ -227,7 +239,7 @@ def operands(host: Host, part: Part) -> list[str]:
     if part.kind != "op" or event < 0:
         return []
     text = dict(pivot.event_stats(host.space, event)).get(names.SHAPE)
-    found = _EXTENTS.findall(text)[:_FEW] if isinstance(text, str) else []
+    found = _EXTENTS.findall(text)[:FEW] if isinstance(text, str) else []
     listed = ["×".join(operand.split(",")).replace(" ", "") for operand in found]
     return [operand for operand in listed if "×" in operand]
 
@@ -252,9 +264,9 @@ def launched_at(part: Part) -> list[Share]:
         if owner.is_launched and owner.file:
             site = Site(owner.function, owner.file, owner.line)
             sites[site] = sites.get(site, 0) + owner.total_ps
-    if sum(sites.values()) <= _HALF * part.total_ps:
+    if sum(sites.values()) <= HALF_FRAC * part.total_ps:
         return []
-    longest = sorted(sites, key=lambda site: -sites[site])[:_FEW]
+    longest = sorted(sites, key=lambda site: -sites[site])[:FEW]
     return [
         Share(LAUNCHED, site.function, sites[site] / max(part.total_ps, 1), site)
         for site in longest
@@ -269,3 +281,167 @@ def type_of_model(part: Part, parameters: str) -> str:
     """Return the type that a model's products compute in, by its parameters' type; "" unknown."""
     is_product = part.kind == "op" and part.name in PRODUCTS
     return _NUMPY_TYPES.get(parameters, "") if is_product else ""
+
+
+# ---------------------------------------------------------------------------- facts of one op
+
+# What changes a part of its first operand, in the place of that; what stands for an argument.
+_WRITES: Final = ("dynamic-update-slice", "scatter")
+_SAME: Final = ("get-tuple-element", "bitcast")
+
+
+def _of_op(host: Host, part: Part) -> Iterator[Share]:
+    """Yield who computes the same, what copies are for, and which argument one is of."""
+    event = part.first.event
+    found = instruction_of(host, event)
+    if found is not None and (devices := computes_the_same(found[0])):
+        yield Share(ON_EACH_DEVICE, str(devices))
+    if writer := writer_into_argument(host, event):
+        yield Share(COPIES_ARGUMENT, writer)
+    if part.first.on_device and is_copy(part.first.name):
+        yield from _purposes(host, part)
+
+
+def _purposes(host: Host, part: Part) -> Iterator[Share]:
+    """Yield the ops that PyTorch's copies on a device are for; nothing where they are few."""
+    purposes, found = copy_purposes(host), steps(host)
+    whole = sum(purposes.values())
+    kept = 1.0 if found is None else float(found.kept.mean())
+    if not part.total_ps >= MOST_FRAC * kept * whole > 0:
+        return
+    for (is_cast, op), time in sorted(purposes.items(), key=lambda item: -item[1])[:SEVERAL]:
+        if time >= SOME_FRAC * whole:
+            yield Share(CHANGES_TYPES if is_cast else CHANGES_LAYOUTS, op, time / whole)
+
+
+def writer_into_argument(host: Host, event: int) -> str:
+    """Return what writes into the copy of an argument that an event made; "" where it made none.
+
+    A function of JAX's leaves its arguments as they are, and copies one before it changes a few
+    rows of it, unless the caller gave it away (``donate_argnums``).
+    """
+    found = instruction_of(host, event)
+    if found is None or found[1].opcode != "copy" or found[1].computation_id != found[0].entry_id:
+        return ""
+    given = reached(*found, forward=False, through=_SAME)
+    if not any(one.opcode == "parameter" for one in given):
+        return ""
+    return next((one.opcode for one in readers(*found) if one.opcode in _WRITES), "")
+
+
+# ---------------------------------------------------------------------------- library calls
+
+
+def _is_on_thread(host: Host, found: Account, calls: Frames, event: int) -> bool:
+    """Whether an op ran on the thread that these calls are of."""
+    lines, (ran, own) = host.space.lines, host.space.lines_of(np.asarray([event, calls.rows[0]]))
+    return int(ran) == found.line or lines[ran].id == lines[own].id
+
+
+def _seen_in(host: Host, calls: Frames, event: int) -> tuple[int, int]:
+    """When the thread's calls were known within an op, and the innermost; -1 where never.
+
+    What a look saw before the op may have ended before it, too.
+    """
+    start = host.space.events.start_ps[event : event + 1]
+    if not calls.is_sampled:
+        return int(start[0]), int(calls.moments.at(start)[0])
+    at, when = calls.first_seen(start, start + host.space.length_ps[event])
+    return int(when[0]), int(at[0])
+
+
+def library_call(host: Host, found: Account, one: Part, event: int) -> str:
+    """The library's call that runs a part's op on the loop's thread; "" where none does.
+
+    Args:
+        host: Whose.
+        found: The account.
+        one: A part of ops.
+        event: Row of the longest run of its largest op.
+    """
+    calls = found.frames
+    if calls is None or event < 0 or one.kind != "op" or one.first.on_device or one.first.others:
+        return ""
+    if not one.first.file:  # another thread ran it: what this one was in meanwhile says nothing
+        return ""
+    if not _is_on_thread(host, found, calls, event):
+        return ""
+    now, at = _seen_in(host, calls, event)
+    # What a thread runs, it does not run in a wait.
+    if at < 0 or calls.call[at] < 0 or calls.is_passive[at]:
+        return ""
+    # From the program's call outwards to the innermost, in the order in which they began.
+    begin = int(calls.call[at])
+    during = (calls.start_ps <= now) & (calls.start_ps + calls.length_ps > now)
+    during &= calls.call == begin
+    inwards = np.flatnonzero(during)
+    for row in inwards[np.argsort(calls.start_ps[inwards], kind="stable")].tolist():
+        name = calls.names[int(calls.name[row])]
+        if int(calls.kind[row]) != LIBRARY:
+            return ""
+        if name.function and name.public and not is_decorator(name.function):
+            return name.public
+    return ""
+
+
+# ---------------------------------------------------------------------------- ops around ops
+
+_ATEN: Final = re.compile(r"aten(?:/|::)(\w+)")
+
+
+def outer_op(host: Host, event: int) -> str:
+    """The outermost op around an event on its thread, without "aten"; "" of one by itself."""
+    space = host.space
+    if event < 0 or _ATEN.match(_event_name(host, event)) is None:
+        return ""
+    line = space.lines[int(space.lines_of(np.asarray([event]))[0])]
+    start = space.events.start_ps[line.begin : line.end]
+    end = start + space.length_ps[line.begin : line.end]
+    at = event - line.begin
+    around = np.flatnonzero((start <= start[at]) & (end >= end[at])) + line.begin
+    for row in around[np.argsort(-space.length_ps[around], kind="stable")].tolist():
+        found = _ATEN.match(_event_name(host, row))
+        if found is not None:
+            return found[1] if row != event else ""
+    return ""
+
+
+def _event_name(host: Host, event: int) -> str:
+    space = host.space
+    name: str = space.event_metadata.name[int(space.events.metadata[event])]
+    return name
+
+
+# ---------------------------------------------------------------------------- input
+
+
+def _input_spans(host: Host, found: Account) -> tuple[I64, I64]:
+    """When the loop's thread is within calls for its next batch: begins and ends, disjoint."""
+    if found.line < 0:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    told, line = host_work(host), host.space.lines[found.line]
+    calls = told.work == Work.INPUT_WAIT
+    calls &= (told.rows >= line.begin) & (told.rows < line.end)
+    return union_spans(told.start_ps[calls], told.end_ps[calls])
+
+
+def below_input(host: Host, found: Account) -> F64:
+    """Of each owner (row of the account) the share of its time, from 0 to 1."""
+    share = np.zeros(len(found.kind))
+    spans = _input_spans(host, found)
+    if not len(spans[0]):
+        return share
+    told = found.timeline
+    length = told.end_ps - told.start_ps
+    within = covered(*spans, told.start_ps, told.end_ps) / np.maximum(length, 1)
+    size = len(share)
+    input_ps = np.bincount(told.owner, within[told.stretch] * told.spent_ps, minlength=size)
+    whole_ps = np.bincount(told.owner, told.spent_ps, minlength=size)
+    np.divide(input_ps, whole_ps, out=share, where=whole_ps > 0)
+    return share
+
+
+def input_frac(one: Part, of_owner: F64) -> float:
+    """The share of a part, from its owners' (of each of their rows of the account)."""
+    within = sum(owner.total_ps * float(of_owner[list(owner.rows)].mean()) for owner in one.owners)
+    return within / one.total_ps if one.total_ps else nan

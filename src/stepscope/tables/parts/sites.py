@@ -7,7 +7,7 @@ own stack of lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, name_at
 from stepscope.tables.core.op_name import OpName
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.thresholds import DEEPEST, FEW, HALF_FRAC, LARGE_FRAC, OFTEN, TRACE_FRAC
 from stepscope.tables.device.events import device_events
 from stepscope.tables.hlo.recorded_ops import recorded_ops
 from stepscope.tables.host.ops import host_ops
@@ -24,24 +25,11 @@ from stepscope.tables.parts.grouping import Part
 from stepscope.tables.python.frames import Frames
 from stepscope.tables.traits.branches import CallLine, Chain, branches, chain_of
 from stepscope.tables.traits.gradient_names import apart_from_gradients
-from stepscope.tables.traits.gradients import GRADIENT_OF
 from stepscope.tables.traits.graph_lines import graph_lines
 from stepscope.tables.traits.inside import LineWork
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from, stack_of
 from stepscope.tables.traits.op_families import family_of, scope_of
 
-# So many of a part's owners are looked at, the longest first, and so many sites are named.
-_OWNERS: Final = 40
-_SITES: Final = 3
-# A site is worth naming beside others from this share on, if together they have this much.
-_SITE_FRAC: Final = 0.2
-_KNOWN_FRAC: Final = 0.6
-# A line has most of a part with more than this.
-_MOST_FRAC: Final = 0.5
-# Owners with less of a part change none of that.
-_LEAST_FRAC: Final = 0.005
-# Stacks are followed so far.
-_DEEPEST: Final = 256
 # Parts of which calls are looked at.
 _OF_OPS: Final = ("op", "line", "function", "eager")
 
@@ -90,10 +78,10 @@ _Key = TypeVar("_Key", Site, str)
 def _largest(times: Mapping[_Key, float], total_ps: int) -> list[tuple[_Key, float]]:
     """Return the largest shares, if several have much of a part together, or one has most."""
     shares = {key: time / max(total_ps, 1) for key, time in times.items()}
-    longest = sorted(shares, key=lambda key: -shares[key])[:_SITES]
-    shown = [key for key in longest if shares[key] >= _SITE_FRAC]
-    if len(shown) < 2 or sum(shares[key] for key in shown) < _KNOWN_FRAC:
-        shown = [key for key in shown[:1] if shares[key] > _MOST_FRAC]
+    longest = sorted(shares, key=lambda key: -shares[key])[:FEW]
+    shown = [key for key in longest if shares[key] >= LARGE_FRAC]
+    if len(shown) < 2 or sum(shares[key] for key in shown) < HALF_FRAC:
+        shown = [key for key in shown[:1] if shares[key] > HALF_FRAC]
     return [(key, shares[key]) for key in shown]
 
 
@@ -131,15 +119,15 @@ def leading(host: Host, one: Part) -> int:
 
 
 def _longest(one: Part) -> Iterator[Owner]:
-    for owner in sorted(one.owners, key=lambda owner: -owner.total_ps)[:_OWNERS]:
-        if owner.total_ps >= _LEAST_FRAC * one.total_ps:
+    for owner in sorted(one.owners, key=lambda owner: -owner.total_ps)[:OFTEN]:
+        if owner.total_ps >= TRACE_FRAC * one.total_ps:
             yield owner
 
 
 def _calls(calls: Frames, place: int) -> Chain:
     """The program's own lines, from the loop to a place in its calls."""
     inwards: list[CallLine] = []
-    while place >= 0 and len(inwards) < _DEEPEST:
+    while place >= 0 and len(inwards) < DEEPEST:
         own = int(calls.own[place])
         at = name_at(calls, place)
         inwards.append(CallLine(at.file, at.line, name_at(calls, own).function if own >= 0 else ""))
@@ -180,7 +168,7 @@ def _runs(host: Host, one: Part, owner: Owner) -> list[tuple[int, float]]:
             if (name in apart) == (owner.name in apart)
             for run in other.runs
         ]
-        runs = sorted(alike, key=lambda run: -run[1])[:_OWNERS]
+        runs = sorted(alike, key=lambda run: -run[1])[:OFTEN]
     whole = sum(time for _row, time in runs)
     return [(row, time / whole) for row, time in runs if whole > 0]
 
@@ -261,8 +249,6 @@ def place_of(
         known: What the recording says of its op.
         lines: Where the work of its compiled function comes from, the largest first.
     """
-    if one.around is not None:
-        return (one.around.function, one.around.file, one.around.line), one.around.caller
     if one.kind == "function" and (whole := one.first.under) is not None:
         return (whole.function, whole.file, whole.line), whole.caller
     if lines and (one.kind == "program" or not owner.file):
@@ -275,28 +261,10 @@ def place_of(
     return (owner.function, owner.file, owner.line), caller
 
 
-def between_of(one: Part) -> str:
-    """The calls around most of a part; "" where there are none.
-
-    Of what several gradients have, the op that the program called for them, or else the gradient.
-    """
-    return _most(one, str) or _most(one, _called) or _most(one, _gradient)
-
-
-def _most(one: Part, said: Callable[[str], str]) -> str:
+def within_of(part: Part) -> str:
+    """Return the range and the ops that most of a part lies in; "" where there are none."""
     total: dict[str, int] = {}
-    for owner in one.owners:
-        name = said(owner.between)
-        total[name] = total.get(name, 0) + owner.total_ps
+    for owner in part.owners:
+        total[owner.within] = total.get(owner.within, 0) + owner.total_ps
     most = max(total, key=lambda name: total[name], default="")
-    return most if total.get(most, 0) > one.total_ps / 2 else ""
-
-
-def _gradient(between: str) -> str:
-    return between.partition(GRADIENT_OF)[0]
-
-
-def _called(between: str) -> str:
-    gradient, _, called = between.partition(GRADIENT_OF)
-    op = f"within {called}" if called else gradient
-    return op and f"{op} and its gradient"
+    return most if total.get(most, 0) > HALF_FRAC * part.total_ps else ""

@@ -22,6 +22,18 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.regions import region_name
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.thresholds import (
+    COMPARED,
+    DOZENS,
+    FEW,
+    GROWN,
+    HALF_FRAC,
+    LARGE_FRAC,
+    LAYERS,
+    OPS,
+    REPEATS,
+    SEVERAL,
+)
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import host_names
 from stepscope.tables.parts.gradients import place_of
@@ -32,23 +44,6 @@ from stepscope.tables.torch.launches import launched
 from stepscope.tables.torch.op_calls import op_rows
 from stepscope.tables.traits.updates import marked_updates
 
-# Two of the same are a pair of layers; three in a row are a loop, or a stack of layers. On sizes
-# that differ a few are the layers of most models.
-_LEAST: Final = 3
-_LEAST_OF_ANY: Final = 5
-# What has less of a step is not what one looks for.
-_SOME_FRAC: Final = 0.25
-# Ops of a longer step beyond these are not looked at.
-_MOST_OPS: Final = 8_000
-# Turns on differing sizes count where they explain so much more than those on the same.
-_MORE: Final = 1.25
-# In as many steps it is looked for what a sampler saw of a loop.
-_MOST_STEPS: Final = 20
-# So many looks at a loop tell its function, if most of them saw it.
-_FEWEST_LOOKS: Final = 3
-_MOST_LOOKS: Final = 0.5
-# As many ops of a turn are named: those that take longest.
-_NAMED: Final = 4
 # Ops that make another view of what there is, or read one number: they come and go with versions
 # of PyTorch, and tell nothing of a loop.
 _VIEWED: Final = """
@@ -65,16 +60,9 @@ _LAYERS: Final = re.compile(
 _PRODUCTS: Final = re.compile(
     r"(?:\b|_)(?:linear|addmm|matmul|b?mm|baddbmm|einsum)(?::|\b)|(?:Addmm|B?mm|Mm)Backward"
 )
-# No model stacks so many of the same layer.
-_MOST_LAYERS: Final = 100
 _OF_GRADIENTS: Final = "Backward"
 # Ends the gradients of a parameter: once in a step, however often it is used.
 _OF_PARAMETER: Final = "AccumulateGrad"
-
-# So many comparisons take a blink.
-_MOST_COMPARED: Final = 20_000_000
-# A sequence that repeats itself in more ways has no structure worth a word.
-_MOST_FOUND: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +116,15 @@ def turns(host: Host) -> Turns | None:
         return None
     called = _called(host, step)
     rows = _without_views(host, called)
-    if len(rows) < _LEAST:
+    if len(rows) < FEW:
         return None
     meta = host.space.events.metadata[rows].astype(np.int64)
     sizes = event_stats(host).texts(names.SHAPE).at(rows)
     alike = None
     if (sizes >= 0).any():
-        alike = _largest(host, step, called, rows, distinct_rows([meta, sizes])[1], _LEAST)
-    of_any_size = _largest(host, step, called, rows, distinct_rows([meta])[1], _LEAST_OF_ANY)
-    if of_any_size is None or (alike is not None and of_any_size.worth < _MORE * alike.worth):
+        alike = _largest(host, step, called, rows, distinct_rows([meta, sizes])[1], FEW)
+    of_any_size = _largest(host, step, called, rows, distinct_rows([meta])[1], SEVERAL)
+    if of_any_size is None or (alike is not None and of_any_size.worth < GROWN * alike.worth):
         return None if alike is None else _told(host, step, rows, alike, is_same_size=True)
     return _told(host, step, rows, of_any_size, is_same_size=False)
 
@@ -192,7 +180,7 @@ def _called(host: Host, step: _Step) -> I64:
 def _without_views(host: Host, called: I64) -> I64:
     space = host.space
     is_view = np.asarray([_plain(one) in _VIEWS for one in space.event_metadata.name] or [False])
-    rows: I64 = called[~is_view[space.events.metadata[called]]][:_MOST_OPS]
+    rows: I64 = called[~is_view[space.events.metadata[called]]][:OPS]
     return rows
 
 
@@ -293,7 +281,7 @@ def _launched_in(host: Host, step: _Step, spans: dict[int, tuple[I64, I64]]) -> 
 
 
 def _told(host: Host, step: _Step, rows: I64, loop: _Loop, *, is_same_size: bool) -> Turns | None:
-    if loop.step_frac < _SOME_FRAC:
+    if loop.step_frac < LARGE_FRAC:
         return None
     first = loop.stretches[0]
     turn = [_name(host, row) for row in rows[first.begin : first.begin + first.period].tolist()]
@@ -337,7 +325,7 @@ def _are_layers(host: Host, step: _Step, loop: _Loop, turn: list[str]) -> bool:
         return False
     if any(map(_LAYERS.search, turn)):
         return True
-    if loop.times > _MOST_LAYERS or not any(map(_PRODUCTS.search, turn)):
+    if loop.times > LAYERS or not any(map(_PRODUCTS.search, turn)):
         return False
     events = host.space.events
     ends = rows_of(events.metadata, entries_named(host, lambda name: _OF_PARAMETER in name))
@@ -382,7 +370,7 @@ def _place(host: Host, step: _Step, rows: I64, one: InARow) -> CallSite | None:
         turn = rows[one.begin : one.begin + one.period]
         begin = host.space.events.start_ps[turn]
         return place_of(calls, begin, begin + host.space.length_ps[turn])
-    spans = [_span(host, other, len(rows), one) for other in _kept_steps(host)[:_MOST_STEPS]]
+    spans = [_span(host, other, len(rows), one) for other in _kept_steps(host)[:DOZENS]]
     begin, end = np.asarray([each for each in spans if each], np.int64).T
     calls = frames(host, step.line, int(begin[0]), int(end[-1]))
     return None if calls is None else _seen_most(calls, begin, end)
@@ -405,12 +393,12 @@ def _seen_most(calls: Frames, begin_ps: I64, end_ps: I64) -> CallSite | None:
     seen = seen[seen >= 0]
     row = np.where(calls.line[seen] >= 0, calls.line[seen], calls.own[seen])
     row = row[row >= 0]
-    if len(row) < _FEWEST_LOOKS:
+    if len(row) < FEW:
         return None
     own = np.where(calls.own[row] >= 0, calls.own[row], row)
     functions, code, often = np.unique(calls.name[own], return_inverse=True, return_counts=True)
     mine = row[code == int(often.argmax())]
-    if len(mine) < _MOST_LOOKS * len(row) or len(functions) == 0:
+    if len(mine) < HALF_FRAC * len(row) or len(functions) == 0:
         return None
     lines, first, count = np.unique(calls.name[mine], return_index=True, return_counts=True)
     return site_of(calls, int(mine[first[int(count.argmax())]])) if len(lines) else None
@@ -426,7 +414,7 @@ def _named(host: Host, rows: I64, one: InARow) -> str:
         name = space.event_metadata.name[space.events.metadata[row]].partition(":")[0]
         total[name] = total.get(name, 0) + time
         count[name] = count.get(name, 0) + 1
-    named = sorted(total, key=lambda name: -total[name])[:_NAMED]
+    named = sorted(total, key=lambda name: -total[name])[:FEW]
     return ", ".join(
         f"{number} {name}" if (number := count[name]) > 1 else name
         for name in total
@@ -461,7 +449,7 @@ def in_a_row(sequence: I64, least: int) -> list[InARow]:
     take too long to look for are left out.
     """
     count = len(sequence)
-    longest = min(count // least, _MOST_COMPARED // max(count, 1))
+    longest = min(count // least, COMPARED // max(count, 1))
     found: list[InARow] = []
     for period in range(1, longest + 1):
         same = np.concatenate([[False], sequence[period:] == sequence[:-period], [False]])
@@ -471,7 +459,7 @@ def in_a_row(sequence: I64, least: int) -> list[InARow]:
         for begin, run in zip(edges[::2][long].tolist(), length[long].tolist(), strict=True):
             if not _is_within(found, period, begin, begin + run + period):
                 found.append(InARow(begin, period, run // period + 1))
-        if len(found) >= _MOST_FOUND:
+        if len(found) >= REPEATS:
             break
     return found
 

@@ -13,23 +13,13 @@ import numpy as np
 
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.thresholds import ALL_FRAC, DEEPEST, HALF_FRAC, HIGHEST, MOST_FRAC
 from stepscope.tables.python.frames import FRAMEWORK, LIBRARY, Frames
 from stepscope.tables.python.moments import one_line
 from stepscope.tables.steps.attribution import HostSteps
 
-# A call that has this share of the time in which Python was seen, and in which so many of the steps
-# begin, runs the loop.
-_MOST_FRAC, _BEGINS_FRAC = 0.98, 0.8
-# Below it a call stands for the only one that does its work.
-_ALONE_FRAC = 0.95
-# One with this share of its time in ops runs the model.
-_OPS_FRAC = 0.5
 # Whose calls may run a loop: Keras's is a framework's own.
 _CARRY = (LIBRARY, FRAMEWORK)
-# Trainers call through wrappers of wrappers.
-_DEEPEST = 12
-# Stacks are followed so far.
-_DEEPEST_STACK = 256
 
 
 def below_carriers(calls: Frames, steps: HostSteps, ops: tuple[I64, I64]) -> Frames:
@@ -53,13 +43,13 @@ def below_carriers(calls: Frames, steps: HostSteps, ops: tuple[I64, I64]) -> Fra
         return calls
     call, is_carried = calls.call, np.zeros(len(calls.rows), dtype=bool)
     parent = None
-    for _level in range(_DEEPEST):
+    for _level in range(HIGHEST):
         name = seen.carrier(call)
         begun = call[first]
         is_around = (begun >= 0) & (seen.code[np.maximum(begun, 0)] == name)
         if not calls.is_sampled:  # a look is not the begin of what it finds
             is_around &= calls.start_ps[np.maximum(begun, 0)] < begin
-        if name < 0 or is_around.sum() < _BEGINS_FRAC * len(first):
+        if name < 0 or is_around.sum() < MOST_FRAC * len(first):
             break
         if parent is None:
             parent = one_line(calls.start_ps, calls.length_ps).parent.astype(np.int64)
@@ -68,7 +58,7 @@ def below_carriers(calls: Frames, steps: HostSteps, ops: tuple[I64, I64]) -> Fra
         is_carried |= call != outer
     if parent is None:
         return calls
-    for _level in range(_DEEPEST):
+    for _level in range(HIGHEST):
         wrappers = seen.wrappers(call, parent, is_carried)
         if not wrappers:
             break
@@ -97,7 +87,7 @@ def _one_in(calls: Frames, call: I64, parent: I64, rows: I64) -> I64:
 def _next(calls: Frames, parent: I64, rows: I64, outer: I64) -> I64:
     """Of rows within calls that go out of the program, what each of these calls next; or itself."""
     now = rows.copy()
-    for _level in range(_DEEPEST_STACK):
+    for _level in range(DEEPEST):
         up = np.where(now == outer, outer, parent[now])
         climbs = up != outer
         if not climbs.any():
@@ -133,7 +123,7 @@ class _Seen:
         if not mine.any():
             return -1
         time = np.bincount(self.code[own[mine]], weights=self.spent_ps[mine])
-        return int(time.argmax()) if time.max() >= _MOST_FRAC * self.spent_ps.sum() else -1
+        return int(time.argmax()) if time.max() >= ALL_FRAC * self.spent_ps.sum() else -1
 
     def wrappers(self, call: I64, parent: I64, is_carried: Bool) -> list[int]:
         """Functions of libraries below a carrier that stand for nothing.
@@ -158,7 +148,7 @@ class _Seen:
         time = np.bincount(code.ravel(), weights=spent)
         whole = np.bincount(self.code[outer], weights=spent)
         is_alone = (pairs[1] >= 0) & (pairs[1] != pairs[0])
-        is_alone &= time >= _ALONE_FRAC * whole[pairs[0]]
-        runs_ops = np.bincount(self.code[outer], weights=self.in_ops_ps[mine]) >= _OPS_FRAC * whole
+        is_alone &= time >= ALL_FRAC * whole[pairs[0]]
+        runs_ops = np.bincount(self.code[outer], weights=self.in_ops_ps[mine]) >= HALF_FRAC * whole
         runs_ops &= np.bincount(self.code[outer], weights=is_called) > 0
         return [*pairs[0][is_alone].tolist(), *np.flatnonzero(runs_ops).tolist()]

@@ -25,6 +25,7 @@ from stepscope.tables.core.installed import (
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import metadata_texts
+from stepscope.tables.core.thresholds import PART_FRAC, SEVERAL
 from stepscope.tables.core.waits import waits_for_device
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.source import source_files
@@ -98,7 +99,7 @@ _FETCHES = re.compile(
 _BETWEEN = re.compile(r"gc_callback$")
 _PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$|<lambda>$")
 # Two looks are as far apart as the shortest of what they find lasts, or this many times that.
-_SHORTEST, _APART = 0.1, 2.0
+_APART = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +202,7 @@ class Frames:
         if len(self.every_ps):
             return self._same_around(begin_ps, end_ps)
         stretches = self.moments
-        apart = _APART * float(np.quantile(stretches.end_ps - self.looks_ps, _SHORTEST))
+        apart = _APART * float(np.quantile(stretches.end_ps - self.looks_ps, PART_FRAC))
         at = np.searchsorted(stretches.start_ps, begin_ps, side="right") - 1
         sure = (
             (at >= 0) & (self.looks_ps[at] <= begin_ps) & (end_ps + apart <= stretches.end_ps[at])
@@ -403,10 +404,6 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
     return UNSAID, ""
 
 
-# Between a module's call and its function lie this many calls of PyTorch's at most.
-_BELOW_MODULE = 4
-
-
 def _with_classes(known: dict[int, Name], meta: I64, parent: I64) -> dict[int, Name]:
     """The names with the classes of modules, whose functions PyTorch records without them.
 
@@ -422,7 +419,7 @@ def _with_classes(known: dict[int, Name], meta: I64, parent: I64) -> dict[int, N
     modules = np.asarray(list(module), dtype=np.int64)
     for row in bare:
         at, classes = np.flatnonzero(meta == row), set[str]()
-        for _level in range(_BELOW_MODULE):
+        for _level in range(SEVERAL - 1):
             at = parent[at]
             at = at[at >= 0]
             is_module = np.isin(meta[at], modules)

@@ -17,25 +17,19 @@ from stepscope.columns import distinct_keys, sum_by_key, union_spans
 from stepscope.columns.space import I64
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.thresholds import (
+    ALL_FRAC,
+    CALLS,
+    DEEPEST,
+    HALF_FRAC,
+    LARGE_FRAC,
+    NEARLY_ALL_FRAC,
+)
 from stepscope.tables.python.frames import FRAMEWORK, LIBRARY, OWN, Frames, Name
 from stepscope.tables.python.library_files import OF_MODELS
 from stepscope.tables.python.moments import one_line
 from stepscope.tables.steps.attribution import HostSteps
 
-# A function that is active in this share of the steps' time is the loop itself, or around it.
-_LOOP_FRAC = 0.95
-# One that is active in this share of what the outermost one is active is the step.
-_STEP_FRAC = 0.9
-# The loop's function is called once, or once a chunk of the recording; a generator, once a step.
-_FEW_CALLS = 64
-# Functions whose ops have less of the steps stand for nothing.
-_SOME_FRAC = 0.25
-# A function is called by one other where that one has this share of its time.
-_ALONE_FRAC = 0.95
-# A function stands for what it calls unless functions of its own have this share of its ops' time.
-_PASSED_ON_FRAC = 0.5
-# Stacks are followed so far.
-_DEEPEST = 64
 # Of a name that was not looked at.
 _NEW = -2
 
@@ -47,7 +41,7 @@ def loop_functions(calls: Frames, steps: HostSteps) -> frozenset[tuple[str, str]
     return frozenset(
         (name.file, name.function)
         for name, spans in _function_spans(calls)
-        if int(covered(*spans, start, end).sum()) >= _LOOP_FRAC * whole
+        if int(covered(*spans, start, end).sum()) >= ALL_FRAC * whole
     )
 
 
@@ -58,7 +52,7 @@ def _function_spans(calls: Frames) -> Iterator[tuple[Name, tuple[I64, I64]]]:
         return
     order = rows[np.argsort(calls.name[rows], kind="stable")]
     for group in np.split(order, np.flatnonzero(np.diff(calls.name[order])) + 1):
-        if len(group) <= _FEW_CALLS:
+        if len(group) <= CALLS:
             starts, ends = calls.start_ps[group], calls.start_ps[group] + calls.length_ps[group]
             yield calls.names[int(calls.name[group[0]])], union_spans(starts, ends)
 
@@ -83,7 +77,7 @@ def standing_for(
     first, at = distinct_keys(own[known])
     tree = _tree(calls, own[known][first], sum_by_key(at, time_ps[known], len(first)))
     whole = _with_most(tree, time_ps[known]) if on_device else _around(tree, calls, steps)
-    chosen = _chosen(tree, whole, _SOME_FRAC * _whole_ps(steps))
+    chosen = _chosen(tree, whole, LARGE_FRAC * _whole_ps(steps))
     found[known] = _outermost(tree, chosen)[tree.chain][at]
     return found
 
@@ -94,7 +88,7 @@ def _whole_ps(steps: HostSteps) -> float:
 
 def _with_most(tree: _Tree, time_ps: I64) -> frozenset[int]:
     """Functions that launch nearly all there is: the step, and the model that it runs."""
-    least = _STEP_FRAC * int(time_ps.sum())
+    least = NEARLY_ALL_FRAC * int(time_ps.sum())
     return frozenset(code for code, time in tree.time_ps.items() if time >= least)
 
 
@@ -107,13 +101,13 @@ def _around(tree: _Tree, calls: Frames, steps: HostSteps) -> frozenset[int]:
     is_own = calls.own == np.arange(len(calls.rows))
     active = {}
     for code, time in tree.time_ps.items():
-        if time >= _SOME_FRAC * _whole_ps(steps):
+        if time >= LARGE_FRAC * _whole_ps(steps):
             named = [row for row, name in calls.names.items() if tree.is_function(code, name)]
             rows = np.flatnonzero(is_own & np.isin(calls.name, named))
             spans = union_spans(calls.start_ps[rows], calls.start_ps[rows] + calls.length_ps[rows])
             active[code] = int(covered(*spans, start, end).sum())
     most = max(active.values(), default=0)
-    return frozenset(code for code, time in active.items() if time >= _STEP_FRAC * most)
+    return frozenset(code for code, time in active.items() if time >= NEARLY_ALL_FRAC * most)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -147,7 +141,7 @@ def _tree(calls: Frames, own: I64, time_ps: I64) -> _Tree:
     code_of = np.full(int(calls.name.max(initial=0)) + 1, _NEW, dtype=np.int64)
     levels: list[I64] = []
     at = own
-    while len(levels) < _DEEPEST and (at >= 0).any():
+    while len(levels) < DEEPEST and (at >= 0).any():
         is_call = at >= 0
         name = calls.name[np.maximum(at, 0)]
         new = np.flatnonzero(is_call & (code_of[name] == _NEW))
@@ -204,9 +198,9 @@ def _chosen(tree: _Tree, loops: frozenset[int], least_ps: float) -> frozenset[in
         alone = {
             inner: spent
             for (inner, outer), spent in tree.below_ps.items()
-            if outer == code and spent >= _ALONE_FRAC * tree.time_ps[inner]
+            if outer == code and spent >= ALL_FRAC * tree.time_ps[inner]
         }
-        if sum(alone.values()) < _PASSED_ON_FRAC * tree.time_ps[code]:
+        if sum(alone.values()) < HALF_FRAC * tree.time_ps[code]:
             if not is_decorator(tree.functions[code][1]):
                 chosen.add(code)
         else:
@@ -226,7 +220,7 @@ def _programs_own(tree: _Tree, code: int) -> list[int]:
         for (inner, outer), spent in tree.below_ps.items()
         if outer == code and OF_MODELS.search(tree.functions[inner][0]) is None
     }
-    return list(found) if sum(found.values()) >= _PASSED_ON_FRAC * tree.time_ps[code] else []
+    return list(found) if sum(found.values()) >= HALF_FRAC * tree.time_ps[code] else []
 
 
 def _outermost(tree: _Tree, chosen: frozenset[int]) -> I64:

@@ -136,7 +136,7 @@ COMPILED_CALL: Final = "torch.compile's function"
 # Functions that nobody calls by their name: what they are for.
 _SAID: Final = {
     "array_methods.deferring_binary_op": "jax.Array's arithmetic",
-    "traceback_util.reraise_with_filtered_traceback": "a call of JAX's",
+    "traceback_util.reraise_with_filtered_traceback": "JAX's own call",
     "torch._fn": COMPILED_CALL,
     **{f"core.{name}": f"jax.random.{name}" for name in _OF_RANDOM.split()},
     **{f"tree.{name}": f"jax.tree.{name}" for name in _TREE.split()},

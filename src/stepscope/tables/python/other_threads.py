@@ -12,6 +12,7 @@ from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.thresholds import HALF_FRAC, NEARLY_ALL_FRAC, SOME_FRAC, STANDS_PS
 from stepscope.tables.python.frames import LOCK_CALL, OWN, RECORDER, Frames, linked, python_rows
 from stepscope.tables.python.moments import one_line
 
@@ -35,14 +36,6 @@ def other_threads(
         if line != own and space.lines[line].plane == space.lines[own].plane:
             mine = rows[lines == line]
             yield space.lines[line].label, linked(host, mine, is_sampled=calls.is_sampled)
-
-
-# A thread that waits for this share of the time only asks others to work, and one that works for
-# this share of it is one of those: a server that nobody asks, or that polls, sleeps as well.
-_IDLE_FRAC, _WORKS_FRAC = 0.9, 0.05
-# A thread that waits in a call runs for less than this share of its time at that line, and spends
-# most of all its time there. One that takes turns for Python's lock stands still at times, too.
-_RUNS_FRAC, _STANDS_FRAC, _STANDS_PS = 0.05, 0.5, 100_000_000_000
 
 
 def is_idle(calls: Frames) -> Bool:
@@ -89,8 +82,8 @@ def _stands_still(host: Host, calls: Frames) -> Bool:
     )
     _lines, place = np.unique(calls.name[moments.owner], return_inverse=True)
     there_ps = np.bincount(place, length)
-    seldom = np.bincount(place, ran_ps) < _RUNS_FRAC * there_ps
-    seldom &= there_ps >= max(_STANDS_FRAC * float(length.sum()), _STANDS_PS)
+    seldom = np.bincount(place, ran_ps) < SOME_FRAC * there_ps
+    seldom &= there_ps >= max(HALF_FRAC * float(length.sum()), STANDS_PS)
     still |= (calls.kind[moments.owner] == OWN) & seldom[place]
     return still
 
@@ -110,10 +103,10 @@ def at_work(host: Host, calls: Frames, begin_ps: int, end_ps: int) -> Frames:
     whole = end_ps - begin_ps
     if (
         not calls.is_sampled
-        or _in_program(host, calls, begin_ps, end_ps) > (1 - _IDLE_FRAC) * whole
+        or _in_program(host, calls, begin_ps, end_ps) > (1 - NEARLY_ALL_FRAC) * whole
     ):
         return calls
-    best, most = calls, _WORKS_FRAC * whole
+    best, most = calls, SOME_FRAC * whole
     for _thread, other in other_threads(host, calls, begin_ps, end_ps):
         spent = _in_program(host, other, begin_ps, end_ps, with_locks=True)
         if spent > most:

@@ -9,6 +9,7 @@ import numpy as np
 
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.thresholds import DEEPEST
 from stepscope.tables.python.frames import Frames
 
 #: Disjoint ascending spans: where each begins and ends.
@@ -38,8 +39,6 @@ class Stay:
     moments: Spans
 
 
-# A stack has so many functions of the program at most.
-_DEEPEST = 250
 # A place without its threads: function, file, line, and what it calls there.
 _At = tuple[str, str, int, str]
 
@@ -109,7 +108,7 @@ def lines_within(calls: Frames, functions: Sequence[int]) -> I64:
     found = np.full(len(calls.rows), -1, dtype=np.int64)
     at = calls.own.copy()
     line = np.where(calls.line >= 0, calls.line, at)
-    for _level in range(_DEEPEST):
+    for _level in range(DEEPEST):
         open_ = (at >= 0) & (found < 0)
         if not open_.any():
             break

@@ -14,15 +14,14 @@ from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.thresholds import DOZENS, HALF_FRAC, LARGE_FRAC
 from stepscope.tables.python.moments import innermost
 
-# The loop's thread is there for this share of the main thread's time.
-_MOSTLY_THERE = 0.5
 # Where nobody looked at the threads, because all calls were heard of, they are compared this often.
 _MOMENTS = 4096
 # Of what can be known of the events, a thread's calls tell this share, and that many times as much
 # as the main thread's do, which runs most loops. Fewer looks tell nothing.
-_LEAST_TOLD, _MORE_TOLD, _FEWEST_LOOKS = 0.3, 2.0, 30
+_MORE_TOLD = 2.0
 _MASK = (1 << 64) - 1
 # Of MurmurHash64A, and what GNU's C++ library begins it with.
 _FACTOR, _SEED = 0xC6A4A7935BD1E995, 0xC70F6907
@@ -45,7 +44,7 @@ def python_line(host: Host, candidates: I64, line: int, within: tuple[int, int])
     if not same and line >= 0 and main:
         same = _told_apart(host, listed, main[0], line, within)
     if main:
-        least = _MOSTLY_THERE * _there_ps(host, main[0], within)
+        least = HALF_FRAC * _there_ps(host, main[0], within)
         same = [row for row in same if _there_ps(host, row, within) >= least]
     return max(same or main or listed, key=lambda row: lines[row].end - lines[row].begin)
 
@@ -93,12 +92,12 @@ def _told_apart(
     here = {one.id for one in lines if one.plane == lines[line].plane}
     listed = [row for row in listed if _hash(lines[row].id) not in here]
     times = _looks(host, main, within)
-    if len(listed) < 2 or main not in listed or len(times) < _FEWEST_LOOKS:
+    if len(listed) < 2 or main not in listed or len(times) < DOZENS:
         return []
     events = _seen(host, line, times)
     told = {row: _shared(events, _seen(host, row, times)) for row in listed}
     best = max(told, key=lambda row: told[row])
-    is_clear = told[best] > max(_MORE_TOLD * told[main], _LEAST_TOLD * _shared(events, events))
+    is_clear = told[best] > max(_MORE_TOLD * told[main], LARGE_FRAC * _shared(events, events))
     return [best] if is_clear else []
 
 

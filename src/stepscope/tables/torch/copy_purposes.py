@@ -14,6 +14,7 @@ import numpy as np
 from stepscope.columns import nest
 from stepscope.columns.space import Bool
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.thresholds import MANY
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import Work
 from stepscope.tables.torch.op_calls import OpCalls, op_calls, op_rows
@@ -26,9 +27,6 @@ _WAYS: Final = re.compile(
 )
 _CASTS: Final = re.compile(r"aten(?:/|::)_to_copy(?::|$)")
 _ENGINE: Final = re.compile(r"(?:torch/)?autograd(?:/|::)engine(?:/|::)evaluate_function: ")
-#: How a purpose begins.
-TYPES: Final = "types changed for"
-LAYOUT: Final = "made contiguous for"
 
 
 def is_copy(op: str) -> bool:
@@ -36,17 +34,13 @@ def is_copy(op: str) -> bool:
     return _COPY.match(op) is not None
 
 
-# Ways within ways, at most.
-_MOST_LEVELS: Final = 8
-
-
 @derived
-def copy_purposes(host: Host) -> dict[tuple[str, str], int]:
-    """Device time of such copies, in ps, by what is done for which op: types, "aten/nll_loss"."""
+def copy_purposes(host: Host) -> dict[tuple[bool, str], int]:
+    """Return device time of such copies, in ps, by whether types change, and for which op."""
     space, calls, ops = host.space, op_calls(host), op_rows(host)
     copies, ways, casts = (_named(host, one) for one in (_COPY, _WAYS, _CASTS))
     crosses = _crosses(host, calls)
-    found: dict[tuple[str, str], int] = {}
+    found: dict[tuple[bool, str], int] = {}
     for line in space.lines:
         own = ops[slice(*np.searchsorted(ops, (line.begin, line.end)).tolist())]
         mine = slice(*np.searchsorted(calls.rows, (line.begin, line.end)).tolist())
@@ -59,14 +53,14 @@ def copy_purposes(host: Host) -> dict[tuple[str, str], int]:
         code = space.events.metadata[own]
         at = np.searchsorted(own, called[is_copy]).astype(np.int64)
         is_cast, outer = np.zeros(len(at), dtype=bool), at
-        for _level in range(_MOST_LEVELS):
+        for _level in range(MANY):
             is_cast |= (at >= 0) & casts[code[at]]
             up = (at >= 0) & ways[code[at]]
             outer = np.where(up, at, outer)  # what the program calls, where nothing is around
             at = np.where(up, parent[at], at)
         key = 2 * code[np.where(at >= 0, at, outer)].astype(np.int64) + is_cast
         for one in np.unique(key).tolist():
-            what = TYPES if one % 2 else LAYOUT, _op(host, one // 2)
+            what = bool(one % 2), _op(host, one // 2)
             found[what] = found.get(what, 0) + int(time[is_copy][key == one].sum())
     return found
 

@@ -25,12 +25,11 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.thresholds import FEW, NEARLY_ALL_FRAC
 
 # Ops whose last two matrices are the rows and the weights.
 _PRODUCTS: Final = re.compile(r"aten(?:::|/)(?:addmm|mm|_addmm_activation)\b")
 _MATRIX: Final = re.compile(r"\[\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\]")
-# Rows that grow by the same number are not a chance from this many times on; nearly all must.
-_GROWTHS, _ALIKE_FRAC = 3, 0.9
 # Between two falls rows grow twice at least: two sizes that take turns are two kinds of input.
 _GROWTHS_A_FALL = 2
 
@@ -174,11 +173,11 @@ def _growing(
     change = np.diff(rows)
     turns = np.flatnonzero(change)
     grown, falls = change[change > 0], int((change < 0).sum())
-    if len(grown) < _GROWTHS or len(grown) < _GROWTHS_A_FALL * falls:
+    if len(grown) < FEW or len(grown) < _GROWTHS_A_FALL * falls:
         return None
     sizes, often = np.unique(grown, return_counts=True)
     by = int(sizes[often.argmax()])
-    if often.max() < _ALIKE_FRAC * len(grown):
+    if often.max() < NEARLY_ALL_FRAC * len(grown):
         return None
     begins = np.concatenate([[0], turns + 1])
     length = np.diff(np.append(begins, len(rows)))  # layers with one weight's shape

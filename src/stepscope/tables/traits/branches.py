@@ -10,12 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-# A call is worth naming beside others from this share on, if together they have this much; while
-# one has more than that, its own calls are looked at.
-_CALL_FRAC: Final = 0.2
-_KNOWN_FRAC: Final = 0.6
-_ALONE_FRAC: Final = 0.8
-_NAMED: Final = 3
+from stepscope.tables.core.thresholds import FEW, HALF_FRAC, LARGE_FRAC, MOST_FRAC
+
 # Of these only what they call is named.
 _LAMBDA: Final = "<lambda>"
 
@@ -66,7 +62,7 @@ def branches(chains: Iterable[tuple[Chain, float]], whole: float) -> Branches | 
         if not times:
             return None
         most = max(times, key=lambda frame: times[frame])
-        if times[most] < _ALONE_FRAC * whole:
+        if times[most] < MOST_FRAC * whole:
             return _between(here, depth, times, whole)
         here = [(chain, time) for chain, time in here if chain[depth : depth + 1] == (most,)]
         depth += 1
@@ -76,10 +72,10 @@ def branches(chains: Iterable[tuple[Chain, float]], whole: float) -> Branches | 
 def _between(
     here: list[tuple[Chain, float]], depth: int, times: dict[CallLine, float], whole: float
 ) -> Branches | None:
-    longest = sorted(times, key=lambda frame: -times[frame])[:_NAMED]
-    shown = [frame for frame in longest if times[frame] >= _CALL_FRAC * whole]
+    longest = sorted(times, key=lambda frame: -times[frame])[:FEW]
+    shown = [frame for frame in longest if times[frame] >= LARGE_FRAC * whole]
     functions = {(frame.file, frame.function) for frame in shown}
-    enough = sum(times[frame] for frame in shown) >= _KNOWN_FRAC * whole
+    enough = sum(times[frame] for frame in shown) >= HALF_FRAC * whole
     if len(shown) < 2 or len(functions) > 1 or not enough:
         return None
     calls = tuple((frame, _called(here, depth, frame), times[frame] / whole) for frame in shown)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.thresholds import DEEPEST
 from stepscope.tables.host.tapes import TAPE
 from stepscope.tables.steps.calls import is_single_op
 from stepscope.tables.traits.op_families import scope_of
@@ -71,17 +72,13 @@ def _gradient_paths(host: Host) -> frozenset[str]:
     return frozenset(numbered(path)[0] for path in found if path)
 
 
-# Of a stranger's name so many scopes are looked at.
-_DEEPEST = 64
-
-
 @derived
 def _gradient_scopes(host: Host) -> frozenset[str]:
     """All that gradients lie in, each with "/" at its end."""
     found: set[str] = set()
     for path in _gradient_paths(host):
         at = -1
-        for _ in range(_DEEPEST):
+        for _ in range(DEEPEST):
             at = path.find("/", at + 1)
             if at < 0:
                 break

@@ -18,6 +18,7 @@ from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.thresholds import DEEPEST, FEW, HALF_FRAC, LINES
 from stepscope.tables.hlo.source import SourceFrame
 from stepscope.tables.host.tapes import TAPE
 from stepscope.tables.in_steps.optimizer_updates import optimizer_scope
@@ -29,13 +30,6 @@ _OUTER: Final = re.compile(
 )
 # What Grappler puts before the name of the op that it rewrote.
 _REWRITTEN: Final = re.compile(r"ArithmeticOptimizer/[A-Za-z]+_(?=\w)")
-# A line with more of all ops than this, in so many layers, calls the whole model: it tells none of
-# them apart.
-_WHOLE_FRAC, _LAYERS = 0.5, 3
-# No file has more.
-_MOST_LINES: Final = 1 << 31
-# A name has so many scopes at most that are looked at.
-_DEEPEST: Final = 64
 
 Stack = tuple[SourceFrame, ...]
 
@@ -72,7 +66,7 @@ class GraphLines:
 
     def _forward(self, name: str) -> Stack:
         forward = name.partition(TAPE)[2]
-        for _ in range(_DEEPEST):
+        for _ in range(DEEPEST):
             forward = forward.rpartition("/")[0]
             if stack := self.ops.get(forward):
                 return stack
@@ -82,7 +76,7 @@ class GraphLines:
 def names_in_graph(op: str) -> Iterator[str]:
     """What an op may be called in its graph: without what the runtime has put before its name."""
     name = _REWRITTEN.sub("", op)
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         yield name
         outer = _OUTER.match(name)
         if outer is None:
@@ -123,7 +117,7 @@ def _read(message: bytes) -> dict[str, Stack]:
 
 def _frame(said: Any) -> SourceFrame:
     file, line, function = said
-    if not (isinstance(line, int) and 0 <= line < _MOST_LINES):
+    if not (isinstance(line, int) and 0 <= line < LINES):
         raise ValueError(line)
     return SourceFrame(_text(file), line, _text(function))
 
@@ -148,6 +142,6 @@ def _whole(ops: Mapping[str, Stack]) -> frozenset[SourceFrame]:
     return frozenset(
         line
         for line, many in count.items()
-        if many > _WHOLE_FRAC * len(forward)
-        and len({layer_of(name) for name, stack in forward if stack[0] == line}) >= _LAYERS
+        if many > HALF_FRAC * len(forward)
+        and len({layer_of(name) for name, stack in forward if stack[0] == line}) >= FEW
     )

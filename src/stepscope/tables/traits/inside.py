@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from stepscope.tables.core.installed import is_installed, is_of_framework
+from stepscope.tables.core.thresholds import HALF_FRAC
 from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction
 from stepscope.tables.hlo.rewritten import before_rewriting
 from stepscope.tables.hlo.source import SourceFrame, source_frames
@@ -21,8 +22,6 @@ from stepscope.tables.hlo.work import Work, body_work, program_work
 from stepscope.tables.steps.calls import is_single_op
 from stepscope.tables.steps.program_runs import function_of_module
 
-# A line has most of a fusion's work from this share on, a name from this share of the line's.
-_MOST_FRAC: Final = 0.6
 # A compiled function in the path of an op.
 _CALLED: Final = re.compile(r"(?:jit|pjit)\((\w+)\)$")
 # What old versions of JAX call the function of the user's within its compiled form.
@@ -62,7 +61,7 @@ def inside(module: HloModule, fusion: Instruction) -> LineWork | None:
         return None
     own, _caller = place_of_instruction(module, fusion)
     most = next(iter(_lines(module, body_work(module, fusion))), None)
-    if most is None or most.share < _MOST_FRAC or most.frame[:2] == own[:2]:
+    if most is None or most.share < HALF_FRAC or most.frame[:2] == own[:2]:
         return None
     return replace(most, name="") if most.name == _op(fusion) else most
 
@@ -134,7 +133,7 @@ def _name(made: list[Work], largest: Instruction) -> str:
             name = tell(one)
             of_name[name] = of_name.get(name, 0.0) + work
         name = max(of_name, key=lambda name: of_name[name])
-        if name and of_name[name] >= _MOST_FRAC * total:
+        if name and of_name[name] >= HALF_FRAC * total:
             return name
     return _op(largest)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from stepscope.schema import names
@@ -79,77 +80,27 @@ PRODUCTS: Final = frozenset(
 # Types of twice the usual width, as XLA writes them.
 DOUBLE: Final = ("f64", "c128")
 # What costs the cube of a size, or a whole transform: as each framework names it.
-_COSTLY: Final = {
-    "a singular value decomposition": "Svd svd linalg_svd linalg_svdvals",
-    "a QR decomposition": "Qr qr geqrf linalg_qr householder_product linalg_householder_product",
-    "a Cholesky decomposition": "Cholesky cholesky linalg_cholesky linalg_cholesky_ex",
-    "an LU decomposition": "Lu lu linalg_lu linalg_lu_factor linalg_lu_factor_ex",
-    "an eigenvalue decomposition": "SelfAdjointEig Eig eigh eig linalg_eigh linalg_eig",
-    "inverting a matrix": "MatrixInverse linalg_inv linalg_inv_ex linalg_pinv",
-    "solving a linear system": "MatrixSolve MatrixTriangularSolve triangular_solve "
-    "triangular-solve linalg_solve linalg_solve_ex linalg_solve_triangular linalg_lu_solve",
-    "a Fourier transform": "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D RFFT RFFT2D IRFFT IRFFT2D fft",
-}
-_NAMED: Final = {name: what for what, named in _COSTLY.items() for name in named.split()}
+_DECOMPOSITIONS: Final = """
+    Cholesky Eig FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D Lu MatrixInverse MatrixSolve
+    MatrixTriangularSolve Qr RFFT RFFT2D SelfAdjointEig Svd cholesky eig eigh fft geqrf
+    householder_product linalg_cholesky linalg_cholesky_ex linalg_eig linalg_eigh
+    linalg_householder_product linalg_inv linalg_inv_ex linalg_lu linalg_lu_factor
+    linalg_lu_factor_ex linalg_lu_solve linalg_pinv linalg_qr linalg_solve linalg_solve_ex
+    linalg_solve_triangular linalg_svd linalg_svdvals lu qr svd triangular-solve
+    triangular_solve
+"""
 #: Families of such ops, which say more than the line that they are called from.
-COSTLY: Final = frozenset(_NAMED)
-# Ops that seldom are what a model is for, and what they usually do.
-UNUSUAL: Final = {
-    "Sort": "sorting",
-    "sort": "sorting",
-    "top_k": "sorting",
-    "approx_top_k": "sorting",
-    "Cumsum": "a cumulative sum",
-    "CumSum": "a cumulative sum",
-    "Cumprod": "a cumulative product",
-    "cumsum": "a cumulative sum",
-    "cumlogsumexp": "a cumulative sum",
-    "Unique": "finding distinct values",
-    "unique": "finding distinct values",
-    "Transpose": "rearranging data",
-    "transpose": "rearranging data",
-    "contiguous": "rearranging data",
-    "Cast": "changing data types",
-    "convert_element_type": "changing data types",
-    "Where": "selecting by a mask, whose size is only known when it ran",
-    "nonzero": "selecting by a mask, whose size is only known when it ran",
-    "OneHot": "making one-hot vectors, or multiplying them",
-    "one_hot": "making one-hot vectors, or multiplying them",
-    "Gather": "reading rows by index",
-    "gather": "reading rows by index",
-    "ResourceGather": "reading rows by index",
-    "scatter-add": "adding rows by index",
-    "scatter": "writing rows by index",
-    "UnsortedSegmentSum": "adding rows by index",
-    "Tile": "copying data to a larger shape",
-    "AssignVariableOp": "writing whole variables",
-    "AssignAddVariableOp": "writing whole variables",
-    "AssignSubVariableOp": "writing whole variables",
-    "While": "a loop in the graph",
-    "while": "a loop in the compiled program",
-    "pfor": "rows of a Jacobian, or of tf.vectorized_map",
-    **dict.fromkeys(names.PYTHON_OPS, "Python called from the graph"),
-    "WriteFile": "writing files",
-    "ReadFile": "reading files",
-    "EncodePng": "encoding images",
-    "EncodeJpeg": "encoding images",
-    "Save": "saving a checkpoint",
-    "SaveV2": "saving a checkpoint",
-    "Print": "printing",
-    "PrintV2": "printing",
-    "WriteSummary": "writing summaries",
-    "WriteHistogramSummary": "writing summaries",
-    RANDOM: "drawing random numbers",
-    TEXT: "splitting, joining, formatting or hashing strings",
-    "copy_": "copying tensors",
-    "_to_copy": "changing data types",
-    "item": "reading a value on the host",
-    "coalesce": "sorting a sparse tensor's entries and adding up equal ones",
-    "to_sparse": "changing layouts of tensors",
-    "to_sparse_csr": "changing layouts of tensors",
-    "to_dense": "changing layouts of tensors",
-    **_NAMED,
-}
+COSTLY: Final = frozenset(_DECOMPOSITIONS.split())
+# Ops that seldom are what a model is for.
+_SELDOM: Final = """
+    Sort sort top_k approx_top_k Cumsum CumSum Cumprod cumsum cumlogsumexp Unique unique
+    Transpose transpose contiguous Cast convert_element_type Where nonzero OneHot one_hot
+    Gather gather ResourceGather scatter-add scatter UnsortedSegmentSum Tile AssignVariableOp
+    AssignAddVariableOp AssignSubVariableOp While while pfor WriteFile ReadFile EncodePng
+    EncodeJpeg Save SaveV2 Print PrintV2 WriteSummary WriteHistogramSummary copy_ _to_copy
+    item coalesce to_sparse to_sparse_csr to_dense
+"""
+UNUSUAL: Final = COSTLY | {*_SELDOM.split(), *names.PYTHON_OPS, RANDOM, TEXT}
 
 # What JAX's functions of random numbers call themselves, and their generator.
 _DRAWS: Final = re.compile(
@@ -191,7 +142,7 @@ _ELEMENTWISE_OF_TORCH: Final = (
 )
 _OF_TENSORFLOW: Final = frozenset(_ELEMENTWISE_OF_TENSORFLOW.split())
 #: TensorFlow's elementwise ops that any formula may have: their names say little.
-PLAIN: Final = _OF_TENSORFLOW - UNUSUAL.keys()
+PLAIN: Final = _OF_TENSORFLOW - UNUSUAL
 _OF_TORCH: Final = frozenset(_ELEMENTWISE_OF_TORCH.split())
 
 
@@ -206,6 +157,7 @@ def is_elementwise(name: str, family: str) -> bool:
     return of_torch or family in _OF_TENSORFLOW
 
 
+@lru_cache(maxsize=4096)
 def family_of(op_type: str) -> str:
     """The family of an op's type: "Conv2D" of "Conv2DBackpropFilter", "MatMul" of "_MklMatMul"."""
     plain = _NUMBER.sub("", op_type.removeprefix("aten::").removeprefix("aten/"))

@@ -229,25 +229,6 @@ def test_a_wait_of_jaxs_is_known_where_the_program_that_calls_it_began_before() 
     assert told(own)["python", "handle"] == pytest.approx(1.6)
 
 
-def test_without_python_a_place_is_told_by_the_functions_around_it() -> None:
-    picture = """
-        /host:CPU
-          python   S---------S---------
-          "        TTG---PP..TTG---PP..
-    """
-    letters = {
-        "T": event("PjitFunction(train)"),
-        "P": event("PjitFunction(multi_step_on_data)"),
-        "G": event("tf.function-graph_building"),
-    }
-    found = owner_named(host(picture, **letters), "tf.function-graph_building")
-    assert found.kind == "compile"
-    assert found.between == "between train and multi_step_on_data (predict)"
-    # With one function all that is not it lies between two calls of it: that tells nothing.
-    alone = picture.replace("PP", "TT")
-    assert owner_named(host(alone, **letters), found.name).between == ""
-
-
 def test_without_python_an_op_is_told_by_what_the_program_called() -> None:
     """A product within a distance is the distance's, in the names of who called it."""
     picture = """
@@ -266,11 +247,11 @@ def test_without_python_an_op_is_told_by_what_the_program_called() -> None:
     found = account(host(picture, **letters))
     assert found is not None
     told = {
-        (one.name, one.between): one.total_ps // 10**8 for one in owners(found) if one.kind == "op"
+        (one.name, one.within): one.total_ps // 10**8 for one in owners(found) if one.kind == "op"
     }
     assert told == {
         ("aten/cdist", ""): 4,
-        ("aten/mm", "within aten/cdist"): 2,
+        ("aten/mm", "aten/cdist"): 2,
         ("aten/mm", ""): 2,
         ("aten/add", ""): 2,
     }

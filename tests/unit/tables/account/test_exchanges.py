@@ -22,8 +22,8 @@ def test_what_processes_exchange_costs_what_the_thread_does_not_hide() -> None:
     assert told(one) == {
         ("op", "aten/mm"): 1.0,
         ("collective", "gloo/all_reduce"): 0.6,
-        ("unrecorded", "between aten/mm and aten/mm"): 0.2,
-        ("unrecorded", "after aten/mm"): 0.2,
+        ("unrecorded", "aten/mm → aten/mm"): 0.2,
+        ("unrecorded", "aten/mm →"): 0.2,
     }
 
 
@@ -72,4 +72,4 @@ def test_what_a_compiled_graph_calls_says_more_than_the_graph() -> None:
         T=event("torch/triton_red_fused_mul_0:triton_red_fused_mul_0"),
         I=event("handing over"),
     )
-    assert owner_named(one, "handing over").between == "within torch/triton_red_fused_mul_0"
+    assert owner_named(one, "handing over").within == "torch/triton_red_fused_mul_0"

@@ -1,4 +1,4 @@
-"""What a gap lies between, in words."""
+"""The names around a gap."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ def gaps(line: str) -> dict[str, float]:
 
 def test_a_gap_is_named_by_what_runs_before_and_after_it() -> None:
     assert gaps("A....M.............A") == {
-        "between SaveV2 and MergeV2Checkpoints": 0.4,
-        "between MergeV2Checkpoints and SaveV2": 1.3,
+        "SaveV2 → MergeV2Checkpoints": 0.4,
+        "MergeV2Checkpoints → SaveV2": 1.3,
     }
 
 
 def test_what_every_program_does_names_no_gap() -> None:
-    assert gaps("A..D.R..M..........A")["between SaveV2 and MergeV2Checkpoints"] == 0.5
+    assert gaps("A..D.R..M..........A")["SaveV2 → MergeV2Checkpoints"] == 0.5
 
 
 def test_where_nothing_else_ran_it_does() -> None:
     assert gaps("D.........D.........") == {
-        "between TFE_DeleteTensorHandle and TFE_DeleteTensorHandle": 0.9,
-        "after TFE_DeleteTensorHandle": 0.9,
+        "TFE_DeleteTensorHandle → TFE_DeleteTensorHandle": 0.9,
+        "TFE_DeleteTensorHandle →": 0.9,
     }
 
 
 def test_before_the_first_and_after_the_last_there_is_one_side() -> None:
-    assert gaps("....A...............") == {"before SaveV2": 0.4, "after SaveV2": 1.5}
+    assert gaps("....A...............") == {"→ SaveV2": 0.4, "SaveV2 →": 1.5}
 
 
 def test_a_view_of_a_tensor_computes_nothing() -> None:

@@ -55,7 +55,7 @@ def opened(folder: Path, events: list[dict[str, Any]]) -> StepAccount:
 
 
 def products(found: StepAccount) -> PartRow:
-    return next(one for one in found.parts.records() if one.kind in ("op", "function"))
+    return next(one for one in found.part_list() if one.kind in ("op", "function"))
 
 
 def on_device(found: StepAccount) -> dict[str, float]:
@@ -72,15 +72,15 @@ def test_a_kernel_is_of_the_line_that_launched_it(tmp_path: Path) -> None:
     part = products(found)
     assert part.name == "matmul"
     assert (part.function, part.file) == ("Decoder.forward", "model.py")
-    assert part.is_launched
-    launched = [one for one in found.shares_of_parts()[0] if one.role == LAUNCHED]
+    assert part.holds("is_launched")
+    launched = [one for one in found.part_list()[0].shares if one.role == LAUNCHED]
     assert [(one.name, one.line, round(100 * one.share_frac)) for one in launched] == [
         ("Decoder.forward", 30, 75),
         ("Encoder.forward", 12, 25),
     ]
     # Every moment keeps one owner.
     whole = pytest.approx(found.step_time_ms)
-    assert sum(one.time_ms for one in found.parts.records()) == whole
+    assert sum(one.time_ms for one in found.part_list()) == whole
     assert sum(one.time_ms for one in found.owners.records()) == whole
     assert on_device(found) == {
         "Decoder.forward": pytest.approx(0.6),
@@ -104,7 +104,7 @@ def test_what_launching_ops_take_of_the_thread_is_the_hand_over_and_not_the_ops(
     marks = [x("user_annotation", f"ProfilerStep#{at}", 1000 * at, 1000) for at in range(3)]
     events = [one for at in range(30) for one in layer(100 * at, at + 1)]
     found = opened(tmp_path, [*marks, *events])
-    kinds = {one.kind: one.time_ms for one in found.parts.records()}
+    kinds = {one.kind: one.time_ms for one in found.part_list()}
     assert kinds["op"] == pytest.approx(0.2)
     assert kinds["framework"] == pytest.approx(0.7)
     assert kinds["launch"] == pytest.approx(0.05)
@@ -134,7 +134,7 @@ def test_what_no_recorded_call_launched_stays_where_the_loop_is(tmp_path: Path) 
     lost = [one for one in events if one not in gone or one["cat"] == "kernel"]
     found = opened(tmp_path, lost)
     part = products(found)
-    assert (part.function, part.is_launched) == ("train", False)
+    assert (part.function, part.holds("is_launched")) == ("train", False)
     assert on_device(found)["Encoder.forward"] == pytest.approx(0.2)
     assert sum(on_device(found).values()) == pytest.approx(0.8)
     total = sum(one.time_ms for one in found.owners.records())
@@ -154,7 +154,7 @@ def test_functions_of_one_name_in_one_file_are_parts_of_their_own(tmp_path: Path
         ]
 
     found = opened(tmp_path, [*python(0, 1), *python(1000, 2), *python(2000, 3)])
-    made = {(one.function, one.line): one.time_ms for one in found.parts.records()}
+    made = {(one.function, one.line): one.time_ms for one in found.part_list()}
     assert made["forward", 12] == pytest.approx(0.3)
     assert made["forward", 30] == pytest.approx(0.5)
 
@@ -183,7 +183,7 @@ def test_a_compiled_region_is_its_kernels(tmp_path: Path) -> None:
         ]  # fmt: skip
 
     found = opened(tmp_path, [*compiled(0, 1), *compiled(1000, 2), *compiled(2000, 3)])
-    made = {one.name: one for one in found.parts.records() if one.kind == "op"}
+    made = {one.name: one for one in found.part_list() if one.kind == "op"}
     assert made["matmul"].time_ms == pytest.approx(0.5)
     assert made["triton_poi_fused_gelu"].time_ms == pytest.approx(0.2)
     assert made["matmul"].function == "train"
@@ -200,7 +200,7 @@ def test_a_region_with_nothing_else_in_it_is_a_part_with_its_name(
         ]
 
     found = opened(tmp_path, [*marked(0, 1), *marked(1000, 2), *marked(2000, 3)])
-    first = next(found.parts.records())
+    first = found.part_list()[0]
     assert (first.kind, first.name) == ("region", "## augment")
 
 
@@ -229,7 +229,7 @@ def test_many_kinds_of_kernels_keep_their_names(tmp_path: Path) -> None:
             )
         )
     found = opened(tmp_path, events)
-    made = {one.name: one.time_ms for one in found.parts.records() if one.kind == "op"}
+    made = {one.name: one.time_ms for one in found.part_list() if one.kind == "op"}
     assert made["triton_red_fused_mean"] == pytest.approx(25.0)
     assert made["triton_poi_fused_gelu"] == pytest.approx(4.0)
 
@@ -252,5 +252,5 @@ def test_what_is_mostly_not_launched_is_where_the_loop_is(tmp_path: Path) -> Non
 
     found = opened(tmp_path, [*lossy(0, 1), *lossy(1000, 2), *lossy(2000, 3)])
     part = products(found)
-    assert not part.is_launched
+    assert not part.holds("is_launched")
     assert part.function in ("train", "log")

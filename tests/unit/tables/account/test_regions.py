@@ -43,16 +43,16 @@ def test_an_op_is_placed_in_the_range_that_the_program_marks_around_it() -> None
     )
     found = account(one)
     assert found is not None
-    betweens = {owner.between for part in parts(found) for owner in part.owners}
-    assert "within aten/linalg_svdvals, in weigh" in betweens
+    around = {owner.within for part in parts(found) for owner in part.owners}
+    assert "weigh › aten/linalg_svdvals" in around
 
 
 @pytest.mark.parametrize(
     ("inner", "told"),
     [
-        ("coalesce", "within aten/matmul (in aten/coalesce)"),
+        ("coalesce", "aten/matmul › aten/coalesce"),
         # What begins with an underscore nobody calls.
-        ("_coalesce", "within aten/matmul (in aten/addmm)"),
+        ("_coalesce", "aten/matmul › aten/addmm"),
     ],
 )
 def test_a_wait_deep_within_ops_is_placed_in_the_innermost_that_people_call(
@@ -76,4 +76,4 @@ def test_a_wait_deep_within_ops_is_placed_in_the_innermost_that_people_call(
     )
     made = account(one)
     assert made is not None
-    assert [part.owners[0].between for part in parts(made) if part.kind == "wait"] == [told]
+    assert [part.owners[0].within for part in parts(made) if part.kind == "wait"] == [told]

@@ -92,21 +92,3 @@ def test_what_xla_waits_within_a_scope_is_over_when_the_scope_is() -> None:
         O=event("a/MatMul:MatMul"),
     )
     assert told(one)["python", "read_wav"] == pytest.approx(1.4)
-
-
-def test_a_line_that_runs_often_ends_with_the_work_by_chance() -> None:
-    """Three calls a step, one of which ends when the work does; the others take as long."""
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        L---------L---------
-          "        DP-.P-.P-.DP-.P-.P-.
-          tf_pool  .OOOOO.....OOOOO....
-        """,
-        L=event("$train.py:12 main"),
-        P=event("$loader.py:30 read_wav"),
-        D=event("PjitFunction(step)"),
-        O=event("a/MatMul:MatMul"),
-    )
-    assert told(one)["python", "read_wav"] == pytest.approx(2 * 3 * 0.2)

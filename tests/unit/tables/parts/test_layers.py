@@ -13,7 +13,7 @@ from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.grouping import OUTSIDE, Part, named_layers, parts, scope_with_most
+from stepscope.tables.parts.grouping import Part, named_layers, parts, scope_with_most
 from tests.profiles import Event, event, line, plane, space
 from tests.unit.tables.account.test_account import host
 
@@ -99,7 +99,7 @@ def test_an_op_with_its_gradients_is_no_layer_but_what_it_is_in() -> None:
 
 def owner(name: str, line: int, time_ps: int) -> Owner:
     """An op that ran while the loop's thread was at a line of its file."""
-    known: dict[str, Any] = dict.fromkeys(("function", "caller", "between"), "")
+    known: dict[str, Any] = dict.fromkeys(("function", "caller"), "") | {"around": None}
     where: dict[str, Any] = {"file": "train.py", "line": line, "begins": 0, "under": None}
     ran: dict[str, Any] = {"event": -1, "on_device": False, "is_inline": False, "stretches": 1}
     time = np.asarray([time_ps])
@@ -140,28 +140,6 @@ PENALTY = {
     "F": f"{CALL}/net/second/MatMul:MatMul",
     "G": f"{CALL}/net/third/Relu:Relu",
 }
-
-
-def test_what_lies_in_no_layer_is_the_losss() -> None:
-    one = made("AABBCDEFG.", **PENALTY)[0]
-    assert (one.kind, one.name) == ("layer", OUTSIDE)
-    assert one.total_ps == pytest.approx(2 * 6e8)
-
-
-@pytest.mark.parametrize(
-    ("pool", "names", "why"),
-    [
-        (
-            "AABBCDEFG.",
-            {"E": "C:MatMul", "F": "S:MatMul", "G": "R:Relu"},
-            "there are no layers",
-        ),
-        ("ABCDEEFFGG", {}, "the layers have more"),
-        ("AAAAAADEFG", {}, "one family says more"),
-    ],
-)
-def test_else_what_lies_in_no_layer_is_no_part(pool: str, names: dict[str, str], why: str) -> None:
-    assert all(part.name != OUTSIDE for part in made(pool, **PENALTY | names)), why
 
 
 ENCODER = {
@@ -246,17 +224,6 @@ TWINS = {
     "E": "StatefulPartitionedCall/net_1/dense_1/MatMul:MatMul",
     "F": "StatefulPartitionedCall/net_1/dense_1_2/MatMul:MatMul",
 }
-
-
-def test_layers_of_one_kind_are_one_part_where_none_stands_alone() -> None:
-    first = made("AABBCCDEEF", **TWINS)[0]
-    assert (first.kind, first.name) == ("layer", "net/attention (2 layers)")
-    assert first.total_ps == pytest.approx(2 * 7e8)
-
-
-def test_layers_of_one_family_are_that_family() -> None:
-    one = made("EEEEFFFFAC", **TWINS)[0]
-    assert (one.kind, one.name) == ("op", "MatMul")
 
 
 def test_the_gradient_of_a_table_is_no_layers() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
 from stepscope.tables.parts.grouping import parts
-from stepscope.tables.parts.library_calls import library_call
+from stepscope.tables.parts.shares import library_call
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stepscope.tables.torch.copy_purposes import LAYOUT, TYPES, copy_purposes
+from stepscope.tables.torch.copy_purposes import copy_purposes
 from tests.unit.formats.kineto.layout import profile, x
 
 _SAID = {"Input_Dims": [[64, 64]], "Input_type": ["float"]}
@@ -32,11 +32,11 @@ def test_a_copy_is_for_the_op_around_its_casts_and_layouts(tmp_path: Path) -> No
     ]
     found = copy_purposes(profile(tmp_path, events).hosts[0])
     assert {what: time / 1e6 for what, time in found.items()} == {
-        (TYPES, "aten/linear"): 10.0,
-        (TYPES, "ToCopyBackward0"): 20.0,
-        (LAYOUT, "aten/group_norm"): 30.0,
-        (LAYOUT, "aten/reshape"): 40.0,
-        (TYPES, "aten/to"): 5.0,
+        (True, "aten/linear"): 10.0,
+        (True, "ToCopyBackward0"): 20.0,
+        (False, "aten/group_norm"): 30.0,
+        (False, "aten/reshape"): 40.0,
+        (True, "aten/to"): 5.0,
     }
 
 

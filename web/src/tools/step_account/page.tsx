@@ -84,17 +84,6 @@ export function StepAccount(props: AccountProps) {
           source={result.lock_holders}
         />
       )}
-      {result.outside_waits.rows > 0 && (
-        <TableSection
-          {...props}
-          field="outside_waits"
-          title="Threads that wait outside"
-          note="for a clock or another machine, while the loop waits for them"
-          none=""
-          noun={["place", "places"]}
-          source={result.outside_waits}
-        />
-      )}
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
   );

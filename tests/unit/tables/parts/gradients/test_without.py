@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
 
 from stepscope.tables.account.account import account
-from stepscope.tables.account.owners import Owner, owners
-from stepscope.tables.parts.gradients import passes_apart
+from stepscope.tables.account.owners import owners
 from stepscope.tables.parts.grouping import compiled_parts
 from stepscope.tables.traits.gradient_names import apart_from_gradients
-from stepscope.tables.traits.gradients import APART
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 
@@ -85,22 +80,3 @@ def test_jax_tells_what_it_differentiates() -> None:
     names = [forward, backward, apart, other, "jit(norms)/dot_general", "dot.3"]
     assert apart_from_gradients(one, names) == {apart, "jit(norms)/dot_general"}
     assert apart_from_gradients(one, [forward, apart]) == frozenset()  # nothing goes backward
-
-
-def in_a_pass(name: str, time_ps: int) -> Owner:
-    where: dict[str, Any] = dict.fromkeys(("function", "file", "caller"), "")
-    ran: dict[str, Any] = {"event": -1, "on_device": False, "is_inline": True, "stretches": 1}
-    where |= {"line": 0, "begins": 0, "under": None, "between": f"within aten/augment, in {APART}"}
-    time = np.asarray([time_ps], dtype=np.int64)
-    return Owner("op", name, "", **where, **ran, time_ps=time, rows=())
-
-
-def test_transforms_say_more_than_the_pass_that_they_are_in() -> None:
-    """An augmentation before the model: how long its transforms are decides what they take."""
-    fft, pad, mul, absolute = (
-        in_a_pass(f"aten/{name}", 40) for name in ("_fft_r2c", "pad", "mul", "abs")
-    )
-    assert fft.family == "fft"
-    assert passes_apart([fft, pad, mul, absolute]) == {
-        id(one): ("layer", APART) for one in (pad, mul, absolute)
-    }

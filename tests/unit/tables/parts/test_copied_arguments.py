@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepscope.tables.core.profile import Host
-from stepscope.tables.traits.copied_arguments import writer_into_argument
+from stepscope.tables.parts.shares import writer_into_argument
 from stepscope.tables.traits.instructions import compiled_from
 from tests.profiles.hlo import Instruction, f32, instruction, metadata_plane, program
 from tests.profiles.model import host, line, u

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from stepscope.formats.xspace import decode
-from stepscope.tables.account import compute, replay
+from stepscope.tables.account import compute
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.replay import dependencies, saved_ps
 from stepscope.tables.core import interval_overlap
 from stepscope.tables.core.profile import Host
+from stepscope.tables.parts import replay
 from stepscope.tables.parts.grouping import parts
-from stepscope.tables.parts.what_if import WhatIf, what_if
+from stepscope.tables.parts.replay import WhatIf, dependencies, saved_ps, what_if
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
 
@@ -247,7 +247,8 @@ def test_blocks_of_any_length_tell_the_same(monkeypatch: pytest.MonkeyPatch) -> 
         return what_if(found, parts(found)), found.time_ps.tolist()
 
     whole = told()
-    for module in (compute, interval_overlap, replay):
-        monkeypatch.setattr(module, "_BLOCK", 1)
+    monkeypatch.setattr(interval_overlap, "_BLOCK", 1)
+    for module in (compute, replay):
+        monkeypatch.setattr(module, "BLOCK", 1)
     assert told() == whole
     assert any(one.alone_ps > 0 for one in whole[0])

@@ -1,8 +1,13 @@
-"""The steps played again with some of their time taken away: what is left of a saving.
+"""How much shorter the steps get without a part: the only place that knows what a change saves.
 
-Three clocks are followed: the loop's thread, the work beside it (pools, devices) and the making of
-its input. What one has less to do lets it run ahead, until it waits for another that does not: a
-function that only filled the time until a device was done saves nothing when it goes.
+The steps are played again with some of their time taken away. Three clocks are followed: the
+thread of the loop, the work beside it (pools, devices) and the making of its input. A clock with
+less to do runs ahead until it waits for another that does not: a function that only filled the time
+until a device was done saves nothing when it goes.
+
+What goes with a part depends on what it is: code leaves caches cold and threads asleep, calls that
+are put together take their short ops with them, an op that shrinks shrinks its neighbours: those of
+the functions that call it, where it is known who calls it.
 """
 
 from __future__ import annotations
@@ -15,12 +20,28 @@ import numpy as np
 from stepscope.columns import sum_by_key, union_spans
 from stepscope.columns.space import F64, I64, U8, Bool
 from stepscope.kernels import core
+from stepscope.kernels.memory import give_back
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.account import COMPUTED, Account
 from stepscope.tables.account.compute import Compute
+from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.thresholds import (
+    BLOCK,
+    GOES_WITH_FRAC,
+    HALF_FRAC,
+    HIGHEST,
+    LITTLE_FRAC,
+    MOST_FRAC,
+    NEARLY_ALL_FRAC,
+    PART_FRAC,
+    SHORT_OP_PS,
+    VERY_LARGE,
+)
+from stepscope.tables.parts.grouping import Part
 
 THREAD, WORK, INPUT = range(3)
+_CLOCKS = np.asarray([[THREAD], [WORK], [INPUT]])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -154,7 +175,7 @@ def saved_ps(
     clocks = np.zeros(3, dtype=np.int64)
     for rows in _blocks(plan.first):
         waits_for, gap = plan.waits_for[rows], [one[rows] for one in plan.gap_ps]
-        part = np.where(waits_for == np.arange(3)[:, np.newaxis], gone[rows], 0.0)
+        part = np.where(waits_for == _CLOCKS, gone[rows], 0.0)
         # Input that is made faster is so all the time, not only while it is waited for.
         np.maximum(part[INPUT], of_input * plan.beside_ps[1][rows], out=part[INPUT])
         if relief is not None:
@@ -177,8 +198,8 @@ def _gone(found: Account, share: F64) -> F64:
     """How much of each stretch goes with these shares of the owners."""
     line = found.timeline
     gone = np.zeros(len(line.start_ps), dtype=np.float64)
-    for begin in range(0, len(line.owner), _BLOCK):
-        rows = slice(begin, begin + _BLOCK)
+    for begin in range(0, len(line.owner), BLOCK):
+        rows = slice(begin, begin + BLOCK)
         stretch = line.stretch[rows]  # ascending, but for one that begins again
         first, last = int(stretch.min()), int(stretch.max())
         part = share[line.owner[rows]] * line.spent_ps[rows]
@@ -186,15 +207,11 @@ def _gone(found: Account, share: F64) -> F64:
     return gone
 
 
-# So many stretches at a time: what is made of them is little beside the account.
-_BLOCK = 1 << 15
-
-
 def _blocks(first: I64) -> Iterator[slice]:
-    """Whole steps together, of about ``_BLOCK`` stretches or of one step."""
+    """Whole steps together, of about ``BLOCK`` stretches or of one step."""
     begin, count = 0, int(first[-1])
     while begin < count:
-        after = np.searchsorted(first, begin + _BLOCK, side="right") - 1
+        after = np.searchsorted(first, begin + BLOCK, side="right") - 1
         end = int(first[after])
         if end <= begin:
             end = int(first[np.searchsorted(first, begin, side="right")])
@@ -241,3 +258,198 @@ def _is_input(found: Account) -> Bool:
     at = np.where(found.kind == COMPUTED, np.clip(found.item, 0, len(makes) - 1), 0)
     either: Bool = makes[at] | (found.kind == of_native.INPUT)
     return either
+
+
+# ---------------------------------------------------------------------------- parts
+
+# Kinds of what the host does around the work itself.
+_AROUND = (
+    "framework",
+    "annotated",
+    "unrecorded",
+    "region",
+    "runtime",
+    "allocation",
+    "launch",
+    "recorder",
+)
+# All that goes with a part is at most this many times the part: what it leaves cold, what makes its
+# inputs, what reads its outputs each take no longer than itself.
+_REACH = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What a change to a part does, at best, to the rest of the step.
+
+    Attributes:
+        around: Share that goes of what the host does around the work: after a pause caches are
+            cold and threads sleep, so that handing work over takes a multiple of its time, and a
+            recorder adds to each call.
+        ops: Share that goes of the other ops.
+        short_ops: The same of those that are short; they cost their hand-over.
+    """
+
+    around: float
+    ops: float
+    short_ops: float
+
+
+_REMOVE = Consequence(around=1.0, ops=GOES_WITH_FRAC, short_ops=GOES_WITH_FRAC)
+_BATCH = Consequence(around=1.0, ops=GOES_WITH_FRAC, short_ops=1.0)
+_OVERLAP = Consequence(around=1.0, ops=0.0, short_ops=0.0)
+# What makes an op's inputs and what reads its outputs shrinks with it.
+_SHRINK = Consequence(around=HALF_FRAC, ops=1.0, short_ops=1.0)
+# What a line runs is left out whole, with the runtime's work around it.
+_LINE = Consequence(around=1.0, ops=1.0, short_ops=1.0)
+_CONSEQUENCES = {
+    "python": _REMOVE,
+    "library": _REMOVE,
+    "unrecorded": _REMOVE,
+    "region": _REMOVE,
+    "compile": _REMOVE,
+    "framework": _BATCH,
+    "eager": _BATCH,
+    "launch": _BATCH,
+    "op": _SHRINK,
+    "function": _SHRINK,
+    "layer": _SHRINK,
+    "line": _LINE,
+    "program": _SHRINK,
+}
+# Parts that are made of ops.
+_OF_OPS = ("op", "function", "layer", "line", "program")
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """How much shorter the mean step gets without a part, in ps.
+
+    Attributes:
+        alone_ps: When it takes no time and all else stays as it is.
+        typical_ps: The same from the median of its shares: what only few steps have counts
+            little.
+        most_ps: When all goes with it that can; no less than it saves alone in a step that nothing
+            from outside made longer.
+    """
+
+    alone_ps: float
+    typical_ps: float
+    most_ps: float
+
+
+def what_if(
+    found: Account, made: list[Part], cores: int = 0, listed: list[Owner] | None = None
+) -> list[WhatIf]:
+    """What the removal of the largest parts saves, in their order.
+
+    Args:
+        found: The account.
+        made: Its parts.
+        cores: Of the host; 0 not known.
+        listed: Its owners, where they are already known, or placed more exactly.
+    """
+    plan = dependencies(found, cores)
+    listed = owners(found) if listed is None else listed
+    least = LITTLE_FRAC * float(plan.step_ps.sum())
+    large = [part for part in made[:HIGHEST] if part.total_ps >= least]
+    played = [_without(found, plan, listed, part) for part in large]
+    del plan
+    if len(found.timeline.step) > VERY_LARGE:
+        give_back()
+    return played
+
+
+def _without(found: Account, plan: Dependencies, listed: list[Owner], part: Part) -> WhatIf:
+    own = np.zeros(len(found.kind), dtype=np.float64)
+    for one in part.owners:
+        own[list(one.rows)] += one.share
+    own = np.minimum(own, 1.0)
+    if part.kind in _OF_OPS:
+        own = np.maximum(own, _runtime_around(found, listed, part))
+    best = np.maximum(own, _goes_with(found, listed, part))
+    relief = shared_ps(found, plan, own > 0)
+    relief /= plan.sharing  # in place, here and below: there may be as many stretches as events
+    relief += hidden_ps(found, plan, best)
+    is_work = part.kind in _OF_OPS
+    alone = saved_ps(found, plan, own, work_goes=is_work)
+    most = saved_ps(found, plan, best, relief, work_goes=is_work)
+    mean, typical = float(alone.mean()), _at_share(alone, plan, HALF_FRAC)
+    # What runs beside ops of the host has a core of theirs, whether or not the step waits for it.
+    own_ps = 0.0 if found.compute.has_device else part.total_ps / len(plan.step_ps)
+    return WhatIf(
+        mean,
+        typical,
+        max(
+            _within_reach(mean, own_ps, float(most.mean())),
+            _within_reach(typical, own_ps, _at_share(most, plan, HALF_FRAC)),
+            # What comes from outside (a profiler that starts, a busy machine) only adds to the
+            # rest of a step: a large share is of one that was left alone.
+            _at_share(alone, plan, MOST_FRAC),
+        ),
+    )
+
+
+def _within_reach(alone: float, own: float, most: float) -> float:
+    return max(alone, min(most, (1.0 + _REACH) * max(alone, own)))
+
+
+def _at_share(saved: F64, plan: Dependencies, upto_frac: float) -> float:
+    """The saving of the mean step if its share were that up to which this share of all time is.
+
+    A short step beside a long one says little, however large its share.
+    """
+    length = np.maximum(plan.step_ps, 1)
+    share = saved / length
+    order = np.argsort(share, kind="stable")
+    upto = np.cumsum(length[order])
+    low, high = (
+        share[order[np.searchsorted(upto, upto[-1] * upto_frac, side=side)]]
+        for side in ("left", "right")
+    )
+    return float(np.clip((low + high) / 2, 0.0, 1.0)) * float(plan.step_ps.mean())
+
+
+def _runtime_around(found: Account, listed: list[Owner], part: Part) -> F64:
+    """What the runtime does around ops goes with them, in proportion."""
+    share = np.zeros(len(found.kind), dtype=np.float64)
+    whole = sum(one.total_ps for one in listed if one.kind == "op")
+    for one in listed:
+        if one.kind == "runtime" and whole:
+            share[list(one.rows)] = min(part.total_ps / whole, 1.0)
+    return share
+
+
+def _goes_with(found: Account, listed: list[Owner], part: Part) -> F64:
+    """Share of each owner that goes with a part at best."""
+    consequence = _CONSEQUENCES.get(part.kind, _OVERLAP)
+    calling = _calling(part) if part.kind in _OF_OPS else frozenset()
+    share = np.zeros(len(found.kind), dtype=np.float64)
+    for one in listed:
+        goes = 0.0
+        if one.kind in _AROUND:
+            goes = consequence.around
+        elif one.kind == "op" and calling and one.function:
+            goes = consequence.ops if (one.file, one.function) in calling else 0.0
+        elif one.kind == "op" and not one.on_device:
+            is_short = one.total_ps < SHORT_OP_PS * one.stretches
+            goes = consequence.short_ops if is_short else consequence.ops
+        elif one.kind == "op":
+            goes = consequence.ops if part.kind in _OF_OPS else 0.0
+        share[list(one.rows)] += goes * one.share
+    return np.minimum(share, 1.0)
+
+
+def _calling(part: Part) -> frozenset[tuple[str, str]]:
+    """File and name of the functions that a part's ops are called from; empty: not known of all.
+
+    Ops that others call neither make their inputs nor read their outputs.
+    """
+    times: dict[tuple[str, str], int] = {}
+    for one in part.owners:
+        if one.function:
+            place = one.file, one.function
+            times[place] = times.get(place, 0) + one.total_ps
+    if sum(times.values()) < NEARLY_ALL_FRAC * part.total_ps:
+        return frozenset()
+    return frozenset(one for one, time in times.items() if time >= PART_FRAC * part.total_ps)

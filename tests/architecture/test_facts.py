@@ -1,0 +1,141 @@
+"""The facts of a step are numbers and names: no sentence, no limit of their own, no parsed text."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.architecture.tree import ROOT
+
+TABLES: Final = ROOT / "src/stepscope/tables"
+ROOMS: Final = ("account", "parts", "traits", "python", "torch")
+# A sentence has some of these words; lists of ops and patterns hardly have.
+_GLUED: Final = """
+    a an and are as at be by for from have in into is it its no not of on or that the to was which
+    with
+"""
+_GLUE: Final = frozenset(_GLUED.split())
+_WORDS: Final = 4
+_RATIO: Final = 8  # one in as many words of a sentence, at least
+_WORD: Final = re.compile(r"[A-Za-z][a-z]*(?:'s)?[.,:;]?")
+# Texts of the tool compiled_regions, which is no part of the diagnosis; they may only become fewer.
+_SENTENCES: Final = {"torch/graph_captures.py": 7}
+# Formulas of PyTorch's ops, sizes of types and hashes: numbers that nobody chose.
+_FORMULAS: Final = (
+    "torch/attention_cost.py", "torch/list_cost.py", "torch/matrix_cost.py",
+    "torch/moving_cost.py", "torch/signature.py", "torch/graph_replays.py",
+    "python/thread_lines.py",
+)  # fmt: skip
+_FREE: Final = (-1, 0, 1, 2)
+# What text of ours is made of: the arrow of gaps and the path of surroundings.
+_OURS: Final = re.compile("[→›…×]")
+_PARSES: Final = (
+    "split", "rsplit", "partition", "rpartition", "startswith", "endswith", "removeprefix",
+    "removesuffix", "compile", "match", "search", "fullmatch", "findall",
+)  # fmt: skip
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for room in ROOMS:
+        for path in sorted((TABLES / room).rglob("*.py")):
+            yield path.relative_to(TABLES).as_posix(), ast.parse(path.read_text("utf-8"))
+
+
+def sentences(tree: ast.Module) -> list[str]:
+    """Return the strings of four or more English words that are no docstrings."""
+    documents = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
+    return [
+        one.value
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Constant) and isinstance(one.value, str)
+        if id(one) not in documents and is_sentence(one.value)
+    ]
+
+
+def is_sentence(text: str) -> bool:
+    words = [word.lower() for word in text.split() if _WORD.fullmatch(word)]
+    glue = sum(word in _GLUE for word in words)
+    return len(words) >= _WORDS and glue * _RATIO >= len(words)
+
+
+def limits(tree: ast.Module) -> list[str]:
+    """Return the numbers of comparisons, defaults and constants that are no plain ones."""
+    found: list[ast.expr] = []
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Compare):
+            found += [one.left, *one.comparators]
+        elif isinstance(one, ast.arguments):
+            found += [*one.defaults, *(each for each in one.kw_defaults if each is not None)]
+    for one in tree.body:
+        if isinstance(one, ast.Assign | ast.AnnAssign) and one.value is not None:
+            found += [] if is_enumeration(one.value) else [one.value]
+    return [
+        ast.unparse(number)
+        for one in found
+        for number in ast.walk(one)
+        if isinstance(number, ast.Constant) and type(number.value) in (int, float)
+        if number.value not in _FREE
+    ]
+
+
+def is_enumeration(value: ast.expr) -> bool:
+    """Return whether a value numbers kinds: ``range(5)``, or a rank of each name."""
+    is_range = isinstance(value, ast.Call) and ast.unparse(value.func) == "range"
+    return is_range or isinstance(value, ast.Dict)
+
+
+def parsed(tree: ast.Module) -> list[str]:
+    """Return the calls that take apart text which these rooms have put together."""
+    return [
+        ast.unparse(call)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        if call.func.attr in _PARSES
+        for given in call.args
+        if isinstance(given, ast.Constant) and isinstance(given.value, str)
+        if _OURS.search(given.value) or is_sentence(given.value)
+    ]
+
+
+@pytest.mark.parametrize(("name", "tree"), modules())
+def test_facts_have_no_sentences(name: str, tree: ast.Module) -> None:
+    assert len(sentences(tree)) <= _SENTENCES.get(name, 0), sentences(tree)
+
+
+@pytest.mark.parametrize(("name", "tree"), modules())
+def test_facts_have_no_limits_of_their_own(name: str, tree: ast.Module) -> None:
+    assert name in _FORMULAS or limits(tree) == []
+
+
+@pytest.mark.parametrize(("name", "tree"), modules())
+def test_facts_parse_no_text_of_ours(name: str, tree: ast.Module) -> None:
+    del name
+    assert parsed(tree) == []
+
+
+def test_limits_have_a_unit_and_a_reason_each() -> None:
+    text = (TABLES / "core/thresholds.py").read_text("utf-8")
+    lines = [line for line in text.splitlines() if ": Final = " in line]
+    assert 0 < len(lines) <= 60
+    assert [line for line in lines if "  # " not in line] == []
+
+
+def test_a_breach_is_noticed() -> None:
+    tree = ast.parse(
+        'LIMIT = 0.7\ndef told(name, most=5):\n    text = "most of it is in the gap"\n'
+        '    return name.partition(" → ") if most > 8 else text\n'
+    )
+    assert sentences(tree) == ["most of it is in the gap"]
+    assert sorted(limits(tree)) == ["0.7", "5", "8"]
+    assert len(parsed(tree)) == 1
+
+
+def test_no_module_of_facts_was_left_out() -> None:
+    names = [name for name, _tree in modules()]
+    assert all(Path(TABLES / name).is_file() for name in (*_FORMULAS, *_SENTENCES))
+    assert len(names) > len(ROOMS)
