@@ -17,6 +17,21 @@ _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _SECONDS_FROM_MS: Final = 10_000
 _SCIENTIFIC: Final = re.compile(r"\b\d(?:\.\d+)?e\+\d\d\b")
 
+_SIZE: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)")
+#: Bytes of each unit of a size.
+BYTE_UNITS: Final = {
+    "B": 1.0,
+    "kB": 1e3,
+    "KB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "TB": 1e12,
+    "KiB": 2.0**10,
+    "MiB": 2.0**20,
+    "GiB": 2.0**30,
+    "TiB": 2.0**40,
+}
+
 
 def number(value: float) -> str:
     """A number with thousands separators and about four significant digits."""
@@ -86,6 +101,18 @@ def size_words(value_bytes: float) -> str:
         scaled /= 1024
         step += 1
     return f"{scaled:.0f} B" if step == 0 else f"{scaled:.1f} {_BINARY[step]}"
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a size such as "500MB" or "1.5 GiB".
+
+    Raises:
+        ValueError: It is none.
+    """
+    parts = _SIZE.fullmatch(text.strip())
+    if parts is None or parts[2] not in BYTE_UNITS:
+        raise ValueError(text)
+    return int(float(parts[1]) * BYTE_UNITS[parts[2]])
 
 
 def written_out(text: str) -> str:

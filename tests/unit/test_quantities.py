@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from stepscope.quantities import (
     milliseconds,
     number,
+    parse_size,
     roughly,
     signed,
     size_words,
@@ -111,3 +112,16 @@ def test_pages_sentences_and_estimates_use_one_unit(value_ms: float) -> None:
 
 def test_large_numbers_in_a_sentence_are_written_out() -> None:
     assert written_out("takes 1.51e+04 ms of 2e+06 ms") == "takes 15,100 ms of 2,000,000 ms"
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("500MB", 500_000_000), (" 1.5 GiB", 3 << 29), (".5kB", 500), ("7B", 7)]
+)
+def test_sizes_are_read(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["500", "+10%", "10%", "-1MB", "5 mb", "1e3MB", "MB"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(text)):
+        parse_size(text)

@@ -21,8 +21,11 @@ from stepscope.capture.runtime import machine
 _PROBE_SECONDS: Final = 0.25
 # End a little before the estimate reaches the budget, so as not to exceed it.
 _CAUTION: Final = 0.9
-# Heap per buffered event: 269 to 278 bytes with jaxlib 0.10 and with torch 2.13.
-_EVENT_HEAP_BYTES: Final = 272
+# Heap per buffered event: 66 bytes with jaxlib 0.10 and TensorFlow 2.21, 270 with torch 2.13 and
+# shapes. The first session takes the least for granted, and so is the shortest.
+_EVENT_HEAP_BYTES: Final = 64
+# A session of fewer whole steps than these may be this much longer.
+_SESSION_STEPS, _MOST_LONGER = 3, 4
 # At its end, a session needs up to eight times its buffers (torch 2.13: 134 MB become 1,073 MB).
 _EXPORT_FACTOR: Final = 8
 # Events of the first session, and the limits of later ones.
@@ -135,17 +138,23 @@ class SessionLimit:
         self._most_bytes = math.inf if memory_bytes is None else memory_bytes / _EXPORT_FACTOR
         self._events = float(_FIRST_EVENTS)
         self._event_bytes = float(_EVENT_HEAP_BYTES)
+        # Of the last session that had enough events, per second.
+        self._event_rate = 0.0
         self._base = 0
         self._grown = 0
-        self._read_at = 0.0
+        self._read_at = self._begun = 0.0
 
     def begin(self) -> None:
         """A session begins."""
-        self._grown, self._read_at = 0, 0.0
+        self._grown, self._read_at, self._begun = 0, 0.0, time.monotonic()
         self._base = machine.used_bytes() if self._most_bytes < math.inf else 0
 
-    def is_reached(self) -> bool:
-        """Whether the session should end."""
+    def is_reached(self, steps: int | None = None) -> bool:
+        """Whether the session should end.
+
+        Args:
+            steps: Whole steps that it holds; None if none is heard of.
+        """
         now = time.monotonic()
         if self._most_bytes == math.inf or now - self._read_at < _HEAP_SECONDS:
             return False
@@ -154,27 +163,35 @@ class SessionLimit:
         # A program that frees memory meanwhile makes room that the session may fill.
         self._base = min(self._base, used)
         self._grown = used - self._base
-        return self._grown > self._limit_bytes
+        if self._grown > self._most_bytes:
+            return True
+        longer = _MOST_LONGER if steps is not None and steps < _SESSION_STEPS else 1
+        return self._used_frac(now) > longer
 
     def is_half(self) -> bool:
         """Whether it was half reached when this was asked last."""
-        return self._grown > self._limit_bytes / 2
+        return max(self._used_frac(self._read_at), self._grown / self._most_bytes) > 0.5
 
-    @property
-    def _limit_bytes(self) -> float:
-        wanted = self._events * self._event_bytes if self._is_short else math.inf
-        return min(wanted, self._most_bytes)
+    def _used_frac(self, now: float) -> float:
+        """How much of its events a session has, by the heap or by the last session's rate."""
+        if not self._is_short:
+            return 0.0
+        by_rate = (now - self._begun) * self._event_rate
+        return max(self._grown / self._event_bytes, by_rate) / self._events
 
-    def end(self, events: int, end_seconds: float) -> None:
+    def end(self, events: int, seconds: float, end_seconds: float) -> None:
         """A session has ended.
 
         Args:
             events: What it gave.
+            seconds: How long it was.
             end_seconds: Processor time that handing them over took.
         """
-        if events > _ENOUGH_EVENTS and end_seconds > _FIXED_END_SECONDS:
-            affordable = _SESSION_END_SECONDS * events / (end_seconds - _FIXED_END_SECONDS)
-            self._events = min(max(affordable, _FEWEST_EVENTS), _MOST_EVENTS)
+        if events > _ENOUGH_EVENTS:
+            self._event_rate = events / max(seconds, 1e-3)
+            if end_seconds > _FIXED_END_SECONDS:
+                affordable = _SESSION_END_SECONDS * events / (end_seconds - _FIXED_END_SECONDS)
+                self._events = min(max(affordable, _FEWEST_EVENTS), _MOST_EVENTS)
         # Much growth and few events: the program grows, too.
         seen = self._grown / max(events, 1)
         self._event_bytes = max(_EVENT_HEAP_BYTES, min(seen, 4 * self._event_bytes))

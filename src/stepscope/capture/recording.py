@@ -12,6 +12,7 @@ import functools
 import logging
 import math
 import os
+import queue
 import threading
 import time
 from collections.abc import Callable
@@ -121,10 +122,12 @@ class Recording:
         # Of the last session, per second; and when executions are to be counted once more.
         self._event_rate = 0.0
         self._probe_at: float | None = None
-        self._wake = threading.Event()
-        self._finished = threading.Event()
+        # A handler of SIGTERM may call finish() within any call of ours on its thread: an Event
+        # would wait for its own lock there. Putting into this queue may be interrupted by itself.
+        self._wake: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._is_finished = False
         # Every recorder has ended; their events remain to be converted and written.
-        self._collected = threading.Event()
+        self._is_collected = False
         # The first one decides; appending to a list is safe from any thread and signal handler.
         self._requests: list[tuple[Reason, bool]] = []
         self._paused = False
@@ -169,12 +172,13 @@ class Recording:
             )
             return Capture("", 0, 0, 0.0, warnings=(note,), finished_by="error")
         self._requests.append((reason, save))
-        self._wake.set()
+        self._wake.put(None)
         # In slices: a recorder may have to end its framework's profiler on this very thread.
         deadline = time.monotonic() + self.options.stop_seconds
-        over = self._finished if wait else self._collected
-        while not over.wait(_SLICE_SECONDS) and time.monotonic() < deadline:
-            pass
+        while time.monotonic() < deadline:
+            if self._is_finished or (self._is_collected and not wait):
+                break
+            time.sleep(_SLICE_SECONDS)
         return self._capture
 
     def set_paused(self, paused: bool, profiler: str = "") -> None:
@@ -187,7 +191,7 @@ class Recording:
         if profiler:
             self._gaps.profilers[profiler] = None
         self._pause_wanted = paused
-        self._wake.set()
+        self._wake.put(None)
         deadline = time.monotonic() + self.options.stop_seconds
         while self._paused is not paused and not self.finished and time.monotonic() < deadline:
             time.sleep(0.002)
@@ -201,7 +205,7 @@ class Recording:
     @property
     def finished(self) -> bool:
         """Whether the file is written."""
-        return self._finished.is_set()
+        return self._is_finished
 
     @property
     def capture(self) -> Capture | None:
@@ -214,9 +218,10 @@ class Recording:
             return False  # only the parent can finish it
         # In short turns: between them the main thread does what recorders ask it to do.
         deadline = math.inf if seconds is None else time.monotonic() + seconds
-        while not self._finished.wait(_TURN_SECONDS):
+        while not self._is_finished:
             if time.monotonic() >= deadline:
                 return False
+            time.sleep(_TURN_SECONDS)
         return True
 
     # --- the keeper -------------------------------------------------------------------------
@@ -226,8 +231,7 @@ class Recording:
             if self.options.delay_ms:
                 self._begin_after(self.options.delay_ms / 1e3)
             while not self._requests:
-                self._wake.wait(_SESSION_TICK_SECONDS if self._in_session() else _TICK_SECONDS)
-                self._wake.clear()
+                self._sleep(_SESSION_TICK_SECONDS if self._in_session() else _TICK_SECONDS)
                 if not self._requests:
                     self._tick()
             reason, save = self._requests[0]
@@ -250,8 +254,12 @@ class Recording:
             if left <= 0:
                 self._begin()
                 return
-            self._wake.wait(left)
-            self._wake.clear()
+            self._sleep(left)
+
+    def _sleep(self, seconds: float) -> None:
+        """Until another thread asks for something, or that long."""
+        with contextlib.suppress(queue.Empty):
+            self._wake.get(timeout=seconds)
 
     def _shut(self) -> None:
         try:
@@ -262,8 +270,7 @@ class Recording:
             if self.on_finish is not None:
                 self.on_finish(self)
         finally:
-            self._collected.set()
-            self._finished.set()
+            self._is_collected = self._is_finished = True
 
     def _tick(self) -> None:
         wanted = self._pause_wanted
@@ -300,7 +307,7 @@ class Recording:
     def _pace(self) -> None:
         """Cut a chunk where one is due, and let the program run undisturbed where that is due."""
         has_price = self.options.price is not None
-        is_full = self._in_session() and self._limit.is_reached()
+        is_full = self._in_session() and self._limit.is_reached(self._clock.session_steps())
         is_due = self._budget.cut_due()
         if has_price and (is_full or (is_due and self._limit.is_half())):
             # Handing over takes long: the program had better rest meanwhile.
@@ -452,7 +459,7 @@ class Recording:
                     self._start_one(slot)
                     self._gaps.found.append(Gap(slot.recorder.name, begin_ns, time.time_ns()))
         if self._requests and not restart:
-            self._collected.set()
+            self._is_collected = True
         for slot, recorded in taken if resting else reversed(taken):
             self._take(planes, slot, recorded)
         self._plane_names.update(name for name, _ in planes.payloads)
@@ -508,7 +515,7 @@ class Recording:
             machine.release_free_memory()
         converting = min(_children_seconds() - children, time.monotonic() - ended)
         spent = time.thread_time() - begin + self._main_thread_seconds()
-        self._limit.end(events, spent)
+        self._limit.end(events, seconds, spent)
         self._price.session(events, seconds, spent + converting)
         return events
 

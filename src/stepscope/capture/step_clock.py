@@ -22,9 +22,10 @@ from stepscope.schema import names
 #: What steps are known by, the surest first.
 MARKER: Final = "step markers"
 OPTIMIZER: Final = "optimizer steps"
+BACKWARD: Final = "backward passes"
 FUNCTION: Final = "calls of a compiled function"
 BATCH: Final = "batches of a data loader"
-_SOURCES: Final = (MARKER, OPTIMIZER, FUNCTION, BATCH)
+_SOURCES: Final = (MARKER, OPTIMIZER, BACKWARD, FUNCTION, BATCH)
 
 # Source, and which optimizer, function or name of a marker.
 _Key = tuple[str, object]
@@ -44,6 +45,19 @@ class _Stretch:
             for key, began in self.began_ns.items()
         }
         return between | self.lengths_ns
+
+    def count(self) -> tuple[int, int]:
+        """Steps of the place that had most, and the nanoseconds of all or of the first of them."""
+        counts = [
+            (len(began) - 1, began[-1] - began[0])
+            for began in list(self.began_ns.values())
+            if began
+        ]
+        counts += [
+            (len(lengths), sum(lengths[:UNDISTURBED_STEPS]))
+            for lengths in list(self.lengths_ns.values())
+        ]
+        return max(counts, default=(0, 0))
 
 
 # Where hooks report to; None while no recording asks.
@@ -89,12 +103,16 @@ class StepClock:
         """Recorded steps, those of this stretch included."""
         return self.recorded_steps + self.heard()[0]
 
+    def session_steps(self) -> int | None:
+        """Whole steps of this stretch so far; None if steps were never heard of."""
+        steps = self.heard()[0]
+        return steps if steps or self._recorded or self._undisturbed else None
+
     def heard(self) -> tuple[int, float]:
-        """Steps of this stretch so far, and their seconds together."""
+        """Steps of this stretch so far, and the seconds they took, or the first of them."""
         stretch = _listening
-        steps = [] if stretch is None else list(stretch.steps_ns().values())
-        most = max(steps, key=len, default=[])
-        return len(most), sum(most) / 1e9
+        steps, length_ns = (0, 0) if stretch is None else stretch.count()
+        return steps, length_ns / 1e9
 
     def emitter(self) -> Emitter:
         """Where annotations go while nothing records: markers of steps are timed."""

@@ -8,28 +8,16 @@ from math import isnan
 from typing import Final, Literal
 
 from stepscope.errors import UsageError
-from stepscope.quantities import milliseconds, size_words
+from stepscope.quantities import BYTE_UNITS, milliseconds, size_words
 
 Quantity = Literal["time", "bytes", "share", "part"]
 
 _FORM: Final = re.compile(r"(?P<sign>\+?)(?P<number>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>[a-zA-Zµ%]*)")
 _TIMES: Final = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4}
-_BYTES: Final = {
-    "B": 1.0,
-    "kB": 1e3,
-    "KB": 1e3,
-    "MB": 1e6,
-    "GB": 1e9,
-    "TB": 1e12,
-    "KiB": 2.0**10,
-    "MiB": 2.0**20,
-    "GiB": 2.0**30,
-    "TiB": 2.0**40,
-}
 # Per quantity: units of a plain limit, and an example for the error.
 _UNITS: Final[dict[Quantity, tuple[tuple[str, ...], str]]] = {
     "time": (tuple(_TIMES), "+5%, +2ms or 30ms"),
-    "bytes": (tuple(_BYTES), "+10%, +512MiB or 8GiB"),
+    "bytes": (tuple(BYTE_UNITS), "+10%, +512MiB or 8GiB"),
     "share": (("%",), "10% or +5%"),
     "part": (("%", *_TIMES), "5%, 2ms or +10%"),
 }
@@ -64,7 +52,7 @@ class Limit:
         is_change = bool(found and found["sign"])
         if found is None or unit not in (*units, *(("%",) if is_change else ())):
             raise UsageError(f"{option} cannot be {text!r}.", hint=f"Say {example}.", slug="limit")
-        scale = {"%": 0.01, **_TIMES, **_BYTES}[unit]
+        scale = {"%": 0.01, **_TIMES, **BYTE_UNITS}[unit]
         return cls(text.strip(), is_change, float(found["number"]) * scale, unit == "%")
 
     def bound(self, whole: float) -> float:

@@ -12,7 +12,7 @@ from stepscope.capture.budget import Price, SessionLimit
 from stepscope.capture.runtime import machine
 
 MB = 1_000_000
-EVENT_BYTES = 272
+EVENT_BYTES = 64
 
 
 class Process:
@@ -83,8 +83,30 @@ def test_memory_that_the_program_frees_does_not_hide_events(process: Process) ->
 def test_events_that_are_slow_to_hand_over_make_shorter_sessions(process: Process) -> None:
     limit = SessionLimit(500 * MB, is_short=True)
     events = events_of_session(process, limit, 1_000)
-    limit.end(events, end_seconds=0.1 + events * 50e-6)
+    limit.end(events, seconds=2.0, end_seconds=0.1 + events * 50e-6)
     assert events_of_session(process, limit, 1_000) == pytest.approx(10_000, 0.15)
+
+
+def test_a_session_ends_by_the_last_rate_where_the_heap_shows_nothing(process: Process) -> None:
+    limit = SessionLimit(500 * MB, is_short=True)
+    limit.begin()
+    limit.end(events=40_000, seconds=0.1, end_seconds=0.6)
+    limit.begin()
+    process.advance(0.09)
+    assert not limit.is_reached()
+    process.advance(0.06)
+    assert limit.is_reached()
+
+
+def test_a_session_waits_for_whole_steps_but_not_for_ever(process: Process) -> None:
+    limit = SessionLimit(500 * MB, is_short=True)
+    limit.begin()
+    process.advance(0.1, 80_000 * EVENT_BYTES)
+    assert not limit.is_reached(steps=1)
+    process.advance(0.1)
+    assert limit.is_reached(steps=3)
+    process.advance(0.1, 100_000 * EVENT_BYTES)
+    assert limit.is_reached(steps=1)
 
 
 def test_a_program_that_grows_by_itself_is_cut_ever_less_often(process: Process) -> None:
@@ -92,7 +114,7 @@ def test_a_program_that_grows_by_itself_is_cut_ever_less_often(process: Process)
     sizes = []
     for _ in range(4):
         sizes.append(events_of_session(process, limit, 100))
-        limit.end(events=10, end_seconds=0.001)
+        limit.end(events=10, seconds=1.0, end_seconds=0.001)
     assert sizes == sorted(sizes) and sizes[-1] > sizes[0]
 
 

@@ -285,8 +285,38 @@ def test_a_forked_child_does_not_wait_for_what_its_parent_writes(
     waiting = threading.Thread(target=lambda: said.append(recording.wait()), daemon=True)
     waiting.start()
     waiting.join(10)
-    recording._finished.set()
+    recording._is_finished = True
     assert said == [False]
+
+
+def test_a_signal_at_any_line_of_an_end_ends_the_recording(
+    begin: Callable[..., Recording],
+) -> None:
+    """A pool's worker that ends by itself gets SIGTERM from its parent meanwhile."""
+    recording = begin(Double())
+    recording.start()
+    lines = 0
+
+    def interrupt(*_: object) -> Any:
+        nonlocal lines
+        sys.settrace(None)  # a handler is not interrupted itself
+        lines += 1
+        recording.finish("signal", wait=False)
+        sys.settrace(enter)
+        return interrupt
+
+    def enter(frame: Any, *_: object) -> Any:
+        return interrupt if frame.f_globals.get("__name__") != __name__ else None
+
+    def end() -> None:
+        sys.settrace(enter)
+        recording.finish("exit")
+        sys.settrace(None)
+
+    ending = threading.Thread(target=end, daemon=True)
+    ending.start()
+    ending.join(60)
+    assert not ending.is_alive() and recording.finished and lines > 3
 
 
 def test_a_recording_that_steps_aside_during_its_delay_begins_after_it(
@@ -349,7 +379,7 @@ def test_a_pause_until_the_end_is_told_too(begin: Callable[..., Recording]) -> N
 def test_recorders_leave_out_what_costs_most_where_rests_would_be_long(
     begin: Callable[..., Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SessionLimit, "is_reached", lambda _: True)
+    monkeypatch.setattr(SessionLimit, "is_reached", lambda *_: True)
     monkeypatch.setattr(Price, "rest_seconds", lambda *_: 10.0)
     monkeypatch.setattr(recording_module, "_MANY_EVENTS", 0)
     double, lightened = Double("torch"), threading.Event()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stepscope.capture import step_clock, tracing
+from stepscope.capture.launch import import_hook
 from stepscope.capture.step_clock import FUNCTION, MARKER, OPTIMIZER, StepClock, hear
 from stepscope.schema import names
 
@@ -110,6 +111,15 @@ def test_of_several_functions_the_regular_one_is_the_step(clock: Clock) -> None:
     assert steps.facts()[names.UNDISTURBED_STEP] == 10 * MS * 1000
 
 
+def test_steps_so_far_cost_the_same_however_many_there_are(clock: Clock) -> None:
+    steps = StepClock()
+    steps.listen(undisturbed=True)
+    assert steps.session_steps() is None
+    loop(clock, 2.0, 1_000)
+    assert steps.heard() == (1_000, 2.0)
+    assert steps.session_steps() == 1_000
+
+
 def test_markers_are_counted_while_they_are_recorded() -> None:
     steps = StepClock()
     steps.listen(undisturbed=False)
@@ -132,3 +142,16 @@ def test_markers_are_counted_while_they_are_recorded() -> None:
 def test_nothing_is_kept_while_nobody_listens() -> None:
     hear(FUNCTION, 1)
     assert step_clock._listening is None
+
+
+def test_calls_of_a_method_are_heard_and_made(clock: Clock) -> None:
+    class Model:
+        def train_on_batch(self, ms: float, *, times: int = 1) -> float:
+            clock.pass_ms(ms * times)
+            return ms
+
+    import_hook._hear_calls(Model, "train_on_batch", FUNCTION)
+    steps, model = StepClock(), Model()
+    steps.listen(undisturbed=True)
+    assert [model.train_on_batch(2.0, times=2) for _ in range(22)] == [2.0] * 22
+    assert steps.facts()[names.UNDISTURBED_STEP] == 4 * MS * 1000

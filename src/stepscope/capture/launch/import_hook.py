@@ -104,13 +104,32 @@ _steps: Final = _Steps()
 
 
 def _mark_steps(keras: ModuleType) -> None:
-    """Have Keras's list of callbacks mark steps; raises ``AttributeError`` where it has none."""
-    callbacks = keras.callbacks.CallbackList
+    """Mark batches of Keras's loops, and report those of other loops.
+
+    Raises:
+        AttributeError: It is another Keras.
+    """
     for kind in _KINDS:
-        _wrap(callbacks, kind)
+        _mark_callbacks(keras.callbacks.CallbackList, kind)
+    # A loop of the program's own may call these several times a step: they mark none.
+    for kind in _KINDS:
+        _hear_calls(keras.Model, f"{kind}_on_batch", step_clock.FUNCTION)
+    _hear_calls(keras.optimizers.Optimizer, "apply", step_clock.OPTIMIZER)
 
 
-def _wrap(callbacks: Any, kind: str) -> None:
+def _hear_calls(owner: Any, name: str, source: str) -> None:
+    """Report each call of a method; raises ``AttributeError`` if there is none."""
+    method, hear = getattr(owner, name), step_clock.hear
+
+    @functools.wraps(method)
+    def calls(self: Any, *args: Any, **kwargs: Any) -> Any:
+        hear(source, (id(self), name))
+        return method(self, *args, **kwargs)
+
+    setattr(owner, name, calls)
+
+
+def _mark_callbacks(callbacks: Any, kind: str) -> None:
     begin, end = f"on_{kind}_batch_begin", f"on_{kind}_batch_end"
     at_begin, at_end = getattr(callbacks, begin), getattr(callbacks, end)
 
@@ -131,15 +150,7 @@ def _wrap(callbacks: Any, kind: str) -> None:
 
 def _hear_functions(module: ModuleType) -> None:
     """Report each call of a ``tf.function``; raises ``AttributeError`` if it is another class."""
-    kind: Any = module.Function
-    call, hear, source = kind.__call__, step_clock.hear, step_clock.FUNCTION
-
-    @functools.wraps(call)
-    def calls(self: Any, *args: Any, **kwargs: Any) -> Any:
-        hear(source, id(self))
-        return call(self, *args, **kwargs)
-
-    kind.__call__ = calls
+    _hear_calls(module.Function, "__call__", step_clock.FUNCTION)
 
 
 def _hear_optimizers(module: ModuleType) -> None:
@@ -149,6 +160,18 @@ def _hear_optimizers(module: ModuleType) -> None:
         step_clock.hear(step_clock.OPTIMIZER, id(optimizer))
 
     module.register_optimizer_step_post_hook(stepped)
+
+
+def _hear_backward(module: ModuleType) -> None:
+    """Report each backward pass: loops that update their weights themselves have no optimizer."""
+    backward, hear, source = module.backward, step_clock.hear, step_clock.BACKWARD
+
+    @functools.wraps(backward)
+    def passes(*args: Any, **kwargs: Any) -> Any:
+        hear(source)
+        return backward(*args, **kwargs)
+
+    setattr(module, "backward", passes)  # noqa: B010  # a module has no such attribute to mypy
 
 
 def _hear_batches(module: ModuleType) -> None:
@@ -169,6 +192,7 @@ def _hear_batches(module: ModuleType) -> None:
 AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {
     "keras": _mark_steps,
     "tensorflow.python.eager.polymorphic_function.polymorphic_function": _hear_functions,
+    "torch.autograd": _hear_backward,
     "torch.optim.optimizer": _hear_optimizers,
     "torch.utils.data.dataloader": _hear_batches,
     "tensorflow.python.profiler.profiler_v2": _yield_to_tensorflow,

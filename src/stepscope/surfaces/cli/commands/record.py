@@ -74,7 +74,7 @@ def _option(
 @_option("--max-seconds", default=120.0, help="Stop recording after this many seconds.")
 @_option("--price", default=1.2, metavar="RATIO", help="Maximum slowdown of the program.")
 @_option("--memory", default="500MB", metavar="SIZE", help="Maximum memory for recording.")
-@_option("--max-file", default="200MB", metavar="SIZE", help="Maximum size of the recording.")
+@_option("--max-file", default="100MB", metavar="SIZE", help="Maximum size of the recording.")
 @click.option("--full", is_flag=True, help="Record every step, at any price.")
 @_option("--host-level", default=2, help="Host events: 0 none, 1 annotations, 2 ops, 3 all.")
 @_option("--python-level", default=0, help="The framework's own Python tracer: 0 or 1.")
@@ -125,9 +125,14 @@ def record(
 
 def _bytes(text: str, option: str) -> int:
     """A size such as 500MB, in bytes."""
-    from stepscope.comparison.limit import Limit
+    from stepscope.errors import UsageError
+    from stepscope.quantities import parse_size
 
-    return int(Limit.parse(text, "bytes", option).number)
+    try:
+        return parse_size(text)
+    except ValueError:
+        hint = "Write a number and a unit: 500MB or 2GiB."
+        raise UsageError(f"{option} cannot be {text!r}.", hint=hint, slug="limit") from None
 
 
 COMMAND = record
