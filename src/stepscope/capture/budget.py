@@ -21,8 +21,8 @@ from stepscope.capture.runtime import machine
 _PROBE_SECONDS: Final = 0.25
 # End a little before the estimate reaches the budget, so as not to exceed it.
 _CAUTION: Final = 0.9
-# Heap per buffered event: 66 bytes with jaxlib 0.10 and TensorFlow 2.21, 270 with torch 2.13 and
-# shapes. The first session takes the least for granted, and so is the shortest.
+# Heap per buffered event where the recorder does not say: 66 bytes with jaxlib 0.10 and
+# TensorFlow 2.21.
 _EVENT_HEAP_BYTES: Final = 64
 # A session of fewer whole steps than these may be this much longer.
 _SESSION_STEPS, _MOST_LONGER = 3, 4
@@ -144,9 +144,14 @@ class SessionLimit:
         self._grown = 0
         self._read_at = self._begun = 0.0
 
-    def begin(self) -> None:
-        """A session begins."""
+    def begin(self, event_bytes: int = _EVENT_HEAP_BYTES) -> None:
+        """A session begins.
+
+        Args:
+            event_bytes: Heap that an event needs at least.
+        """
         self._grown, self._read_at, self._begun = 0, 0.0, time.monotonic()
+        self._event_bytes = max(self._event_bytes, event_bytes)
         self._base = machine.used_bytes() if self._most_bytes < math.inf else 0
 
     def is_reached(self, steps: int | None = None) -> bool:

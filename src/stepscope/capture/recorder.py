@@ -64,9 +64,10 @@ class Recorder(Protocol):
     The order is ``unavailable``, then any number of ``start`` … ``collect`` (a chunk each), or
     ``start`` … ``drop``. After ``collect`` the recorder may be started again at once.
 
-    A recorder may have ``event_ns``, what recording one event takes from the program, and four more
-    methods: ``annotation()`` gives what annotations are handed to
-    while it records (``tracing.Emitter``); ``is_stale()`` tells that what it records with cannot
+    A recorder may have ``event_ns``, what recording one event takes from the program,
+    ``event_bytes``, the heap that a buffered event needs, and four more methods:
+    ``annotation()`` gives what annotations are handed to while it records (``tracing.Emitter``);
+    ``is_stale()`` tells that what it records with cannot
     see devices that have come since it was started: it is then collected and started again;
     ``cut()`` is called instead of ``collect`` when it is to be started again at once, and gives
     None where that cannot be now: it goes on, and the chunk has nothing of it; ``forked()`` is

@@ -285,8 +285,7 @@ class Recording:
                 self._gaps.pause()
             else:
                 self._start_recorders()
-                running = [slot for slot in self._slots if slot.state == "running"]
-                self._gaps.resume(slot.recorder.name for slot in running)
+                self._gaps.resume(slot.recorder.name for slot in self._running())
             self._paused = wanted
         if self._paused:
             return
@@ -395,9 +394,13 @@ class Recording:
         self._switch_annotations()
         self._begin_session()
 
+    def _running(self) -> list[_Slot]:
+        return [slot for slot in self._slots if slot.state == "running"]
+
     def _begin_session(self) -> None:
         self._session_begun = time.monotonic()
-        self._limit.begin()
+        known = (getattr(slot.recorder, "event_bytes", 0) for slot in self._running())
+        self._limit.begin(max(known, default=0))
         if self.options.price is not None:
             self._clock.listen(undisturbed=False)
 

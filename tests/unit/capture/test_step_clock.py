@@ -154,4 +154,5 @@ def test_calls_of_a_method_are_heard_and_made(clock: Clock) -> None:
     steps, model = StepClock(), Model()
     steps.listen(undisturbed=True)
     assert [model.train_on_batch(2.0, times=2) for _ in range(22)] == [2.0] * 22
+    steps.pause()
     assert steps.facts()[names.UNDISTURBED_STEP] == 4 * MS * 1000

@@ -69,6 +69,8 @@ class TorchRecorder:
     name = "torch"
     #: An op of 2.4 µs takes 4.4 with its five events recorded (torch 2.13).
     event_ns = 400
+    #: 269 to 278 with shapes and allocations (torch 2.13).
+    event_bytes = 270
 
     def __init__(self) -> None:
         self._options: ProfilerOptions | None = None
