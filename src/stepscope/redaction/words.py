@@ -86,15 +86,15 @@ inspector instance instant instantiate instinct instruction instructions instrum
 integer integral integrate intel interface interleave intermediate internal interpolation
 interpreter intersect interval into introspect inv invalid inversion invert invoke io iota iotools
 ipl ipynb ipython ir irfft is isa isfinite isinf isinstance isnan issue it item iter iteration
-iterator its itself jacobi jax jaxlib jaxpr jit job join journal json jsonl jv jvp kb kbit kd
-kepler kept keras kern kernel kernels key keys keyword kfd ki kind kineto kl known knuth kron
-kthvalue kv kwargs label labels lacks lamb lambda lambdifygenerated lane lapack laplace larf large
-larger late launch launched launches launching lax layer layernorm layers layout layouts lazy ldg
-ldgsts ldidt lds ldsb le leading leaky leaves left legacy length lerp less level levels lfs lgamma
-lhs lib libraries library librosa lies lifetimes lift lightning like likely limit linalg line
-linear linearize linen lines linkage links linspace lion list listener lists lite literal literals
-little lj ll llm lmr load loaded loader loading loads loat local localhost locals location lock
-locked log logaddexp loggamma logger loggers logging logical logistic logit logits logm lognormal
+iterator its itself jacobi jax jaxlib jaxpr jit job join journal json jsonl jv jvp kbit kd kepler
+kept keras kern kernel kernels key keys keyword kfd kind kineto kl known knuth kron kthvalue kv
+kwargs label labels lacks lamb lambda lambdifygenerated lane lapack laplace larf large larger late
+launch launched launches launching lax layer layernorm layers layout layouts lazy ldg ldgsts ldidt
+lds ldsb le leading leaky leaves left legacy length lerp less level levels lfs lgamma lhs lib
+libraries library librosa lies lifetimes lift lightning like likely limit linalg line linear
+linearize linen lines linkage links linspace lion list listener lists lite literal literals little
+lj ll llm lmr load loaded loader loading loads loat local localhost locals location lock locked
+log logaddexp loggamma logger loggers logging logical logistic logit logits logm lognormal
 logspace logsumexp long longer longest looks lookup loop loss losses lossy lost lovelace low lower
 lowering lrn lru lstm lt lu made main mainloop major make makes malloc managed manager mangled
 manip manual many map margin mark marked marker markers marks mask masked mat matched math matmul
@@ -166,7 +166,7 @@ systems sz table tables tachyon tag tail take taken takes tall tan tanh tape tar
 tcgen tcs tec telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop
 tensorrt tensors tensorstore teraflops test text tf tfe tfprof tfrt th than that the them then
 they this thnn those thq thread threading threadpool threads threefry threshold throttle through
-throughput thrust thunk thunks ti tid tifffile tile tiles tilesize time timed timeline times
+throughput thrust thunk thunks tid tifffile tile tiles tilesize time timed timeline times
 timeseries timestamp timing timm tmp tn tnn tnt to together toggle toggles token tokens toks told
 tolist toml too tool top topk torch torchinductor torchvision total tpu trace traceable traceback
 traced tracer traces tracing track trackable tracking tracks train trainer training traits
