@@ -312,7 +312,9 @@ def attempt(path: Path, number: int, slowness: float, asks: int) -> tuple[str, C
         again.unlink()
         if same != outcome and not same.startswith("refused") and "opened" in outcome:
             raise Fault(f"{outcome[:100]} as a file, {same[:100]} in gzip")
-    if asks and number % asks == 0 and outcome.startswith("opened"):
+    # Families come in turn: each has its share of those that are asked.
+    turn = number // len(families()) + number
+    if asks and turn % asks == 0 and outcome.startswith("opened"):
         _, asked = _measured(lambda: _asked(path))
         _check(asked, _ASKED_S_PER_MB * size_mb, size_mb, slowness, "asking")
     return outcome, cost
@@ -486,6 +488,7 @@ def main() -> int:
     if given.replay is not None:
         name, file, data = built(given.seed, given.replay)
         path = Path(tempfile.mkdtemp(prefix=f"structure-{given.replay}-")) / file
+        _opened_seed(path.parent)
         path.write_bytes(data)
         print(f"{name}: {path}, {len(data):,} bytes")
         print(*attempt(path, given.replay, _slowness(), given.asks))

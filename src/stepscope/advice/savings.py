@@ -121,7 +121,8 @@ def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Findi
         saving_low_ms=low,
         saving_high_ms=high,
     )
-    step = nan if account is None else account.step_time_ms
+    # Damaged times leave steps without a length.
+    step = nan if account is None or account.step_time_ms <= 0 else account.step_time_ms
     if not high - low > _MOST_FRAC * step:
         return complete
     cause = causes().get(finding.cause)
