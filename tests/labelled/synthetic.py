@@ -171,6 +171,7 @@ def _faults_of_ops() -> list[Labelled]:
             "gpu_one_large_op",
             "dominant-op",
             _one(replace(GOOD, kernels=[*layers(), attention])),
+            also=("largest-part",),  # the account has the same op as a part
         ),
         Labelled(
             "gpu_far_below_roofline",
