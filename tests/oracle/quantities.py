@@ -131,7 +131,9 @@ def _rates(found: dict[str, Any]) -> Iterator[Number]:
             what = f"GFLOP/s of {row['operation']}"
             yield what, "overview_page", row["flop_rate_gflops"], overview.times
             yield what, "roofline_model", rates[row["operation"]], roofline.times
-    for row in hlo.ops.rows() if hlo is not None else ():
+    if hlo is None:
+        return
+    for row in hlo.ops.rows():
         own = told.get((row["program"], row["hlo_op"]))
         for value in ("self_time_us", "occurrences", "flop_rate_gflops") if own else ():
             what = f"{value} of {row['hlo_op']} in {row['program']}"

@@ -135,6 +135,46 @@ def test_growth_of_each_tenth_step_exceeds_the_limit_by_the_tail() -> None:
     assert "tail" in row["message"]
 
 
+@pytest.mark.parametrize(
+    ("undisturbed_ms", "status", "message"),
+    [
+        ((0.50, 0.60), "exceeded", "Grew by "),
+        ((0.50, 0.51), "unknown", "While nothing records it grew by +2.0%."),
+        ((0.50, 0.40), "unknown", "While nothing records it grew by -20.0%."),
+        ((0.50, None), "exceeded", "Grew by "),  # one side alone shows nothing
+        ((None, 0.60), "exceeded", "Grew by "),
+    ],
+)
+def test_growth_that_only_recorded_steps_show_may_be_the_recorders(
+    undisturbed_ms: tuple[float | None, float | None], status: str, message: str
+) -> None:
+    slower = replace(BASE, kernels=(KERNELS[0], replace(KERNELS[1], us=300)))
+    old, new = (
+        replace(run(loop, name), undisturbed_ms=ms)
+        for loop, name, ms in zip((BASE, slower), ("old", "new"), undisturbed_ms, strict=True)
+    )
+    limits = {"step_time": Limit.parse("+5%", "time", "--max-step-time")}
+    found = check(new, limits, old)
+    assert found.status == status
+    assert message in next(found.limits.rows())["message"]
+    assert ("While nothing records: " in found.headline) == (None not in undisturbed_ms)
+    # No doubt where the recorded steps keep the limit.
+    assert check(old, limits, new).status == "kept"
+
+
+def test_undisturbed_growth_is_of_examples_if_the_limit_is() -> None:
+    longer = replace(BASE, kernels=(replace(KERNELS[0], us=1000), KERNELS[1]))
+    limits = {"example_time": Limit.parse("+5%", "time", "--max-example-time")}
+    old = replace(side_of("old", run(BASE).profile, 64), undisturbed_ms=0.6)
+    new = replace(side_of("new", run(longer).profile, 64), undisturbed_ms=1.2)
+    assert check(new, limits, old).status == "exceeded"
+    # Undisturbed, the steps take as long for twice the examples.
+    (row,) = check(replace(new, examples=80.0), limits, old).limits.rows()
+    assert row["status"] == "exceeded"
+    (row,) = check(replace(new, undisturbed_ms=0.61), limits, old).limits.rows()
+    assert row["status"] == "unknown"
+
+
 def test_an_exceeded_limit_is_worse_than_an_unknown_one() -> None:
     found = judged(replace(BASE, heap=None), peak_memory="8GiB", step_time="1us")
     assert found.status == "exceeded"

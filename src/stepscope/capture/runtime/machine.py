@@ -176,7 +176,10 @@ _loop_settings: dict[str, int | str] = {}
 
 def remember_settings() -> None:
     """Note the settings of the calling thread, which runs the loop of Keras."""
-    own = {name: sys.modules[name] for name in ("tensorflow", "keras") if name in sys.modules}
+    own: dict[str, ModuleType] = {}
+    for name in ("tensorflow", "keras"):
+        if name in sys.modules:
+            own[name] = sys.modules[name]
     _loop_settings.update(_current_settings(own))
 
 

@@ -11,8 +11,9 @@ and the 95th percentile.
 on each other (circular block bootstrap: Politis & Romano 1992; block length: Politis & White 2004
 with the correction of Patton, Politis & White 2009). The interval is symmetric on the logarithm,
 which keeps it above 0. It is widened by Student's over the normal quantile for the few blocks of a
-short recording. Outliers enter it as the longest kept step, and the spread is divided by the share
-of kept steps, as for every trimmed mean (Tukey & McLaughlin 1963).
+short recording, and by ``_SHORT_RUN``. Outliers enter it as the
+longest kept step, and the spread is divided by the share of kept steps, as for every trimmed mean
+(Tukey & McLaughlin 1963).
 
 **Interval of a difference.** The two intervals are combined as Zou & Donner propose ("Construction
 of confidence limits about effect measures", Statistics in Medicine 27, 2008). No run can become
@@ -58,6 +59,10 @@ _GAP_FACTOR: Final = 1.25  # between the longest kept step and the shortest outl
 _OUTLIER_DIVISOR: Final = 10  # at most one step in so many
 _WARM_UP_DIVISOR: Final = 4  # at most one step in so many, and one of three
 _LEAST_BLOCKS: Final = 5
+_FEWEST_FOR_PAIRS: Final = 7  # steps; from here on blocks have two or more
+# Few steps understate how much steps vary. The interval is wider by 9 / steps², and by twice that
+# if blocks are single steps: about the least at which simulated false alarms stay at 1 %.
+_SHORT_RUN: Final = 9
 # Below this share of the step a difference of means is only how their sums were rounded.
 _ROUNDED_FRAC: Final = 1e-12
 _SEED: Final = 20261121
@@ -336,7 +341,11 @@ def _interval(times: F64, mean: float, kept_frac: float = 1.0) -> tuple[float, f
     moved = np.abs(np.log(sums / (count * times.mean()))) / kept_frac
     # Resampling k blocks spreads by (k-1)/k too little (as a sample's variance without ddof).
     widen = sqrt(blocks / (blocks - 1)) * student_quantile(blocks - 1) / _Z
-    half = quantile(moved, CONFIDENCE) * widen
+    half = (
+        quantile(moved, CONFIDENCE)
+        * widen
+        * (1 + _SHORT_RUN * (2 if length == 1 else 1) / count**2)
+    )
     return mean * exp(-half), mean * exp(half)
 
 
@@ -350,7 +359,8 @@ def block_length(times: F64) -> int:
     count = len(times)
     centred = times - times.mean()
     variance = float(centred @ centred) / count
-    longest = min(ceil(3 * sqrt(count)), (count + 2) // _LEAST_BLOCKS)
+    longest = max((count + 2) // _LEAST_BLOCKS, 2 if count >= _FEWEST_FOR_PAIRS else 1)
+    longest = min(ceil(3 * sqrt(count)), longest)
     if variance <= 0 or longest < 2:
         return 1
     lags = min(ceil(sqrt(count)) + 5, count - 1)

@@ -127,7 +127,7 @@ def test_keras_policy_of_the_loops_thread_is_noted_on_another(
 
     keras = SimpleNamespace(config=SimpleNamespace(dtype_policy=policy))
     for name, module in (("keras", keras), ("tensorflow", None), ("torch", None), ("jax", None)):
-        monkeypatch.setitem(sys.modules, name, module)  # type: ignore[arg-type]  # as a module
+        monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(machine, "_loop_settings", {})
     found: list[dict[str, int | str]] = []
 

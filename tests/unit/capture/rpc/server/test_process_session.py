@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
@@ -176,8 +176,8 @@ def test_a_counter_counts_the_steps_that_frameworks_mark(
     monkeypatch: pytest.MonkeyPatch, module: str, kind: str, metadata: dict[str, object]
 ) -> None:
     own = {"__init__": Marker.__init__, "__exit__": Marker.__exit__} if kind == "Trace" else {}
-    made = type(kind, (Marker,), own)
-    monkeypatch.setitem(sys.modules, module, SimpleNamespace(**{kind: made}))  # type: ignore[arg-type]  # as a module
+    made: Any = type(kind, (Marker,), own)
+    monkeypatch.setitem(sys.modules, module, SimpleNamespace(**{kind: made}))
     methods = made.__init__, made.__exit__
     reached: list[int] = []
     counter = StepCounter(2, lambda: reached.append(counter.count))
