@@ -11,7 +11,7 @@ from tests.unit.advice.test_largest_part import account, op, part
 
 OWNER = {
     "kind": "op", "name": "aten/mul", "family": "mul", "function": "train_on", "file": "train.py",
-    "line": 27, "caller": "train.py:40 main", "between": "", "time_ms": 2.0,
+    "line": 27, "caller": "train.py:40 main", "within": "", "time_ms": 2.0,
     "step_frac": 0.2, "stretches": 30.0, "on_device": False,
 }  # fmt: skip
 
