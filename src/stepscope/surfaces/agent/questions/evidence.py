@@ -18,7 +18,7 @@ from stepscope.surfaces.agent.reply import WHOLE, WIDE, Data, data
 from stepscope.surfaces.format import place_text
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount
+    from stepscope.analysis.step_account import OwnerRow, Part, StepAccount
 
 # Rows of a table: enough for a cause, and few enough for all tables within the budget.
 _OPS, _LINES, _CALLS, _SHARES, _SILENT, _STATS = 6, 6, 5, 8, 6, 8
@@ -53,11 +53,11 @@ def evidence(session: Session, advice: Advice, finding: Finding, source: str) ->
         source: A folder with the program's files; "" to show none.
     """
     account: Any = _result(session, "step_account")
-    part, place = _part(account, finding)
+    part = _part(account, finding)
     tables = [
         data("source", ("line", "text"), list(_source(finding, source)), width=WIDE),
         data("steadiness", ("what", "value"), list(_steadiness(account, part))),
-        data("made_of", ("role", "name", "share_frac", "at"), list(_shares(account, place))),
+        data("made_of", ("role", "name", "share_frac", "at"), list(_shares(part))),
         data("ops", _OP_COLUMNS, list(_ops(session, account, part, finding))),
         data("op_arguments", ("op", "argument", "value"), list(_arguments(session, part, finding)),
              width=_VALUE_LENGTH),
@@ -76,18 +76,16 @@ def _result(session: Session, tool: str) -> Result | None:
     return session.run_without_findings(tool)
 
 
-def _part(account: StepAccount | None, finding: Finding) -> tuple[PartRow | None, int]:
-    """Return the part of the account that a finding is about, with its row; None without one."""
+def _part(account: StepAccount | None, finding: Finding) -> Part | None:
+    """Return the part of the account that a finding is about; None without one."""
     time, kind = finding.measured.get("part_ms"), finding.measured.get("kind")
     if account is None or time is None:
-        return None, -1
-    rows = list(account.parts.records())
-    alike = [row for row, one in enumerate(rows) if one.kind == kind]
+        return None
+    rows = account.part_list()
+    alike = [one for one in rows if one.kind == kind]
     # The runtime's work around ops was added to their time.
-    name = finding.measured.get("name")
-    named = [row for row in alike if rows[row].name == name] or alike
-    row = min(named, key=lambda row: abs(rows[row].time_ms - float(time)), default=-1)
-    return (rows[row], row) if row >= 0 else (None, -1)
+    named = [one for one in alike if one.name == finding.measured.get("name")] or alike
+    return min(named, key=lambda one: abs(one.time_ms - float(time)), default=None)
 
 
 def _source(finding: Finding, folder: str) -> Iterator[tuple[Any, ...]]:
@@ -109,7 +107,7 @@ def _source(finding: Finding, folder: str) -> Iterator[tuple[Any, ...]]:
             return
 
 
-def _steadiness(account: StepAccount | None, part: PartRow | None) -> Iterator[tuple[str, Any]]:
+def _steadiness(account: StepAccount | None, part: Part | None) -> Iterator[tuple[str, Any]]:
     """Yield how a part behaves from step to step."""
     if account is None or part is None:
         return
@@ -119,21 +117,18 @@ def _steadiness(account: StepAccount | None, part: PartRow | None) -> Iterator[t
         "part_ms": part.time_ms,
         "saves_alone_ms": part.alone_ms,
         "in_a_typical_step_ms": part.typical_ms,
-        "runs_per_step": part.stretches,
-        "steps_with_it_frac": part.steps_frac,
-        "last_third_by_first": part.growth,
-        "every_nth_step": part.every,
-        "data_type": part.data_type,
-        "called_through": part.through,
-        "where": part.between,
+        "runs_per_step": part.runs,
+        "steps_with_it_frac": part.number("steps_frac"),
+        "last_third_by_first": part.number("growth"),
+        "every_nth_step": part.number("every"),
+        "data_type": part.text("data_type"),
+        "within": part.within,
     }
     yield from ((name, value) for name, value in facts.items() if value and value == value)
 
 
-def _shares(account: StepAccount | None, row: int) -> Iterator[tuple[Any, ...]]:
-    if account is None or row < 0:
-        return
-    for share in account.shares_of_parts()[row][:_SHARES]:
+def _shares(part: Part | None) -> Iterator[tuple[Any, ...]]:
+    for share in [] if part is None else part.shares[:_SHARES]:
         at = _at(share.function, share.file, share.line)
         yield share.role, share.name, share.share_frac, "" if at == share.name else at
 
@@ -151,7 +146,7 @@ _OP_COLUMNS: Final = (
 
 
 def _ops(
-    session: Session, account: StepAccount | None, part: PartRow | None, finding: Finding
+    session: Session, account: StepAccount | None, part: Part | None, finding: Finding
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the largest ops of a part with what they reach of the device."""
     types = _rows_by(session, "framework_op_stats", "ops", "operation")
@@ -173,7 +168,7 @@ def _ops(
         )
 
 
-def _owners(account: StepAccount | None, part: PartRow | None, finding: Finding) -> list[OwnerRow]:
+def _owners(account: StepAccount | None, part: Part | None, finding: Finding) -> list[OwnerRow]:
     """Return what runs in a part: the owners of its family, or those of its line."""
     if account is None:
         return []
@@ -206,9 +201,7 @@ def _rows_by(session: Session, tool: str, table: str, key: str) -> Mapping[str, 
     return found
 
 
-def _arguments(
-    session: Session, part: PartRow | None, finding: Finding
-) -> Iterator[tuple[Any, ...]]:
+def _arguments(session: Session, part: Part | None, finding: Finding) -> Iterator[tuple[Any, ...]]:
     """Yield shapes, types and sizes of the longest run of the part's largest op."""
     op = part.op if part is not None else (finding.place.op if finding.place else "")
     if not op:
@@ -308,15 +301,15 @@ def digest(session: Session, advice: Advice, most_words: int) -> list[Data]:
             (f"part {part.kind} {part.name} {100 * part.step_frac:.0f} %: {at or part.op}",)
         )
     rules: dict[str, list[str]] = {}
-    for one in advice.checked:
-        if one.outcome == "silent" and any(sign.isdigit() for sign in one.reason):
-            rules.setdefault(one.reason, []).append(one.rule)
+    for rule in advice.checked:
+        if rule.outcome == "silent" and any(sign.isdigit() for sign in rule.reason):
+            rules.setdefault(rule.reason, []).append(rule.rule)
     lines += [(f"ruled out: {', '.join(ids)} — {reason}",) for reason, ids in rules.items()]
     return [data("advice", ("text",), list(_within(lines, most_words)), width=WHOLE)]
 
 
-def _parts(account: StepAccount | None) -> list[PartRow]:
-    return [] if account is None else list(account.parts.records())
+def _parts(account: StepAccount | None) -> list[Part]:
+    return [] if account is None else account.part_list()
 
 
 def _within(lines: list[tuple[str]], most_words: int) -> Iterator[tuple[str]]:
