@@ -36,6 +36,7 @@ from fuzz.mutate import small_space
 from fuzz.program import run_of, small_program
 from stepscope.errors import StepscopeError
 from stepscope.session import open
+from tests.profiles import worked_example
 from tests.unit.formats.nccl.dumps import dump, entry, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
 from tests.unit.formats.perfetto.traces import described, gpu_counters, packet
@@ -381,7 +382,7 @@ def worker(seed: int, first: int, last: int, folder: Path, asks: int) -> None:
 def _opened_seed(folder: Path) -> None:
     """Import what reading needs, so that no file is charged with it."""
     path = folder / "host.xplane.pb"
-    path.write_bytes(small_space())
+    path.write_bytes(worked_example(gpu=True, steps=20))
     _opened(path)
     _asked(path)
     path.unlink()
