@@ -216,7 +216,8 @@ def ensure_environment(extra: str = "dev") -> None:
             f"installing {label}",
             "-e",
             f"{ROOT}[{extra}]" if extra else str(ROOT),
-            env={"STEPSCOPE_SKIP_WEB": "1"},
+            # Python compiles a module when it is first imported: most never are.
+            env={"STEPSCOPE_SKIP_WEB": "1", "PIP_NO_COMPILE": "1"},
         )
         stamp.write_text(f"{fingerprint()} {extra}".strip(), "utf-8")
     if extra == "dev" and not web_files().is_fresh():

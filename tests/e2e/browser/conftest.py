@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Request
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    Request,
+    WebError,
+    expect,
+)
 
 from stepscope.surfaces.http import Server, Settings
 from stepscope.surfaces.http.app import STATIC_FOLDER
@@ -17,6 +27,7 @@ from tests.conftest import BROWSERS
 from tests.profiles import hostile_names, worked_example
 
 WAIT_MS = 20_000
+expect.set_options(timeout=WAIT_MS)
 FIREFOXES = ("firefox-esr", "firefox")
 
 
@@ -84,12 +95,48 @@ class Watch:
         if not request.url.startswith((self.origin, "blob:", "data:")):
             self.complaints.append(f"request to {request.url}")
 
+    def on_error(self, error: WebError) -> None:
+        """Note an exception that no script caught."""
+        self.complaints.append(f"uncaught: {error.error}")
+
+    def on_message(self, message: ConsoleMessage) -> None:
+        """Note what a page or the browser complains about on the console."""
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
 
 _REPORT_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) => {
   console.error(`CSP: ${event.violatedDirective} blocked ${event.blockedURI}`);
 });
 """
+
+
+@pytest.fixture(scope="session")
+def shared_context(
+    browser: Browser, browser_context_args: dict[str, Any]
+) -> Iterator[BrowserContext]:
+    """The context of all tests: it loads and compiles the pages' scripts once.
+
+    In a context of its own each test would spend more than half of its time on that.
+    """
+    context = browser.new_context(**browser_context_args)
+    context.add_init_script(_REPORT_VIOLATIONS)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def context(shared_context: BrowserContext) -> Iterator[BrowserContext]:
+    """The shared context; what a test leaves in it is removed."""
+    yield shared_context
+    for page in shared_context.pages:
+        with suppress(Error):  # a page of no origin stores nothing
+            page.evaluate("localStorage.clear()")
+        page.close()
+    shared_context.unroute_all()
+    shared_context.clear_cookies()
+    shared_context.clear_permissions()
 
 
 @pytest.fixture
@@ -102,16 +149,13 @@ def allowed_errors() -> list[str]:
 def watch(context: BrowserContext, server: Server, allowed_errors: list[str]) -> Iterator[Watch]:
     """Fails the test when a page logs an error, breaks its policy or leaves its origin."""
     found = Watch(origin=f"http://127.0.0.1:{server.port}/")
-    context.add_init_script(_REPORT_VIOLATIONS)
     context.on("request", found.on_request)
-    context.on("weberror", lambda error: found.complaints.append(f"uncaught: {error.error}"))
-    context.on(
-        "console",
-        lambda message: (
-            found.complaints.append(message.text) if message.type in ("error", "warning") else None
-        ),
-    )
+    context.on("weberror", found.on_error)
+    context.on("console", found.on_message)
     yield found
+    context.remove_listener("request", found.on_request)
+    context.remove_listener("weberror", found.on_error)
+    context.remove_listener("console", found.on_message)
     expected = tuple(allowed_errors)
     left = [text for text in found.complaints if not any(part in text for part in expected)]
     assert left == []

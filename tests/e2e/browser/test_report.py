@@ -36,6 +36,12 @@ Opener = Callable[[bytes, Choice, str], Page]
 
 
 @pytest.fixture
+def context(new_context: Callable[[], BrowserContext]) -> BrowserContext:
+    """Its own: a page from the disk shares nothing with those of a server."""
+    return new_context()
+
+
+@pytest.fixture
 def seen(context: BrowserContext) -> Iterator[Seen]:
     found = Seen()
     context.add_init_script(_REPORT_VIOLATIONS)
