@@ -1,6 +1,6 @@
-"""How much the quick tests try where the kernels are plain Python and many times slower: a fifth.
+"""The share of random cases that tests try: a fifth where the kernels are plain Python.
 
-Continuous integration tries all of it, with compiled kernels.
+Continuous integration compiles the kernels and tries all.
 """
 
 from __future__ import annotations

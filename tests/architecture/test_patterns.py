@@ -221,8 +221,8 @@ def _all_matches(pattern: re.Pattern[Any], anchored: bool, text: Any) -> Callabl
 def growth(pattern: re.Pattern[Any], anchored: bool, lengths: tuple[int, int] = _LENGTHS) -> float:
     """The most that time per character grows between texts of two lengths; 1 is linear.
 
-    What seems to grow is measured again: the fastest runs of both lengths are compared, so that a
-    neighbour on the machine cannot make a linear pattern look slow.
+    A suspect is measured again, and the fastest runs of both lengths are compared: a neighbour on
+    the machine makes no linear pattern look slow.
     """
     worst = 0.0
     for few, many in zip(*(attacks(pattern, length) for length in lengths), strict=False):

@@ -29,7 +29,7 @@ class Labelled:
     also: tuple[str, ...] = ()
 
     def build(self) -> dict[str, bytes]:
-        """Return the XSpace bytes by host name, built once a process: many tests read them."""
+        """Return the XSpace bytes by host name, built once per process."""
         return dict(self._files)
 
     @cached_property

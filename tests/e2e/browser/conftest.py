@@ -116,9 +116,9 @@ document.addEventListener("securitypolicyviolation", (event) => {
 def shared_context(
     browser: Browser, browser_context_args: dict[str, Any]
 ) -> Iterator[BrowserContext]:
-    """The context of all tests: it loads and compiles the pages' scripts once.
+    """The context of all tests: it loads and compiles the scripts of the pages once.
 
-    In a context of its own each test would spend more than half of its time on that.
+    That is more than half of the time of a test with a context of its own.
     """
     context = browser.new_context(**browser_context_args)
     context.add_init_script(_REPORT_VIOLATIONS)
@@ -128,7 +128,7 @@ def shared_context(
 
 @pytest.fixture
 def context(shared_context: BrowserContext) -> Iterator[BrowserContext]:
-    """The shared context; what a test leaves in it is removed."""
+    """The shared context, cleaned after each test."""
     yield shared_context
     for page in shared_context.pages:
         with suppress(Error):  # a page of no origin stores nothing
