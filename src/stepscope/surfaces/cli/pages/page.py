@@ -39,7 +39,7 @@ _GOOD_TEXT = 32
 _MIN_TEXT = 14
 # Where nothing else gives way, this much of a name stays beside the numbers.
 _LEAST_TEXT = 6
-# So many numbers of a row stay at any width.
+# Numbers of a row that stay at any width.
 _NUMBERS = 3
 _TEXTS = ("name", "text", "category")
 # What says how much of the whole a row is, rather than what it is like.
@@ -135,7 +135,7 @@ class Page:
             self.line(" " * indent + before, (words, style), *last)
 
     def folded(self, text: str, lines: int, *, style: str = "", indent: int = 0) -> None:
-        """Add words on at most so many lines; "…" ends what is cut."""
+        """Add words on at most ``lines`` lines; "…" ends a text that is cut."""
         if not text:
             return
         room = max((self.width or 10_000) - indent, 20)

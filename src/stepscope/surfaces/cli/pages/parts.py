@@ -45,7 +45,7 @@ def diagnostics(page: Page, found: tuple[Diagnostic, ...]) -> None:
         )
 
 
-# Of so many cases a screen shows one, on so many lines each.
+# Maximum number of cases on a screen, and of lines for each.
 _CASES, _CASE_LINES = 4, 2
 
 
