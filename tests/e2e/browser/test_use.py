@@ -253,7 +253,8 @@ def test_a_server_that_is_gone_leaves_the_page_readable(
     expect(page.locator(".grid")).to_be_visible()
 
 
-def test_a_slow_opening_shows_its_stage(open_page: Opener, page: Page) -> None:
+def test_a_slow_opening_shows_its_stage(open_page: Opener) -> None:
+    page = open_page("#/overview?run=gpu")
     progress = {
         "state": "opening",
         "stage": "decode",
