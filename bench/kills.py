@@ -1,9 +1,9 @@
-"""What is left after ``kill -9``, and after writes that the disk refuses, at random moments.
+"""Files left after ``kill -9``, and after writes that the disk refuses, at random moments.
 
     python -m bench.kills [--times 200] [--seed 1]
 
-A recording, a report, an export and the kept summaries of a pod are written by a process that dies
-at a random moment of its work. A recording must open with all steps but those of its last chunk. A
+A process writes a recording, a report, an export or the kept summaries of a pod, and dies at a
+random moment. A recording must open with all steps but those of its last chunk. A
 report or an export must be the old one or the new one, never a part. Summaries must give the same
 answer as before. Then the same writers meet a limit of the size of files, as on a full disk, at a
 random size: they must end with one error, and leave the old file as it was.
@@ -54,7 +54,7 @@ class Writer:
         raise NotImplementedError
 
     def check(self) -> str:
-        """What is left, in a word; AssertionError where it is wrong."""
+        """The state of what is left; AssertionError where it is wrong."""
         raise NotImplementedError
 
     def reset(self) -> None:
@@ -214,7 +214,7 @@ def seconds_of(writer: Writer) -> float:
 
 
 def killed(writer: Writer, after_s: float) -> str:
-    """What is left of a writer that is killed after some time."""
+    """Return what a writer leaves that is killed after some time."""
     writer.reset()
     process = started(writer.write)
     time.sleep(after_s)
@@ -224,7 +224,7 @@ def killed(writer: Writer, after_s: float) -> str:
 
 
 def refused(writer: File, limit_bytes: int) -> str:
-    """What is left of a writer whose files may have no more bytes than this."""
+    """Return what a writer leaves whose files may have no more bytes than this."""
     writer.reset()
     process = started(writer.write, limit_bytes)
     process.join()

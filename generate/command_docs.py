@@ -34,8 +34,8 @@ the extra `remote`). Of several runs the newest with events is taken unless `--r
 Errors go to stderr. With `--format json` standard output holds JSON and nothing else, even when a
 command fails: `{"error", "what", "where", "why", "hint"}`, where `error` is an anchor in
 [errors](errors.md).
-By default a command prints one screen, 80 columns by 24 lines in a pipe, and ends with what to run
-next; `--all` prints the rest. `COLUMNS`, `LINES` and `NO_COLOR` are honoured.
+By default a command prints one screen, 80 columns by 24 lines in a pipe, and ends with the next
+command to run; `--all` prints the rest. `COLUMNS`, `LINES` and `NO_COLOR` are honoured.
 
 Shells complete commands, tools, flags and files after one line in their start-up file. Write
 `zsh_source` in zsh; in fish `_STEPSCOPE_COMPLETE=fish_source stepscope | source`.

@@ -135,7 +135,9 @@ def _rates(found: dict[str, Any]) -> Iterator[Number]:
         return
     for row in hlo.ops.rows():
         own = told.get((row["program"], row["hlo_op"]))
-        for value in ("self_time_us", "occurrences", "flop_rate_gflops") if own else ():
+        if own is None:
+            continue
+        for value in ("self_time_us", "occurrences", "flop_rate_gflops"):
             what = f"{value} of {row['hlo_op']} in {row['program']}"
             yield what, "hlo_stats", _number(row[value]), hlo.times
             yield what, "roofline_model", _number(own[value]), roofline.times

@@ -62,7 +62,7 @@ def clipped(space: Space, begin_ps: int, end_ps: int, facts: Iterable[int]) -> S
         keep[list(events.occurrences)] = False
     rows = np.flatnonzero(keep | is_fact)
     start, stop = events.start_ps, events.start_ps + space.length_ps
-    # Events that began before the range begin together in it: only their order tells which is in
+    # Events that began before the range begin together in it: only their order shows which contains
     # which, so the outer ones come first.
     is_early = (start[rows] < begin_ps) & ~is_fact[rows]
     early = rows[is_early]

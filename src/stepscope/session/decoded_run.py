@@ -110,7 +110,7 @@ class DecodedRun:
     ) -> None:
         self.run = run
         self._private = private
-        # What is kept is without what is private, and not redacted.
+        # Kept columns are without private texts, and not redacted.
         self._is_cached = cached and not private and redaction is None and column_cache.is_on()
         self.redaction = redaction
         self._files = {

@@ -309,7 +309,7 @@ def _digest() -> blake2b:
 
 @cache
 def _code() -> str:
-    """What tells this code from other versions of it: its release, and the files that decode."""
+    """Return a text of this version of the code: its release, and the files that decode."""
     from stepscope import __version__, columns, formats, kernels
 
     digest = _digest()

@@ -63,7 +63,7 @@ class Steps:
         tail_mean_ms: Mean time of the kept steps and the outliers.
         tail_p95_ms: 95th percentile of these; NaN of fewer than 20.
         explanation: The steps and how they were found, in one sentence.
-        certainty: The confidence in a word: "certain", "likely" or "uncertain".
+        certainty: The confidence: "certain", "likely" or "uncertain".
         reason: Reason for the confidence, as a clause.
         left_out: Steps and times that the numbers exclude, and why; one sentence each.
         recorder_ms: Mean time per counted step of the recorder's own work on the program's thread;

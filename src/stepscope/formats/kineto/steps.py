@@ -85,9 +85,8 @@ def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
     """The steps, and ``count`` moved on; None where the trace has ``ProfilerStep#`` or no step.
 
     The optimizer with the most steps counts, on the thread where it has them. If several share a
-    class, the last after each backward pass counts; if they take turns, as those of a GAN do, the
-    last of each round. The first step of a recording has no begin and is none, so that the others
-    count from 1.
+    class, the last after each backward pass counts. If they take turns, as those of a GAN do, it is
+    the last of each round. The first step of a recording has no begin; the others count from 1.
     """
     if slices.of_name(lambda name: name.startswith(names.PYTORCH_STEP)).any():
         return None

@@ -83,7 +83,7 @@ _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inferenc
 
 
 class Around(NamedTuple):
-    """What events lie in; "" for none.
+    """Return the names that events lie in; "" for none.
 
     Attributes:
         mark: Name of the innermost range that the program marks.
@@ -99,7 +99,7 @@ class Around(NamedTuple):
 
     @property
     def path(self) -> str:
-        """What the program called, from the outside in: "loss › aten/item"."""
+        """Return the calls of the program from the outside in: "loss › aten/item"."""
         return " › ".join(filter(None, (self.mark, self.gradient_of or self.op, self.inner)))
 
 

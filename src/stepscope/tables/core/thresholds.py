@@ -1,9 +1,8 @@
 """Limits that the facts of a step use: one name for one quantity.
 
-Shares are of the whole that the code names beside them. They are steps of one scale, from the
-judgement of what a person would call some, half or nearly all of a step; on 461 recordings findings
-were as good with this scale as with 165 shares of their own. Counts and times have their reason
-beside them.
+Shares are of the whole that the code names beside them. They are steps of one scale, from some to
+half to nearly all. On 461 recordings findings were as good with this scale as with 165 shares of
+their own. Counts and times have their reason beside them.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ GROWN: Final = 1.2  # a last step with as many times the ops of the first has gr
 USUAL_TIMES: Final = 10  # a gap of as many times the median is more than a dispatch
 
 # Times.
-SWITCH_MS: Final = 0.3  # Python hands its lock over within 5 ms, a sampler's wake-up takes 0.1 ms
+SWITCH_MS: Final = 0.3  # Python switches threads within 5 ms, a sampler wakes up in 0.1 ms
 TOGETHER_PS: Final = 100_000_000  # 0.1 ms: ends that far apart are one
 LONG_WAIT_PS: Final = 200_000_000  # 0.2 ms: longer than any hand-over between threads
 LONG_OP_PS: Final = 500_000_000  # 0.5 ms: an op that is no dispatch

@@ -280,7 +280,7 @@ _REACH = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """What a change to a part does, at best, to the rest of the step.
+    """Return the effect of a change to a part, at best, on the rest of the step.
 
     Attributes:
         around: Share that goes of what the host does around the work: after a pause caches are
@@ -341,7 +341,7 @@ class WhatIf:
 def what_if(
     found: Account, made: list[Part], cores: int = 0, listed: list[Owner] | None = None
 ) -> list[WhatIf]:
-    """What the removal of the largest parts saves, in their order.
+    """Return the time saved by removing each of the largest parts, in their order.
 
     Args:
         found: The account.
@@ -411,7 +411,7 @@ def _at_share(saved: F64, plan: Dependencies, upto_frac: float) -> float:
 
 
 def _runtime_around(found: Account, listed: list[Owner], part: Part) -> F64:
-    """What the runtime does around ops goes with them, in proportion."""
+    """Share the work of the runtime around ops among them, in proportion."""
     share = np.zeros(len(found.kind), dtype=np.float64)
     whole = sum(one.total_ps for one in listed if one.kind == "op")
     for one in listed:

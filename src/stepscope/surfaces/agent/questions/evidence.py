@@ -27,7 +27,7 @@ _AROUND: Final = 6
 # A wait that is no part of a step is ignored below this share of it.
 _SHOWN_FRAC: Final = 0.005
 _NOTHING: Final = "unrecorded"
-# Stats of an event that tell what it computes: by a part of their names.
+# Stats of an event that describe its computation: by a part of their names.
 _TELLING: Final = (
     "shape",
     "dims",

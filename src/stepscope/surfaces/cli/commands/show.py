@@ -248,7 +248,7 @@ def write_page(page: Page, session: Session, tool: Tool, result: Result, rows: i
     write_result(page, result, tool.title, rows)
 
 
-# What to ask after an answer: where its time is explained, or what causes it.
+# The next question after an answer: where its time is explained, or its cause.
 _NEXT: Final = {
     "overview_page": "advise",
     "step_account": "show host_activity",

@@ -42,11 +42,11 @@ _LEAST_TEXT = 6
 # Numbers of a row that stay at any width.
 _NUMBERS = 3
 _TEXTS = ("name", "text", "category")
-# What says how much of the whole a row is, rather than what it is like.
+# Columns of how much of the whole a row is.
 _OF_THE_ROW: Final = ("share", "occurrences")
 # Kinds of numbers, the most telling first.
 _TELLING: Final[tuple[ColumnKind, ...]] = ("time", "ratio", "count", "rate", "bytes", "number")
-# What ends a page that is cut: how to see the rest, and what to run next.
+# The end of a page that is cut: how to see the rest, and the command to run next.
 _PROMPT, _END = 1, 2
 
 

@@ -25,7 +25,7 @@ def write_result(page: Page, result: Result, title: str, top: int | None) -> Non
 
 
 def _write_any(page: Page, result: Result, title: str, top: int | None) -> None:
-    """What it is over, its values, its tables: all of them, or what fits on one screen."""
+    """Return its heading, values and tables: all of them, or as many as fit on one screen."""
     whole = Page(page.width, more=page.more, times_of=page.times_of, short_names=page.short_names)
     _write_all(whole, result, title, top)
     if page.height is None or len(whole.lines) + bool(page.next) < page.height:
