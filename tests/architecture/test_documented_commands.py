@@ -42,6 +42,8 @@ def written(page: Path) -> list[tuple[str, bool]]:
 def refusal(arguments: str, is_whole: bool) -> str:
     """Why Stepscope does not take a command; "" if it does. In a sentence values may be missing."""
     words = shlex.split(arguments, comments=True)
+    if ">" in words:  # a shell's, not ours
+        words = words[: words.index(">")]
     top = build()
     context = click.Context(top)
     if words[0].startswith("-"):

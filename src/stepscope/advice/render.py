@@ -208,7 +208,8 @@ def _with_texts(finding: Finding, cause: CauseEntry, framework: str, time: StepT
         plain = (
             _filled(one, facts) for one in (first, *(chosen(a, framework) for a in cause.also))
         )
-        actions = tuple(one for one in plain if one)
+        # A change that the family of ops has for no framework but another is left out.
+        actions = tuple(one for one in plain if one and not _PLACEHOLDER.fullmatch(one))
     entry = entries().get(finding.rule)
     return replace(
         finding,

@@ -133,7 +133,7 @@ class ShareRow(Row):
     op: Annotated[str, Column("Largest op", kind="name", hidden=True)]
 
 
-class Part(PartRow):
+class AccountPart(PartRow):
     """A row of the table of parts, with its facts and what it is made of."""
 
     facts: Mapping[str, float | str]
@@ -296,7 +296,7 @@ class StepAccount(Result):
     rivals: Table[RivalRow]
     lock_holders: Table[LockHolderRow]
 
-    def part_list(self) -> list[Part]:
+    def part_list(self) -> list[AccountPart]:
         """Return the parts with their facts and shares."""
         facts: list[dict[str, float | str]] = [{} for _ in range(len(self.parts))]
         shares: list[list[ShareRow]] = [[] for _ in range(len(self.parts))]
@@ -306,7 +306,7 @@ class StepAccount(Result):
             shares[share.part].append(share)
         found = []
         for row, known, made in zip(self.parts.records(), facts, shares, strict=True):
-            part = object.__new__(Part)
+            part = object.__new__(AccountPart)
             vars(part).update(vars(row), facts=known, shares=made)
             found.append(part)
         return found

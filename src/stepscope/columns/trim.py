@@ -52,12 +52,13 @@ def clipped(space: Space, begin_ps: int, end_ps: int, facts: Iterable[int]) -> S
     Args:
         space: The columns.
         begin_ps: On the space's own clock.
-        end_ps: End of the range; an event that begins there is not in it.
+        end_ps: End of the range; an event that begins there is not in it. A range without length
+            has no event.
         facts: Rows of lines whose events are facts of the recording; they are kept as they are.
     """
     events = space.events
     is_fact = space.on_lines(facts)
-    keep = _inside(space, begin_ps, end_ps)
+    keep = _inside(space, begin_ps, end_ps) & (begin_ps < end_ps)
     if events.occurrences:
         keep[list(events.occurrences)] = False
     rows = np.flatnonzero(keep | is_fact)

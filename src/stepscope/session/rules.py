@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +50,11 @@ def added_rules() -> tuple[Rule, ...]:
         taken.add(rule.id)
         added.append(rule)
     return tuple(added)
+
+
+def tools_read(rules: Iterable[Rule]) -> frozenset[str]:
+    """Ids of the tools whose results some rules read."""
+    return frozenset(name for rule in rules for name in rule.reads)
 
 
 def _some_package_adds() -> bool:

@@ -18,7 +18,7 @@ from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.pick import passed_over, pick_hosts, pick_run
-from stepscope.session.rules import all_rules
+from stepscope.session.rules import all_rules, tools_read
 from stepscope.session.together import TooManyTogether, check_together
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Host, Profile, TimeBase
@@ -316,7 +316,7 @@ class Session(ToolMethods):
 
     def read_by(self, rules: Sequence[Rule]) -> tuple[dict[str, Result], dict[str, str]]:
         """Return the results that these rules read, and what is missing for others, by id."""
-        wanted = {name for rule in rules for name in rule.reads}
+        wanted = tools_read(rules)
         try:
             found = {name: self._read(name) for name in sorted(wanted)}
         except TooManyTogether as error:  # then there is the pod alone

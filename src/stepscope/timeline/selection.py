@@ -26,7 +26,7 @@ from stepscope.tables.steps.attribution import HostSteps, steps, steps_between, 
 from stepscope.tables.steps.markers import recording_window, step_markers
 from stepscope.tables.steps.session import aligned_steps, session_steps
 
-_TIME: Final = r"\s*(-?(?:[0-9][0-9_]*(?:\.[0-9]*)?|\.[0-9]+))\s*(s|ms|us|µs|ns|ps)?\s*"
+_TIME: Final = r"\s*(-?(?:[0-9][0-9_]*(?:\.[0-9]*)?|\.[0-9]+))\s*(?:(s|ms|us|µs|ns|ps)\s*)?"
 _PS: Final = {"s": 10**12, "ms": 10**9, "us": 10**6, "µs": 10**6, "ns": 10**3, "ps": 1}
 _RANGE: Final = re.compile(f"({_TIME})?(?:-|–|\\.\\.)({_TIME})?")
 _NUMBERS: Final = re.compile(r"\s*([0-9]+)\s*(?:[-–]\s*([0-9]+)\s*)?")

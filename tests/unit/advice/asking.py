@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from stepscope.advice import RULES, advise
+from stepscope.advice.render import reason_of
 from stepscope.advice.results import Results
 from stepscope.analysis import TOOLS
 from stepscope.formats.xspace import decode
@@ -56,7 +57,7 @@ class Asked:
         """Why a rule is silent (``Silence``) or cannot know (``Unknown``); its only answer."""
         (answer,) = self.answers(rule_id)
         assert isinstance(answer, kind), answer
-        return str(answer.reason)  # type: ignore[union-attr]  # a finding was excluded above
+        return reason_of(answer, is_recording=False)  # type: ignore[arg-type]  # no finding, above
 
     def advice(self) -> tuple[Finding, ...]:
         """All findings, in order."""

@@ -9,7 +9,7 @@ import pytest
 
 from stepscope.advice.catalogue import causes, effects
 from stepscope.advice.rules.step import fft_length
-from stepscope.analysis.step_account import Part, ShareRow
+from stepscope.analysis.step_account import AccountPart, ShareRow
 from stepscope.tables.parts.shares import COPIES_ARGUMENT, ON_EACH_DEVICE, OPERAND
 from tests.unit.advice.test_largest_part import account, first, op, part
 
@@ -99,7 +99,7 @@ def test_without_steps_nothing_is_an_alarm() -> None:
 def test_an_awkward_length_of_a_transform_has_a_large_prime_factor(
     shapes: str, length: int | None
 ) -> None:
-    row, share = object.__new__(Part), object.__new__(ShareRow)
+    row, share = object.__new__(AccountPart), object.__new__(ShareRow)
     row.shares = [share]
     row.name, row.op, share.role, share.name = "fft", "aten/_fft_r2c", OPERAND, shapes
     assert fft_length(row) == length

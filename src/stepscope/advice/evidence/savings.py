@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from stepscope.result import Finding
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import Part, StepAccount
+    from stepscope.analysis.step_account import AccountPart, StepAccount
     from stepscope.registry import ChangeClass
 
 # A part that fewer steps have is not in the typical one.
@@ -51,7 +51,11 @@ class Saving:
 
 
 def saving_of(
-    account: StepAccount, part: Part, change: ChangeClass, expected: float, at_most: float = 1.0
+    account: StepAccount,
+    part: AccountPart,
+    change: ChangeClass,
+    expected: float,
+    at_most: float = 1.0,
 ) -> Saving:
     """What a change to a part saves.
 
@@ -76,7 +80,7 @@ def saving_of(
 _ALL_FRAC: Final = 0.95
 
 
-def _of_its_function(account: StepAccount, part: Part) -> float:
+def _of_its_function(account: StepAccount, part: AccountPart) -> float:
     """What all parts of the program's function that a part is in save alone; 0.0 where unknown.
 
     Who changes an op may find that the whole of what it belongs to is not needed. Where a function
@@ -94,7 +98,7 @@ def _of_its_function(account: StepAccount, part: Part) -> float:
     return whole if whole < _ALL_FRAC * account.step_time_ms else 0.0
 
 
-def _calls(part: Part, caller: str) -> bool:
+def _calls(part: AccountPart, caller: str) -> bool:
     """Whether a part's function is the caller, written as "file:line function"."""
     return caller.startswith(f"{part.file}:") and caller.endswith(f" {part.function}")
 
@@ -104,7 +108,7 @@ _CALLS: Final = ("python", "library", "framework")
 _STAYS_FRAC: Final = 0.1
 
 
-def untraced(account: StepAccount, part: Part, saving: Saving) -> Saving:
+def untraced(account: StepAccount, part: AccountPart, saving: Saving) -> Saving:
     """What a change to Python saves at least of a step whose calls nobody records.
 
     Recording calls takes its time of what makes them: less of the part is the program's own. The
@@ -119,7 +123,7 @@ def untraced(account: StepAccount, part: Part, saving: Saving) -> Saving:
     return replace(saving, low_ms=min(saving.low_ms, saving.low_ms * share))
 
 
-def upper_bound_ms(account: StepAccount, part: Part, most_ms: float) -> float:
+def upper_bound_ms(account: StepAccount, part: AccountPart, most_ms: float) -> float:
     """The most that goes: its share of a step whose rest is shorter than on average.
 
     What steps differ by came from outside, or in few of them: the rest may be shorter by as many
@@ -157,12 +161,12 @@ def without_saving(finding: Finding, why: str) -> Finding:
     )
 
 
-def is_hidden(part: Part) -> bool:
+def is_hidden(part: AccountPart) -> bool:
     """Whether much of it runs beside what the step would wait for without it."""
     return not part.alone_ms >= _DELAYS_FRAC * part.time_ms
 
 
-def played(part: Part) -> tuple[float, float, float]:
+def played(part: AccountPart) -> tuple[float, float, float]:
     """What it saves alone, in a typical step and at most; small parts were not played again."""
     if not part.alone_ms >= 0:
         return part.time_ms, part.time_ms, part.time_ms

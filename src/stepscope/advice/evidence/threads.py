@@ -9,7 +9,7 @@ from stepscope.result import Place
 from stepscope.tables.python.frames import LOCK_CALL
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import Part, StepAccount
+    from stepscope.analysis.step_account import AccountPart, StepAccount
     from stepscope.verdicts.other_threads import LockHolderRow, RivalRow
 
 # Modules with calls in which a thread does nothing but wait for another one, or another process.
@@ -54,18 +54,18 @@ def place(row: RivalRow | LockHolderRow | None) -> Place | None:
     return None if row is None else Place(row.function, row.file, row.line or 0, call=row.call)
 
 
-def waits_for_lock(part: Part) -> bool:
+def waits_for_lock(part: AccountPart) -> bool:
     """Return whether a function of the program mostly waits for a lock."""
     return part.text("first") == LOCK_CALL and _is_mostly_its_call(part)
 
 
-def waits_for_others(part: Part) -> bool:
+def waits_for_others(part: AccountPart) -> bool:
     """Return whether a function of the program mostly waits for another thread or process."""
     is_call = part.text("first_kind") == "library" and _is_mostly_its_call(part)
     return is_call and _is_wait_for_others(part.text("first"))
 
 
-def _is_mostly_its_call(part: Part) -> bool:
+def _is_mostly_its_call(part: AccountPart) -> bool:
     return part.kind in ("python", "library") and part.number("first_frac") >= thresholds()["half"]
 
 
@@ -78,13 +78,13 @@ def _is_wait_for_others(call: str) -> bool:
     )
 
 
-def waits_for_requests(part: Part, account: StepAccount) -> bool:
+def waits_for_requests(part: AccountPart, account: StepAccount) -> bool:
     """Return whether a thread of a recording without steps waits for work that nobody makes."""
     is_idle = account.is_window and waited_for(part, account) is None
     return is_idle and waits_for_others(part) and part.text("first").rpartition(".")[2] in _REQUESTS
 
 
-def waited_for(part: Part, account: StepAccount) -> RivalRow | None:
+def waited_for(part: AccountPart, account: StepAccount) -> RivalRow | None:
     """Return who is at work for most of the time that a part waits for others; None for nobody."""
     if not waits_for_others(part):
         return None
@@ -94,7 +94,7 @@ def waited_for(part: Part, account: StepAccount) -> RivalRow | None:
     return busiest if is_busy else None
 
 
-def place_of_wait(part: Part, account: StepAccount) -> Place | None:
+def place_of_wait(part: AccountPart, account: StepAccount) -> Place | None:
     """Return where another thread is that a part waits for; None where none is known."""
     held = list(account.lock_holders.records())
     if waits_for_lock(part):

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.model_flops import ModelFlops, ShapedOpRow
     from stepscope.analysis.overview_page import OverviewPage, Precision
     from stepscope.analysis.roofline_model import RooflineRow
-    from stepscope.analysis.step_account import Part
+    from stepscope.analysis.step_account import AccountPart
 
 _NAMED: Final = 3
 _TORCH: Final = "PyTorch"
@@ -126,7 +126,7 @@ def _idle_evidence(idle: DeviceIdle, causes: Sequence[CauseRow]) -> tuple[Ref, .
     )
 
 
-def _meanwhile(results: Results, idle_ms: float) -> Part | None:
+def _meanwhile(results: Results, idle_ms: float) -> AccountPart | None:
     """Return the part of the step that the host spends most of the idle time on.
 
     An op is the host's where the recording has the line that launched the others.
@@ -144,12 +144,12 @@ def _meanwhile(results: Results, idle_ms: float) -> Part | None:
     return largest if is_most else None
 
 
-def _is_elsewhere(part: Part) -> bool:
+def _is_elsewhere(part: AccountPart) -> bool:
     """Return whether a part is launched from a line, or on a device."""
     return part.on_device or part.holds("is_launched")
 
 
-def _place_of_part(part: Part) -> Place:
+def _place_of_part(part: AccountPart) -> Place:
     is_op = part.kind == "op"
     return Place(
         function=part.function,

@@ -20,7 +20,7 @@ from stepscope.result import Place, Ref
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import CallRow, HostActivity
     from stepscope.analysis.overview_page import OverviewPage
-    from stepscope.analysis.step_account import Part, StepAccount
+    from stepscope.analysis.step_account import AccountPart, StepAccount
 
 # Dispatching an op costs at most as much, in ms; what is idle beyond that has another cause.
 _MOST_MS: Final = {"PyTorch": 0.04, "JAX": 0.3, "TensorFlow": 1.0}
@@ -206,7 +206,7 @@ def _outer_call(account: StepAccount | None, *, beside_compiled: bool) -> _Outer
     return None if has_part else found
 
 
-def _is_called(part: Part, outer: _OuterCall) -> bool:
+def _is_called(part: AccountPart, outer: _OuterCall) -> bool:
     """Return whether a part is a loop of the program's that the call runs."""
     return part.kind == "eager" and part.caller.rpartition(" ")[2] == outer.place.function
 

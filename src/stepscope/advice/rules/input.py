@@ -23,7 +23,7 @@ from stepscope.schema import names
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
-    from stepscope.analysis.step_account import Part, StepAccount
+    from stepscope.analysis.step_account import AccountPart, StepAccount
     from stepscope.verdicts.other_threads import RivalRow
 
 _LOADER: Final = "DataLoader"
@@ -198,7 +198,7 @@ def loader_workers(results: Results) -> Iterator[Answer]:
     )
 
 
-def _ops_of_batches(account: StepAccount | None) -> list[Part]:
+def _ops_of_batches(account: StepAccount | None) -> list[AccountPart]:
     """Return the ops that make batches, where no line shows where; the largest first."""
     if account is None or account.has_python:
         return []
@@ -206,12 +206,12 @@ def _ops_of_batches(account: StepAccount | None) -> list[Part]:
     return sorted(made, key=lambda part: -part.time_ms)[:_NAMED]
 
 
-def _makes_batches(part: Part) -> bool:
+def _makes_batches(part: AccountPart) -> bool:
     limit = thresholds()
     return part.number("input_frac") >= limit["half"] and part.step_frac >= limit["act"]
 
 
-def _maker(account: StepAccount | None) -> Part | None:
+def _maker(account: StepAccount | None) -> AccountPart | None:
     """Return the function of the program that has most of making batches; None unknown."""
     rows = () if account is None else account.part_list()
     made = [part for part in rows if part.function and part.file and part.line]

@@ -40,7 +40,7 @@ from stepscope.verdicts.sentences import key_of
 
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import HostActivity
-    from stepscope.analysis.step_account import OwnerRow, Part, ShareRow, StepAccount
+    from stepscope.analysis.step_account import AccountPart, OwnerRow, ShareRow, StepAccount
     from stepscope.verdicts.other_threads import RivalRow
 
 # Parts that are named at most, beside the largest.
@@ -91,7 +91,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
             yield _finding(part, account, cause, facts)
 
 
-def _is_shown(part: Part, account: StepAccount, listed: list[Part]) -> bool:
+def _is_shown(part: AccountPart, account: StepAccount, listed: list[AccountPart]) -> bool:
     # Of a recording without steps it is what was recorded that parts have a share of.
     nothing = sum(one.step_frac for one in listed if one.kind == "unrecorded")
     known = 1 - nothing if account.is_window else 1.0
@@ -100,7 +100,7 @@ def _is_shown(part: Part, account: StepAccount, listed: list[Part]) -> bool:
     return is_known and part.step_frac >= max(known * limit, thresholds()["noise"] / 2)
 
 
-def _with_runtime(parts: list[Part], step_ms: float) -> float:
+def _with_runtime(parts: list[AccountPart], step_ms: float) -> float:
     """Add the time that the runtime spends around ops to them, and return its ratio to theirs."""
     ops = [part for part in parts if part.kind in _RUN]
     around = sum(part.time_ms for part in parts if part.kind == "runtime")
@@ -126,14 +126,14 @@ Facts = dict[str, float | str | None]
 
 
 def _cause(
-    part: Part, results: Results, framework: str, runtime: float
+    part: AccountPart, results: Results, framework: str, runtime: float
 ) -> tuple[CauseEntry, Facts]:
     facts = part_facts(part, results, framework, runtime)
     of_parts = (cause for cause in causes().values() if cause.facts == "part")
     return next(one for one in of_parts if first_failure(one.when, facts) is None), facts
 
 
-def part_facts(part: Part, results: Results, framework: str, runtime: float = 0.0) -> Facts:
+def part_facts(part: AccountPart, results: Results, framework: str, runtime: float = 0.0) -> Facts:
     """Return the facts that conditions and texts of a part's cause read.
 
     Args:
@@ -197,7 +197,7 @@ _TWICE: Final = 1.5
 _MADE_LENGTH: Final = 64
 
 
-def _largest_shares(part: Part) -> str:
+def _largest_shares(part: AccountPart) -> str:
     """Return the first shares of what a part is made of, as many as a line has room for.
 
     A part that is nearly all of one op is not divided: its place names that op.
@@ -222,7 +222,7 @@ def _compiled(host: HostActivity | None) -> str | None:
     return max(built, key=lambda one: one.build_ms).function if built else None
 
 
-def _worth(part: Part, cause: CauseEntry, account: StepAccount) -> float:
+def _worth(part: AccountPart, cause: CauseEntry, account: StepAccount) -> float:
     """Return the share of a part that it is ranked by: small where it is likely to be needed."""
     worth, typical = cause.worth, part.typical_ms
     if part.kind == "op" and part.runs >= thresholds()["steps"] and typical >= 0:
@@ -234,18 +234,18 @@ def _worth(part: Part, cause: CauseEntry, account: StepAccount) -> float:
     return worth * _UNLIKELY if is_beside or _is_once(part, account) else worth
 
 
-def _is_once(part: Part, account: StepAccount) -> bool:
+def _is_once(part: AccountPart, account: StepAccount) -> bool:
     """Return whether it is compilation that only the first of several steps has."""
     is_first = part.number("first_step_frac") >= thresholds()["half"]
     return part.kind == "compile" and account.step_count > 1 and is_first
 
 
-def _is_rare(part: Part) -> bool:
+def _is_rare(part: AccountPart) -> bool:
     """Return whether most of its time is in few steps, in no rhythm."""
     return part.holds("is_burst") and not part.number("every") > 1
 
 
-def _is_interrupted(part: Part) -> bool:
+def _is_interrupted(part: AccountPart) -> bool:
     """Return whether few steps, in no rhythm, spend most of the time of what every step does.
 
     Another program that takes the processor hits whatever runs just then.
@@ -261,7 +261,9 @@ def _is_interrupted(part: Part) -> bool:
     )
 
 
-def _severity(part: Part, cause: CauseEntry, saving: float, account: StepAccount) -> Severity:
+def _severity(
+    part: AccountPart, cause: CauseEntry, saving: float, account: StepAccount
+) -> Severity:
     is_quiet = cause.severity not in ("overhead", "large") or account.is_window
     if is_quiet or _is_once(part, account) or _is_interrupted(part):
         return "info"
@@ -269,7 +271,7 @@ def _severity(part: Part, cause: CauseEntry, saving: float, account: StepAccount
     return "info" if cause.severity == "large" and loss != "high" else loss
 
 
-def _finding(part: Part, account: StepAccount, cause: CauseEntry, facts: Facts) -> Finding:
+def _finding(part: AccountPart, account: StepAccount, cause: CauseEntry, facts: Facts) -> Finding:
     step, effect = account.step_time_ms, effects()[cause.effect]
     saving = saving_of(account, part, effect, cause.expected)
     saving = untraced(account, part, saving)
@@ -313,7 +315,7 @@ _IDLE_SERVICE: Final = "part-idle-service"
 _OF_ONE_STEP, _ALL = 0.6, 0.99
 
 
-def _place(part: Part) -> Place:
+def _place(part: AccountPart) -> Place:
     is_op = part.kind in ("op", "eager", "function", "layer", "line")
     is_call = part.text("first_kind") in ("library", "framework") and not is_op
     return Place(
@@ -327,7 +329,7 @@ def _place(part: Part) -> Place:
     )
 
 
-def _details(part: Part, account: StepAccount) -> tuple[str, ...]:
+def _details(part: AccountPart, account: StepAccount) -> tuple[str, ...]:
     """Return the names that only ``explain`` lists."""
     other = maker(account) if part.kind in ("input", *_CODE) else None
     rival = next((one for one in account.rivals.records() if one.loop_waits), None)
@@ -343,7 +345,7 @@ def _detail(role: str, name: str, at: ShareRow | RivalRow, frac: float) -> str:
     return " ".join(filter(None, (f"{role}:", name, site, percent(frac))))
 
 
-def _evidence(part: Part) -> Iterator[Ref]:
+def _evidence(part: AccountPart) -> Iterator[Ref]:
     yield Ref("step_account", "parts", rows=(part.name,) if part.name else ())
     if part.kind == "op" and part.op:
         yield Ref("framework_op_stats", "self_time_us", rows=(part.op,))
@@ -361,7 +363,7 @@ _SMALL_FACTORS: Final = (2, 3, 5, 7)
 _LONGEST: Final = 10**9
 
 
-def fft_length(part: Part) -> int | None:
+def fft_length(part: AccountPart) -> int | None:
     """Return the length of a part's Fourier transforms that has a large prime factor."""
     if part.name != "fft" or not part.op.partition("_fft_")[2].startswith(("r2c", "c2c")):
         return None

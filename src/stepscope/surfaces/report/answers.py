@@ -76,7 +76,7 @@ def tool_answer(
     session: Session, tool: Tool, options: Mapping[str, str], rows: int
 ) -> ReportAnswer:
     """One tool's answer with tables of at most ``rows`` rows."""
-    result = session.run(tool.id, **options)
+    result = session.run_without_findings(tool.id, **options)
     return ReportAnswer(_name(f"tool/{tool.id}", options), columnar(result, rows, session.profile))
 
 

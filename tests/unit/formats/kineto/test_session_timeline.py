@@ -59,7 +59,8 @@ def test_the_op_that_takes_the_run_is_named_with_its_node(tmp_path: Path) -> Non
         }
         said = session.overview_page().diagnostics
     assert first.title.startswith("Sort ")
-    assert "net/sort/TopKV2" in first.message
+    assert first.place is not None and first.place.op == "net/sort/TopKV2"
+    assert not any("{" in action for action in first.actions)
     assert ops["net/a/MatMul"] == 100
     assert any("TensorFlow 1" in one.message for one in said)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stepscope.analysis.step_account import Part, StepAccount, step_account
+from stepscope.analysis.step_account import AccountPart, StepAccount, step_account
 from stepscope.tables.parts.shares import LAUNCHED
 from tests.unit.formats.kineto.layout import PID, profile, x
 
@@ -54,7 +54,7 @@ def opened(folder: Path, events: list[dict[str, Any]]) -> StepAccount:
     return step_account(profile(folder, events))
 
 
-def products(found: StepAccount) -> Part:
+def products(found: StepAccount) -> AccountPart:
     return next(one for one in found.part_list() if one.kind in ("op", "function"))
 
 

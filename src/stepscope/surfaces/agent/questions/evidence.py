@@ -18,7 +18,7 @@ from stepscope.surfaces.agent.reply import WHOLE, WIDE, Data, data
 from stepscope.surfaces.format import place_text
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import OwnerRow, Part, StepAccount
+    from stepscope.analysis.step_account import AccountPart, OwnerRow, StepAccount
 
 # Rows of a table: enough for a cause, and few enough for all tables within the budget.
 _OPS, _LINES, _CALLS, _SHARES, _SILENT, _STATS = 6, 6, 5, 8, 6, 8
@@ -76,7 +76,7 @@ def _result(session: Session, tool: str) -> Result | None:
     return session.run_without_findings(tool)
 
 
-def _part(account: StepAccount | None, finding: Finding) -> Part | None:
+def _part(account: StepAccount | None, finding: Finding) -> AccountPart | None:
     """Return the part of the account that a finding is about; None without one."""
     time, kind = finding.measured.get("part_ms"), finding.measured.get("kind")
     if account is None or time is None:
@@ -107,7 +107,7 @@ def _source(finding: Finding, folder: str) -> Iterator[tuple[Any, ...]]:
             return
 
 
-def _steadiness(account: StepAccount | None, part: Part | None) -> Iterator[tuple[str, Any]]:
+def _steadiness(account: StepAccount | None, part: AccountPart | None) -> Iterator[tuple[str, Any]]:
     """Yield how a part behaves from step to step."""
     if account is None or part is None:
         return
@@ -127,7 +127,7 @@ def _steadiness(account: StepAccount | None, part: Part | None) -> Iterator[tupl
     yield from ((name, value) for name, value in facts.items() if value and value == value)
 
 
-def _shares(part: Part | None) -> Iterator[tuple[Any, ...]]:
+def _shares(part: AccountPart | None) -> Iterator[tuple[Any, ...]]:
     for share in [] if part is None else part.shares[:_SHARES]:
         at = _at(share.function, share.file, share.line)
         yield share.role, share.name, share.share_frac, "" if at == share.name else at
@@ -146,7 +146,7 @@ _OP_COLUMNS: Final = (
 
 
 def _ops(
-    session: Session, account: StepAccount | None, part: Part | None, finding: Finding
+    session: Session, account: StepAccount | None, part: AccountPart | None, finding: Finding
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the largest ops of a part with what they reach of the device."""
     types = _rows_by(session, "framework_op_stats", "ops", "operation")
@@ -168,7 +168,9 @@ def _ops(
         )
 
 
-def _owners(account: StepAccount | None, part: Part | None, finding: Finding) -> list[OwnerRow]:
+def _owners(
+    account: StepAccount | None, part: AccountPart | None, finding: Finding
+) -> list[OwnerRow]:
     """Return what runs in a part: the owners of its family, or those of its line."""
     if account is None:
         return []
@@ -201,7 +203,9 @@ def _rows_by(session: Session, tool: str, table: str, key: str) -> Mapping[str, 
     return found
 
 
-def _arguments(session: Session, part: Part | None, finding: Finding) -> Iterator[tuple[Any, ...]]:
+def _arguments(
+    session: Session, part: AccountPart | None, finding: Finding
+) -> Iterator[tuple[Any, ...]]:
     """Yield shapes, types and sizes of the longest run of the part's largest op."""
     op = part.op if part is not None else (finding.place.op if finding.place else "")
     if not op:
@@ -308,7 +312,7 @@ def digest(session: Session, advice: Advice, most_words: int) -> list[Data]:
     return [data("advice", ("text",), list(_within(lines, most_words)), width=WHOLE)]
 
 
-def _parts(account: StepAccount | None) -> list[Part]:
+def _parts(account: StepAccount | None) -> list[AccountPart]:
     return [] if account is None else account.part_list()
 
 

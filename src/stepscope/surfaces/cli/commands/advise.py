@@ -60,7 +60,7 @@ def advise(
                 height=None if is_whole else terminal_height(),
                 next="explain finding:1",
                 paths=(path,),
-                part=part.profile.selection,
+                part=part.profile.selection if steps or range or device else "",
                 with_checks=checks,
             )
             page.print()

@@ -6,9 +6,9 @@ command the terminal.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -52,12 +52,22 @@ _PROMPT, _END = 1, 2
 
 def terminal_width() -> int:
     """Columns of the terminal, or of COLUMNS; 80 where there is neither, such as in a pipe."""
-    return max(shutil.get_terminal_size((80, 24)).columns, 40)
+    return max(_terminal("COLUMNS", 0, 80), 40)
 
 
 def terminal_height() -> int:
     """Lines of the terminal, or of LINES; 24 where there is neither."""
-    return max(shutil.get_terminal_size((80, 24)).lines, 12)
+    return max(_terminal("LINES", 1, 24), 12)
+
+
+def _terminal(variable: str, side: int, default: int) -> int:
+    """A side of the terminal; as ``shutil`` has it, whose import costs more than a small answer."""
+    with contextlib.suppress(KeyError, ValueError):
+        if (wanted := int(os.environ[variable])) > 0:
+            return wanted
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return os.get_terminal_size(sys.__stdout__.fileno())[side] or default  # type: ignore[union-attr]
+    return default
 
 
 def prints_everything() -> bool:
