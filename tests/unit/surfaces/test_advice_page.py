@@ -46,9 +46,14 @@ def test_finding_is_title_saving_place_facts_and_one_action() -> None:
 
 
 def test_work_alone_is_nothing_to_fix() -> None:
+    part: dict[str, float | str] = {"part_ms": 1.0}
     work = replace(FINDING, severity="info", cause="part-op", title="Conv2D: 61 % of the step")
-    text = shown(Advice((work, replace(work, title="MatMul: 20 % of the step")), ()))
-    assert "Nothing to fix. Conv2D: 61 % of the step; MatMul: 20 % of the step." in text
+    work = replace(work, measured=part)
+    note = replace(work, cause="incomplete-profile", title="Incomplete recording: partial")
+    note = replace(note, measured={})
+    text = shown(Advice((work, replace(work, title="MatMul: 20 % of the step"), note), ()))
+    parts = "Conv2D: 61 % of the step; MatMul: 20 % of the step."
+    assert f"Nothing to fix. {parts} Incomplete recording: partial." in " ".join(text.split())
     assert "→" not in text
 
 

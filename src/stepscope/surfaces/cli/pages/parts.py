@@ -95,8 +95,11 @@ def _is_loss(finding: Finding) -> bool:
 
 def _nothing(page: Page, found: tuple[Finding, ...]) -> None:
     """Write that nothing is overhead, and what the step consists of."""
-    parts = [clean(finding.title) for finding in found[:_PARTS]]
-    page.text(f"Nothing to fix. {'; '.join(parts)}." if parts else "Nothing to fix.", style="bold")
+    shown = found[:_PARTS]
+    parts = [clean(finding.title) for finding in shown if "part_ms" in finding.measured]
+    notes = [clean(finding.title) for finding in shown if "part_ms" not in finding.measured]
+    sentences = ["Nothing to fix", *(["; ".join(parts)] if parts else ()), *notes]
+    page.text(f"{'. '.join(sentences)}.", style="bold")
 
 
 def _finding(page: Page, number: int, finding: Finding) -> None:
