@@ -102,17 +102,17 @@ def parsed(tree: ast.Module) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("name", "tree"), modules())
+@pytest.mark.parametrize(("name", "tree"), list(modules()))
 def test_facts_have_no_sentences(name: str, tree: ast.Module) -> None:
     assert len(sentences(tree)) <= _SENTENCES.get(name, 0), sentences(tree)
 
 
-@pytest.mark.parametrize(("name", "tree"), modules())
+@pytest.mark.parametrize(("name", "tree"), list(modules()))
 def test_facts_have_no_limits_of_their_own(name: str, tree: ast.Module) -> None:
     assert name in _FORMULAS or limits(tree) == []
 
 
-@pytest.mark.parametrize(("name", "tree"), modules())
+@pytest.mark.parametrize(("name", "tree"), list(modules()))
 def test_facts_parse_no_text_of_ours(name: str, tree: ast.Module) -> None:
     del name
     assert parsed(tree) == []

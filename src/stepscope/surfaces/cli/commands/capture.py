@@ -15,7 +15,7 @@ from stepscope.surfaces.cli import arguments
 
 if TYPE_CHECKING:
     from stepscope.capture.rpc.client.outcome import Progress, RemoteCapture, WorkerOutcome
-    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.page import Page
 
 _REDRAW_S = 0.2
 _DEFAULT_MS = 2000.0
@@ -168,7 +168,7 @@ def progress_text(progress: Sequence[Progress], now_s: float) -> str:
 
 
 def _print(outcome: RemoteCapture) -> None:
-    from stepscope.surfaces.cli.pages.page import Page
+    from stepscope.surfaces.cli.pages.page import Page, terminal_width
     from stepscope.surfaces.format import clean
     from stepscope.surfaces.remote import verdict_of
 
