@@ -53,7 +53,7 @@ if __name__ == "__main__":
         __doc__,
         (
             stages.Stage("256 filters", "", partial(autoencoder, 256)),
-            stages.Stage("128 filters", "dominant-op", partial(autoencoder, 128)),
-            stages.Stage("64 filters", "dominant-op", partial(autoencoder, 64)),
+            stages.Stage("128 filters", "largest-part", partial(autoencoder, 128)),
+            stages.Stage("64 filters", "largest-part", partial(autoencoder, 64)),
         ),
     )

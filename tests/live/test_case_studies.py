@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 FIRST_FIX = {
     "slow_input_pipeline": "missing-prefetch",
     "mnist_loop": "python-bound",
-    "autoencoder_filters": "dominant-op",
+    "autoencoder_filters": "largest-part",
     "custom_loop": "retracing",
 }
 
