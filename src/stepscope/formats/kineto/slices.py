@@ -56,7 +56,7 @@ class CodedIds:
 
     def of(self, rows: NDArray[np.integer[Any]]) -> I32:
         """The ids of some of the rows; of those that nobody announced, that of -1."""
-        # Of 64 bits: codes have as few as they need, and the number of ids may be one too many.
+        # 64 bits: codes have as few as they need, and the number of ids may be one too many.
         last = np.int64(len(self.ids) - 1)
         found: I32 = self.ids[np.minimum(self.code[rows], last)]
         return found
