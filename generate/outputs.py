@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from zlib import crc32
 
 from generate.advice_docs import advice_page
 from generate.command_docs import command_docs
@@ -23,9 +21,9 @@ from stepscope.store import write_atomic
 from stepscope.surfaces.agent.guide import skill
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    pass
 else:
-    import tomli as tomllib
+    pass
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN = "<!-- generated: begin (python -m generate) -->"
@@ -37,7 +35,6 @@ def outputs() -> dict[Path, str]:
     files = {
         ROOT / "src/stepscope/session/_tools.py": methods_source(TOOLS),
         ROOT / "src/stepscope/advice/results.py": results_source(TOOLS),
-        ROOT / "src/stepscope/advice/catalogue/parsed.json": _parsed_catalogue(),
         ROOT / "src/stepscope/redaction/words.py": words_source(ROOT / "src" / "stepscope"),
         ROOT / "src/stepscope/surfaces/agent/SKILL.md": skill(),
         ROOT / "web/src/api/types.gen.ts": types_source(TOOLS),
@@ -52,15 +49,6 @@ def outputs() -> dict[Path, str]:
         page = ROOT / f"docs/tools/{tool.id}.md"
         files[page] = _between_marks(page, tool_page(tool))
     return files
-
-
-def _parsed_catalogue() -> str:
-    """The catalogue of causes as JSON, with a sum that tells when a file has changed since."""
-    parsed = {}
-    for path in sorted((ROOT / "src/stepscope/advice/catalogue").glob("*.toml")):
-        source = path.read_bytes()
-        parsed[path.stem] = {"crc32": crc32(source), "tables": tomllib.loads(source.decode())}
-    return json.dumps(parsed, ensure_ascii=False, indent=0) + "\n"
 
 
 def _sql_page(tables: Iterable[QueryTable], examples: Iterable[Example]) -> str:

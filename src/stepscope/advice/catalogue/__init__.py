@@ -7,14 +7,17 @@ with its unit; a clause in brackets is left out where one of its facts is unknow
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pkgutil import get_data
 from typing import Any, Final
-from zlib import crc32
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 from stepscope.registry import ChangeClass, RuleFacts
 
@@ -114,29 +117,7 @@ def _tables() -> Mapping[str, Mapping[str, Any]]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    source = get_data(__name__, f"{name}.toml") or b""
-    kept = _parsed().get(name)
-    if kept is not None and kept["crc32"] == crc32(source):
-        tables: dict[str, Any] = kept["tables"]
-        return tables
-    return _toml(source)
-
-
-def _toml(source: bytes) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib.loads(source.decode("utf-8"))
-
-
-@cache
-def _parsed() -> Mapping[str, Any]:
-    """Return the files as JSON, which Python reads a hundred times faster than TOML."""
-    try:
-        return dict(json.loads(get_data(__name__, "parsed.json") or b"{}"))
-    except OSError:  # generated, and a tree may be without it
-        return {}
+    return tomllib.loads((get_data(__name__, f"{name}.toml") or b"").decode("utf-8"))
 
 
 @cache
