@@ -160,7 +160,7 @@ def test_every_decision_is_listed_and_complete() -> None:
         assert int(name.partition("-")[0]) == int(number)
         text = (folder / name).read_text("utf-8")
         assert text.startswith(f"# {title}\n\n{date}\n\n## Choice\n"), name
-        assert re.findall("^## (.*)", text, re.MULTILINE)[1:] == ["Why", "What would change it"]
+        assert re.findall("^## (.*)", text, re.MULTILINE)[1:] == ["Why", "Reconsider if"]
 
 
 def records_of(cls: type) -> Iterator[type]:

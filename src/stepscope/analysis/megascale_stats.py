@@ -159,7 +159,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class MegascaleStats(Result):
-    """What exchanging data with other TPU slices costs, collective by collective.
+    """Cost of exchanging data with other TPU slices, collective by collective.
 
     Attributes:
         headline: The collective that stalls the TPUs most, and whether bandwidth explains it.

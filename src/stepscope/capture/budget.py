@@ -138,7 +138,7 @@ class SessionLimit:
         self._most_bytes = math.inf if memory_bytes is None else memory_bytes / _EXPORT_FACTOR
         self._events = float(_FIRST_EVENTS)
         self._event_bytes = float(_EVENT_HEAP_BYTES)
-        # Of the last session that had enough events, per second.
+        # Per second, from the last session that had enough events.
         self._event_rate = 0.0
         self._base = 0
         self._grown = 0

@@ -412,7 +412,7 @@ class ToolMethods(ABC):
         return cast("HungCollectives", self.run("hung_collectives"))
 
     def megascale_stats(self) -> MegascaleStats:
-        """What exchanging data with other TPU slices costs, collective by collective."""
+        """Cost of exchanging data with other TPU slices, collective by collective."""
         return cast("MegascaleStats", self.run("megascale_stats"))
 
     def inference_profile(

@@ -3490,7 +3490,7 @@ export interface HungCollectives extends ResultBody {
   readonly ranks: TableOf<RankRow>;
 }
 
-/** What exchanging data with other TPU slices costs, collective by collective. */
+/** Cost of exchanging data with other TPU slices, collective by collective. */
 export interface MegascaleStats extends ResultBody {
   readonly tool: "megascale_stats";
   readonly headline: string;

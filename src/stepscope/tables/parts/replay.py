@@ -284,10 +284,10 @@ class Consequence:
 
     Attributes:
         around: Share that goes of what the host does around the work: after a pause caches are
-            cold and threads sleep, so that handing work over takes a multiple of its time, and a
-            recorder adds to each call.
+            cold and threads sleep, so that a dispatch costs a multiple of its time, and a recorder
+            adds to each call.
         ops: Share that goes of the other ops.
-        short_ops: The same of those that are short; they cost their hand-over.
+        short_ops: The same for short ops, whose cost is their dispatch.
     """
 
     around: float
@@ -298,9 +298,9 @@ class Consequence:
 _REMOVE = Consequence(around=1.0, ops=GOES_WITH_FRAC, short_ops=GOES_WITH_FRAC)
 _BATCH = Consequence(around=1.0, ops=GOES_WITH_FRAC, short_ops=1.0)
 _OVERLAP = Consequence(around=1.0, ops=0.0, short_ops=0.0)
-# What makes an op's inputs and what reads its outputs shrinks with it.
+# The producers of an op's inputs and the readers of its outputs shrink with it.
 _SHRINK = Consequence(around=HALF_FRAC, ops=1.0, short_ops=1.0)
-# What a line runs is left out whole, with the runtime's work around it.
+# All work of a line is left out, with the runtime's work around it.
 _LINE = Consequence(around=1.0, ops=1.0, short_ops=1.0)
 _CONSEQUENCES = {
     "python": _REMOVE,
@@ -375,7 +375,7 @@ def _without(found: Account, plan: Dependencies, listed: list[Owner], part: Part
     alone = saved_ps(found, plan, own, work_goes=is_work)
     most = saved_ps(found, plan, best, relief, work_goes=is_work)
     mean, typical = float(alone.mean()), _at_share(alone, plan, HALF_FRAC)
-    # What runs beside ops of the host has a core of theirs, whether or not the step waits for it.
+    # Work concurrent with the host's ops occupies one of their cores, whether or not a step waits.
     own_ps = 0.0 if found.compute.has_device else part.total_ps / len(plan.step_ps)
     return WhatIf(
         mean,
@@ -383,8 +383,8 @@ def _without(found: Account, plan: Dependencies, listed: list[Owner], part: Part
         max(
             _within_reach(mean, own_ps, float(most.mean())),
             _within_reach(typical, own_ps, _at_share(most, plan, HALF_FRAC)),
-            # What comes from outside (a profiler that starts, a busy machine) only adds to the
-            # rest of a step: a large share is of one that was left alone.
+            # Disturbances (a profiler that starts, a busy machine) add to the rest of a step, so
+            # a large share is of an undisturbed step.
             _at_share(alone, plan, MOST_FRAC),
         ),
     )
