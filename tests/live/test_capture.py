@@ -184,9 +184,10 @@ def test_the_callback_prints_a_summary_that_ends_with_what_to_do_next(program: P
     found = _COUNTED.search("\n".join(lines))
     assert found is not None, lines
     counted = int(found[1])
-    # On a busy machine a chunk may be written during a step, which is then left out.
+    # On a busy machine a chunk may be written during a step, which is then left out; and the last
+    # step may wait so long for its turn that it is known to be whole.
     is_whole = "was not recorded" not in said[begin:]
-    assert counted == STEPS - 2 if is_whole else counted in range(1, STEPS - 1), lines
+    assert counted in range(STEPS - 2 if is_whole else 1, STEPS), lines
 
 
 @jax

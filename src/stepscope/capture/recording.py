@@ -47,6 +47,7 @@ _SESSION_TICK_SECONDS: Final = 0.02
 _LONG_REST_SECONDS: Final = 5.0
 # A probe is to have seen at least one execution begin and end.
 _PROBE_EVENTS: Final = 500
+_PROBE_SECONDS: Final = 0.1
 # Executions between two probes are many, and the end of the probe's session is little of the time.
 _PROBED_REST_SECONDS: Final = 1.0
 # Memory is given back to the system after a session with this many events.
@@ -533,20 +534,28 @@ class Recording:
 
     def _probe(self) -> bool:
         """Note how far the program is where only its events tell: see ``JaxRecorder.probe``."""
-        seconds = min(max(_PROBE_EVENTS / max(self._event_rate, 1.0), 0.004), 0.1)
         planes = Assembly(self.origin_ns, self.suffix)
         for slot in self._slots:
             probe = getattr(slot.recorder, "probe", None)
             if probe is not None and slot.recorder.name in self._resting:
                 begin_ns = time.time_ns()
-                recorded = self._safely(slot, functools.partial(probe, self.options, seconds))
-                self._take(planes, slot, recorded)
+                self._take(planes, slot, self._probed(slot, probe))
                 end_ns = time.time_ns()
                 self._gaps.found.append(Gap(slot.recorder.name, begin_ns, end_ns, names.GAP_PROBE))
         self._probe_at = None
         if planes.payloads:
             self._append(planes.pieces())
         return bool(planes.payloads)
+
+    def _probed(self, slot: _Slot, probe: Callable[..., Recorded]) -> Recorded:
+        """A session long enough to see the program, which other programs may keep from running."""
+        seconds = min(max(_PROBE_EVENTS / max(self._event_rate, 1.0), 0.004), _PROBE_SECONDS)
+        while True:
+            recorded = self._safely(slot, functools.partial(probe, self.options, seconds))
+            seconds *= 4
+            is_whole = recorded.events >= _PROBE_EVENTS or not recorded.xspace
+            if is_whole or seconds > _PROBE_SECONDS:
+                return recorded
 
     def _append(self, pieces: Any) -> None:
         try:
