@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from math import nan
-from typing import Annotated
+from typing import Annotated, Final
 
 import numpy as np
 
@@ -20,6 +20,11 @@ from stepscope.tables.account.launch_sites import at_launches
 from stepscope.tables.account.outer_calls import outer_calls
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.memory.allocations import (
+    allocations,
+    has_allocations,
+    type_with_most_bytes,
+)
 from stepscope.tables.parts import grouping
 from stepscope.tables.parts.gradients import repeated_gradients, unclaimed_gradients, unused_graph
 from stepscope.tables.parts.replay import WhatIf, what_if
@@ -30,7 +35,6 @@ from stepscope.tables.parts.shares import (
     below_input,
     input_frac,
     shares_of,
-    type_of_model,
 )
 from stepscope.tables.parts.sites import leading, located, place_of, within_of
 from stepscope.tables.recording.environment import environment, host_cores
@@ -40,7 +44,7 @@ from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
 from stepscope.tables.traits.inside import LineWork
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from
-from stepscope.tables.traits.op_families import family_of
+from stepscope.tables.traits.op_families import PRODUCTS, family_of
 from stepscope.verdicts.needless_gradients import NeedlessGradients, needless
 from stepscope.verdicts.other_threads import LockHolderRow, RivalRow, thread_tables
 from stepscope.verdicts.sentences import MANY, part_words
@@ -478,7 +482,6 @@ def _facts(
 ) -> Iterator[tuple[str, float | str]]:
     """Yield facts by name; NaN and "" of those that are unknown or do not hold."""
     first = one.first
-    parameters = environment(host).settings.get(names.PARAMETERS, "")
     is_source = bool(known.line or lines) or (first.is_inline and bool(first.line))
     yield "first", first.name
     yield "first_kind", first.kind
@@ -489,11 +492,37 @@ def _facts(
     yield "every", changes.every
     yield "first_step_frac", changes.first_frac
     yield "input_frac", input_frac
-    yield "data_type", known.data_type or type_of_model(one, parameters)
+    yield "data_type", known.data_type or _type_of_products(host, one)
     yield "is_launched", _flag(is_launched)
     yield "is_source", _flag(is_source and one.kind not in ("python", "library"))
     yield "is_program", _flag(grouping.is_program(one))
     yield "is_apart", _flag(one.is_apart)
+
+
+# XLA's names of the types that matter here, by NumPy's, TensorFlow's and those of Keras' policies.
+_TYPE_NAMES: Final = {
+    "float64": "f64",
+    "double": "f64",
+    "complex128": "c128",
+    "float16": "f16",
+    "half": "f16",
+    "mixed_float16": "f16",
+}
+
+
+def _type_of_products(host: Host, one: grouping.Part) -> str:
+    """Return the type that a part's products compute in, as XLA writes it; "" unknown or usual.
+
+    Told by the memory that they allocate, else by the model's policy or parameters.
+    """
+    if one.kind != "op" or one.name not in PRODUCTS:
+        return ""
+    settings = environment(host).settings
+    kind = settings.get(names.KERAS_POLICY, settings.get(names.PARAMETERS, ""))
+    if has_allocations(host) and not one.first.on_device:
+        ops = {owner.name for owner in one.owners}
+        kind = type_with_most_bytes(allocations(host), ops) or kind
+    return _TYPE_NAMES.get(kind, "")
 
 
 def _flag(holds: bool) -> float:

@@ -152,6 +152,7 @@ def part_facts(part: AccountPart, results: Results, framework: str, runtime: flo
         "call": call or part.function,
         "op": part.op,
         "data_type": part.text("data_type") or "-",
+        "on_device": float(part.on_device),
         "made": _largest_shares(part),
         "unplaced": phrase("unplaced") if part.kind in _HAS_LINE and not part.file else None,
         "within": part.within,

@@ -241,7 +241,7 @@ def _of_tensorflow(loaded: _Modules) -> Iterator[tuple[str, str]]:
         yield names.PARAMETERS, floatx()
     policy = getattr(getattr(keras, "config", None), "dtype_policy", None)
     if policy is not None and policy().name != "float32":
-        yield "keras_dtype_policy", policy().name
+        yield names.KERAS_POLICY, policy().name
 
 
 def _of_jax(loaded: _Modules) -> Iterator[tuple[str, str]]:

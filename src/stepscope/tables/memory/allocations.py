@@ -9,6 +9,7 @@ any moment follows without walking it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -526,3 +527,12 @@ def _data_type_name(text: str) -> str:
     if base >= len(_TYPE_NAMES):
         return f"type {number}"
     return _TYPE_NAMES[base] + ("_ref" if number > _REFERENCE else "")
+
+
+def type_with_most_bytes(found: Allocations, ops: AbstractSet[str]) -> str:
+    """Return the data type of most bytes that these ops allocate; "" unknown."""
+    of_ops = np.asarray([op in ops for op in found.op.texts], dtype=bool)[found.op.codes]
+    chosen = of_ops & found.is_allocation
+    sizes = np.maximum(found.allocated_bytes[chosen], 0)
+    held = np.bincount(found.data_type.codes[chosen], sizes, len(found.data_type.texts))
+    return found.data_type.texts[int(held.argmax())] if held.any() else ""

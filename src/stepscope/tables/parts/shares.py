@@ -273,16 +273,6 @@ def launched_at(part: Part) -> list[Share]:
     ]
 
 
-# NumPy's names of the types that matter here, and XLA's.
-_NUMPY_TYPES: Final = {"float64": "f64", "complex128": "c128"}
-
-
-def type_of_model(part: Part, parameters: str) -> str:
-    """Return the type that a model's products compute in, by its parameters' type; "" unknown."""
-    is_product = part.kind == "op" and part.name in PRODUCTS
-    return _NUMPY_TYPES.get(parameters, "") if is_product else ""
-
-
 # ---------------------------------------------------------------------------- facts of one op
 
 # What changes a part of its first operand, in the place of that; what stands for an argument.
