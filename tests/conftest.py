@@ -12,13 +12,13 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
+from dev import CHROMIUM_NAMES
 from stepscope.kernels.core import compiled
 from tests.kernels import examples
 
 ROOT = Path(__file__).resolve().parents[1]
 
 FRAMEWORKS = {"framework_tf": "tensorflow", "framework_jax": "jax", "framework_torch": "torch"}
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 # Tier → what it needs beside the packages of the extra "test"; CONTRIBUTING.md gives their times.
 TIERS: Final = {
@@ -100,7 +100,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = kept
-    browser = next((name for name in BROWSERS if shutil.which(name)), None)
+    browser = next((name for name in CHROMIUM_NAMES if shutil.which(name)), None)
     for item in items:
         if browser is None and item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.skip(reason="no Chromium on PATH"))

@@ -16,6 +16,7 @@ import numpy as np
 from bench.pods.faults import FAULTS
 from bench.pods.job import Layout, Simulation
 from bench.pods.recorded import summaries
+from dev import CHROMIUM_NAMES
 from stepscope.pod.analyse import analyse
 from stepscope.surfaces.http import Server, Settings
 from stepscope.surfaces.http.pods import Pods
@@ -23,7 +24,6 @@ from stepscope.surfaces.http.pods import Pods
 if TYPE_CHECKING:
     from stepscope.pod.report import Pod
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _DEVICES = 8
 _TRIES = 5
 # From the navigation until the map has a colour other than that of its ground.
@@ -84,7 +84,7 @@ def page_of(pod: Pod, recordings: dict[str, bytes]) -> PodPage | None:
         pod: What it shows.
         recordings: Two small ones, for a run that the server can open.
     """
-    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    browser = next((found for name in CHROMIUM_NAMES if (found := shutil.which(name))), None)
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

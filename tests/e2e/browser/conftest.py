@@ -21,9 +21,9 @@ from playwright.sync_api import (
     expect,
 )
 
+from dev import CHROMIUM_NAMES
 from stepscope.surfaces.http import Server, Settings
 from stepscope.surfaces.http.app import STATIC_FOLDER
-from tests.conftest import BROWSERS
 from tests.profiles import hostile_names, worked_example
 
 WAIT_MS = 20_000
@@ -42,7 +42,7 @@ def browser_type_launch_args(browser_name: str) -> dict[str, Any]:
         if path is None:
             pytest.skip("no Firefox on PATH")
         return {"channel": "moz-firefox", "executable_path": path}
-    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    path = next((found for name in CHROMIUM_NAMES if (found := shutil.which(name))), None)
     return {"executable_path": path, "args": ["--no-sandbox", "--disable-gpu"]}
 
 
