@@ -285,6 +285,11 @@ def program(
     return bytes(proto.SerializeToString())
 
 
+def program_message(proto: bytes) -> Any:
+    """An HloProto as a message."""
+    return _CLASSES["HloProto"].FromString(proto)
+
+
 def _add_stack(module: Any, stack: Sequence[tuple[str, int, str]]) -> int:
     """The id of the innermost frame, whose parents are added first; 0 without frames."""
     index, parent = module.stack_frame_index, 0

@@ -28,10 +28,11 @@ from stepscope.columns.space import (
 from stepscope.columns.texts import equal_texts
 from stepscope.errors import DecodeError
 from stepscope.redaction.level import Level
+from stepscope.redaction.programs import redacted_program
 from stepscope.redaction.texts import REMOVED, RedactedTexts, is_known_stat, is_private
 from stepscope.schema import names
 
-# Serialised messages that hold numbers alone; every other one is removed.
+# Serialised messages that hold only numbers; every other one but programs is removed.
 _NUMBERS_ONLY: Final = (names.MEMORY_BREAKDOWN,)
 _ABSOLUTE: Final = (names.PROFILE_START, names.PROFILE_STOP)
 _ROUNDED: Final = (names.FLOPS, names.MODEL_FLOPS, names.BYTES_ACCESSED)
@@ -184,7 +185,7 @@ def _stats(
         kind[rows] = KIND_STR
         is_text = kind == KIND_STR
     value[is_text & private] = store.place(REMOVED.encode())
-    _messages(space, column, kind, value, store)
+    _messages(space, column, kind, value, store, texts if level != "all" else None)
     kind[unknown & np.isin(kind, (KIND_INT64, KIND_UINT64, KIND_DOUBLE))] = KIND_NONE
     if level == "all":
         _numbers(space, column, kind, value)
@@ -206,18 +207,19 @@ def _messages(
     kind: U8,
     value: U64,
     store: _Store,
+    program_texts: RedactedTexts | None,
 ) -> None:
-    """Bytes that hold numbers alone are copied, others become empty."""
+    """Messages of numbers are copied, programs redacted if they stay; others become empty."""
     stat = space.stat_metadata.name
-    kept = np.asarray([name in _NUMBERS_ONLY for name in stat], dtype=bool)
-    is_bytes = kind == KIND_BYTES
-    keeps = is_bytes & (column.key >= 0) & (kept[np.maximum(column.key, 0)] if len(kept) else False)
-    value[is_bytes & ~keeps] = store.place(b"")
-    rows = np.flatnonzero(keeps)
-    if len(rows):
-        unique, inverse = np.unique(value[rows], return_inverse=True)
-        places = [store.place(read_bytes(space, int(at))) for at in unique.tolist()]
-        value[rows] = np.asarray(places, np.uint64)[inverse.ravel()]
+    rows = np.flatnonzero((kind == KIND_BYTES) & (column.key >= 0))
+    value[kind == KIND_BYTES] = store.place(b"")
+    for row in rows.tolist():
+        name = stat[int(column.key[row])]
+        if name in _NUMBERS_ONLY:
+            value[row] = store.place(read_bytes(space, int(column.value[row])))
+        elif name == names.HLO_PROTO and program_texts is not None:
+            proto = read_bytes(space, int(column.value[row]))
+            value[row] = store.place(redacted_program(proto, program_texts.name))
 
 
 def _numbers(

@@ -12,12 +12,12 @@ LEVELS: Final[tuple[Level, ...]] = ("paths", "names", "all")
 
 #: The sentence shown with every redacted recording.
 SAID: Final[dict[Level, str]] = {
-    "paths": "Redacted (paths): paths, hosts, users, the environment and serialised programs "
-    "are replaced or removed; names of ops, functions and layers are not.",
+    "paths": "Redacted (paths): paths, hosts, users and the environment are replaced or removed; "
+    "names of ops, functions and layers are not. Compiled programs lose their constants and files.",
     "names": "Redacted (names): every name that Stepscope does not know as a framework's or a "
-    "library's is replaced by a pseudonym; serialised programs are removed. Times, counts and "
-    "shapes are as recorded, and tell about the model.",
-    "all": "Redacted (all): names are replaced, shapes, absolute times and serialised programs "
+    "library's is replaced by a pseudonym. Compiled programs keep their structure, without names "
+    "and constants. Times, counts and shapes are as recorded, and tell about the model.",
+    "all": "Redacted (all): names are replaced, shapes, absolute times and compiled programs "
     "are removed, FLOPs and bytes are rounded. Times and counts are as recorded, and tell about "
     "the model.",
 }

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from stepscope.columns import read_string
-from stepscope.columns.space import KIND_REF, KIND_STR, Space, Stats
+from stepscope.columns import read_bytes, read_string
+from stepscope.columns.space import KIND_BYTES, KIND_REF, KIND_STR, Space, Stats
+from stepscope.redaction.programs import program_texts
+from stepscope.schema import names
 
 
 def leaving_texts(spaces: Iterable[Space]) -> Counter[tuple[str, str]]:
-    """Return how often each text is in these columns, by its kind: plane, line, event, stat.
+    """Return how often each text is in these columns, by kind: plane, line, event, stat, program.
 
     Args:
         spaces: The hosts as they leave: redacted, if a redaction was asked for.
@@ -34,6 +36,10 @@ def leaving_texts(spaces: Iterable[Space]) -> Counter[tuple[str, str]]:
 def _values(space: Space, column: Stats) -> Iterator[tuple[str, str]]:
     """Each distinct value of each stat that is a text, under the stat's name."""
     stat = space.stat_metadata.name
+    for row in np.flatnonzero((column.kind == KIND_BYTES) & (column.key >= 0)).tolist():
+        if stat[int(column.key[row])] == names.HLO_PROTO:
+            proto = read_bytes(space, int(column.value[row]))
+            yield from (("program", text) for text in program_texts(proto))
     for kind in (KIND_STR, KIND_REF):
         rows = np.flatnonzero((column.kind == kind) & (column.key >= 0))
         pairs = np.stack([column.key[rows].astype(np.uint64), column.value[rows]], axis=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
 import random
 import tempfile
 import uuid
@@ -27,7 +28,8 @@ from stepscope.surfaces.agent.recordings import Recordings
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
 from stepscope.surfaces.report import Choice, make_report
 from stepscope.timeline import timeline
-from tests.profiles import parse, worked_example
+from tests.profiles import parse, space, worked_example
+from tests.profiles.hlo import f32, instruction, metadata_plane, program
 from tests.unit.surfaces.test_report import unpacked
 
 _HEX = "0123456789abcdef"
@@ -128,21 +130,41 @@ def planted(count: int) -> tuple[bytes, list[str]]:
             plane.stats.add(metadata_id=900 + number % len(keys)).str_value = secret
         else:
             kinds[number % len(kinds)].name += f" {secret}"
+    compiled, in_program = _program(count)
+    message.planes.add().MergeFromString(parse(compiled).planes[0].SerializeToString())
     plane.lines[0].name += f" {made[3]}"
     message.hostnames.append(made[0])
     events[0].stats.add(metadata_id=902).int64_value = 4_111_222_233_334_444
-    return bytes(message.SerializeToString()), [*made, "4111222233334444"]
+    return bytes(message.SerializeToString()), [*made, *in_program, "4111222233334444"]
+
+
+def _program(count: int) -> tuple[bytes, list[str]]:
+    """A compiled program with as many secrets again in its texts, and what they are."""
+    made = [secret for _, secret in secrets(count, 12)]
+    ops = [
+        instruction(f"{one[0]}.1", "custom-call", f32(8), op_name=f"jit({one[1]})/dot",
+                    custom_call_target=one[2], attributes={one[3]: one[4]}, literal=one[5].encode(),
+                    backend_config=json.dumps({"name": one[6], one[7]: one[8]}).encode(),
+                    stack=[(f"/srv/{one[9]}/x.py", 3, "loss")])
+        for at in range(0, count - 9, 10) for one in [made[at : at + 10]]
+    ]  # fmt: skip
+    return space(metadata_plane(("jit_step", 7, program("jit_step", ops)))), made
 
 
 def hidden(secrets_: list[str], level: Level) -> dict[int, str]:
     """The planted secrets that a level hides, by number.
 
-    At "paths" names of events and known statistics are as recorded, but for paths and addresses.
+    At "paths" names of events, of ops, and known statistics are as recorded, but for paths and
+    addresses.
     """
+    planted_ = (len(secrets_) - 1) // 2
     return {
         number: secret
         for number, secret in enumerate(secrets_)
-        if level != "paths" or (number % 4 != 3 and number % 8 != 5) or number == len(secrets_) - 1
+        if level != "paths"
+        or number == len(secrets_) - 1
+        or (number < planted_ and number % 4 != 3 and number % 8 != 5)
+        or (number >= planted_ and (number - planted_) % 10 in (5, 7, 8))
     }
 
 
@@ -204,7 +226,8 @@ def main() -> int:
     """Print the table; 1 if anything leaks."""
     count = 10 * len(SHAPES)
     data, made = planted(count)
-    names = [*SHAPES] * 10 + ["number in a statistic"]
+    names = [*SHAPES] * 10 + [f"{shape} in a program" for shape in SHAPES] * 10
+    names.append("number in a statistic")
     table: dict[tuple[str, Level], dict[str, int]] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "host.xplane.pb"
@@ -221,12 +244,13 @@ def main() -> int:
                     row = table.setdefault((names[number], level), {})
                     row[surface] = row.get(surface, 0) + (number in left)
     listed = list(next(iter(table.values())))
-    print(f"{'kind':24}{'level':8}" + "".join(f"{name:>10}" for name in listed))
-    print(f"{'all, as recorded':32}" + "".join(f"{control[one]:>10}" for one in listed))
+    print(f"{'kind':34}{'level':8}" + "".join(f"{name:>10}" for name in listed))
+    print(f"{'all, as recorded':42}" + "".join(f"{control[one]:>10}" for one in listed))
     for (name, level), row in sorted(table.items()):
-        print(f"{name:24}{level:8}" + "".join(f"{row[one]:>10}" for one in listed))
+        print(f"{name:34}{level:8}" + "".join(f"{row[one]:>10}" for one in listed))
     total = sum(sum(row.values()) for row in table.values())
-    print(f"{len(SHAPES) + 1} kinds, {len(LEVELS)} levels, {len(listed)} surfaces: {total} leaks")
+    kinds = 2 * len(SHAPES) + 1
+    print(f"{kinds} kinds, {len(LEVELS)} levels, {len(listed)} surfaces: {total} leaks")
     # A surface in which nothing is found as recorded shows nothing.
     return 1 if total or not all(control.values()) else 0
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,25 @@ from stepscope.columns.space import Space
 from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.encode import encode
 from stepscope.redaction import LEVELS, Level, Redaction, key_of, redact
+from stepscope.redaction.programs import program_texts, redacted_program
 from stepscope.redaction.texts import RedactedTexts, is_known
 from stepscope.session import open
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
 from stepscope.surfaces.http.app import STATIC_FOLDER
 from stepscope.surfaces.report import Choice, make_report
+from stepscope.tables.hlo.buffers import buffer_plan
+from stepscope.tables.hlo.module import parse_module
+from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.timeline import timeline
 from tests.profiles import Event, Kind, line, parse, plane, space, worked_example
-from tests.profiles.hlo import f32, instruction, metadata_plane, program
+from tests.profiles.hlo import (
+    f32,
+    instruction,
+    memory_plan,
+    metadata_plane,
+    program,
+    program_message,
+)
 from tests.unit.surfaces.test_report import unpacked
 
 KEY = b"k" * 32
@@ -37,9 +49,9 @@ def canary(number: int) -> str:
     return f"zqkanari{letters}qz"
 
 
-def planted(data: bytes) -> tuple[bytes, int]:
-    """The recording with a canary of its own at the end of every string it has, wherever."""
-    message = parse(data)
+def planted(data: bytes, read: Callable[[bytes], Any] = parse) -> tuple[bytes, int]:
+    """The message with a canary of its own at the end of every string it has, wherever."""
+    message = read(data)
     count = 0
 
     def visit(one: Any) -> None:
@@ -183,9 +195,78 @@ def test_compiled_programs_tell_nothing(level: Level, tmp_path: Path) -> None:
     outputs = b"\n".join([made.html, *unpacked(made.html).values(), columns])
     left = set(found(outputs, count))
     assert b"fusion" in columns
-    # "paths" keeps the names of layers in the text; the proto is gone at every level.
-    only_in_text = {canary(number) for number in (5, 8, 9, 10, 11)}
-    assert left <= (only_in_text if level == "paths" else set())
+    # "paths" keeps the names of ops and layers, in the text as in the proto.
+    kept = {canary(number) for number in range(5, 12)}
+    assert left <= (kept if level == "paths" else set())
+
+
+def test_each_text_of_a_program_is_replaced_or_left_out() -> None:
+    """All texts of all messages that tests can build, and of fields that nobody knows."""
+    ops = [
+        instruction("a", "parameter", f32(8, 8), attributes={"key": "value"}, literal=b"x"),
+        instruction(
+            "b",
+            "custom-call",
+            f32(8, 8),
+            "a",
+            op_name="jit(f)/dot",
+            copy_of="a",
+            stack=[("/home/x.py", 3, "loss"), ("y.py", 4, "main")],
+            custom_call_target="t",
+            backend_config=b'{"kind": "text", "other": "text", "n": "7", "name": 12345678}',
+            comparison_direction="LT",
+            fusion_kind="kLoop",
+        ),
+    ]
+    memory = memory_plan({1: (64, "a")}, [{"size": 64, "buffers": [1]}], [(0, 1, 0)])
+    data, count = planted(program("jit_f", ops, memory=memory, devices=(1, 2)), program_message)
+    assert count > 25
+    unknown = b"\x82\x32" + bytes([len(canary(count))]) + canary(count).encode()
+    texts = RedactedTexts("names", KEY)
+    made = redacted_program(data + unknown, texts.name)
+    assert found(made, count + 1) == []
+    assert {one for text in program_texts(made) for one in found(text.encode(), count)} == set()
+    module = parse_module(made)
+    assert module is not None
+    first, second = module.by_id.values()
+    assert first.shape.dimensions == (8, 8)
+    assert not first.literal
+    assert second.operand_ids == (first.id,)
+    assert json.loads(second.backend_config or "{}") == {}
+    assert len(buffer_plan(module).allocations) == 1  # type: ignore[union-attr]  # it has a plan
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_ops_of_a_redacted_program_keep_their_types(level: Level, tmp_path: Path) -> None:
+    """At "all" shapes go, and the program with them."""
+    data, _ = _compiled()
+    path = tmp_path / "host.xplane.pb"
+    path.write_bytes(data)
+    with open(path, redact=Redaction(level)) as session:
+        opcodes = {
+            one.opcode
+            for host in session.profile.hosts
+            for module in hlo_modules(host)
+            for one in module.by_id.values()
+        }
+    assert opcodes == (set() if level == "all" else {"parameter", "custom-call"})
+
+
+def test_configurations_keep_listed_keys() -> None:
+    texts = RedactedTexts("names", KEY)
+
+    def left(config: str) -> Any:
+        ops = [instruction("a", "while", f32(2), backend_config=config.encode())]
+        module = parse_module(redacted_program(program("f", ops), texts.name))
+        assert module is not None
+        return json.loads(next(iter(module.by_id.values())).backend_config or "null")
+
+    trips = {"known_trip_count": {"n": "12"}}
+    assert left(json.dumps({**trips, "owner": "alice"})) == trips
+    assert left(json.dumps({"known_trip_count": {"n": 4111222233334444}})) is None
+    assert left("[" * 3000 + "]" * 3000) is None
+    assert left('{"kind":' * 400 + "1" + "}" * 400) is None
+    assert left("not JSON") is None
 
 
 def test_paths_hosts_and_environment_go_at_every_level(tmp_path: Path) -> None:
