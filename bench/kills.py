@@ -2,11 +2,12 @@
 
     python -m bench.kills [--times 200] [--seed 1]
 
-A process writes a recording, a report, an export or the kept summaries of a pod, and dies at a
-random moment. A recording must open with all steps but those of its last chunk. A
-report or an export must be the old one or the new one, never a part. Summaries must give the same
-answer as before. Then the same writers meet a limit of the size of files, as on a full disk, at a
-random size: they must end with one error, and leave the old file as it was.
+A process writes a recording, a report, an export, an entry of the column cache or the kept
+summaries of a pod, and dies at a random moment of its work. A recording must open with all steps
+but those of its last chunk. A report or an export must be the old one or the new one, never a part.
+With whatever is left of the cache or of summaries, the answer must be the same as before. Then the
+writers of files meet a limit of the size of files, as on a full disk, at a random size: they must
+end with one error, and leave the old file as it was.
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from multiprocessing.context import ForkServerProcess
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 import stepscope
 from stepscope.errors import StepscopeError
+from stepscope.store.column_cache import MIN_AGE_NS, cache_folder
 from stepscope.surfaces.cli.main import run as command
 from tests.e2e.recorded_programs import names_in
 from tests.profiles import worked_example
@@ -180,10 +184,47 @@ class Summaries(Writer):
             path.unlink()
 
 
-WRITERS: Final[tuple[type[Writer], ...]] = (Recording, Report, Export, Summaries)
+class Columns(Writer):
+    """An entry of the column cache, whose folder ``campaign`` sets."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.recording = folder / "host.xplane.pb"
+        self.recording.write_bytes(worked_example(gpu=True, steps=3_000))
+        # A file that just changed is not kept.
+        old_s = time.time() - 60
+        os.utime(self.recording, (old_s, old_s))
+        time.sleep(MIN_AGE_NS / 1e9)
+        self.cache = cache_folder()
+        self.answer = self._answer()
+
+    def _answer(self) -> object:
+        with stepscope.open(self.recording) as session:
+            return session.overview_page().to_dict()
+
+    def write(self) -> None:
+        """Keep the columns, as a session does that is closed."""
+        os.environ["XDG_CACHE_HOME"] = str(self.cache.parents[1])
+        self._answer()
+        os._exit(0 if any(cache_folder().glob("*-columns")) else 4)
+
+    def check(self) -> str:
+        """The same answer, whether there is an entry or not."""
+        kept = len(list(self.cache.glob("*-columns")))
+        assert self._answer() == self.answer
+        assert self._answer() == self.answer, "the answer from the entry differs"
+        return f"{kept} entries"
+
+    def reset(self) -> None:
+        """Remove the entry, and what a killed writer left."""
+        for path in self.cache.iterdir() if self.cache.is_dir() else ():
+            path.unlink()
 
 
-def _quietly(work: Callable[[], None], limit_bytes: int) -> None:
+WRITERS: Final[tuple[type[Writer], ...]] = (Recording, Report, Export, Summaries, Columns)
+
+
+def _quietly(work: Callable[[], None], begun: Event, limit_bytes: int) -> None:
     """Do something without output, with a limit of the size of files."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
@@ -191,15 +232,18 @@ def _quietly(work: Callable[[], None], limit_bytes: int) -> None:
     if limit_bytes >= 0:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+    begun.set()
     work()
 
 
 def started(work: Callable[[], None], limit_bytes: int = -1) -> ForkServerProcess:
-    """Start a process that does something; it is forked where no thread runs."""
+    """Start a process that does something, and wait until it has begun."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["stepscope.surfaces.report.report", "tests.profiles", "polars"])
-    process = context.Process(target=_quietly, args=(work, limit_bytes))
+    begun = context.Event()
+    process = context.Process(target=_quietly, args=(work, begun, limit_bytes))
     process.start()
+    begun.wait(60)
     return process
 
 
@@ -208,8 +252,9 @@ def seconds_of(writer: Writer) -> float:
     if isinstance(writer, Recording):
         return 2.5
     writer.reset()
+    process = started(writer.write)
     began = time.monotonic()
-    started(writer.write).join()
+    process.join()
     return time.monotonic() - began
 
 
@@ -254,6 +299,7 @@ def campaign(times: int, seed: int) -> tuple[Counter[str], list[str]]:
         stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
         # What was tried until Ctrl-C or SIGTERM counts.
         stack.enter_context(contextlib.suppress(KeyboardInterrupt))
+        stack.enter_context(patch.dict(os.environ, XDG_CACHE_HOME=f"{folder}/cache"))
         writers = [kind(Path(folder) / kind.__name__) for kind in WRITERS]
         seconds = [seconds_of(writer) for writer in writers]
         for number in range(times):

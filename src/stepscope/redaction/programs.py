@@ -89,12 +89,12 @@ _FIELDS: Final[Mapping[str, _Message]] = {
 }
 # What of a backend's configuration is read, or tells how the op runs.
 _KEYS: Final = (
-    "alpha_real|beta|cudnn_(?:fmha|conv)_backend_config|dimensions|dot_dimension_numbers|epilogue"
+    "alpha_real|autotune_workspace_size|beta|cudnn_(?:fmha|conv)_backend_config|dimensions|dot_dimension_numbers|epilogue"
     "|fusion_backend_config|gemm_backend_config|intermediate_tensor_shape|kernel_name|kind"
     "|known_trip_count|[lr]hs_(?:batch|contracting)_dimensions|n|name"
 )
 _LISTED: Final = re.compile(_KEYS)
-# Larger numbers in a configuration may be ids.
+# Larger numbers in a configuration may be ids: they are left out.
 _MAX_NUMBER: Final = 1_000_000
 
 
@@ -144,7 +144,7 @@ def _written(kind: str, data: bytes, name: Callable[[str], str], depth: int) -> 
 
 
 def _config(data: bytes, name: Callable[[str], str]) -> bytes:
-    """The listed keys of a configuration in JSON; nothing of another, or of one with an id."""
+    """The listed keys of a configuration in JSON, and nothing of another text."""
     try:
         value = json_value(data)
         return json.dumps(_listed(value, name, 0)).encode() if isinstance(value, dict) else b""
@@ -165,7 +165,5 @@ def _listed(value: Any, name: Callable[[str], str], depth: int) -> Any:
         return [_listed(item, name, depth + 1) for item in value]
     is_digits = isinstance(value, str) and value.isascii() and value.isdigit()
     if is_digits or isinstance(value, int | float):
-        if not abs(float(value)) < _MAX_NUMBER:
-            raise ValueError("may be an id")
-        return value
+        return value if abs(float(value)) < _MAX_NUMBER else None
     return name(value) if isinstance(value, str) else value

@@ -232,7 +232,7 @@ def test_each_text_of_a_program_is_replaced_or_left_out() -> None:
     assert first.shape.dimensions == (8, 8)
     assert not first.literal
     assert second.operand_ids == (first.id,)
-    assert json.loads(second.backend_config or "{}") == {}
+    assert second.backend_config == ""  # with a canary behind it, it is no JSON
     assert len(buffer_plan(module).allocations) == 1  # type: ignore[union-attr]  # it has a plan
 
 
@@ -263,7 +263,8 @@ def test_configurations_keep_listed_keys() -> None:
 
     trips = {"known_trip_count": {"n": "12"}}
     assert left(json.dumps({**trips, "owner": "alice"})) == trips
-    assert left(json.dumps({"known_trip_count": {"n": 4111222233334444}})) is None
+    unknown = {"known_trip_count": {"n": None}}
+    assert left(json.dumps({"known_trip_count": {"n": 4111222233334444}})) == unknown
     assert left("[" * 3000 + "]" * 3000) is None
     assert left('{"kind":' * 400 + "1" + "}" * 400) is None
     assert left("not JSON") is None

@@ -44,10 +44,21 @@ def worth(session: Session) -> Worth:
     findings = [finding["rule"] for finding in session.advice().to_dict()["findings"]]
     return Worth(
         findings,
-        {name: overview[name] for name in _FIGURES},
+        {name: _numbers(overview[name]) for name in _FIGURES},
         set(_column(session, "framework_op_stats", "ops", "type")),
         set(_column(session, "kernel_stats", "by_class", "kernel_class")),
     )
+
+
+def _numbers(value: Any) -> Any:
+    """A value without sentences, which name functions of the program."""
+    if isinstance(value, dict):
+        return {
+            key: _numbers(item)
+            for key, item in value.items()
+            if not (isinstance(item, str) and " " in item)
+        }
+    return value
 
 
 def _column(session: Session, tool: str, table: str, column: str) -> Iterable[str]:
