@@ -39,7 +39,7 @@ from stepscope.tables.python.library_files import (
 )
 from stepscope.tables.python.moments import Moments, innermost, one_line
 from stepscope.tables.python.thread_lines import looks_of, python_line
-from stepscope.tables.steps.recorder_work import is_recorder_frame
+from stepscope.tables.steps.recorder_work import is_recorder_frame, is_wrapper
 
 # Whose code a function is: the program's, of an installed library, of the framework (which
 # dispatches ops), of a recorder; UNSAID where its file's name could be anybody's, BUILT_IN of C
@@ -248,12 +248,19 @@ def linked(host: Host, rows: I64, *, is_sampled: bool) -> Frames:
 
 
 def python_rows(host: Host, begin_ps: int, end_ps: int) -> I64:
-    """Event rows of the Python calls of all threads that touch the time between."""
+    """Event rows of the Python calls of all threads that touch the time between.
+
+    A recorder's wrappers are left out: what they call has their caller.
+    """
     space = host.space
-    is_call = entries_named(host, lambda name: name.startswith(names.PYTHON_CALL_MARK))
+    is_call = entries_named(host, _is_call)
     rows = rows_of(space.events.metadata, is_call)
     start = space.events.start_ps[rows]
     return rows[(start < end_ps) & (start + space.length_ps[rows] > begin_ps)]
+
+
+def _is_call(name: str) -> bool:
+    return name.startswith(names.PYTHON_CALL_MARK) and not is_wrapper(name)
 
 
 def _rows(host: Host, line: int, begin_ps: int, end_ps: int) -> tuple[I64, bool]:

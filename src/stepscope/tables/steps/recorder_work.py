@@ -18,12 +18,16 @@ from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.host.events import host_thread_rows, timed_rows
 
+# Functions of ours that only call what they wrap: a framework's backward pass, fetch or import, the
+# program's own function. What they call is as if they were not there.
+_WRAPPERS = r"stepscope[/\\]capture[/\\](?:launch[/\\]import_hook|hooks[/\\]steps|tracing)\.py:"
+_WRAPPER = re.compile(rf"^\$(?:.*[/\\])?{_WRAPPERS}")
 # Starting and ending a profiler, by the frames that Python tracers and samplers write, and by the
 # events of the frameworks; hooks of our own are frames of the package.
 _FRAMES = re.compile(
     r"^\$(?:.*[/\\])?(?:profiler(?:_v2)?\.py|profiler_client\.py):\d+ "
     r"(?:\w+\.)?(?:start|stop|start_trace|stop_trace|export|_?stop_?\w*|_?start_?\w*)$"
-    r"|^\$(?:.*[/\\])?stepscope[/\\]capture[/\\]"
+    rf"|^\$(?:.*[/\\])?(?!{_WRAPPERS})stepscope[/\\]capture[/\\]"
 )
 # All of PyTorch's profiler: its ``step`` ends a step and begins the next, so that it is in both.
 _OF_TORCH = re.compile(r"^\$(?:.*[/\\])?torch[/\\]profiler[/\\]profiler\.py:\d+ ")
@@ -42,6 +46,11 @@ _SUMMARY = re.compile(
 def is_recorder_work(name: str) -> bool:
     """Whether an event of this name is work of a recorder on the program's thread."""
     return _FRAMES.match(name) is not None or _EVENTS.search(name) is not None
+
+
+def is_wrapper(name: str) -> bool:
+    """Whether a Python call of this name is a recorder's that only calls what it wraps."""
+    return _WRAPPER.match(name) is not None
 
 
 def is_recorder_frame(name: str) -> bool:

@@ -171,6 +171,28 @@ def test_the_step_of_pytorchs_profiler_is_the_recorders_but_for_the_programs_cod
     assert owner_named(one, "upload").total_ps == 200_000_000
 
 
+def test_a_hook_of_the_recorder_leaves_what_it_calls_to_the_program() -> None:
+    """A hook wraps ``backward``: the pass is the program's, and what the hook notes is not."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        T-------------------
+          "        .W-------..W-------.
+          "        .R.B-----..R.B-----.
+          "        ....G---.....G---...
+        """,
+        T=event("$/home/me/train.py:40 train"),
+        W=event("$stepscope/capture/launch/import_hook.py:169 _hear_backward.<locals>.passes"),
+        R=event("$stepscope/capture/hooks/step_clock.py:60 hear"),
+        B=event("$torch/autograd/__init__.py:255 backward"),
+        G=event("aten/mm:mm"),
+    )
+    assert told(one)["recorder", ""] == pytest.approx(0.2)
+    assert owner_named(one, "aten/mm").function == "train"
+    assert owner_named(one, "torch.backward").function == "train"
+
+
 def test_a_line_in_two_functions_has_the_callers_of_each() -> None:
     """``forward`` runs for ``collect`` first; the ops that ``learn`` has come from its own call."""
     one = host(
