@@ -42,7 +42,7 @@ _AGAIN, _ONCE = 1.5, (0.9, 1.1)
 _DISPATCHES: Final = ("framework", "annotated")
 _TOP: Final = "<module>"
 # What runs a backward pass: one call of the program's, whatever it dispatches.
-_BACKWARD: Final = re.compile(r"(?:^|\.)backward$|^autograd::engine")
+_BACKWARD: Final = re.compile(r"(?:^|\.)backward$")
 
 
 def eager_execution(results: Results) -> Iterator[Answer]:

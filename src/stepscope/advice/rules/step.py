@@ -80,7 +80,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         yield below(max((part.time_ms for part in parts), default=0.0), account.step_time_ms,
                     thresholds()["part"])  # fmt: skip
         return
-    if (loop := _loop(results.optional.host_activity, account)) is not None:
+    if (loop := _loop(results, account)) is not None:
         yield loop
     framework = _framework(results)
     judged = [(part, _cause(part, results, framework, runtime)) for part in shown]
@@ -391,19 +391,32 @@ def _next_smooth(number: int) -> int:
         number += 1
 
 
-# ---------------------------------------------------------------------------- loops without a line
+# ---------------------------------------------------------------------------- loops of equal ops
 
 # Iterations of more ops that have nearly all of the step are what the step is for.
 _WHOLE_OPS: Final = 24
 
 
-def _loop(host: HostActivity | None, account: StepAccount) -> Finding | None:
-    """Return the finding of a loop of ops whose line nobody recorded; None if it may be layers."""
-    found, limit = None if host is None else host.turns, thresholds()
-    if found is None or found.is_layers or account.has_python or account.is_window:
+def _loop(results: Results, account: StepAccount) -> Finding | None:
+    """Return the finding of a loop of equal ops; None if it may be layers, or is another part.
+
+    Where lines were recorded, parts have the place of each: only what is mostly dispatch says more.
+    """
+    host, limit = results.optional.host_activity, thresholds()
+    found = None if host is None else host.turns
+    if host is None or found is None or found.is_layers or account.is_window:
         return None
     is_the_step = found.step_frac >= limit["most"] and found.op_count > _WHOLE_OPS
     if account.has_device or is_the_step:  # beside a device it costs launches
+        return None
+    overview = results.optional.overview_page
+    factor = 1.0 if overview is None else overview.steps.recorder_factor
+    op_us = 1000 * factor * found.step_frac * account.step_time_ms / max(host.eager_ops, 1)
+    is_dispatch = bool(found.function) and op_us < limit["short_op_us"]
+    if account.has_python and not is_dispatch:
+        return None
+    loops = (one for one in account.part_list() if one.kind == "eager")
+    if any(one.function == found.function for one in loops):
         return None
     cause, step = causes()["part-loop"], account.step_time_ms
     # Between ops that are called one by one is Python: what no op has goes with them in proportion.
@@ -420,9 +433,9 @@ def _loop(host: HostActivity | None, account: StepAccount) -> Finding | None:
         low_ms=effects()[cause.effect].least * time,
         high_ms=max(high, time),
         severity="info",
-        place=Place(found.function, found.file, found.line or 0, op=found.ops.split(", ")[0])
-        if found.function
-        else Place(op=found.ops.split(", ")[0].rpartition(" ")[2]),
+        place=Place(
+            found.function, found.file, found.line or 0, op=found.ops.split(", ")[0].split()[-1]
+        ),
         evidence=(Ref("step_account", "parts"), Ref("trace_viewer", found.after or found.before)),
         details=(found.ops, found.within, found.after, found.before),
         kind="turns",

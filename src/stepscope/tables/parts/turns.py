@@ -286,7 +286,7 @@ def _told(host: Host, step: _Step, rows: I64, loop: _Loop, *, is_same_size: bool
     first = loop.stretches[0]
     turn = [_name(host, row) for row in rows[first.begin : first.begin + first.period].tolist()]
     is_layers = _are_layers(host, step, loop, turn)
-    if not is_same_size and any(map(_LAYERS.search, turn)):
+    if not is_same_size and is_layers and any(map(_LAYERS.search, turn)):
         return None  # each of a network's layers has sizes of its own
     place = _place(host, step, rows, first) or CallSite("", "", 0, "")
     around = (first.begin - 1, first.end)
@@ -321,17 +321,16 @@ def _are_layers(host: Host, step: _Step, loop: _Loop, turn: list[str]) -> bool:
     A layer multiplies with weights of its own: where fewer parameters have gradients than there are
     turns, the turns share theirs. None computes its gradients before the next one runs.
     """
-    if _has_backward(turn):
-        return False
-    if any(map(_LAYERS.search, turn)):
-        return True
-    if loop.times > LAYERS or not any(map(_PRODUCTS.search, turn)):
+    is_named = any(map(_LAYERS.search, turn))
+    if _has_backward(turn) or not (is_named or any(map(_PRODUCTS.search, turn))):
         return False
     events = host.space.events
     ends = rows_of(events.metadata, entries_named(host, lambda name: _OF_PARAMETER in name))
     start = events.start_ps[ends]
     owned = int(((start >= step.begin_ps) & (start < step.end_ps)).sum())
-    return owned == 0 or owned >= loop.times * len(loop.stretches)
+    if owned == 0:
+        return loop.times <= LAYERS
+    return owned >= loop.times * len(loop.stretches)
 
 
 def _has_backward(turn: list[str]) -> bool:

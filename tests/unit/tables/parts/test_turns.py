@@ -129,6 +129,18 @@ def test_layers_have_weights_of_their_own(tmp_path: Path, owned: int, is_layers:
     assert found.is_layers is is_layers
 
 
+@pytest.mark.parametrize("has_sizes", [True, False])
+def test_cells_that_share_their_weights_are_no_layers(tmp_path: Path, has_sizes: bool) -> None:
+    """80 positions of one recurrent cell: it is named like a layer, and has four parameters."""
+    name = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
+    cells = [op("gru_cell", 50 + 8 * one, 7) for one in range(80)]
+    if not has_sizes:
+        cells = [{**one, "args": {}} for one in cells]
+    found = turns(recorded(tmp_path, cells, [x("cpu_op", name, 900 + one, 1) for one in range(4)]))
+    assert found is not None
+    assert (found.times, found.is_layers) == (80, False)
+
+
 def test_what_multiplies_with_nothing_or_comes_too_often_is_no_layer(tmp_path: Path) -> None:
     draws = [op("randint", 100 + 40 * one, 30) for one in range(8)]
     found = turns(recorded(tmp_path, draws))
