@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import nan
@@ -25,8 +24,6 @@ _READERS: Final = (
     "TFRecord", "TextLine", "FixedLengthRecord", "CSV", "SSTable", "RecordIO", "FlatMap",
 )  # fmt: skip
 _INTERLEAVES: Final = "ParallelInterleave"
-# Iterators that run a function of the program over elements.
-_HAS_FUNCTION: Final = re.compile(r"Map|Filter|Interleave|Scan|Window")
 # Iterators that only pass batches on.
 _PASSES_ON: Final = ("Root", "Model", "Prefetch")
 _NAMED_OPS: Final = 3
@@ -131,14 +128,6 @@ def main_ops(found: TfDataBottleneckAnalysis) -> tuple[tuple[str, float], ...]:
     part = thresholds()["part"]
     shown = tuple((op, times[op] / whole) for op in longest if times[op] >= part * whole > 0)
     return shown if sum(share for _op, share in shown) >= thresholds()["half"] else ()
-
-
-def has_other_functions(found: TfDataBottleneckAnalysis, stage: Bottleneck) -> bool:
-    """Return whether another stage has a function, so that ops may be of either."""
-    nodes = [] if found.graph is None else list(found.graph.nodes.records())
-    return any(
-        _HAS_FUNCTION.search(one.iterator) and one.long_name != stage.long_name for one in nodes
-    )
 
 
 def _large_element(stage: Bottleneck) -> str:

@@ -34,8 +34,6 @@ _NO_BF16 = re.compile(r"Volta|Turing")
 ON_TENSOR_CORES = (2 / 3, 7 / 8)
 # Kernels of these classes are products of matrices: what matrix units are made for.
 MATRIX_CLASSES = ("gemm", "convolution", "attention", "rnn")
-# From this mean time on a launch is slow: undisturbed it takes 2–10 µs (CUDA and HIP).
-SLOW_LAUNCH_US = 25.0
 # Kernels that do not compute: their time is in other parts of the step.
 _NO_COMPUTE = ("collective", "copy")
 # Kernels that factor matrices and solve systems, as cuSOLVER, cuBLAS and rocSOLVER call them.

@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.step_account import StepAccount
 
-WINDOW = Unknown("No step was found; what the whole recording holds says nothing about a step.")
-NO_STEPS = Unknown("No step was found, so no share of a step is known.")
-THE_RECORDERS = Unknown(
-    "The recorder's own work has most of the steps: it ended when it had hardly begun, as "
-    "torch.profiler's schedule does where it begins again (repeat=1 is once)."
-)
 # Of such steps a recorder's begin and end have so much.
 _RECORDER_FRAC = 0.5
 

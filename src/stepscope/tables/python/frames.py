@@ -47,7 +47,6 @@ from stepscope.tables.steps.recorder_work import is_recorder_frame, is_wrapper
 OWN, LIBRARY, FRAMEWORK, RECORDER, UNSAID, BUILT_IN = range(6)
 
 _CALL = re.compile(r"\$(.+?):(\d+)(?: (.*))?$", re.S)
-_C_CALL = re.compile(r"\$(\S{1,400}) (.+)$", re.S)
 # As PyTorch writes calls into C ("run_backward of torch._C._EngineBase object at 0x7f…") and of
 # modules ("nn.Module: Linear_0").
 _BUILT_IN = re.compile(r"\$<built-in (?:method|function) ([^ >]*)(?: of (\S+) object at .*)?>$")

@@ -84,13 +84,6 @@ def place_of_instruction(module: HloModule, instruction: Instruction) -> tuple[S
     return own[0], "" if around is None else f"{around.file}:{around.line} {around.function}"
 
 
-def at_line(module: HloModule, instruction: Instruction) -> str:
-    """Where an instruction comes from, as ``file:line`` without folders; "" unknown."""
-    frame, _caller = place_of_instruction(module, instruction)
-    file = frame.file.replace("\\", "/").rpartition("/")[2]
-    return f"{file}:{frame.line}" if file and frame.line else file
-
-
 def is_shared(module: HloModule, frames: Iterable[SourceFrame]) -> bool:
     """Whether a program is one op that JAX runs by itself, wherever it is called.
 

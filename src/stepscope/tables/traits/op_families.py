@@ -77,8 +77,6 @@ PRODUCTS: Final = frozenset(
         "scaled_dot_product_attention",
     )
 )
-# Types of twice the usual width, as XLA writes them.
-DOUBLE: Final = ("f64", "c128")
 # What costs the cube of a size, or a whole transform: as each framework names it.
 _DECOMPOSITIONS: Final = """
     Cholesky Eig FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D Lu MatrixInverse MatrixSolve
