@@ -25,7 +25,12 @@ from stepscope.tables.ops.framework_totals import device_busy, host_op_totals, o
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.recording.environment import cores_seen, environment, session_environment
 from stepscope.tables.recording.evidence import recorded
-from stepscope.tables.recording.undisturbed import coverage, recording_cost, session_undisturbed
+from stepscope.tables.recording.undisturbed import (
+    coverage,
+    no_undisturbed_step,
+    recording_cost,
+    session_undisturbed,
+)
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import PARTS, steps
 from stepscope.tables.steps.bottleneck import BoundBy
@@ -327,7 +332,7 @@ def _with_undisturbed(profile: Profile, stats: Steps) -> Steps:
     costs = [cost for host in profile.hosts if (cost := recording_cost(host)) is not None]
     stats = replace(stats, recorded_frac=share, recording_cost_frac=max(costs, default=None))
     if step is None:
-        return stats
+        return replace(stats, undisturbed=no_undisturbed_step(profile))
     return replace(
         stats,
         undisturbed_ms=step.step_ps / 1e9,

@@ -25,11 +25,11 @@ _CAUTION: Final = 0.9
 # TensorFlow 2.21.
 _EVENT_HEAP_BYTES: Final = 64
 # A session of fewer whole steps than these may be this much longer.
-_SESSION_STEPS, _MOST_LONGER = 3, 4
+_SESSION_STEPS, _MOST_LONGER = 4, 4
 # At its end, a session needs up to eight times its buffers (torch 2.13: 134 MB become 1,073 MB).
 _EXPORT_FACTOR: Final = 8
 # Events of the first session, and the limits of later ones.
-_FIRST_EVENTS, _FEWEST_EVENTS, _MOST_EVENTS = 40_000, 10_000, 120_000
+_FIRST_EVENTS, _FEWEST_EVENTS, _MOST_EVENTS = 15_000, 10_000, 120_000
 # A session that many events are known from; its end may take this long.
 _ENOUGH_EVENTS, _SESSION_END_SECONDS = 5_000, 0.5
 # What ending takes however few events there are.
@@ -137,7 +137,9 @@ class SessionLimit:
         self._is_short = is_short
         self._most_bytes = math.inf if memory_bytes is None else memory_bytes / _EXPORT_FACTOR
         self._events = float(_FIRST_EVENTS)
-        self._event_bytes = float(_EVENT_HEAP_BYTES)
+        self._event_bytes = self._least_bytes = float(_EVENT_HEAP_BYTES)
+        # Session in which steps were first heard of: 1; later ones: more.
+        self._step_sessions = 0
         # Per second, from the last session that had enough events.
         self._event_rate = 0.0
         self._base = 0
@@ -151,7 +153,9 @@ class SessionLimit:
             event_bytes: Heap that an event needs at least.
         """
         self._grown, self._read_at, self._begun = 0, 0.0, time.monotonic()
+        self._least_bytes = max(self._least_bytes, event_bytes)
         self._event_bytes = max(self._event_bytes, event_bytes)
+        self._step_sessions += self._step_sessions > 0
         self._base = machine.used_bytes() if self._most_bytes < math.inf else 0
 
     def is_reached(self, steps: int | None = None) -> bool:
@@ -165,12 +169,17 @@ class SessionLimit:
             return False
         self._read_at = now
         used = machine.used_bytes()
+        if steps and not self._step_sessions:
+            # Growth in sessions before was the program's, which prepared its loop.
+            self._step_sessions, self._event_bytes = 1, self._least_bytes
         # A program that frees memory meanwhile makes room that the session may fill.
         self._base = min(self._base, used)
         self._grown = used - self._base
         if self._grown > self._most_bytes:
             return True
-        longer = _MOST_LONGER if steps is not None and steps < _SESSION_STEPS else 1
+        # The first one shows what events cost; at full detail, that is most.
+        wanted = 1 if self._step_sessions == 1 else _SESSION_STEPS
+        longer = _MOST_LONGER if steps is not None and steps < wanted else 1
         return self._used_frac(now) > longer
 
     def is_half(self) -> bool:
@@ -197,6 +206,8 @@ class SessionLimit:
             if end_seconds > _FIXED_END_SECONDS:
                 affordable = _SESSION_END_SECONDS * events / (end_seconds - _FIXED_END_SECONDS)
                 self._events = min(max(affordable, _FEWEST_EVENTS), _MOST_EVENTS)
+        if self._step_sessions == 1:
+            return
         # Much growth and few events: the program grows, too.
         seen = self._grown / max(events, 1)
         self._event_bytes = max(_EVENT_HEAP_BYTES, min(seen, 4 * self._event_bytes))
@@ -222,15 +233,19 @@ class Price:
         self._steps = _STEPS_BEFORE
         self._seconds = _SECONDS_BEFORE
 
-    def session(self, events: int, seconds: float, end_seconds: float) -> None:
+    def session(
+        self, events: int, seconds: float, end_seconds: float, recorder_frac: float | None = None
+    ) -> None:
         """A session has ended: what it took from the program.
 
         Args:
             events: What it gave.
-            seconds: How long it was.
+            seconds: Processor time of the program in it, or its length if that is shorter.
             end_seconds: What handing over took.
+            recorder_frac: Share of a recorded step that recording takes, where steps tell.
         """
-        self._paid += min(events * _EVENT_SECONDS, seconds) + end_seconds
+        frac = events * _EVENT_SECONDS / seconds if recorder_frac is None else recorder_frac
+        self._paid += min(frac, 1.0) * seconds + end_seconds
         self._sessions += events > _ENOUGH_EVENTS
 
     def rest_seconds(self, written_bytes: int, seconds: float) -> float:

@@ -43,8 +43,6 @@ Reason = Literal["stop", "budget", "signal", "exit", "preempted", "error"]
 _TICK_SECONDS: Final = 0.05
 # While frameworks record: some gather a million events a second.
 _SESSION_TICK_SECONDS: Final = 0.02
-# Rests longer than this leave too much of the program unseen.
-_LONG_REST_SECONDS: Final = 5.0
 # A probe is to have seen at least one execution begin and end.
 _PROBE_EVENTS: Final = 500
 _PROBE_SECONDS: Final = 0.1
@@ -119,7 +117,7 @@ class Recording:
         self._clock = StepClock()
         # Names of the recorders that rest; none while recording.
         self._resting: list[str] = []
-        self._session_begun = 0.0
+        self._session_begun = self._session_used = 0.0
         # Of the last session, per second; and when executions are to be counted once more.
         self._event_rate = 0.0
         self._probe_at: float | None = None
@@ -348,8 +346,6 @@ class Recording:
             return
         self._event_rate = events / max(seconds, 1e-3)
         rest = self._price.rest_seconds(self._budget.bytes, self._budget.seconds)
-        if rest > _LONG_REST_SECONDS:
-            self._lighten()
         if self._probe():
             rest = max(rest, _PROBED_REST_SECONDS)
             self._probe_at = time.monotonic() + _PROBED_REST_SECONDS
@@ -358,7 +354,9 @@ class Recording:
         self._clock.listen(undisturbed=True)
 
     def _lighten(self) -> None:
-        """Let recorders leave out what costs most: rests would be long otherwise."""
+        """Let recorders leave out what costs most: ending takes longer than recording."""
+        if self.options.price is None:
+            return
         for slot in self._slots:
             lighten = getattr(slot.recorder, "lighten", None)
             note = None if lighten is None else lighten(self._budget.seconds)
@@ -399,7 +397,7 @@ class Recording:
         return [slot for slot in self._slots if slot.state == "running"]
 
     def _begin_session(self) -> None:
-        self._session_begun = time.monotonic()
+        self._session_begun, self._session_used = time.monotonic(), time.process_time()
         known = (getattr(slot.recorder, "event_bytes", 0) for slot in self._running())
         self._limit.begin(max(known, default=0))
         if self.options.price is not None:
@@ -502,6 +500,7 @@ class Recording:
     def _cut(self, *, restart: bool = True, resting: bool = False) -> int:
         """Write a chunk of what was recorded so far, and continue; returns its events."""
         before, seconds = self._total(), time.monotonic() - self._session_begun
+        used = max(min(seconds, time.process_time() - self._session_used), 1e-3)
         begin, children, ended = time.thread_time(), _children_seconds(), time.monotonic()
         self._clock.pause()
         planes = self._collect(restart, resting=resting)
@@ -520,7 +519,9 @@ class Recording:
         converting = min(_children_seconds() - children, time.monotonic() - ended)
         spent = time.thread_time() - begin + self._main_thread_seconds()
         self._limit.end(events, seconds, spent)
-        self._price.session(events, seconds, spent + converting)
+        self._price.session(events, used, spent + converting, self._clock.recorder_frac())
+        if events > _MANY_EVENTS and spent > seconds:
+            self._lighten()
         return events
 
     def _main_thread_seconds(self) -> float:

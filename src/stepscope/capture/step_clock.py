@@ -120,6 +120,14 @@ class StepClock:
         emit.step = _add_step
         return _emit
 
+    def recorder_frac(self) -> float | None:
+        """Share of a recorded step that recording takes; None if too few steps were heard of."""
+        facts = self.facts()
+        recorded, undisturbed = facts.get(names.RECORDED_STEP), facts.get(names.UNDISTURBED_STEP)
+        if not isinstance(recorded, int) or not isinstance(undisturbed, int) or recorded <= 0:
+            return None
+        return max(1 - undisturbed / recorded, 0.0)
+
     def facts(self) -> dict[str, int | str]:
         """What the recording states; {} where too few steps were heard of."""
         known = [
@@ -144,15 +152,24 @@ class StepClock:
 
 
 def counted(emit: Emitter) -> Emitter:
-    """An emitter that also reports markers of steps here."""
+    """An emitter that also reports markers of steps here, timed as undisturbed ones are."""
 
     def emit_and_count(name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
-        if names.ROOT_LEVEL in metadata:
-            hear(MARKER, name)
-        return emit(name, metadata)
+        end, timed = emit(name, metadata), _emit(name, metadata)
+
+        def ended() -> None:
+            timed()
+            end()
+
+        return end if timed is int else ended
+
+    def add_step(name: str, number: int, start_ns: int, end_ns: int) -> None:
+        _add_step(name, number, start_ns, end_ns)
+        add(name, number, start_ns, end_ns)
 
     wrapped: Any = emit_and_count
-    wrapped.step = getattr(emit, "step", None)
+    add: Any = getattr(emit, "step", None)
+    wrapped.step = None if add is None else add_step
     return emit_and_count
 
 

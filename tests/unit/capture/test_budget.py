@@ -50,7 +50,7 @@ def events_of_session(process: Process, limit: SessionLimit, per_tick: int) -> i
 def test_a_session_ends_when_the_heap_has_grown_by_its_events(process: Process) -> None:
     assert events_of_session(
         process, SessionLimit(500 * MB, is_short=True), 1_000
-    ) == pytest.approx(40_000, 0.1)
+    ) == pytest.approx(15_000, 0.1)
 
 
 def test_where_every_step_is_wanted_memory_alone_ends_a_session(process: Process) -> None:
@@ -98,14 +98,39 @@ def test_a_session_ends_by_the_last_rate_where_the_heap_shows_nothing(process: P
     assert limit.is_reached()
 
 
+def test_the_first_session_with_steps_ends_after_one_of_them(process: Process) -> None:
+    limit = SessionLimit(500 * MB, is_short=True)
+    limit.begin()
+    process.advance(0.1, 50_000 * EVENT_BYTES)
+    assert not limit.is_reached(steps=0)
+    process.advance(0.1)
+    assert limit.is_reached(steps=1)
+
+
+def test_growth_before_the_first_step_makes_no_session_longer(process: Process) -> None:
+    limit = SessionLimit(500 * MB, is_short=True)
+    for _ in range(3):
+        limit.begin()
+        process.advance(0.1, 10 * MB)
+        limit.is_reached()
+        limit.end(events=100, seconds=0.1, end_seconds=0.0)
+    limit.begin()
+    process.advance(0.1, 10 * MB)
+    assert limit.is_reached(steps=1)
+    limit.end(events=100, seconds=0.1, end_seconds=0.0)
+    assert events_of_session(process, limit, 1_000) == pytest.approx(15_000, 0.1)
+
+
 def test_a_session_waits_for_whole_steps_but_not_for_ever(process: Process) -> None:
     limit = SessionLimit(500 * MB, is_short=True)
     limit.begin()
-    process.advance(0.1, 80_000 * EVENT_BYTES)
+    assert not limit.is_reached(steps=1)
+    limit.begin()
+    process.advance(0.1, 30_000 * EVENT_BYTES)
     assert not limit.is_reached(steps=1)
     process.advance(0.1)
-    assert limit.is_reached(steps=3)
-    process.advance(0.1, 100_000 * EVENT_BYTES)
+    assert limit.is_reached(steps=4)
+    process.advance(0.1, 40_000 * EVENT_BYTES)
     assert limit.is_reached(steps=1)
 
 
@@ -138,6 +163,13 @@ def test_the_program_rests_until_the_price_is_kept(process: Process) -> None:
     assert not price.is_rest_over(0, 0.0)
     process.advance(rest / 2)
     assert price.is_rest_over(0, 0.0)
+
+
+def test_the_price_of_a_session_is_what_its_steps_were_slower(process: Process) -> None:
+    price = Price(1.2, None)
+    process.advance(10.0)
+    price.session(events=100_000, seconds=2.0, end_seconds=0.5, recorder_frac=0.75)
+    assert price.cost_frac == pytest.approx(0.2, 0.01)
 
 
 def test_where_others_use_the_machine_the_price_is_of_what_the_program_gets(

@@ -376,12 +376,13 @@ def test_a_pause_until_the_end_is_told_too(begin: Callable[..., Recording]) -> N
     assert done is not None and "paused" in {note.slug for note in done.warnings}
 
 
-def test_recorders_leave_out_what_costs_most_where_rests_would_be_long(
+def test_recorders_leave_out_what_costs_most_if_ending_takes_longer_than_recording(
     begin: Callable[..., Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SessionLimit, "is_reached", lambda *_: True)
     monkeypatch.setattr(Price, "rest_seconds", lambda *_: 10.0)
-    monkeypatch.setattr(recording_module, "_MANY_EVENTS", 0)
+    monkeypatch.setattr(recording_module, "_MANY_EVENTS", -1)
+    monkeypatch.setattr(Recording, "_main_thread_seconds", lambda _: 100.0)
     double, lightened = Double("torch"), threading.Event()
 
     def lighten(seconds: float) -> Note:

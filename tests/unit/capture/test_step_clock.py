@@ -134,9 +134,26 @@ def test_markers_are_counted_while_they_are_recorded() -> None:
         with tracing.step(number), tracing.Trace("part"):
             pass
     tracing.switch(None)
-    assert steps.steps_so_far() == 4
+    assert steps.steps_so_far() == 5
     assert emitted == ["train", "part"] * 5
     steps.pause()
+
+
+def test_recorded_and_undisturbed_markers_are_timed_alike(clock: Clock) -> None:
+    steps = StepClock()
+    for is_undisturbed, ms in ((False, 6.0), (True, 2.0)):
+        emit = steps.emitter() if is_undisturbed else step_clock.counted(lambda *_: int)
+        tracing.switch(emit)
+        steps.listen(undisturbed=is_undisturbed)
+        for number in range(25):
+            with tracing.step(number):
+                clock.pass_ms(ms)
+            clock.pass_ms(20.0)  # fetches the next batch: no part of a step
+    steps.pause()
+    facts = steps.facts()
+    assert facts[names.RECORDED_STEP] == 6 * MS * 1000
+    assert facts[names.UNDISTURBED_STEP] == 2 * MS * 1000
+    assert steps.recorder_frac() == pytest.approx(2 / 3)
 
 
 def test_nothing_is_kept_while_nobody_listens() -> None:

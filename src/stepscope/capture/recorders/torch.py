@@ -34,6 +34,7 @@ from stepscope.capture.torch.open_at_stop import Ended, ledger
 from stepscope.capture.torch.open_ranges import NoQuietPlace, at_quiet_place, open_annotations
 from stepscope.capture.torch.profiler import Export, can_watch_all, new_profile, wants_shapes
 from stepscope.capture.tracing import Emitter
+from stepscope.errors import CaptureError
 from stepscope.formats.kineto.annotations import encoded
 from stepscope.formats.kineto.steps import StepCount, StepMark
 
@@ -87,6 +88,7 @@ class TorchRecorder:
         self._heap: HeapWatch | None = None
         self.main_thread_seconds = 0.0
         self._is_light = False
+        self._is_first = True
 
     def unavailable(self) -> str | None:
         """None when PyTorch is loaded and has its profiler."""
@@ -126,6 +128,12 @@ class TorchRecorder:
             has_shapes=self._has_shapes,
             has_memory=options.memory and not self._is_light,
         )
+        if self._is_first:
+            # Kineto complains on stderr unless the thread that loaded it is the first to begin.
+            self._is_first = False
+            with contextlib.suppress(CaptureError):
+                on_main_thread(self._begin, seconds=_QUIET_SECONDS)
+                return
         self._here(self._begin)
 
     def is_stale(self) -> bool:

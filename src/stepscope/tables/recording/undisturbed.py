@@ -25,6 +25,8 @@ from stepscope.tables.steps.attribution import steps
 _STEPS, _PS = 20, 2 * 10**12
 # The hooks' recorded step and the recording's are one kind of step if they differ by less.
 _SAME_STEP_FRAC: Final = 0.25
+# Medians of equal steps may differ by less.
+_LONGER_FRAC: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,36 @@ class UndisturbedStep:
 
 @derived
 def undisturbed_step(host: Host) -> UndisturbedStep | None:
-    """None where it was not measured."""
+    """None where it was not measured, or cannot be compared with recorded steps."""
+    step = _measured_step(host)
+    return None if step is None or _is_longer(host, step) else step
+
+
+def no_undisturbed_step(profile: Profile) -> str:
+    """The reason why no undisturbed step is known, as a clause."""
+    for host in profile.hosts:
+        step = _measured_step(host)
+        if step is not None and _is_longer(host, step):
+            return (
+                f"{step.steps:,} steps while nothing recorded took {step.step_ps / 1e9:.3g} ms, "
+                "longer than recorded ones: the program or the machine's load changed"
+            )
+    if any(len(rests(host)[0]) for host in profile.hosts):
+        return "not measured: too few steps were seen while nothing recorded"
+    return "not measured"
+
+
+def _is_longer(host: Host, step: UndisturbedStep) -> bool:
+    """Whether it exceeds the recorded step: recording makes no step shorter."""
+    found = steps(host)
+    return found is not None and step.step_ps > (1 + _LONGER_FRAC) * median(
+        found.duration_ps[found.kept]
+    )
+
+
+@derived
+def _measured_step(host: Host) -> UndisturbedStep | None:
+    """None where too few steps were timed."""
     found = steps(host)
     if found is None or found.markers.is_window or not found.kept.any():
         return None
