@@ -15,7 +15,8 @@ import stepscope
 from stepscope.formats.kineto.planes import to_xspace
 from stepscope.formats.kineto.reading.read import read
 from stepscope.formats.kineto.steps import StepCount
-from stepscope.result import Finding
+from stepscope.result import Finding, Ref
+from stepscope.session import Session
 
 # folder or file: the rules above "info" in the order in which they must come, and those that must
 # not speak
@@ -82,6 +83,45 @@ def alarms(path: Path) -> list[Finding]:
         advice = session.advice()
     assert [one for one in advice.checked if one.outcome == "failed"] == []
     return [one for one in advice.findings if one.severity != "info"]
+
+
+def rows_shown(session: Session, ref: Ref) -> list[dict[str, object]]:
+    """Return the rows that the page of a piece of evidence opens with, as ``evidence.ts`` asks."""
+    tables = session.run(ref.tool).tables()
+    column, _, value = ref.what.partition("=")
+    by_name = [name for name in tables if name in (ref.what, ref.what.split(".")[0])]
+    by_column = [name for name in tables if column in tables[name].columns]
+    rows = list(tables[[*by_name, *by_column, *tables][0]].rows())
+    return [row for row in rows if str(row[column]) == value] if value else rows
+
+
+def evidence_not_shown(session: Session) -> list[tuple[str, Ref, str]]:
+    """Return what findings name as their evidence and no row of the page that opens has."""
+    missing = []
+    for finding in session.advice().findings:
+        for ref in finding.evidence:
+            if ref.rows and ref.tool != "trace_viewer":
+                cells = {str(cell) for row in rows_shown(session, ref) for cell in row.values()}
+                missing += [(finding.rule, ref, name) for name in ref.rows if name not in cells]
+    return missing
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "xplane/tf-v100-8gpu",
+        "xplane/jax-tpu-v6e-4",
+        "kineto/h100-vs-mi300/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",
+        "kineto/other/mi300-resnet-training.json.gz",
+        "kineto/v100-resnet50-dataloader/workers_0",
+    ],
+)
+def test_evidence_names_rows_that_its_page_shows(name: str, real_profiles: Path) -> None:
+    path = real_profiles.parent / name
+    if not path.exists():
+        pytest.skip(f"{name} is not in the collection of real profiles")
+    with stepscope.open(path) as session:
+        assert evidence_not_shown(session) == []
 
 
 def check(found: list[Finding], expected: tuple[str, ...], never: tuple[str, ...]) -> None:

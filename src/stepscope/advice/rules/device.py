@@ -295,7 +295,7 @@ def unfused_ops(results: Results) -> Iterator[Answer]:
         0.6,
         cost_ms=found.step_ms,
         high_ms=_FUSED[1] * found.step_ms,
-        evidence=(Ref("kernel_stats", "kernel_class=elementwise", rows=found.names),),
+        evidence=(Ref("kernel_stats", "kernels", rows=found.names),),
         unfused_ms=found.step_ms,
         unfused_frac=found.step_ms / step,
         mean_us=found.mean_us,
@@ -697,7 +697,7 @@ def layout_transposes(results: Results) -> Iterator[Answer]:
         0.7,
         cost_ms=turning.step_ms,
         high_ms=turning.step_ms + _NORMS_FRAC * norms,
-        evidence=(Ref("kernel_stats", "kernel_class=layout", rows=turning.names),),
+        evidence=(Ref("kernel_stats", "kernels", rows=turning.names),),
         layout_ms=turning.step_ms,
         layout_frac=turning.step_ms / step,
         convolution_ms=convolving.step_ms,
@@ -774,7 +774,7 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
         evidence=(
             Ref(
                 "roofline_model",
-                "roofline_efficiency_frac",
+                "ops",
                 rows=tuple(row.operation for row in low),
             ),
         ),

@@ -204,6 +204,9 @@ _TORCH_ALONE = re.compile(
     r"PyTorch Profiler|(void )?at::(native|cuda)::|triton_(poi|per|red)_fused"
 )
 
+# A path of JAX begins with the transformation that made it. Other compilers for XLA name ops, too.
+_TRANSFORMED = re.compile(r"\w+\(")
+
 
 def _framework(host: Host) -> str:
     kinds = planes(host).plane_kind
@@ -215,8 +218,8 @@ def _framework(host: Host) -> str:
             return framework
     if any(_TORCH_ALONE.match(name) for name in shapes.texts):
         return "PyTorch"
-    ran = {op.category for op in device_events(host).ops}
-    if OpCategory.JAX in ran:
+    ran = device_events(host).ops
+    if any(op.category is OpCategory.JAX and _TRANSFORMED.match(op.name) for op in ran):
         return "JAX"
     return "XLA" if len(hlo_modules(host)) else "Unknown"
 

@@ -6,7 +6,7 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.environment import HostEnvironment, environment, says_layers
 from tests.profiles.model import environment as environment_plane
-from tests.profiles.model import host, line, space, u
+from tests.profiles.model import gpu, host, line, space, stream, u
 
 
 def environment_of(*events: str, **recorded: object) -> HostEnvironment:
@@ -27,6 +27,21 @@ def environment_of(*events: str, **recorded: object) -> HostEnvironment:
 )
 def test_framework(event: str, framework: str) -> None:
     assert environment_of(event).framework == framework
+
+
+@pytest.mark.parametrize(
+    ("op", "framework"),
+    [
+        ("jit(step)/jit(main)/add", "JAX"),
+        ("jvp(loss)/dot_general", "JAX"),
+        ("multiply", "Unknown"),  # Reactant.jl names ops by their primitive alone
+        ("layer/while/body/dot_general", "Unknown"),
+    ],
+)
+def test_jax_shows_in_the_paths_of_its_transformations(op: str, framework: str) -> None:
+    kernel = ("fusion", 10, 5, {"tf_op": f"{op}:", "correlation_id": 1})
+    recorded = space(gpu(0, stream(7, kernel)), host(line("main", ("PjRt::Execute", 0, 20))))
+    assert environment(Host("h", decode(recorded))).framework == framework
 
 
 def test_training_shows_in_the_ops() -> None:
