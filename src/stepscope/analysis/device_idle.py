@@ -28,7 +28,7 @@ LABELS: dict[str, str] = {
     "compilation": "Compilation",
     "host_compute": "Host compute",
     "other_device": "Another device works",
-    "wait": "Waiting for the idle device",
+    "wait": "Waiting on the host",
     "queued": "Launched, not started",
     "python": "Python",
     "other": "Nothing recorded",
@@ -80,6 +80,7 @@ class GapRow(Row):
     device: Annotated[str, Column("Device", kind="name")]
     start_ms: Annotated[float, Column("Start", unit="ms", kind="time")]
     duration_us: Annotated[float, Column("Length", unit="µs", kind="time", sort="desc")]
+    meanwhile: Annotated[str, Column("Meanwhile", kind="name", help="Most of the gap.")]
     after_wait: Annotated[bool, Column("After a wait", kind="flag")]
     ended_by: Annotated[str, Column("Ended by", kind="name", help="Next work on the device.")]
 
@@ -444,6 +445,7 @@ def _copies(profile: Profile, found: Idle) -> Table[CopyRow]:
 def _gaps(profile: Profile, found: Idle, options: Options) -> Table[GapRow]:
     """Gaps of all devices that are long enough to list, longest first."""
     rows: list[dict[str, Any]] = []
+    labels = [*(LABELS[cause] for cause in CAUSES), ""]  # the last is of gaps that have none
     for one in found.devices:
         host, device = _device_name(profile, one)
         long = np.flatnonzero(one.gaps.duration_ps >= options.min_gap_us * 1e6)
@@ -451,11 +453,12 @@ def _gaps(profile: Profile, found: Idle, options: Options) -> Table[GapRow]:
         columns = zip(
             (one.gaps.start_ps[long] / 1e9).tolist(),
             (one.gaps.duration_ps[long] / 1e6).tolist(),
+            [labels[cause] for cause in one.gaps.cause[long].tolist()],
             one.gaps.after_wait[long].tolist(),
             next_op,
             strict=True,
         )
-        fields = ("start_ms", "duration_us", "after_wait", "ended_by")
+        fields = ("start_ms", "duration_us", "meanwhile", "after_wait", "ended_by")
         rows += [
             {"host": host, "device": device, **dict(zip(fields, cells, strict=True))}
             for cells in columns

@@ -13,6 +13,7 @@ import stepscope.advice
 from stepscope.advice import RULES
 from stepscope.advice.catalogue import CauseEntry, causes, effects, entries, texts, thresholds
 from stepscope.advice.conditions import first_failure
+from stepscope.advice.render import chosen
 from stepscope.advice.signals import PROVIDERS
 from stepscope.analysis import TOOLS
 from stepscope.pod.report import Pod
@@ -23,6 +24,42 @@ _PLACEHOLDER = re.compile(r"\{\w+\}")
 # What stands for a fact when lengths are checked: "1,250", "62 %", "11.8 ms", a name.
 _SAMPLE = "11.8 ms"
 _MOST_THRESHOLDS = 60
+
+
+_CALLS = {
+    "tensorflow": re.compile(r"\btf\.(?!data)|\bkeras\.|\bConfigProto\b"),
+    "jax": re.compile(r"\bjax\.|\boptax\."),
+    "pytorch": re.compile(r"\btorch\."),
+}
+
+
+@pytest.mark.parametrize("framework", _CALLS)
+def test_actions_of_causes_in_any_framework_name_calls_of_the_recorded_one(framework: str) -> None:
+    foreign = [pattern for key, pattern in _CALLS.items() if key != framework]
+    for cause in causes().values():
+        if len(set(cause.fix) - {"any"}) == 1 and cause.rule != "memory-at-peak":
+            continue  # its detector asks for the framework
+        actions = [chosen(text, framework) or "" for text in cause.also]
+        actions.append(cause.fix.get(framework) or cause.fix.get("any", ""))
+        wrong = [text for text in actions for pattern in foreign if pattern.search(text)]
+        assert not wrong, cause.id
+
+
+@pytest.mark.parametrize(
+    ("cause", "hint"),
+    [
+        ("batch-after-map", "map_and_batch_fusion"),
+        ("full-precision-float16", "Scale inputs to 0–1"),
+        ("full-precision-float16", "NaN"),
+        ("pageable-copies", "force_gpu_compatible"),
+        ("memory-out", "report_tensor_allocations_upon_oom=False"),
+        ("layout-transposes", "set_image_data_format"),
+    ],
+)
+def test_hints_of_the_guide_are_given(cause: str, hint: str) -> None:
+    entry = causes()[cause]
+    texts_of_tensorflow = [entry.fix.get("tensorflow", ""), *entry.also]
+    assert any(hint in (chosen(text, "tensorflow") or "") for text in texts_of_tensorflow)
 
 
 @pytest.mark.parametrize("cause", causes().values(), ids=causes())

@@ -103,6 +103,7 @@ def test_work_that_is_launched_but_does_not_start_is_not_blamed_on_python() -> N
     # Of 600 idle µs in the first step: 100 before the launch, 100 launching, 400 until it starts.
     # The second step launches at its begin, so it has 500 until the start.
     assert causes == pytest.approx({"queued": 0.45, "kernel_launch": 0.1, "python": 0.05})
+    assert set(found.gaps["meanwhile"]) == {"Launched, not started"}
 
 
 def test_gaps_that_open_in_a_wait_are_told_apart() -> None:
@@ -114,6 +115,8 @@ def test_gaps_that_open_in_a_wait_are_told_apart() -> None:
     assert list(found.gaps["duration_us"]) == pytest.approx([700, 700, 400, 300])
     assert list(found.gaps["after_wait"]) == [True, True, False, True]
     assert list(found.gaps["ended_by"]) == ["sgemm", "sgemm", "sgemm", ""]
+    longest = "Nothing recorded"
+    assert list(found.gaps["meanwhile"]) == [longest, longest, "Waiting for input", longest]
     (wait,) = found.waits.rows()
     assert (wait["call"], wait["per_step"]) == ("cudaStreamSynchronize", 1.0)
 

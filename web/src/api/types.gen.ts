@@ -1316,6 +1316,8 @@ export interface GapRow {
   readonly start_ms: readonly (number | null)[];
   /** Length (µs). */
   readonly duration_us: readonly (number | null)[];
+  /** Meanwhile. Most of the gap. */
+  readonly meanwhile: readonly (string | null)[];
   /** After a wait. */
   readonly after_wait: readonly (boolean | null)[];
   /** Ended by. Next work on the device. */

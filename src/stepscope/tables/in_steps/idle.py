@@ -60,6 +60,7 @@ _PYTHON, _QUEUED, _OTHER_DEVICE = (_CLASSES * Work.NOTHING + at for at in (1, 2,
 _WAIT: Final = _CLASSES * Work.HOST_COMPUTE + 1
 _ALLOCATION: Final = _CLASSES * Work.LAUNCH + 1
 _NOT_IDLE: Final = 63
+_EXPLAINED_GAPS: Final = 4096
 _OWN_CLASS: Final = {
     "other_device": _OTHER_DEVICE,
     "wait": _WAIT,
@@ -79,11 +80,13 @@ class IdleGaps:
     Attributes:
         start_ps, end_ps: Disjoint, on the host's clock.
         after_wait: Whether the host was waiting for the device when the gap opened.
+        cause: Row in ``CAUSES`` that has most of the gap; -1 of all but the longest gaps.
     """
 
     start_ps: I64
     end_ps: I64
     after_wait: Bool
+    cause: I64
 
     def __len__(self) -> int:
         return len(self.start_ps)
@@ -239,7 +242,7 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
         if inside is None or not inside.any():
             continue
         busy = _busy_spans(host, device)
-        gaps = _gaps(busy, steps, waiting)
+        start, end = _gaps(busy, steps)
         spans = _with_classes(
             (told.start_ps, told.end_ps, kinds),
             {
@@ -249,7 +252,8 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
                 _PYTHON: python,
             },
         )
-        late = gaps.start_ps[~gaps.after_wait], gaps.end_ps[~gaps.after_wait]
+        gaps = IdleGaps(start, end, _inside(start, waiting), _largest_causes(spans, start, end))
+        late = start[~gaps.after_wait], end[~gaps.after_wait]
         result.append(
             DeviceGaps(
                 host=one.host,
@@ -292,11 +296,11 @@ def _queued(host: Host, device: int) -> tuple[I64, I64]:
     return union_spans(begin[begin < end], end[begin < end])
 
 
-def _gaps(busy: _Steps, steps: _Steps, waiting: _Steps) -> IdleGaps:
+def _gaps(busy: _Steps, steps: _Steps) -> tuple[I64, I64]:
     """What neither the busy spans nor the time outside of the steps cover."""
     if not len(steps[0]):
         nothing = np.zeros(0, dtype=np.int64)
-        return IdleGaps(nothing, nothing, nothing.astype(bool))
+        return nothing, nothing
     # Time outside of the steps counts as busy, so that no gap reaches into it.
     far = np.int64(1) << 61
     outside_start = np.concatenate([[-far], steps[1]])
@@ -304,8 +308,7 @@ def _gaps(busy: _Steps, steps: _Steps, waiting: _Steps) -> IdleGaps:
     start, end = union_spans(
         np.concatenate([busy[0], outside_start]), np.concatenate([busy[1], outside_end])
     )
-    opens, closes = end[:-1], start[1:]
-    return IdleGaps(opens, closes, _inside(opens, waiting))
+    return end[:-1], start[1:]
 
 
 def _inside(at: I64, spans: _Steps) -> Bool:
@@ -326,12 +329,23 @@ def _by_cause(spans: tuple[I64, I64, U8], covers: list[_Steps], steps: _Steps) -
         np.concatenate([spans[2], np.full(hidden, _NOT_IDLE, dtype=np.uint8)]),
         *steps,
     ).sum(axis=0)
-    result = {}
-    for cause, works in CAUSES.items():
-        classes = [_CLASSES * int(work) for work in works]
-        classes += [_OWN_CLASS[cause]] if cause in _OWN_CLASS else []
-        result[cause] = int(time[classes].sum())
-    return result
+    return {cause: int(time[_classes_of(cause)].sum()) for cause in CAUSES}
+
+
+def _classes_of(cause: str) -> list[int]:
+    classes = [_CLASSES * int(work) for work in CAUSES[cause]]
+    return classes + ([_OWN_CLASS[cause]] if cause in _OWN_CLASS else [])
+
+
+def _largest_causes(spans: tuple[I64, I64, U8], start: I64, end: I64) -> I64:
+    """What has most of each of the longest gaps, as rows of ``CAUSES``; -1 of the others."""
+    longest = np.sort(np.argsort(start - end, kind="stable")[:_EXPLAINED_GAPS])
+    found = np.full(len(start), -1, dtype=np.int64)
+    if len(longest):
+        time = sweep(*spans, start[longest], end[longest])
+        of_cause = [time[:, _classes_of(cause)].sum(axis=1) for cause in CAUSES]
+        found[longest] = np.argmax(of_cause, axis=0)
+    return found
 
 
 def _wait_rows(host: Host, markers: Markers) -> I64:
