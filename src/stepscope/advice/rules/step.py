@@ -133,6 +133,9 @@ def _cause(
     return next(one for one in of_parts if first_failure(one.when, facts) is None), facts
 
 
+_FLOAT16: Final = ("f16", "float16")
+
+
 def part_facts(part: AccountPart, results: Results, framework: str, runtime: float = 0.0) -> Facts:
     """Return the facts that conditions and texts of a part's cause read.
 
@@ -152,7 +155,6 @@ def part_facts(part: AccountPart, results: Results, framework: str, runtime: flo
         "call": call or part.function,
         "op": part.op,
         "data_type": part.text("data_type") or "-",
-        "on_device": float(part.on_device),
         "made": _largest_shares(part),
         "unplaced": phrase("unplaced") if part.kind in _HAS_LINE and not part.file else None,
         "within": part.within,
@@ -175,6 +177,8 @@ def part_facts(part: AccountPart, results: Results, framework: str, runtime: flo
         "is_dispatched_whole": float(_is_compiled(host)),
         "compiled_function": _compiled(host) if part.kind == "compile" else None,
     }
+    if part.text("data_type") in _FLOAT16 and part.name in PRODUCTS and not part.on_device:
+        facts["is_float16_on_host"] = 1.0
     if (length := fft_length(part)) is not None:
         facts |= {"fft_length": str(length), "fft_next": str(_next_smooth(length))}
     family = family_of(part.op or part.name, call if is_call else "")
