@@ -2,7 +2,8 @@
 
 Nobody reads the calls of a framework that was not recorded. What each of them calls a thing is
 written as a choice, ``[tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile]``, anywhere
-in a sentence. One that is nothing but a choice is left out for those that it does not name.
+in a sentence. One that is nothing but a choice is left out for unknown frameworks, and for those
+that it does not name.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ def key_of(framework: str) -> str:
 
 def chosen(sentence: str, framework: str) -> str:
     """A sentence with what one framework, by its key, calls things; "" names all of them."""
+    if not framework and _CHOICE.fullmatch(sentence):
+        return ""
     return _CHOICE.sub(lambda found: _said(found.group(1), framework), sentence).strip()
 
 
