@@ -503,12 +503,12 @@ class Recording:
         used = max(min(seconds, time.process_time() - self._session_used), 1e-3)
         begin, children, ended = time.thread_time(), _children_seconds(), time.monotonic()
         self._clock.pause()
+        if not restart:
+            tracing.switch(None)
         planes = self._collect(restart, resting=resting)
         if restart:
             self._switch_annotations()
             self._begin_session()
-        else:
-            tracing.switch(None)
         pieces = planes.pieces()
         self._append(pieces)
         self._budget.chunk(self._total(), sum(map(len, pieces)))

@@ -23,8 +23,6 @@ from stepscope.tables.steps.attribution import steps
 
 # Steps that tell: this many, or this long together.
 _STEPS, _PS = 20, 2 * 10**12
-# The hooks' recorded step and the recording's are one kind of step if they differ by less.
-_SAME_STEP_FRAC: Final = 0.25
 # Medians of equal steps may differ by less.
 _LONGER_FRAC: Final = 0.1
 
@@ -85,9 +83,9 @@ def _measured_step(host: Host) -> UndisturbedStep | None:
     if step_ps <= 0:
         return _counted(host)
     heard_ps = as_integer(noted.get(names.RECORDED_STEP))
-    times = recorded_ps / heard_ps if heard_ps > 0 else 1.0
+    ratio = recorded_ps / heard_ps if heard_ps > 0 else 1.0
     # A step of the recording may be several of what the hooks hear of, or a part of it.
-    times = times if abs(times - 1) > _SAME_STEP_FRAC else 1.0
+    times = max(round(ratio), 1) / max(round(1 / ratio), 1)
     count = as_integer(noted.get(names.UNDISTURBED_STEPS))
     return UndisturbedStep(step_ps * times, count, str(noted.get(names.UNDISTURBED_SOURCE, "")))
 

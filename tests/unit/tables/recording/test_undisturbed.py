@@ -33,8 +33,8 @@ def profile(undisturbed_ms: float | None, heard_ms: float = 2.0, rests: int = 0)
 
 @pytest.mark.parametrize(
     ("undisturbed_ms", "heard_ms", "step_ms"),
-    [(0.5, 2.0, 0.5), (0.25, 1.0, 0.5), (2.1, 2.0, 2.1)],
-    ids=["same step", "two to a step", "no cost"],
+    [(0.5, 2.0, 0.5), (0.25, 1.0, 0.5), (1.0, 4.0, 0.5), (0.5, 1.4, 0.5), (2.1, 2.0, 2.1)],
+    ids=["same step", "two to a step", "half of one", "noisy", "no cost"],
 )
 def test_undisturbed_step_is_in_the_recording_s_steps(
     undisturbed_ms: float, heard_ms: float, step_ms: float
