@@ -46,7 +46,8 @@ def _xspace(folder: Path, listed: list[list[str]]) -> Path:
         plane = message.planes.add(name=name)
         plane.event_metadata[1].id, plane.event_metadata[1].name = 1, "gemm"
         for number, line in enumerate(lines):
-            added = plane.lines.add(id=number + 1, name=line)
+            # As many bytes as the limit of planes and lines asks for.
+            added = plane.lines.add(id=number + 1, name=line, display_name=f"{line} {'-' * 520}")
             added.events.add(metadata_id=1, offset_ps=1_000_000 * number, duration_ps=900_000)
     path = folder / "host.xplane.pb"
     path.write_bytes(message.SerializeToString())
@@ -126,7 +127,7 @@ GROWN: Final[dict[str, tuple[Callable[[Path, int], list[Path]], int, tuple[str, 
     "tracks": (tracks, 5_000, ("advise", "show trace_viewer", "show host_activity")),
     "names": (names, 20_000, ("advise", "show kernel_stats", "show trace_viewer")),
     "steps": (steps, 50_000, ("advise", "show overview_page", "show trace_viewer")),
-    "devices": (devices, 3_500, ("advise", "show trace_viewer", "show kernel_stats")),
+    "devices": (devices, 1_500, ("advise", "show trace_viewer", "show kernel_stats")),
     "ranks": (ranks, 1_000, ("advise", "show collectives")),
     "runs": (runs, 500, ("compare",)),
 }

@@ -14,6 +14,7 @@ import contextlib
 import copy
 import gzip
 import json
+import os
 import random
 import resource
 import shutil
@@ -36,6 +37,7 @@ from fuzz.mutate import small_space
 from fuzz.program import run_of, small_program
 from stepscope.errors import StepscopeError
 from stepscope.session import open
+from stepscope.store import column_cache
 from tests.profiles import worked_example
 from tests.unit.formats.nccl.dumps import dump, entry, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
@@ -355,6 +357,7 @@ def _slowness() -> float:
 
 def worker(seed: int, first: int, last: int, folder: Path, asks: int) -> None:
     """Try files of these numbers; each outcome is a line of JSON on standard output."""
+    os.environ[column_cache.VARIABLE] = "off"
     limit = _ADDRESS_SPACE_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     _opened_seed(folder)

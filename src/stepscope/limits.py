@@ -40,7 +40,7 @@ _LIMITS: Final = {
     "inflated": _Limit(64 << 20, 100, "bytes after decompression"),
     "objects": _Limit(2_000_000, 4, "events, rows, frames or values"),
     "text": _Limit(32 << 20, 64, "characters of text"),
-    "tracks": _Limit(4096, 1 / 256, "planes and lines"),
+    "tracks": _Limit(3072, 1 / 256, "planes and lines"),
     "work": _Limit(20_000_000, 64, "units of work"),
 }
 
@@ -65,12 +65,13 @@ class Budget:
     stored_bytes: int = 0
     read_bytes: int = 0
     _spent: dict[str, int] = field(default_factory=dict)
+    _factor: int = field(default_factory=lambda: _given_factor())
 
     def allowed(self, limit: str) -> int:
         """How much of a limit the bytes read so far allow in total."""
         base, per_byte, _ = _LIMITS[limit]
         size = self.stored_bytes if limit == "inflated" else max(self.read_bytes, self.stored_bytes)
-        return (base + int(per_byte * size)) * _factor()
+        return (base + int(per_byte * size)) * self._factor
 
     def open(self, file: str, stored_bytes: int) -> None:
         """Count the stored bytes of a file that is about to be read."""
@@ -94,8 +95,8 @@ class Budget:
 
     def nest(self, depth: int) -> None:
         """Check how deep values are nested; raises ``LimitError`` beyond ``MAX_DEPTH``."""
-        if depth > MAX_DEPTH * _factor():
-            raise self._error("depth", f"{MAX_DEPTH * _factor():,} levels of nesting")
+        if depth > MAX_DEPTH * self._factor:
+            raise self._error("depth", f"{MAX_DEPTH * self._factor:,} levels of nesting")
 
     def _check(self, limit: str, spent: int) -> None:
         if spent > self.allowed(limit):
@@ -110,7 +111,7 @@ class Budget:
         )
 
 
-def _factor() -> int:
+def _given_factor() -> int:
     given = os.environ.get(VARIABLE, "")
     return max(int(given), 1) if given.isascii() and given.isdigit() and len(given) < 10 else 1
 

@@ -237,7 +237,7 @@ def test_memory_is_linear_in_bytes(piece: str) -> None:
 )
 def test_more_planes_or_lines_than_any_recording_are_refused(data: bytes) -> None:
     """Each is an object; two megabytes of empty ones would take a gigabyte."""
-    with pytest.raises(LimitError, match=r"'tracks': 4,[0-9]{3} planes and lines"):
+    with pytest.raises(LimitError, match=r"'tracks': 3,[0-9]{3} planes and lines"):
         decode(data)
 
 

@@ -160,6 +160,7 @@ class PlaneWriter:
     """
 
     def __init__(self, name: str, *, id: int = 0) -> None:
+        current().spend("tracks", 1)
         self.plane_id, self.plane_name = id, name
         self.lines: list[LineInPieces] = []
         self.named: list[WrittenName] = []
