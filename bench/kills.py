@@ -33,7 +33,7 @@ from unittest.mock import patch
 
 import stepscope
 from stepscope.errors import StepscopeError
-from stepscope.store.column_cache import MIN_AGE_NS, cache_folder
+from stepscope.store.column_cache import MIN_AGE_NS, VARIABLE, cache_folder
 from stepscope.surfaces.cli.main import run as command
 from tests.e2e.recorded_programs import names_in
 from tests.profiles import worked_example
@@ -204,7 +204,7 @@ class Columns(Writer):
 
     def write(self) -> None:
         """Keep the columns, as a session does that is closed."""
-        os.environ["XDG_CACHE_HOME"] = str(self.cache.parents[1])
+        os.environ |= {"XDG_CACHE_HOME": str(self.cache.parents[1]), VARIABLE: "on"}
         self._answer()
         os._exit(0 if any(cache_folder().glob("*-columns")) else 4)
 
@@ -299,7 +299,8 @@ def campaign(times: int, seed: int) -> tuple[Counter[str], list[str]]:
         stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
         # What was tried until Ctrl-C or SIGTERM counts.
         stack.enter_context(contextlib.suppress(KeyboardInterrupt))
-        stack.enter_context(patch.dict(os.environ, XDG_CACHE_HOME=f"{folder}/cache"))
+        cache = {"XDG_CACHE_HOME": f"{folder}/cache", VARIABLE: "on"}
+        stack.enter_context(patch.dict(os.environ, cache))
         writers = [kind(Path(folder) / kind.__name__) for kind in WRITERS]
         seconds = [seconds_of(writer) for writer in writers]
         for number in range(times):

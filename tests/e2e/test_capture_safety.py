@@ -304,6 +304,30 @@ def test_where_every_disk_is_full_what_was_written_is_kept_and_nothing_else_stay
     assert left == str(["filler", Path(path).name])
 
 
+@pytest.mark.parametrize(("seconds", "way"), [(-3600, "back"), (3600, "forward"), (0, "")])
+def test_a_clock_that_is_set_costs_no_event_and_is_said(
+    seconds: int, way: str, tmp_path: Path
+) -> None:
+    code = f"""
+    real_ns = time.time_ns
+    stepscope.start(logdir, options())
+    work(20)
+    time.time_ns = lambda: real_ns() + {seconds} * 10**9
+    work(20)
+    stepscope.stop()
+    """
+    code, _, complained = run(tmp_path, code)
+    assert code == 0
+    assert (f"set {way} by 3,600.00 s" in complained) == bool(way)
+    with stepscope.open(recording(tmp_path)) as session:
+        events = session.events()
+        warnings = " ".join(*(host.space.warnings for host in session.profile.hosts))
+    durations = [one for one in events["duration_us"].to_list() if one > 5_000]
+    assert len(durations) == 40
+    assert max(durations) < 60_000_000
+    assert ("The clock was set" in warnings) == bool(way)
+
+
 def test_when_no_disk_takes_it_the_program_goes_on_and_it_is_said(tmp_path: Path) -> None:
     code, said, complained = run(
         tmp_path,

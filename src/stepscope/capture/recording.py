@@ -13,6 +13,7 @@ import logging
 import math
 import os
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -52,6 +53,8 @@ _PROBED_REST_SECONDS: Final = 1.0
 _MANY_EVENTS: Final = 5_000
 _TURN_SECONDS: Final = 0.01
 _SLICE_SECONDS: Final = 0.005
+# Clocks that are set differ by more; those that are slewed (at most 500 ppm) do not.
+_CLOCK_MOVED_NS, _CLOCK_MOVED_FRAC = 5_000_000, 0.001
 _SEVERITY: Final = {"error": 0, "warning": 1, "info": 2}
 _C = TypeVar("_C")
 _log: Final = logging.getLogger("stepscope")
@@ -137,7 +140,7 @@ class Recording:
         self._effective = b""
         self._plane_names: set[str] = set()
         self._capture: Capture | None = None
-        self._started_ns = 0
+        self._started_ns = self._started_steady_ns = 0
         self._process = os.getpid()
         self._keeper = threading.Thread(target=self._keep, name="stepscope-keeper", daemon=True)
 
@@ -380,7 +383,7 @@ class Recording:
         )
 
     def _begin(self) -> None:
-        self._started_ns = time.time_ns()
+        self._started_ns, self._started_steady_ns = time.time_ns(), _steady_ns()
         self._append([hostname(host_name()), *self._environment().pieces()])
         if not self._paused:
             self._start_recorders()
@@ -594,6 +597,7 @@ class Recording:
             self._gaps.resume(slot.recorder.name for slot in self._slots if slot.state == "waiting")
         planes = self._collect(restart=False)
         self._clock.pause()
+        self._check_clock()
         if self.suffix and not self._total():
             self.writer.discard()  # a child that did nothing gets no track
             return self._result(stopped_ns, reason)
@@ -604,6 +608,18 @@ class Recording:
         self.writer.deliver()
         self.notes += self.writer.notes
         return self._result(stopped_ns, reason, time.monotonic() - begin)
+
+    def _check_clock(self) -> None:
+        """Note that somebody set the time of day: lines before and after it do not fit together."""
+        lasted_ns = _steady_ns() - self._started_steady_ns
+        moved_ns = time.time_ns() - self._started_ns - lasted_ns
+        if abs(moved_ns) > max(_CLOCK_MOVED_NS, _CLOCK_MOVED_FRAC * lasted_ns):
+            way = "forward" if moved_ns > 0 else "back"
+            text = (
+                f"The clock was set {way} by {abs(moved_ns) / 1e9:,.2f} s during the recording. "
+                "Steps across that moment have wrong lengths."
+            )
+            self._note("clock-set", "warning", text)
 
     def _drop(self) -> None:
         self._drop_all()
@@ -709,6 +725,13 @@ class Recording:
     def _wanted(self, recorder: Recorder) -> bool:
         chosen = self.options.frameworks
         return chosen is None or recorder.name not in FRAMEWORKS or recorder.name in chosen
+
+
+def _steady_ns() -> int:
+    """A clock that nobody sets; it goes on while the machine sleeps, where the system has one."""
+    if sys.platform == "linux":
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    return time.monotonic_ns()
 
 
 def encoded_options(options: ProfilerOptions) -> bytes:

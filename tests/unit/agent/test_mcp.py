@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from stepscope.redaction import Redaction
+from stepscope.sql.database import ProfileDatabase
 from stepscope.surfaces.agent.guide import TOPICS
 from stepscope.surfaces.agent.questions import QUESTIONS
 from stepscope.surfaces.agent.recordings import Recordings
@@ -244,6 +245,45 @@ def test_a_cancelled_request_ends_unanswered(root: Path) -> None:
     thread.join()
     recordings.close()
     assert [json.loads(line)["id"] for line in out.getvalue().splitlines()] == [8]
+
+
+def test_the_process_of_a_cancelled_query_ends(root: Path) -> None:
+    recordings = Recordings([str(root)])
+    server = McpServer(recordings)
+    endless = f"SELECT count(*) FROM {', '.join(f'events e{number}' for number in range(9))}"
+    asked = {"name": "sql", "arguments": {"query": endless}}
+    source, target = os.pipe()
+    out = io.BytesIO()
+
+    def running() -> list[ProfileDatabase]:
+        return [one for one in list(ProfileDatabase._all) if one._process is not None]
+
+    known = set(map(id, running()))
+
+    def client() -> None:
+        with os.fdopen(target, "wb", buffering=0) as to:
+            request = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": asked}
+            to.write(json.dumps(request).encode() + b"\n")
+            until = time.monotonic() + 60
+            while time.monotonic() < until and {*map(id, running())} <= known:
+                time.sleep(0.05)
+            time.sleep(0.5)
+            cancelled = {"method": "notifications/cancelled", "params": {"requestId": 7}}
+            to.write(json.dumps({"jsonrpc": "2.0", **cancelled}).encode() + b"\n")
+            to.write(b'{"jsonrpc":"2.0","id":8,"method":"ping"}\n')
+
+    thread = threading.Thread(target=client)
+    thread.start()
+    with os.fdopen(source, "rb") as lines:
+        server.serve(lines, out)
+    thread.join()
+    assert [json.loads(line)["id"] for line in out.getvalue().splitlines()] == [8]
+    assert {*map(id, running())} <= known
+    # The place is free again: a small query is answered.
+    assert (
+        "n" in call(server, "sql", query="SELECT count(*) AS n FROM events")["content"][0]["text"]
+    )
+    recordings.close()
 
 
 def test_half_a_character_is_no_request(server: McpServer) -> None:
