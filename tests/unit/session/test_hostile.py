@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import tracemalloc
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 import stepscope
 from fuzz.answers import failures, failures_of
+from stepscope.errors import StepscopeError
 from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.encode import encode
 from stepscope.limits import LimitError
@@ -26,6 +28,7 @@ from stepscope.schema.xspace import (
     XStatMetadata,
 )
 from stepscope.wire import write as wire
+from tests.profiles import worked_example
 
 _LAST = 2**63 - 1
 
@@ -249,3 +252,37 @@ def test_unknown_fields_are_read_in_linear_time() -> None:
     assert [(one.level, one.data) for one in space.unknown] == [("space", fields)]
     inside = decode(plane(HOST, b"t", (b"k",), event(1, 5, 7) + bytes.fromhex("7801") * 200_000))
     assert [(one.level, len(one.data)) for one in inside.unknown] == [("event", 400_000)]
+
+
+@pytest.mark.parametrize("read", [False, True])
+@pytest.mark.parametrize("change", ["replace", "overwrite", "cut", "empty", "remove"])
+def test_a_file_that_changes_while_it_is_open_gives_its_old_or_new_answer(
+    change: str, read: bool, tmp_path: Path
+) -> None:
+    old, new = (worked_example(gpu=True, steps=count) for count in (40, 20))
+    path, other = tmp_path / "host.xplane.pb", tmp_path / "other"
+    path.write_bytes(old)
+    other.write_bytes(new)
+    with stepscope.open(path) as session:
+        if read:
+            _ = session.profile
+        actions: dict[str, Callable[[], object]] = {
+            "replace": lambda: other.replace(path),
+            "overwrite": lambda: path.write_bytes(new),
+            "cut": lambda: os.truncate(path, len(old) // 2),
+            "empty": lambda: os.truncate(path, 0),
+            "remove": path.unlink,
+        }
+        actions[change]()
+        if not read and change in ("empty", "remove"):
+            with pytest.raises(StepscopeError):
+                _ = session.profile
+            return
+        steps = session.overview_page().to_dict()["steps"]["count"]
+        said = [one.message for one in session.profile.diagnostics]
+    if read:
+        assert steps == 38
+    elif change == "cut":
+        assert said
+    else:
+        assert steps == 18
