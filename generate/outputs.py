@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from generate.advice_docs import advice_page
@@ -37,7 +37,7 @@ def outputs() -> dict[Path, str]:
         ROOT / "src/stepscope/advice/results.py": results_source(TOOLS),
         ROOT / "src/stepscope/redaction/words.py": words_source(ROOT / "src" / "stepscope"),
         ROOT / "src/stepscope/surfaces/agent/SKILL.md": skill(),
-        ROOT / "web/src/api/types.gen.ts": types_source(TOOLS),
+        ROOT / "web/src/api/types.gen.ts": types_source(TOOLS, _pages()),
         ROOT / "docs/cli.md": command_docs(TOOLS),
         ROOT / "docs/tools/README.md": index_page(TOOLS),
     }
@@ -49,6 +49,13 @@ def outputs() -> dict[Path, str]:
         page = ROOT / f"docs/tools/{tool.id}.md"
         files[page] = _between_marks(page, tool_page(tool))
     return files
+
+
+def _pages() -> Iterator[str]:
+    """The sources of the pages, without the types that are generated for them."""
+    for path in sorted((ROOT / "web/src").rglob("*.ts*")):
+        if path.name != "types.gen.ts":
+            yield path.read_text("utf-8")
 
 
 def _sql_page(tables: Iterable[QueryTable], examples: Iterable[Example]) -> str:

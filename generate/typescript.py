@@ -1,11 +1,12 @@
-"""TypeScript types of the HTTP API: envelopes, results, rows and column schemas."""
+"""TypeScript types of the HTTP API, as far as the pages name them: envelopes, results, rows."""
 
 from __future__ import annotations
 
 import json
+import re
 import types
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import (
     Annotated,
     Any,
@@ -19,8 +20,8 @@ from typing import (
 
 from stepscope.comparison import Comparison
 from stepscope.pod.report import Pod
-from stepscope.registry import GROUPS, Tool
-from stepscope.result import SCHEMA_VERSION, Checked, Diagnostic, Result, columns_of
+from stepscope.registry import VIEWS, Tool
+from stepscope.result import Checked, Diagnostic, Result, columns_of
 from stepscope.surfaces.envelope import ENVELOPES
 from stepscope.surfaces.fields import first_sentence, own_fields, records_in, row_of, table_fields
 
@@ -28,10 +29,8 @@ _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(N
 
 _HEAD = """// Generated: python -m generate. Do not edit.
 
-export const SCHEMA_VERSION = {version};
-
-/** Headings of the navigation, in order. */
-export const GROUPS = {groups} as const;
+/** The views of the page and their tabs, in order. */
+export const VIEWS: readonly (readonly [view: string, tabs: readonly string[]])[] = {views};
 
 /** A table as columns of equal length; null is "not available", never zero. */
 export interface TableOf<Columns> {{
@@ -54,19 +53,35 @@ export interface ResultBody {{
 """
 
 
-def types_source(tools: Sequence[Tool]) -> str:
-    """Text of ``web/src/api/types.gen.ts``."""
-    head = _HEAD.format(version=SCHEMA_VERSION, groups=json.dumps(list(GROUPS)))
+_IMPORT = re.compile(r'\bimport (?:type )?\{([^}]*)\} from "[^"]*/types\.gen\.ts"')
+
+
+def types_source(tools: Sequence[Tool], pages: Iterable[str]) -> str:
+    """Text of ``web/src/api/types.gen.ts``: the types that these sources import, and theirs."""
+    head = _HEAD.format(views=json.dumps(list(VIEWS.items())))
     results = [*(tool.result for tool in tools), Comparison, Pod]
     records = [record for result in results for record in _all_records(result)]
     rows = [row for result in results for row in table_fields(result).values()]
     names = _names([*ENVELOPES, Diagnostic, Checked, *records, *rows, *results])
     nested = list(dict.fromkeys([Diagnostic, Checked, *records]))
-    parts = [_interface(cls, names) for cls in [*ENVELOPES, *nested]]
-    parts += [_columns(row, names) for row in dict.fromkeys(rows)]
-    parts += [_interface(result, names) for result in results]
-    parts.append(_result_map(results))
-    return head + "\n" + "\n".join(parts)
+    parts = {names[cls]: _interface(cls, names) for cls in [*ENVELOPES, *nested]}
+    parts |= {names[row]: _columns(row, names) for row in dict.fromkeys(rows)}
+    parts |= {names[result]: _interface(result, names) for result in results}
+    imports = " ".join(found for page in pages for found in _IMPORT.findall(page))
+    used = _reached(parts, re.findall(r"\w+", imports + head))
+    return head + "\n" + "\n".join(text for name, text in parts.items() if name in used)
+
+
+def _reached(parts: Mapping[str, str], words: Iterable[str]) -> set[str]:
+    """Return the names among these words, and those that their texts name in turn."""
+    used: set[str] = set()
+    waiting = [word for word in words if word in parts]
+    while waiting:
+        name = waiting.pop()
+        if name not in used:
+            used.add(name)
+            waiting += [word for word in re.findall(r"\w+", parts[name]) if word in parts]
+    return used
 
 
 def _names(classes: list[type]) -> dict[type, str]:
@@ -117,11 +132,6 @@ def _columns(row: type, names: dict[type, str]) -> str:
         + "\n".join(lines)
         + "\n}\n"
     )
-
-
-def _result_map(results: Sequence[type[Result]]) -> str:
-    lines = [f"  readonly {result.tool}: {result.__name__};" for result in results]
-    return "/** Results by tool id. */\nexport interface Results {\n" + "\n".join(lines) + "\n}\n"
 
 
 def type_of(hint: Any, names: dict[type, str]) -> str:

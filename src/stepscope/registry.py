@@ -103,7 +103,7 @@ class Tool:
         id: Stable id, the incumbent's where it has one.
         short: Short name accepted everywhere the id is.
         title: Name of the page.
-        group: Heading in the navigation, one of ``GROUPS``.
+        tab: Where its page is among the views, one of the tabs in ``VIEWS``.
         run: ``(Profile, Options) -> Result``; a pure function.
         options: The frozen dataclass of its options.
         result: The class of its answer.
@@ -118,7 +118,7 @@ class Tool:
     id: str
     short: str
     title: str
-    group: str
+    tab: str
     run: Callable[[Profile, Any], Result]
     options: type
     result: type[Result]
@@ -375,4 +375,21 @@ class Tools(Sequence[Tool]):
         raise UsageError(f"There is no tool {name!r}.", hint=hint)
 
 
-GROUPS: tuple[str, ...] = ("Answer", "Where time goes", "Resources", "Structure")
+#: The views of the page and their tabs, in order. Each tab has a name of its own; the tools of one
+#: tab are ways to group the same data. A view opens on its first tab that has something to show.
+VIEWS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Answer": ("Verdict", "Steps", "Input", "Idle"),
+    "Timeline": ("Tracks", "Python and host"),
+    "Work": ("Table", "Roofline", "Graph", "Units"),
+    "Memory": ("Over time", "Program"),
+    "Compare": ("Two runs", "Ranks", "Runs", "SQL", "About"),
+}
+
+
+def view_of(tab: str) -> str:
+    """The view that has a tab.
+
+    Raises:
+        KeyError: No view has it.
+    """
+    return {name: view for view, tabs in VIEWS.items() for name in tabs}[tab]

@@ -58,7 +58,7 @@ def run(profile: Profile, options: Options) -> LineCount:
     return LineCount(lines=Table(LineRow, columns))
 
 
-TOOL = Tool("line_count", "lines", "Line count", "Structure", run, Options, LineCount)
+TOOL = Tool("line_count", "lines", "Line count", "Table", run, Options, LineCount)
 '''
 
 SURFACES = """
@@ -125,6 +125,9 @@ def test_the_command_line_shows_it_with_its_options(extended: Path) -> None:
 
 
 def test_generated_files_and_every_other_surface_follow(extended: Path) -> None:
+    page = extended / "web/src/tools/line_count.ts"
+    page.parent.mkdir(parents=True)
+    page.write_text('import type { LineCount } from "../api/types.gen.ts";\n', "utf-8")
     python(extended, "-m", "generate")
     assert "line_count" in (extended / "web/src/api/types.gen.ts").read_text("utf-8")
     assert "--at-least" in (extended / "docs/cli.md").read_text("utf-8")

@@ -7,7 +7,7 @@ import pytest
 from stepscope.analysis import TOOLS
 from stepscope.analysis.framework_op_stats import TOOL, Options
 from stepscope.errors import UsageError
-from stepscope.registry import GROUPS
+from stepscope.registry import VIEWS, view_of
 
 
 def test_options_are_read_from_the_dataclass() -> None:
@@ -57,10 +57,11 @@ def test_an_unknown_tool_lists_the_known_ones() -> None:
     assert "overview_page" in str(caught.value)
 
 
-def test_ids_and_short_names_are_unique_and_groups_known() -> None:
+def test_ids_and_short_names_are_unique_and_tabs_known() -> None:
     names = [name for tool in TOOLS for name in {tool.id, tool.short}]
     assert len(names) == len(set(names))
-    assert {tool.group for tool in TOOLS} <= set(GROUPS)
+    assert {tool.tab for tool in TOOLS} <= {tab for tabs in VIEWS.values() for tab in tabs}
+    assert [view_of(tab) for tab in VIEWS["Work"]] == ["Work"] * len(VIEWS["Work"])
 
 
 def test_no_tool_may_take_an_option_that_every_tool_has() -> None:

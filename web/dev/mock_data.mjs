@@ -68,12 +68,12 @@ const STEP_COLUMNS = [
   column("kept", "Counted", "flag"),
 ];
 
-function tool(id, short, title, group, summary, more = {}) {
+function tool(id, short, title, tab, summary, more = {}) {
   return {
     id,
     short,
     title,
-    group,
+    tab,
     summary,
     available: true,
     missing: "",
@@ -91,7 +91,7 @@ export function TOOLS(run) {
       "overview_page",
       "overview",
       "Overview",
-      "Answer",
+      "Verdict",
       "What limits this run, where an average step goes, and the ops that take the time.",
       { tables: { top_ops: TOP_COLUMNS, step_table: STEP_COLUMNS } },
     ),
@@ -99,7 +99,7 @@ export function TOOLS(run) {
       "framework_op_stats",
       "op_stats",
       "Framework ops",
-      "Where time goes",
+      "Table",
       "Every framework op with its self and total time, on the host and on the device.",
       {
         tables: { ops: OP_COLUMNS },
@@ -132,7 +132,7 @@ export function TOOLS(run) {
       "kernel_stats",
       "kernels",
       "GPU kernels",
-      "Where time goes",
+      "Table",
       "Every kernel with its time and launch shape.",
       {
         tables: { ops: OP_COLUMNS },
@@ -143,20 +143,13 @@ export function TOOLS(run) {
           : "Record on a machine with a GPU, with device tracing on:\nstepscope capture --device-level 1",
       },
     ),
-    tool("hlo_stats", "hlo", "HLO ops", "Where time goes", "Every XLA instruction."),
-    tool("memory_profile", "memory", "Memory", "Resources", "Memory over time."),
-    tool(
-      "graph_viewer",
-      "graph",
-      "HLO graph",
-      "Structure",
-      "The neighbourhood of an instruction.",
-      {
-        available: false,
-        missing: "No XLA program was recorded.",
-        record: "Compile with tf.function(jit_compile=True).",
-      },
-    ),
+    tool("hlo_stats", "hlo", "HLO ops", "Table", "Every XLA instruction."),
+    tool("memory_profile", "memory", "Memory", "Over time", "Memory over time."),
+    tool("graph_viewer", "graph", "HLO graph", "Graph", "The neighbourhood of an instruction.", {
+      available: false,
+      missing: "No XLA program was recorded.",
+      record: "Compile with tf.function(jit_compile=True).",
+    }),
   ];
 }
 

@@ -120,7 +120,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class GraphViewer(Result):
-    """Part of a compiled program as a graph, ready to be laid out, and all there is to search.
+    """Part of a compiled program as a graph, and the names of all its instructions.
 
     Attributes:
         programs: The programs to choose from.
@@ -344,7 +344,7 @@ TOOL = Tool(
     id="graph_viewer",
     short="graph",
     title="Graph Viewer",
-    group="Structure",
+    tab="Graph",
     run=graph_viewer,
     options=Options,
     result=GraphViewer,

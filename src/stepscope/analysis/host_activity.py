@@ -145,7 +145,7 @@ class SideRow(Row):
     in_step_ms: Annotated[
         float,
         Column(
-            "Time where it is", unit="ms", kind="time", help="Mean of the steps that contain it."
+            "Time when it runs", unit="ms", kind="time", help="Mean of the steps that contain it."
         ),
     ]
     whole_ms: Annotated[
@@ -538,7 +538,7 @@ TOOL = Tool(
     id="host_activity",
     short="host",
     title="Python and Host",
-    group="Where time goes",
+    tab="Python and host",
     run=host_activity,
     options=Options,
     result=HostActivity,

@@ -180,10 +180,10 @@ class OwnerRow(Row):
     stretches: Annotated[
         float,
         Column(
-            "Stretches",
+            "Runs",
             kind="number",
-            help="Of a step; what interrupts it parts it.",
-            whole_help="Of the recording; what interrupts it parts it.",
+            help="Runs per step; an interruption begins another one.",
+            whole_help="Runs in the recording; an interruption begins another one.",
         ),
     ]
     on_device: Annotated[bool, Column("On a device", kind="flag", hidden=True)]
@@ -576,7 +576,7 @@ TOOL = Tool(
     id="step_account",
     short="account",
     title="Step Account",
-    group="Where time goes",
+    tab="Steps",
     run=step_account,
     options=Options,
     result=StepAccount,

@@ -445,7 +445,7 @@ class ToolMethods(ABC):
         radius: int = 3,
         max_nodes: int = 2000,
     ) -> GraphViewer:
-        """Part of a compiled program as a graph, ready to be laid out, and all there is to search.
+        """Part of a compiled program as a graph, and the names of all its instructions.
 
         Args:
             program: Program: "jit_step(12)", its name or its id. Default: the one that ran longest.

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from stepscope.quantities import time_words
 from stepscope.session.session import Session
 
 MAX_TEXT: Final = 200
@@ -22,11 +23,12 @@ class Thing:
     """Something with a name, and the rows that show it.
 
     Attributes:
-        kind: "finding", "step", "op", "HLO op", "kernel", "module" or "function".
+        kind: "finding", "step", "op", "HLO op", "kernel", "module", "function" or "line".
         name: Its full name.
         detail: Its time and place.
         tool: The tool that shows it.
-        table: The table of that tool; empty for findings and steps.
+        table: The table of that tool, with a condition on its rows ("owners.line=31") for a line;
+            empty for findings and steps.
         row: The text that selects its row there.
         from_ms, to_ms: Where a step lies in the recording; None for all else.
     """
@@ -50,6 +52,7 @@ class _Source:
         name: The column of names.
         time: The column to rank by, in µs or ms as its name says.
         place: The column that says where a thing is; empty if its name does.
+        line: The column of lines, if the names are files and their lines are the things.
     """
 
     kind: str
@@ -58,6 +61,7 @@ class _Source:
     name: str
     time: str
     place: str = ""
+    line: str = ""
 
 
 _SOURCES: Final = (
@@ -66,6 +70,7 @@ _SOURCES: Final = (
     _Source("kernel", "kernel_stats", "kernels", "name", "total_duration_us", "op_name"),
     _Source("module", "module_tree", "modules", "path", "device_ms"),
     _Source("function", "host_activity", "python", "function", "self_ms", "file"),
+    _Source("line", "step_account", "owners", "file", "time_ms", "function", "line"),
 )
 _STEP: Final = re.compile(r"(?:step\s*)?(\d{1,12})")
 
@@ -107,7 +112,7 @@ def _steps(session: Session, text: str) -> list[Thing]:
         Thing(
             "step",
             f"Step {step.step_num}",
-            f"{step.step_time_ms:.4g} ms",
+            time_words(step.step_time_ms),
             "trace_viewer",
             from_ms=step.start_ms,
             to_ms=step.start_ms + step.step_time_ms,
@@ -128,12 +133,20 @@ def _made(session: Session, source: _Source) -> Iterator[tuple[str, Thing]]:
     table = getattr(session.run(source.tool), source.table)
     names, times = table[source.name], [float(time) for time in table[source.time]]
     places = table[source.place] if source.place else [""] * len(names)
-    unit = source.time.rpartition("_")[2].replace("us", "µs")
+    per_ms = 1e3 if source.time.endswith("_us") else 1.0
     seen: set[str] = set()
     for at in sorted(range(len(names)), key=lambda at: -times[at]):
-        name, place = str(names[at]), str(places[at])
+        row, place, shown = str(names[at]), str(places[at]), source.table
+        name = row
+        if source.line:
+            if not row:
+                continue
+            number = int(table[source.line][at])
+            name, shown = f"{row}:{number}", f"{shown}.{source.line}={number}"
         if name not in seen:
             seen.add(name)
-            detail = " · ".join(word for word in (place, f"{times[at]:.4g} {unit}") if word)
-            thing = Thing(source.kind, name, detail, source.tool, source.table, name)
-            yield f"{name} {place}".lower(), thing
+            detail = " · ".join(word for word in (place, time_words(times[at] / per_ms)) if word)
+            yield (
+                f"{name} {place}".lower(),
+                Thing(source.kind, name, detail, source.tool, shown, row),
+            )

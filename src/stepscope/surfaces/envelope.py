@@ -127,7 +127,7 @@ class ToolInfo(TypedDict):
     id: str
     short: str
     title: str
-    group: str
+    tab: str
     summary: str
     available: bool
     missing: str
@@ -353,7 +353,7 @@ def tool_info(
         "id": tool.id,
         "short": tool.short,
         "title": tool.title,
-        "group": tool.group,
+        "tab": tool.tab,
         "summary": tool.summary,
         "available": unavailable is None,
         "missing": unavailable.missing if unavailable else "",

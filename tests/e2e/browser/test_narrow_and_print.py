@@ -25,7 +25,7 @@ new PerformanceObserver((list) => {
 """
 
 
-@pytest.mark.parametrize("address", PAGES)
+@pytest.mark.parametrize("address", (*PAGES, "compare", "runs", "sql"))
 @pytest.mark.parametrize(("width", "height"), [(390, 800), (720, 450)], ids=["phone", "zoom"])
 def test_nothing_is_wider_than_the_window(
     page: Page, open_page: Opener, address: str, width: int, height: int
@@ -36,18 +36,19 @@ def test_nothing_is_wider_than_the_window(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_in_a_narrow_window_the_pages_are_a_drawer(page: Page, open_page: Opener) -> None:
-    page.set_viewport_size({"width": 720, "height": 450})
+@pytest.mark.parametrize("width", [390, 720])
+def test_all_views_are_in_sight_in_a_narrow_window(
+    page: Page, open_page: Opener, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 450})
     open_page("#/overview?run=gpu")
-    nav = page.get_by_role("navigation", name="Tools")
-    expect(nav).to_have_count(0)
-    page.get_by_role("button", name="Pages").click()
-    nav.get_by_role("link", name="Kernels").click()
+    views = page.get_by_role("navigation", name="Views").get_by_role("link")
+    expect(views).to_have_text(["Answer", "Timeline", "Work", "Memory", "Compare"])
+    for at in range(5):
+        expect(views.nth(at)).to_be_in_viewport(ratio=1)
+    views.nth(2).click()
+    page.get_by_role("navigation", name="Work").get_by_role("link", name="Kernels").click()
     expect(page.locator("main h1")).to_have_text("Kernels")
-    expect(nav).to_have_count(0)
-    page.get_by_role("button", name="Pages").click()
-    page.keyboard.press("Escape")
-    expect(nav).to_have_count(0)
 
 
 def test_at_200_percent_the_timeline_still_shows_tracks(page: Page, open_page: Opener) -> None:
@@ -145,12 +146,11 @@ def test_nothing_in_sight_moves_as_advice_arrives(
     assert page.evaluate("window.shifted") <= MOST_SHIFT
 
 
-def test_tools_without_data_are_folded(open_page: Opener) -> None:
-    page = open_page("#/overview?run=cpu")
-    nav = page.get_by_role("navigation", name="Tools")
-    folded = nav.locator("details.nav-empty")
-    count = folded.locator("a").count()
-    assert count > 0
-    expect(folded.locator("summary")).to_have_text(f"Not in this recording ({count})")
-    expect(folded.locator("a").first).not_to_be_visible()
-    expect(nav.locator("section a.unavailable")).to_have_count(0)
+def test_tools_without_data_are_no_groupings(open_page: Opener) -> None:
+    page = open_page("#/op_stats?run=cpu")
+    tabs = page.get_by_role("navigation", name="Work")
+    expect(tabs.locator('a[aria-current="true"]')).to_have_text("Table")
+    groupings = tabs.locator(".groupings a")
+    expect(groupings.first).to_have_text("Framework Ops")
+    expect(tabs.locator(".groupings a.unavailable")).to_have_count(0)
+    assert "Kernels" not in groupings.all_inner_texts()

@@ -41,7 +41,7 @@ def test_every_tool_has_a_page_or_a_reason(open_page: Opener, tool: str, run: st
     page.wait_for_load_state("networkidle")
     assert "could not be drawn" not in page.locator("main").inner_text()
     reason = page.locator(".notice .hint")
-    if page.locator('.nav a.unavailable[aria-current="page"]').count() == 1:
+    if page.locator('.tabs a.unavailable[aria-current="page"]').count() == 1:
         expect(reason).not_to_be_empty()
     else:
         expect(reason).to_have_count(0)
@@ -130,11 +130,11 @@ def test_a_profile_without_accelerator_says_so(open_page: Opener) -> None:
 
 def test_a_tool_without_data_is_listed_with_its_reason(open_page: Opener) -> None:
     page = open_page("#/overview?run=cpu")
-    dimmed = page.locator(".nav a.unavailable")
+    page.get_by_role("button", name="By tool").click()
+    dimmed = page.locator(".by-tool a.unavailable")
     if dimmed.count() == 0:
         pytest.skip("every registered tool has something to show for a CPU profile")
     assert "Nothing to show: " in (dimmed.first.get_attribute("title") or "")
-    page.get_by_text("Not in this recording").click()
     dimmed.first.click()
     expect(page.locator(".notice h3")).to_have_text("What to do")
     expect(page.locator(".hint")).not_to_be_empty()
@@ -193,8 +193,13 @@ def test_pages_work_below_a_path_prefix(page: Page, recordings: Path, server: Se
 
 
 def test_without_the_token_the_page_explains(page: Page, server: Server) -> None:
-    page.goto(f"http://127.0.0.1:{server.port}/")
-    expect(page.locator("body")).to_contain_text(re.compile("token|address", re.IGNORECASE))
+    page.goto(f"http://127.0.0.1:{server.port}/#/kernels?run=gpu")
+    expect(page.locator("body")).to_contain_text("The terminal that runs stepscope serve shows")
+    assert page.evaluate("getComputedStyle(document.body).maxWidth") == "640px"
+    assert violations(page) == []
+    page.get_by_label("Token").fill(server.url.partition("token=")[2])
+    page.get_by_role("button", name="Open").click()
+    page.locator("main h1").wait_for()
 
 
 def test_one_worker_is_a_bar_and_no_chart_of_one_column(open_page: Opener) -> None:

@@ -137,10 +137,11 @@ def test_the_list_of_pages_leads_back_to_the_view_that_was_left(open_page: Opene
     page.wait_for_function("() => !location.hash.includes('tl.view=2000000000~4000000000')")
     page.wait_for_timeout(400)
     left = page.url
-    nav = page.get_by_role("navigation", name="Tools")
-    nav.get_by_role("link", name="Kernels").click()
+    views = page.get_by_role("navigation", name="Views")
+    views.get_by_role("link", name="Work").click()
+    page.get_by_role("navigation", name="Work").get_by_role("link", name="Kernels").click()
     expect(page.locator("main h1")).to_have_text("Kernels")
-    nav.get_by_role("link", name="Timeline").click()
+    views.get_by_role("link", name="Timeline").click()
     page.locator(".tl-progress.idle").wait_for()
     assert page.url == left
 

@@ -84,6 +84,7 @@ def test_overview_tables_and_timeline_open_from_a_file(opened: Opener) -> None:
     page = opened(worked_example(gpu=True, steps=40), Choice(), "")
     assert "step" in page.locator("main h1").inner_text()
     assert violations(page) == []
+    page.get_by_role("button", name="By tool").click()
     pages = page.locator("nav a")
     addresses = [pages.nth(at).get_attribute("href") or "" for at in range(pages.count())]
     assert len(addresses) > 5
@@ -114,6 +115,7 @@ def test_what_only_the_recording_answers_says_so(opened: Opener) -> None:
     page.get_by_text("A query reads the recording itself").first.wait_for()
     page.get_by_text("stepscope serve PATH").first.wait_for()
     # No link leads there: what cannot be asked is not offered.
+    page.get_by_role("button", name="By tool").click()
     offered = page.locator("nav a").evaluate_all("(all) => all.map((one) => one.hash)")
     assert not {"#/sql", "#/runs", "#/compare"} & set(offered)
 

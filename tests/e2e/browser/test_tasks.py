@@ -85,9 +85,9 @@ class Person:
         self.actions += 1
         what.click()
 
-    def goes_to(self, page: str) -> None:
-        """One action: a page of the list."""
-        self.click(self.page.get_by_role("navigation").get_by_role("link", name=page, exact=True))
+    def goes_to(self, name: str) -> None:
+        """One action: a view, or a tab of the view that is open."""
+        self.click(self.page.get_by_role("navigation").get_by_role("link", name=name, exact=True))
 
     def is_done(self, task: str) -> None:
         """Prints what it took, and holds it against the bound."""
@@ -108,7 +108,7 @@ def test_what_limits_me_and_what_do_i_do(open_page: Opener) -> None:
 def test_the_longest_gap_of_the_gpu(open_page: Opener) -> None:
     page = open_page("#/?run=python")
     me = Person(page)
-    me.goes_to("Device Idle")
+    me.goes_to("Idle")
     gaps = page.locator("section").filter(has=page.get_by_role("heading", name="Longest gaps"))
     me.click(gaps.locator('.grid-rows [role="row"]').first)
     me.click(page.get_by_role("link", name="Show in timeline"))
@@ -121,7 +121,7 @@ def test_the_longest_gap_of_the_gpu(open_page: Opener) -> None:
 def test_the_line_that_launches_the_slowest_op(open_page: Opener) -> None:
     page = open_page("#/?run=python")
     me = Person(page)
-    me.goes_to("Step Account")
+    me.goes_to("Steps")
     grid = page.get_by_role("grid", name="Parts").first
     row = grid.locator('[role="row"]').filter(has_text="sgemm").first
     expect(row).to_contain_text("train.py")
@@ -133,7 +133,7 @@ def test_the_line_that_launches_the_slowest_op(open_page: Opener) -> None:
 def test_what_got_slower_since_yesterday(open_page: Opener) -> None:
     page = open_page("#/?run=2026_01_02")
     me = Person(page)
-    me.goes_to("Compare runs")
+    me.goes_to("Compare")
     expect(page.locator(".verdict")).to_contain_text("2026_01_01")
     expect(page.locator("main")).to_contain_text("MatMul")
     expect(page.locator("main")).to_contain_text(re.compile(r"\+300 µs|\+0\.30? ms"))
@@ -143,7 +143,7 @@ def test_what_got_slower_since_yesterday(open_page: Opener) -> None:
 def test_where_python_spends_the_step(open_page: Opener) -> None:
     page = open_page("#/?run=python")
     me = Person(page)
-    me.goes_to("Step Account")
+    me.goes_to("Steps")
     expect(page.locator("main")).to_contain_text(re.compile(r"flip takes 61% of each"))
     expect(page.locator("main")).to_contain_text("augment.py")
     me.is_done("where does Python spend the step")

@@ -40,9 +40,11 @@ def test_idle_shares_agree_whatever_is_chosen(open_page: Opener) -> None:
         expect(page.locator(".times-said")).to_contain_text(said)
         idle = re.search(r"(\d+)(\.\d+)? ?%", page.locator(".answer h2").inner_text())
         assert idle
+        page.get_by_role("link", name="Work", exact=True).click()
         page.get_by_role("link", name="Op Profile").click()
         row = page.locator('[role="row"]').filter(has_text="IDLE")
         expect(row).to_contain_text(idle[1])
+        page.go_back()
         page.go_back()
 
 

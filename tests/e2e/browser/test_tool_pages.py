@@ -474,11 +474,11 @@ def test_a_page_that_is_left_asks_no_further(open_page: Opener) -> None:
     page = opened(open_page, "kernel_stats")
     page.route("**/api/v1/tool/op_profile*", lambda _route: None)  # Never answered.
     with page.expect_request("**/api/v1/tool/op_profile*") as asked:
-        page.locator(".nav a", has_text="Op Profile").click()
+        page.locator(".tabs a", has_text="Op Profile").click()
     with page.expect_event(
         "requestfailed", lambda request: request == asked.value, timeout=10_000
     ) as gone:
-        page.locator(".nav a", has_text="Kernels").click()
+        page.locator(".tabs a", has_text="Kernels").click()
     assert "ABORTED" in (gone.value.failure or "")
     page.locator(".tool-page, .generic").wait_for()
 

@@ -40,7 +40,7 @@ def test_the_keyboard_reaches_pages_help_and_filter(open_page: Opener) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("main h1")).to_contain_text("Framework")
     page.locator(".grid").wait_for()
-    page.keyboard.press("/")
+    page.keyboard.press("f")
     page.keyboard.type("matmul")
     expect(page.locator(".grid-count")).to_contain_text(" of ")
     assert "ops.q=matmul" in hash_of(page)
@@ -52,7 +52,7 @@ def test_the_keyboard_reaches_pages_help_and_filter(open_page: Opener) -> None:
 
 def test_the_palette_leads_to_a_kernel_by_a_part_of_its_name(open_page: Opener) -> None:
     page = open_page("#/overview?run=gpu")
-    page.keyboard.press("Control+k")
+    page.keyboard.press("/")
     page.keyboard.type("sgemm")
     option = page.get_by_role("option").filter(has_text="kernel ·").first
     option.wait_for()
@@ -177,7 +177,7 @@ def test_charts_are_saved_as_drawings_and_images(open_page: Opener) -> None:
     assert contents["PNG"][:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_the_step_chart_zooms_reads_out_and_becomes_a_table(open_page: Opener) -> None:
+def test_the_step_chart_selects_reads_out_and_becomes_a_table(open_page: Opener) -> None:
     page = open_page("#/overview?run=cpu")
     chart = page.locator(".step-chart")
     box = chart.bounding_box()
@@ -189,6 +189,9 @@ def test_the_step_chart_zooms_reads_out_and_becomes_a_table(open_page: Opener) -
     page.mouse.move(box["x"] + 500, middle, steps=5)
     page.mouse.up()
     page.wait_for_function("() => location.hash.includes('steps=')")
+    expect(page.locator(".times-said")).to_contain_text(re.compile(r"^steps \d+–\d+ of 600"))
+    expect(page.locator(".step-selected")).to_be_visible()
+    page.get_by_role("button", name="Zoom to selection").click()
     page.get_by_role("button", name="All 600 steps").click()
     page.wait_for_function("() => !location.hash.includes('steps=')")
     chart.focus()
@@ -202,14 +205,14 @@ def test_the_theme_is_chosen_and_remembered(open_page: Opener) -> None:
     page = open_page("#/overview?run=gpu")
     colour = "() => getComputedStyle(document.documentElement).backgroundColor"
     light = page.evaluate(colour)
-    page.get_by_role("button", name="Theme").click()
+    page.get_by_role("button", name="More").click()
     page.get_by_label("Dark").check()
     dark = page.evaluate(colour)
     assert light == "rgb(255, 255, 255)" and dark != light
     page.reload()
     page.locator(".figures").wait_for()
     assert page.evaluate(colour) == dark
-    page.get_by_role("button", name="Theme").click()
+    page.get_by_role("button", name="More").click()
     page.get_by_label("System").check()
     page.emulate_media(color_scheme="dark")
     assert page.evaluate(colour) == dark
@@ -242,14 +245,14 @@ def test_a_server_that_is_gone_leaves_the_page_readable(
         route.abort()
 
     page.route("**/api/**", refuse)
-    page.locator(".nav a", has_text="Framework").click()
+    page.locator(".views a", has_text="Work").click()
     expect(page.locator(".gone")).to_contain_text("server does not answer")
-    page.locator(".nav a", has_text="Overview").click()
+    page.locator(".views a", has_text="Answer").click()
     expect(page.locator(".figures")).to_be_visible()
     page.unroute("**/api/**", refuse)
     page.get_by_role("button", name="Try again").click()
     expect(page.locator(".gone")).to_have_count(0)
-    page.locator(".nav a", has_text="Framework").click()
+    page.locator(".views a", has_text="Work").click()
     expect(page.locator(".grid")).to_be_visible()
 
 

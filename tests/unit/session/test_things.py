@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import stepscope
 from stepscope.session import Session
 from stepscope.session.things import things
-from tests.profiles import worked_example
+from tests.profiles import host, line, space, worked_example
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +40,19 @@ def test_the_row_leads_to_its_table(session: Session) -> None:
 def test_findings_come_first(session: Session) -> None:
     finding = session.overview_page().findings[0]
     assert things(session, finding.rule)[0].kind == "finding"
+
+
+def test_a_line_of_the_program_leads_to_what_it_runs(tmp_path: Path) -> None:
+    main = line(
+        "python",
+        ("train", 0.0, 980.0, {"step_num": 0, "_r": 1}),
+        ("$train.py:31 parse", 2.0, 970.0),
+    )
+    (tmp_path / "host.xplane.pb").write_bytes(space(host(main)))
+    found = things(stepscope.open(tmp_path), "train.py:31")
+    assert ("line", "train.py:31", "step_account", "owners.line=31", "train.py") in {
+        (thing.kind, thing.name, thing.tool, thing.table, thing.row) for thing in found
+    }
 
 
 def test_a_number_is_a_step_with_its_moment(session: Session) -> None:

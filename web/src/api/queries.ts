@@ -3,11 +3,8 @@
 import { apiUrl, type ExportFormat, getJson } from "./client.ts";
 import type { QueryInfo, QueryLanesInfo, QueryTablesInfo } from "./types.gen.ts";
 
-/** Which recording is asked. */
-export interface QueryScope {
-  readonly run: string;
-  readonly host: string;
-}
+/** Which recording is asked, and which part of it: run, host, steps, range, device. */
+export type QueryScope = Readonly<Record<string, string>>;
 
 export function getQueryTables(signal: AbortSignal): Promise<QueryTablesInfo> {
   return getJson(apiUrl("sql/tables"), signal);
@@ -23,7 +20,7 @@ export function getQueryAnswer(
 
 /** The answer to a query as a track of the timeline. */
 export function getQueryLanes(
-  scope: QueryScope,
+  scope: { readonly run: string; readonly host: string },
   q: string,
   signal: AbortSignal,
 ): Promise<QueryLanesInfo> {

@@ -1,9 +1,7 @@
 // Generated: python -m generate. Do not edit.
 
-export const SCHEMA_VERSION = 1;
-
-/** Headings of the navigation, in order. */
-export const GROUPS = ["Answer", "Where time goes", "Resources", "Structure"] as const;
+/** The views of the page and their tabs, in order. */
+export const VIEWS: readonly (readonly [view: string, tabs: readonly string[]])[] = [["Answer", ["Verdict", "Steps", "Input", "Idle"]], ["Timeline", ["Tracks", "Python and host"]], ["Work", ["Table", "Roofline", "Graph", "Units"]], ["Memory", ["Over time", "Program"]], ["Compare", ["Two runs", "Ranks", "Runs", "SQL", "About"]]];
 
 /** A table as columns of equal length; null is "not available", never zero. */
 export interface TableOf<Columns> {
@@ -99,7 +97,7 @@ export interface ToolInfo {
   readonly id: string;
   readonly short: string;
   readonly title: string;
-  readonly group: string;
+  readonly tab: string;
   readonly summary: string;
   readonly available: boolean;
   readonly missing: string;
@@ -110,11 +108,6 @@ export interface ToolInfo {
   readonly words: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly times_of: readonly ("step" | "recording")[];
   readonly opens: Readonly<Record<string, string>>;
-}
-
-/** All tools, in menu order. */
-export interface ToolsInfo {
-  readonly tools: readonly ToolInfo[];
 }
 
 /** One column of a table that queries name. */
@@ -621,14 +614,6 @@ export interface RooflineDevice {
   readonly peak_source: string;
 }
 
-/** The devices and what one of them can do. */
-export interface DeviceLimits {
-  readonly device_type: string;
-  readonly device_count: number;
-  readonly memory_gbps: number | null;
-  readonly peak_source: string;
-}
-
 /** How much of the devices the model uses; None where it cannot be told. */
 export interface Utilisation {
   readonly steps: number;
@@ -1018,90 +1003,6 @@ export interface LayerRow {
   readonly self_time_frac: readonly (number | null)[];
 }
 
-/** Columns: All events of one name in the range. */
-export interface NameRow {
-  /** Name. */
-  readonly name: readonly (string | null)[];
-  /** Category. */
-  readonly category: readonly (string | null)[];
-  /** Events. Events that touch the range. */
-  readonly count: readonly (number | null)[];
-  /** Total time (µs). Clipped to the range. */
-  readonly total_time_us: readonly (number | null)[];
-  /** Self time (µs). Without events nested in them on their track. */
-  readonly self_time_us: readonly (number | null)[];
-  /** Average time (µs). */
-  readonly avg_time_us: readonly (number | null)[];
-  /** Longest (µs). */
-  readonly max_time_us: readonly (number | null)[];
-  /** Longest event. */
-  readonly longest_event: readonly (number | null)[];
-}
-
-/** Columns: One track of the timeline and what ran on it in the range. */
-export interface TrackRow {
-  /** Id. */
-  readonly track: readonly (number | null)[];
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Section. */
-  readonly section: readonly (string | null)[];
-  /** Track. */
-  readonly name: readonly (string | null)[];
-  /** Kind. */
-  readonly kind: readonly (string | null)[];
-  /** Derived. Whether the track is computed, not recorded. */
-  readonly derived: readonly (boolean | null)[];
-  /** Depth. Number of lanes: the maximum nesting of its events. */
-  readonly depth: readonly (number | null)[];
-  /** Events. Events that touch the range. */
-  readonly events: readonly (number | null)[];
-  /** Busy (ms). */
-  readonly busy_ms: readonly (number | null)[];
-  /** Busy share (%). */
-  readonly busy_frac: readonly (number | null)[];
-  /** Idle share (%). */
-  readonly idle_frac: readonly (number | null)[];
-}
-
-/** Columns: One event. */
-export interface EventRow {
-  /** Id. */
-  readonly event: readonly (number | null)[];
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Section. */
-  readonly section: readonly (string | null)[];
-  /** Track. */
-  readonly track: readonly (string | null)[];
-  /** Name. */
-  readonly name: readonly (string | null)[];
-  /** Start (ms). */
-  readonly start_ms: readonly (number | null)[];
-  /** Duration (µs). */
-  readonly duration_us: readonly (number | null)[];
-}
-
-/** Columns: One counter over the whole trace. */
-export interface CounterRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Section. */
-  readonly section: readonly (string | null)[];
-  /** Counter. */
-  readonly name: readonly (string | null)[];
-  /** Unit. */
-  readonly unit: readonly (string | null)[];
-  /** Samples. */
-  readonly samples: readonly (number | null)[];
-  /** Least. */
-  readonly least: readonly (number | null)[];
-  /** Most. */
-  readonly most: readonly (number | null)[];
-  /** Last. */
-  readonly last: readonly (number | null)[];
-}
-
 /** Columns: A kernel as launched for an op (or what the rows are grouped by). */
 export interface KernelRow {
   /** Rank. Position by total time. */
@@ -1412,7 +1313,7 @@ export interface OwnerRow {
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */
   readonly step_frac: readonly (number | null)[];
-  /** Stretches. Of a step; what interrupts it parts it. */
+  /** Runs. Runs per step; an interruption begins another one. */
   readonly stretches: readonly (number | null)[];
   /** On a device. */
   readonly on_device: readonly (boolean | null)[];
@@ -1534,7 +1435,7 @@ export interface SideRow {
   readonly steps_frac: readonly (number | null)[];
   /** Time (ms). Time per step in which no other op runs. */
   readonly time_ms: readonly (number | null)[];
-  /** Time where it is (ms). Mean of the steps that contain it. */
+  /** Time when it runs (ms). Mean of the steps that contain it. */
   readonly in_step_ms: readonly (number | null)[];
   /** Whole time (ms). Time per step, whether or not other work runs. */
   readonly whole_ms: readonly (number | null)[];
@@ -1588,150 +1489,6 @@ export interface PythonRow {
   readonly step_frac: readonly (number | null)[];
   /** Waits. Whether its name is that of a wait. */
   readonly is_wait: readonly (boolean | null)[];
-}
-
-/** Columns: One module where it is called; times include the modules that it calls. */
-export interface ModuleRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Path. Modules from the outermost to this one. */
-  readonly path: readonly (string | null)[];
-  /** Depth. */
-  readonly depth: readonly (number | null)[];
-  /** Module. Class and number, by first call. */
-  readonly module: readonly (string | null)[];
-  /** Calls. */
-  readonly calls: readonly (number | null)[];
-  /** Host (ms). Time of its calls. */
-  readonly host_ms: readonly (number | null)[];
-  /** Device (ms). Time of its kernels, in all phases. */
-  readonly device_ms: readonly (number | null)[];
-  /** Share (%). Share of the time of all kernels. */
-  readonly device_frac: readonly (number | null)[];
-  /** Forward (ms). */
-  readonly forward_ms: readonly (number | null)[];
-  /** Backward (ms). Kernels of its gradients, matched by autograd's sequence number. */
-  readonly backward_ms: readonly (number | null)[];
-  /** Recomputed (ms). Forward work that runs again in the backward pass. */
-  readonly recomputed_ms: readonly (number | null)[];
-  /** Self (ms). Device time without child modules. */
-  readonly self_ms: readonly (number | null)[];
-  /** Kernels. */
-  readonly kernels: readonly (number | null)[];
-}
-
-/** Columns: One compiled region: a frame, or the part of one up to a graph break, in one variant. */
-export interface RegionRow {
-  /** Region. Frame/variant: 0/1 is frame 0, compiled a second time. */
-  readonly region: readonly (string | null)[];
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Calls. */
-  readonly calls: readonly (number | null)[];
-  /** Host (ms). Time of its calls on the host. */
-  readonly host_ms: readonly (number | null)[];
-  /** Host, self (ms). Host time without nested regions. */
-  readonly self_ms: readonly (number | null)[];
-  /** Device (ms). Time of the device work that it launched. */
-  readonly device_ms: readonly (number | null)[];
-  /** Share (%). Share of the time of all devices. */
-  readonly device_frac: readonly (number | null)[];
-  /** Kernels. */
-  readonly kernels: readonly (number | null)[];
-  /** Compiled. Compilations within the recording. */
-  readonly compiles: readonly (number | null)[];
-  /** Compiling (ms). */
-  readonly compile_ms: readonly (number | null)[];
-}
-
-/** Columns: One graph break: a line behind which a function could not be compiled on. */
-export interface BreakRow {
-  /** Function. */
-  readonly function: readonly (string | null)[];
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** File. */
-  readonly file: readonly (string | null)[];
-  /** Line. Line at which the code after the break begins. */
-  readonly line: readonly (number | null)[];
-  /** Calls. Calls of the code after the break. */
-  readonly calls: readonly (number | null)[];
-  /** Host (ms). Host time of the code after the break. */
-  readonly host_ms: readonly (number | null)[];
-}
-
-/** Columns: One kernel of Triton's with tensors of one shape. */
-export interface TritonRow {
-  /** Kernel. */
-  readonly kernel: readonly (string | null)[];
-  /** Kind. */
-  readonly kind: readonly (string | null)[];
-  /** Fused. Ops that its name lists. */
-  readonly fused: readonly (string | null)[];
-  /** Tensors. */
-  readonly shapes: readonly (string | null)[];
-  /** Calls. */
-  readonly calls: readonly (number | null)[];
-  /** Device time (µs). */
-  readonly device_time_us: readonly (number | null)[];
-  /** Per call (µs). */
-  readonly avg_time_us: readonly (number | null)[];
-  /** Moved (B). Lower bound: each tensor read or written once. */
-  readonly moved_bytes: readonly (number | null)[];
-  /** Memory (GB/s). */
-  readonly memory_gbps: readonly (number | null)[];
-  /** Of peak memory (%). Share of the peak bandwidth of this device model. */
-  readonly memory_frac: readonly (number | null)[];
-  /** Arguments. Blocks, warps and stages. */
-  readonly arguments: readonly (string | null)[];
-  /** Source. File in Inductor's cache. */
-  readonly source: readonly (string | null)[];
-}
-
-/** Columns: One CUDA or HIP graph: all replays that run the same kernels in the same order. */
-export interface GraphRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Graph. Number, by first replay, from 1. */
-  readonly graph: readonly (number | null)[];
-  /** Replays. */
-  readonly replays: readonly (number | null)[];
-  /** Kernels. Kernels of one replay, copies included. */
-  readonly kernels_per_replay: readonly (number | null)[];
-  /** First kernel. */
-  readonly first_kernel: readonly (string | null)[];
-  /** Launch (µs). Mean time of a launch on the host. */
-  readonly launch_us: readonly (number | null)[];
-  /** Device (ms). Busy time of all replays. */
-  readonly device_ms: readonly (number | null)[];
-  /** Share (%). Share of the time of all devices. */
-  readonly device_frac: readonly (number | null)[];
-  /** Replay (µs). Mean length of a replay, from first begin to last end. */
-  readonly replay_us: readonly (number | null)[];
-  /** Gaps inside (µs). Mean time in a replay in which nothing ran. */
-  readonly inside_gap_us: readonly (number | null)[];
-  /** Gap before (µs). Mean idle time of the device before a replay. */
-  readonly gap_before_us: readonly (number | null)[];
-  /** Longest gap before (µs). */
-  readonly longest_gap_us: readonly (number | null)[];
-  /** Ops from. Source of the ops of its kernels, or the reason for having none. */
-  readonly ops_from: readonly (string | null)[];
-}
-
-/** Columns: An op that kernels of a CUDA or HIP graph come from. */
-export interface GraphOpRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Graph. */
-  readonly graph: readonly (number | null)[];
-  /** Op. */
-  readonly op: readonly (string | null)[];
-  /** Kernels. Kernels in one replay. */
-  readonly kernels_per_replay: readonly (number | null)[];
-  /** Per replay (µs). Kernel time in the first replay. */
-  readonly replay_us: readonly (number | null)[];
-  /** Share (%). Share of the kernel time of the replay. */
-  readonly replay_frac: readonly (number | null)[];
 }
 
 /** Columns: One node of the tree; rows come in reading order, parents first. */
@@ -1954,106 +1711,6 @@ export interface RooflineRow {
   readonly memory_utilisation_frac: readonly (number | null)[];
   /** Source. */
   readonly source: readonly (string | null)[];
-}
-
-/** Columns: One op with inputs of one shape and type. */
-export interface ShapedOpRow {
-  /** Op. */
-  readonly op: readonly (string | null)[];
-  /** Shapes. Shapes of the inputs. */
-  readonly shapes: readonly (string | null)[];
-  /** Type. Type of the inputs; tf32 if the kernel uses it. */
-  readonly data_type: readonly (string | null)[];
-  /** Calls. */
-  readonly calls: readonly (number | null)[];
-  /** Device time (µs). Time of its kernels. */
-  readonly device_time_us: readonly (number | null)[];
-  /** Share (%). Share of device time without collectives. */
-  readonly device_time_frac: readonly (number | null)[];
-  /** Per call (µs). */
-  readonly avg_time_us: readonly (number | null)[];
-  /** GFLOP. FLOPs of one call; masked work does not count. */
-  readonly gflop: readonly (number | null)[];
-  /** Model GFLOP. FLOPs of one call as PyTorch's counter has them. */
-  readonly model_gflop: readonly (number | null)[];
-  /** Moved (B). Inputs and outputs, each counted once. */
-  readonly moved_bytes: readonly (number | null)[];
-  /** TFLOP/s. */
-  readonly tflops_per_s: readonly (number | null)[];
-  /** Memory (GB/s). Moved bytes ÷ time, decimal. */
-  readonly memory_gbps: readonly (number | null)[];
-  /** Intensity (FLOP/B). */
-  readonly intensity: readonly (number | null)[];
-  /** Of peak FLOPs (%). Share of the peak of its type. */
-  readonly peak_frac: readonly (number | null)[];
-  /** Of peak memory (%). */
-  readonly memory_frac: readonly (number | null)[];
-  /** Bound by. Limit on a perfect device. */
-  readonly bound_by: readonly (string | null)[];
-  /** At the roof (µs). Time of all calls at the bounding limit. */
-  readonly possible_us: readonly (number | null)[];
-  /** Note. */
-  readonly note: readonly (string | null)[];
-}
-
-/** Columns: What one device can do at most in a type. */
-export interface PeakRow {
-  /** Type. */
-  readonly data_type: readonly (string | null)[];
-  /** Peak (TFLOP/s). Dense FLOP rate. */
-  readonly peak_tflops: readonly (number | null)[];
-}
-
-/** Columns: One counter, over all of its samples. */
-export interface PerfCounterRow {
-  /** Counter. */
-  readonly counter: readonly (string | null)[];
-  /** Set. Group, as the recorder names it. */
-  readonly counter_set: readonly (string | null)[];
-  /** Samples. */
-  readonly samples: readonly (number | null)[];
-  /** Chips. Chips on which it was sampled. */
-  readonly chips: readonly (number | null)[];
-  /** Least. */
-  readonly least: readonly (number | null)[];
-  /** Mean. */
-  readonly mean: readonly (number | null)[];
-  /** Most. */
-  readonly most: readonly (number | null)[];
-  /** Total. Sum of all samples on all chips. */
-  readonly total: readonly (number | null)[];
-  /** Last. Latest sample of any chip. */
-  readonly last: readonly (number | null)[];
-  /** Description. The recorder's text, or the hardware's name of the counter. */
-  readonly description: readonly (string | null)[];
-}
-
-/** Columns: One sample of one counter. */
-export interface CounterSampleRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Chip. Number in the session or of the device; the plane's name without either. */
-  readonly chip: readonly (string | null)[];
-  /** Device. Plane it was recorded on. */
-  readonly device: readonly (string | null)[];
-  /** Kernel. Kernel or range that was counted: the name of the sample's line. */
-  readonly kernel: readonly (string | null)[];
-  /** Sample. Number on the sample's line. */
-  readonly sample: readonly (number | null)[];
-  /** Counter. */
-  readonly counter: readonly (string | null)[];
-  /** Value. Recorded integer or fraction. */
-  readonly value: readonly (number | null)[];
-  /** All digits. All digits of an integer beyond 2^53, which a page rounds; else empty. */
-  readonly digits: readonly (string | null)[];
-  /** Start (ms). */
-  readonly start_ms: readonly (number | null)[];
-  /** Duration (µs). 0 if read at one moment. */
-  readonly duration_us: readonly (number | null)[];
-  /** Set. */
-  readonly counter_set: readonly (string | null)[];
-  /** Description. */
-  readonly description: readonly (string | null)[];
 }
 
 /** Columns: One chip and its busiest unit, over all its samples and cores. */
@@ -2478,134 +2135,6 @@ export interface CollectivesWorkerRow {
   readonly caused_wait_ms: readonly (number | null)[];
 }
 
-/** Columns: A collective that had not finished, or that ranks called differently. */
-export interface StuckRow {
-  /** Process group. */
-  readonly group: readonly (string | null)[];
-  /** For. */
-  readonly description: readonly (string | null)[];
-  /** Number. PyTorch's number of it in the group. */
-  readonly number: readonly (number | null)[];
-  /** Collective. Name that most ranks called. */
-  readonly collective: readonly (string | null)[];
-  /** State. Rank missing, called differently, or running (all ranks called it alike). */
-  readonly state: readonly (string | null)[];
-  /** Ranks. Size of the group; 0 if not recorded. */
-  readonly ranks: readonly (number | null)[];
-  /** Called it. */
-  readonly joined: readonly (number | null)[];
-  /** Did not call it. */
-  readonly missing: readonly (string | null)[];
-  /** Called something else. */
-  readonly differing: readonly (string | null)[];
-  /** Called it last. */
-  readonly last: readonly (string | null)[];
-  /** First to last (ms). Between the first and the last call; limited by the hosts' clocks. */
-  readonly spread_ms: readonly (number | null)[];
-  /** Behind it. Later unfinished collectives of the group. */
-  readonly behind: readonly (number | null)[];
-  /** Called at. Line of the first rank's call. */
-  readonly line: readonly (string | null)[];
-}
-
-/** Columns: One rank: where it stands, and how often the others waited for its call. */
-export interface RankRow {
-  /** Rank. */
-  readonly rank: readonly (string | null)[];
-  /** Calls. Calls in the rank's dump. */
-  readonly calls: readonly (number | null)[];
-  /** Unfinished. */
-  readonly unfinished: readonly (number | null)[];
-  /** Last call. */
-  readonly last: readonly (string | null)[];
-  /** Called at. */
-  readonly line: readonly (string | null)[];
-  /** Came last. Collectives that it entered last, of those that the whole group called. */
-  readonly came_last: readonly (number | null)[];
-  /** Late (ms). Sum of its delays behind the middle rank when it came last. */
-  readonly late_ms: readonly (number | null)[];
-}
-
-/** Columns: One collective, over all its runs on all TPUs; times are means of one run. */
-export interface DcnCollectiveRow {
-  /** Collective. XLA's name of its rendezvous. */
-  readonly collective: readonly (string | null)[];
-  /** Type. */
-  readonly transfer_type: readonly (string | null)[];
-  /** Program. */
-  readonly program: readonly (string | null)[];
-  /** Total stall (ms). Sum over runs and TPUs. */
-  readonly total_stall_ms: readonly (number | null)[];
-  /** Share of stall (%). */
-  readonly stall_frac: readonly (number | null)[];
-  /** Stall (ms). Time per run in which the TPU waits in one of the four ops. */
-  readonly stall_ms: readonly (number | null)[];
-  /** Send (ms). */
-  readonly send_ms: readonly (number | null)[];
-  /** Send-done (ms). */
-  readonly send_done_ms: readonly (number | null)[];
-  /** Recv (ms). */
-  readonly recv_ms: readonly (number | null)[];
-  /** Recv-done (ms). */
-  readonly recv_done_ms: readonly (number | null)[];
-  /** Slack (ms). Time for the network before the TPU waits: send to recv-done, without these ops. */
-  readonly slack_ms: readonly (number | null)[];
-  /** Duration (ms). From the start of the send to the end of the recv-done. */
-  readonly observed_ms: readonly (number | null)[];
-  /** Runs. Runs on all TPUs. */
-  readonly runs: readonly (number | null)[];
-  /** Incomplete. Sends and recv-dones without their counterpart. */
-  readonly incomplete: readonly (number | null)[];
-  /** TPUs. */
-  readonly tpus: readonly (number | null)[];
-  /** Sent (B). Sent by one TPU in one run. */
-  readonly sent_bytes: readonly (number | null)[];
-  /** Bandwidth needed (Gbit/s). Needed by one TPU to send within the slack; empty without slack. */
-  readonly required_gbitps: readonly (number | null)[];
-  /** Bandwidth reached (Gbit/s). Of one TPU in its fastest run. */
-  readonly reached_gbitps: readonly (number | null)[];
-  /** Send op. */
-  readonly send_op: readonly (string | null)[];
-  /** Recv op. Name of the recv-done. */
-  readonly recv_op: readonly (string | null)[];
-}
-
-/** Columns: One TPU, over all collectives. */
-export interface DcnDeviceRow {
-  /** TPU. */
-  readonly device: readonly (string | null)[];
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Total stall (ms). Sum over runs. */
-  readonly total_stall_ms: readonly (number | null)[];
-  /** Of it recv-done (ms). Time in recv-done, waiting for the network. */
-  readonly recv_done_ms: readonly (number | null)[];
-  /** Runs. */
-  readonly runs: readonly (number | null)[];
-  /** Incomplete. Sends and recv-dones without their counterpart. */
-  readonly incomplete: readonly (number | null)[];
-}
-
-/** Columns: All messages from one slice to another, as the receiving hosts noted them. */
-export interface DcnPathRow {
-  /** From slice. */
-  readonly source_slice: readonly (number | null)[];
-  /** To slice. */
-  readonly destination_slice: readonly (number | null)[];
-  /** Messages. */
-  readonly messages: readonly (number | null)[];
-  /** Bytes (B). */
-  readonly total_bytes: readonly (number | null)[];
-  /** Mean latency (ms). Mean time from send to arrival. */
-  readonly latency_ms: readonly (number | null)[];
-  /** Longest (ms). */
-  readonly latency_max_ms: readonly (number | null)[];
-  /** Busy (ms). Time with at least one message under way, summed over hosts. */
-  readonly busy_ms: readonly (number | null)[];
-  /** Bandwidth (Gbit/s). To one host, while busy. */
-  readonly bandwidth_gbitps: readonly (number | null)[];
-}
-
 /** Columns: One model: its requests' latency and its batches. */
 export interface ServedModelRow {
   /** Model. */
@@ -2720,58 +2249,6 @@ export interface BatchSizeRow {
   readonly device_compute_mean_us: readonly (number | null)[];
   /** Padding (%). */
   readonly padding_frac: readonly (number | null)[];
-}
-
-/** Columns: All steps of one kind with as many requests. */
-export interface EngineBatchRow {
-  /** Kind. prefill, decode, mixed (both) or other. */
-  readonly kind: readonly (string | null)[];
-  /** Requests. -1 if the mark does not contain it. */
-  readonly requests: readonly (number | null)[];
-  /** Steps. Number of these steps. */
-  readonly steps: readonly (number | null)[];
-  /** Tokens. Mean number of tokens computed in a step. */
-  readonly tokens_mean: readonly (number | null)[];
-  /** Device (ms). Busy time of all these steps. */
-  readonly device_ms: readonly (number | null)[];
-  /** Device per step (ms). Mean busy time of a step. */
-  readonly device_mean_ms: readonly (number | null)[];
-  /** Host per step (ms). Mean length of the mark. */
-  readonly host_mean_ms: readonly (number | null)[];
-  /** Gap before (ms). Mean idle time of the device since the previous step. */
-  readonly gap_mean_ms: readonly (number | null)[];
-  /** Gaps inside (ms). Mean idle time of the device within a step. */
-  readonly idle_mean_ms: readonly (number | null)[];
-  /** From graphs (%). Share of device time in replayed graphs. */
-  readonly graph_frac: readonly (number | null)[];
-  /** Tokens per second (1/s). Tokens ÷ time of the step and the gap before it. */
-  readonly tokens_per_s: readonly (number | null)[];
-}
-
-/** Columns: One step. */
-export interface EngineStepRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Step. Position by start, from 1. */
-  readonly step: readonly (number | null)[];
-  /** Start (ms). */
-  readonly start_ms: readonly (number | null)[];
-  /** Kind. */
-  readonly kind: readonly (string | null)[];
-  /** Requests. */
-  readonly requests: readonly (number | null)[];
-  /** Tokens. */
-  readonly tokens: readonly (number | null)[];
-  /** Host (ms). Length of the mark. */
-  readonly host_ms: readonly (number | null)[];
-  /** Device (ms). Busy time. */
-  readonly device_ms: readonly (number | null)[];
-  /** Gap before (ms). */
-  readonly gap_ms: readonly (number | null)[];
-  /** Kernels. Kernels and copies. */
-  readonly kernels: readonly (number | null)[];
-  /** From graphs (%). */
-  readonly graph_frac: readonly (number | null)[];
 }
 
 /** Columns: A program that can be viewed. */
@@ -3240,18 +2717,6 @@ export interface FrameworkOpStats extends ResultBody {
   readonly task_type: string;
 }
 
-/** What ran when, on every thread and device: tracks, top events, matches, launch delays. */
-export interface TraceViewer extends ResultBody {
-  readonly tool: "trace_viewer";
-  readonly names: TableOf<NameRow>;
-  readonly tracks: TableOf<TrackRow>;
-  readonly events: TableOf<EventRow>;
-  readonly counters: TableOf<CounterRow>;
-  readonly range: Range;
-  readonly launches: Launches;
-  readonly aligned_by: string;
-}
-
 /** Every GPU kernel with its launch, the op that launched it, and its times. */
 export interface KernelStats extends ResultBody {
   readonly tool: "kernel_stats";
@@ -3334,27 +2799,6 @@ export interface HostActivity extends ResultBody {
   readonly turns: Turns | null;
 }
 
-/** The modules of a PyTorch model as a tree, with their time on host and device. */
-export interface ModuleTree extends ResultBody {
-  readonly tool: "module_tree";
-  readonly modules: TableOf<ModuleRow>;
-  readonly outside_ms: number | null;
-}
-
-/** Regions of torch.compile, graph breaks, Triton kernels, and replays of CUDA graphs. */
-export interface CompiledRegions extends ResultBody {
-  readonly tool: "compiled_regions";
-  readonly compiles: number;
-  readonly compile_ms: number | null;
-  readonly guard_ms: number | null;
-  readonly outside_ms: number | null;
-  readonly regions: TableOf<RegionRow>;
-  readonly breaks: TableOf<BreakRow>;
-  readonly triton: TableOf<TritonRow>;
-  readonly graphs: TableOf<GraphRow>;
-  readonly graph_ops: TableOf<GraphOpRow>;
-}
-
 /** Where the device's time goes as a tree, and how well each part uses the device. */
 export interface OpProfile extends ResultBody {
   readonly tool: "op_profile";
@@ -3390,23 +2834,6 @@ export interface RooflineModel extends ResultBody {
   readonly flop_peaks: TableOf<FlopPeak>;
   readonly programs: TableOf<RooflineRow>;
   readonly ops: TableOf<RooflineRow>;
-}
-
-/** FLOPs and bytes of PyTorch's ops by shape, and the model FLOP utilisation (MFU). */
-export interface ModelFlops extends ResultBody {
-  readonly tool: "model_flops";
-  readonly limits: DeviceLimits;
-  readonly utilisation: Utilisation;
-  readonly ops: TableOf<ShapedOpRow>;
-  readonly peaks: TableOf<PeakRow>;
-}
-
-/** What the hardware counters of GPUs and TPUs counted: each counter, and each sample of it. */
-export interface PerfCounters extends ResultBody {
-  readonly tool: "perf_counters";
-  readonly headline: string;
-  readonly counters: TableOf<PerfCounterRow>;
-  readonly samples: TableOf<CounterSampleRow>;
 }
 
 /** What each unit of a TPU chip achieved against its peak, by the chip's own counters. */
@@ -3483,31 +2910,6 @@ export interface Collectives extends ResultBody {
   readonly workers: TableOf<CollectivesWorkerRow>;
 }
 
-/** Which rank a hung job waits for: missing, differing and late calls of collectives. */
-export interface HungCollectives extends ResultBody {
-  readonly tool: "hung_collectives";
-  readonly headline: string;
-  readonly is_stuck: boolean;
-  readonly stuck: TableOf<StuckRow>;
-  readonly ranks: TableOf<RankRow>;
-}
-
-/** Cost of exchanging data with other TPU slices, collective by collective. */
-export interface MegascaleStats extends ResultBody {
-  readonly tool: "megascale_stats";
-  readonly headline: string;
-  readonly stall_ms: number | null;
-  readonly stall_per_step_ms: number | null;
-  readonly step_time_ms: number | null;
-  readonly tpu_count: number;
-  readonly runs: number;
-  readonly incomplete: number;
-  readonly reached_gbitps: number | null;
-  readonly collectives: TableOf<DcnCollectiveRow>;
-  readonly devices: TableOf<DcnDeviceRow>;
-  readonly paths: TableOf<DcnPathRow>;
-}
-
 /** Latency of a model server's requests, by model, and the time and size of its batches. */
 export interface InferenceProfile extends ResultBody {
   readonly tool: "inference_profile";
@@ -3517,14 +2919,7 @@ export interface InferenceProfile extends ResultBody {
   readonly batch_sizes: TableOf<BatchSizeRow>;
 }
 
-/** Steps of an engine that serves language models, by kind and batch size. */
-export interface ServingSteps extends ResultBody {
-  readonly tool: "serving_steps";
-  readonly batches: TableOf<EngineBatchRow>;
-  readonly steps: TableOf<EngineStepRow>;
-}
-
-/** Part of a compiled program as a graph, ready to be laid out, and all there is to search. */
+/** Part of a compiled program as a graph, and the names of all its instructions. */
 export interface GraphViewer extends ResultBody {
   readonly tool: "graph_viewer";
   readonly programs: TableOf<GraphViewerProgramRow>;
@@ -3588,36 +2983,4 @@ export interface Pod extends ResultBody {
   readonly links: TableOf<LinkRow>;
   readonly files: TableOf<FileRow>;
   readonly map: PodMap;
-}
-
-/** Results by tool id. */
-export interface Results {
-  readonly overview_page: OverviewPage;
-  readonly input_pipeline_analyzer: InputPipelineAnalyzer;
-  readonly tf_data_bottleneck_analysis: TfDataBottleneckAnalysis;
-  readonly framework_op_stats: FrameworkOpStats;
-  readonly trace_viewer: TraceViewer;
-  readonly kernel_stats: KernelStats;
-  readonly device_idle: DeviceIdle;
-  readonly step_account: StepAccount;
-  readonly host_activity: HostActivity;
-  readonly module_tree: ModuleTree;
-  readonly compiled_regions: CompiledRegions;
-  readonly op_profile: OpProfile;
-  readonly hlo_stats: HloStats;
-  readonly roofline_model: RooflineModel;
-  readonly model_flops: ModelFlops;
-  readonly perf_counters: PerfCounters;
-  readonly utilization_viewer: UtilizationViewer;
-  readonly memory_profile: MemoryProfile;
-  readonly memory_viewer: MemoryViewer;
-  readonly pod_viewer: PodViewer;
-  readonly collectives: Collectives;
-  readonly hung_collectives: HungCollectives;
-  readonly megascale_stats: MegascaleStats;
-  readonly inference_profile: InferenceProfile;
-  readonly serving_steps: ServingSteps;
-  readonly graph_viewer: GraphViewer;
-  readonly compare: Comparison;
-  readonly pod: Pod;
 }

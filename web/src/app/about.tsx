@@ -75,6 +75,9 @@ export interface FileListProps {
   readonly root: string;
 }
 
+/** A longer list would hide what is below it. */
+const MOST_FILES = 10;
+
 function below(path: string, root: string): string {
   const folder = root.replace(/\/?$/, "/");
   return path.startsWith(folder) ? path.slice(folder.length) : path;
@@ -84,6 +87,7 @@ export function FileList({ files, notes, root }: FileListProps) {
   if (files.length === 0) return null;
   const count = (state: FileInfo["state"]) => files.filter((file) => file.state === state).length;
   const waiting = count("waiting");
+  const troubled = count("damaged") + count("failed") > 0;
   return (
     <section>
       <header class="section-head">
@@ -93,35 +97,38 @@ export function FileList({ files, notes, root }: FileListProps) {
           {waiting > 0 && `, ${waiting} open when you choose their run`}
         </p>
       </header>
-      <table class="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">File</th>
-            <th scope="col" class="numeric">
-              Size
-            </th>
-            <th scope="col">State</th>
-            <th scope="col">Reason and hint</th>
-          </tr>
-        </thead>
-        <tbody>
-          {files.map((file) => (
-            <tr key={file.path}>
-              <td>
-                <code>{below(file.path, root)}</code>
-              </td>
-              <td class="numeric">{file.bytes < 0 ? MISSING : bytes(file.bytes)}</td>
-              <td>
-                <span class={`mark state-${file.state}`}>{STATES[file.state]}</span>
-              </td>
-              <td>
-                {file.reason}
-                {file.hint && <span class="quiet"> {file.hint}</span>}
-              </td>
+      <details class="few-steps" open={files.length <= MOST_FILES || troubled}>
+        <summary>Show all files</summary>
+        <table class="plain-table">
+          <thead>
+            <tr>
+              <th scope="col">File</th>
+              <th scope="col" class="numeric">
+                Size
+              </th>
+              <th scope="col">State</th>
+              <th scope="col">Reason and hint</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {files.map((file) => (
+              <tr key={file.path}>
+                <td>
+                  <code>{below(file.path, root)}</code>
+                </td>
+                <td class="numeric">{file.bytes < 0 ? MISSING : bytes(file.bytes)}</td>
+                <td>
+                  <span class={`mark state-${file.state}`}>{STATES[file.state]}</span>
+                </td>
+                <td>
+                  {file.reason}
+                  {file.hint && <span class="quiet"> {file.hint}</span>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
       {notes.length > 0 && (
         <ul class="notes quiet">
           {notes.map((note) => (

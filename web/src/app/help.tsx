@@ -5,11 +5,11 @@ import { Dialog } from "../widgets/overlay/dialog.tsx";
 import { helpOpen, pageLetters } from "./state/keys.ts";
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ["Ctrl K or ⌘ K", "Go to a page, a run or a host"],
-  ["/", "Filter the table"],
-  ["1 … 9", "Open a page by its place in the list"],
+  ["/, Ctrl K or ⌘ K", "Find an op, kernel, line, module, step, finding, page, run or host"],
+  ["f", "Filter the table"],
+  ["1 … 5", "Open a view by its place"],
   ["?", "This help"],
-  ["Esc", "Close, show all of a chart, or clear the selection of a table"],
+  ["Esc", "Close, or clear the rows picked; then take the last part off the selection"],
 ];
 
 const TABLE_KEYS: readonly (readonly [string, string])[] = [

@@ -22,7 +22,7 @@ export function RunsView({ run }: { run: RunInfo }) {
         params={route.value.params}
         onParams={setParams}
         hrefOf={(page, of, params = {}) =>
-          formatHash({ page, run: of, host: "", per: route.value.per, params })
+          formatHash({ page, run: of, host: "", per: route.value.per, selection: {}, params })
         }
         onNoted={() => void loadSession()}
       />

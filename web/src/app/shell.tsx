@@ -2,13 +2,18 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { reportNotes } from "../api/client.ts";
-import type { ErrorInfo, RunInfo, SessionInfo, ToolInfo } from "../api/types.gen.ts";
+import {
+  type ErrorInfo,
+  type RunInfo,
+  type SessionInfo,
+  type ToolInfo,
+  VIEWS,
+} from "../api/types.gen.ts";
 import { Notice } from "../widgets/notice.tsx";
 import { About, FileList } from "./about.tsx";
 import { CaptureButton, CaptureDialog } from "./capture_dialog.tsx";
 import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
-import { Nav } from "./nav.tsx";
 import { Palette } from "./palette.tsx";
 import { RunsView } from "./runs_view.tsx";
 import { SqlView } from "./sql_view.tsx";
@@ -28,15 +33,9 @@ import {
 } from "./state/shell.ts";
 import { TimelineView } from "./timeline_view.tsx";
 import { Failure, pagesOf, setParams, ToolView, Waiting } from "./tool_view.tsx";
+import { type Entry, entriesOf, opensOn } from "./views.tsx";
 
 const HOME = "overview_page";
-const LARGE_HOME = "pod";
-/** Pages of the shell itself, which no tool has. */
-const OWN_PAGES: Readonly<Record<string, string>> = {
-  about: "About",
-  runs: "Runs",
-  sql: "SQL",
-};
 const NO_TOOLS: readonly ToolInfo[] = [];
 
 export function Shell() {
@@ -46,54 +45,68 @@ export function Shell() {
     run ? toolsOf(run.id, host) : Promise.resolve(NO_TOOLS),
   );
   const tools = answer.value ?? NO_TOOLS;
-  const latest = useRef(tools);
-  latest.current = tools;
+  const entries = entriesOf(tools);
+  const latest = useRef({ tools, entries });
+  latest.current = { tools, entries };
   useEffect(
     () =>
       listenForKeys(
-        () => latest.current,
-        (page) => navigate({ ...route.value, page, params: {} }),
+        () => latest.current.tools,
+        (goal) => {
+          const tabs = typeof goal === "number" ? (VIEWS[goal - 1]?.[1] ?? []) : [];
+          const page = typeof goal === "number" ? opensOn(tabs, latest.current.entries)?.id : goal;
+          if (page) navigate({ ...route.value, page, params: {} });
+        },
       ),
     [],
   );
-  const page = resolvePage(route.value.page, tools);
+  const page = resolvePage(route.value.page, tools, entries);
   const tool = tools.find((each) => each.id === page);
-  const title = OWN_PAGES[page] ?? tool?.title;
+  const title = entries.find(({ id }) => id === page)?.title;
   useEffect(() => {
     document.title = [title, run?.name, "Stepscope"].filter(Boolean).join(" · ");
   }, [title, run?.name]);
+  const seen = useRef(page);
+  useEffect(() => {
+    // What had the focus went with the last page.
+    const isLost = document.activeElement === document.body && seen.current !== page;
+    seen.current = page;
+    if (isLost) document.getElementById("main")?.focus({ preventScroll: true });
+  }, [page]);
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
         Skip to content
       </button>
-      <Header home={HOME} timesOf={tool?.available ? tool.times_of : []} />
+      <Header
+        home={HOME}
+        entries={entries}
+        page={page}
+        timesOf={tool?.available ? tool.times_of : []}
+      />
       {serverGone.value && <GoneBanner />}
       {reportNotes && reportNotes.length > 0 && <ReportBanner notes={reportNotes} />}
-      <div class="frame">
-        <Nav tools={tools} page={page} />
-        <main id="main" class="main" tabIndex={-1}>
-          <Content run={run} answer={answer} page={page} />
-        </main>
-      </div>
+      <main id="main" class="main" tabIndex={-1}>
+        <Content run={run} answer={answer} page={page} />
+      </main>
       {captureOpen.value && <CaptureDialog />}
       {helpOpen.value && <Help tools={tools} />}
-      {paletteOpen.value && <Palette tools={tools} />}
+      {paletteOpen.value && <Palette tools={tools} entries={entries} />}
     </div>
   );
 }
 
-/** The id of the page an address means; short names and the empty address are accepted. */
-function resolvePage(name: string, tools: readonly ToolInfo[]): string {
-  if (name === "") {
-    // Of a run that is too large to open as a whole, only some pages are there.
-    const home = tools.find((tool) => tool.id === HOME);
-    const other =
-      !home?.available && tools.find(({ id, available }) => available && id === LARGE_HOME);
-    return other ? LARGE_HOME : HOME;
-  }
+/** The id of the page an address means: an id, a short name, a view, or nothing at all. */
+function resolvePage(name: string, tools: readonly ToolInfo[], entries: readonly Entry[]): string {
   if (tools.some((tool) => tool.id === name)) return name;
-  return tools.find((tool) => tool.short === name)?.id ?? name;
+  const short = tools.find((tool) => tool.short === name);
+  if (short) return short.id;
+  // The first view's page is not there for a run that is too large to open as a whole.
+  const tabs = name
+    ? VIEWS.find(([view]) => view.toLowerCase() === name)?.[1]
+    : VIEWS.flatMap(([, each]) => each);
+  const known = tools.length > 0 && tabs && opensOn(tabs, entries);
+  return known ? known.id : name || HOME;
 }
 
 interface ContentProps {
@@ -122,7 +135,7 @@ function Content({ run, answer, page }: ContentProps) {
   if (tool) return <ToolView key={tool.id + run.id} tool={tool} tools={answer.value} run={run} />;
   return (
     <Notice main title={`There is no page “${page}”.`}>
-      <p>The pages of this profile are listed on the left.</p>
+      <p>The views above hold all pages; “By tool” lists them by name.</p>
     </Notice>
   );
 }

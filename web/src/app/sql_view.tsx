@@ -14,11 +14,11 @@ interface SqlViewProps {
 }
 
 export function SqlView({ run, pageFor }: SqlViewProps) {
-  const { host, params } = route.value;
+  const { host, params, selection } = route.value;
   const query = params.q ?? "";
-  const scope = { run: run.id, host };
+  const scope = { run: run.id, host, ...selection };
   const tables = useAnswer("sql tables", "sql tables", run.id, getQueryTables);
-  const key = `sql ${run.id} ${host} ${query}`;
+  const key = `sql ${JSON.stringify(scope)} ${query}`;
   const answer = useAnswer(key, `sql ${run.id}`, run.id, (signal) =>
     query ? getQueryAnswer(scope, query, signal) : Promise.resolve(null),
   );

@@ -2,11 +2,12 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { RunInfo, ToolInfo } from "../api/types.gen.ts";
+import { rangeText } from "../engine/address.ts";
 import type { Params } from "../tools/sections/page_link.ts";
 import { TimelinePage } from "../trace/timeline_page.tsx";
 import { useAnswer } from "./state/answer.ts";
 import { timelineOf, timelineShown } from "./state/prefetch.ts";
-import { route, session } from "./state/shell.ts";
+import { route, select, session } from "./state/shell.ts";
 import { Failure, Waiting } from "./tool_view.tsx";
 
 const TITLE = "Timeline";
@@ -19,7 +20,7 @@ interface TimelineViewProps {
 }
 
 export function TimelineView({ tool, run, onParams }: TimelineViewProps) {
-  const { host, params } = route.value;
+  const { host, params, selection } = route.value;
   // Counts how often the recording was replaced: its answer must not come from the cache then.
   const [generation, setGeneration] = useState(0);
   const key = `timeline ${run.id} ${host} ${generation}`;
@@ -36,6 +37,8 @@ export function TimelineView({ tool, run, onParams }: TimelineViewProps) {
         host={host}
         params={params}
         onParams={onParams}
+        selection={selection}
+        onSelectRange={(span) => select("range", rangeText(span.begin, span.end))}
         onStale={() => setGeneration(generation + 1)}
         onShown={timelineShown}
       />

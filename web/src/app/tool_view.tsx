@@ -2,15 +2,15 @@
 
 import type { ComponentChildren } from "preact";
 import { getResult, reportNotes } from "../api/client.ts";
-import type { ErrorInfo, ProgressInfo, RunInfo, ToolInfo } from "../api/types.gen.ts";
-import { baseOf } from "../engine/address.ts";
+import type { ErrorInfo, ProgressInfo, ResultBody, RunInfo, ToolInfo } from "../api/types.gen.ts";
+import { baseOf, formatHash } from "../engine/address.ts";
 import { pageOf } from "../tools/index.ts";
 import type { PageFor, Params } from "../tools/sections/page_link.ts";
 import { Boundary } from "../widgets/boundary.tsx";
 import { Notice, ProgressBar } from "../widgets/notice.tsx";
 import { chosenOptions, Options } from "./options.tsx";
 import { useAnswer } from "./state/answer.ts";
-import { navigate, pageHref, route, session } from "./state/shell.ts";
+import { navigate, pageHref, route, select, session } from "./state/shell.ts";
 
 export interface ToolViewProps {
   readonly tool: ToolInfo;
@@ -70,11 +70,12 @@ function askedBase({ times_of: timesOf }: ToolInfo): Params {
 }
 
 function Answer({ tool, tools, run }: ToolViewProps) {
-  const { host, params } = route.value;
+  const { host, params, selection } = route.value;
   const { Page, Recover, owns = [] } = pageOf(tool.id);
   const options = { ...tool.opens, ...chosenOptions(tool.options, params) };
-  // What every tool can be asked for a part of; the server selects it.
-  const part: Params = params.device && !reportNotes ? { device: params.device } : {};
+  // A report holds the answers to nothing but all of the recording.
+  const part: Params = reportNotes ? {} : selection;
+  const isPart = Object.keys(part).length > 0;
   const query: Params = { run: run.id, host, ...askedBase(tool), ...part, ...options };
   const key = `${tool.id} ${JSON.stringify(query)}`;
   const answer = useAnswer(key, tool.id + run.id, run.id, (signal) =>
@@ -100,7 +101,10 @@ function Answer({ tool, tools, run }: ToolViewProps) {
           actions={
             <>
               {Recover && <Recover {...{ tool, params, query }} onParams={setParams} />}{" "}
-              {Object.keys(params).length > 0 && <a href={pageHref(tool.id)}>Start over</a>}
+              {Object.keys(params).length > 0 && <a href={pageHref(tool.id)}>Start over</a>}{" "}
+              {isPart && (
+                <a href={formatHash({ ...route.value, selection: {} })}>Whole recording</a>
+              )}
             </>
           }
         />
@@ -111,17 +115,13 @@ function Answer({ tool, tools, run }: ToolViewProps) {
       {answer.value ? (
         <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>
           <Boundary of={key} what={tool.title}>
-            {tool.id !== "overview_page" && (answer.value.times || answer.value.selection) && (
-              <p class="quiet times-said">
-                {answer.value.selection && <b>{answer.value.selection}. </b>}
-                {answer.value.times}
-              </p>
-            )}
+            <PartSaid tool={tool} result={answer.value} isPart={isPart} />
             <Page
               tool={tool}
               result={answer.value}
               params={params}
               onParams={setParams}
+              onSelect={select}
               query={query}
               runs={runs}
               pageFor={pageFor}
@@ -132,6 +132,26 @@ function Answer({ tool, tools, run }: ToolViewProps) {
         answer.waiting && <Waiting progress={answer.progress} />
       )}
     </>
+  );
+}
+
+interface PartSaidProps {
+  readonly tool: ToolInfo;
+  readonly result: ResultBody;
+  readonly isPart: boolean;
+}
+
+/** Which part of the recording a page is about, and what its times are of. */
+function PartSaid({ tool, result, isPart }: PartSaidProps) {
+  // The sentences of the overview say what its times are of.
+  const times = tool.id === "overview_page" ? "" : result.times;
+  const part = result.selection || (isPart ? "Whole runs: the selection does not apply here" : "");
+  if (!times && !part) return null;
+  return (
+    <p class="quiet times-said">
+      {part && <b>{part}. </b>}
+      {times}
+    </p>
   );
 }
 

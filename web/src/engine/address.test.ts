@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatHash, parseHash, subParams, withSubParams } from "./address.ts";
+import { formatHash, narrowed, parseHash, subParams, withSubParams } from "./address.ts";
 
 test("an address survives the round trip, awkward names included", () => {
   const route = {
@@ -8,6 +8,7 @@ test("an address survives the round trip, awkward names included", () => {
     run: "a/b c&d=<x>",
     host: "worker-0:6003",
     per: "recording",
+    selection: { device: "GPU:0", steps: "10-20" },
     params: { group_by: "type", "ops.q": "/a|b/", "ops.sort": "-self_time_us" },
   };
   assert.deepEqual(parseHash(formatHash(route)), route);
@@ -15,13 +16,31 @@ test("an address survives the round trip, awkward names included", () => {
 
 test("what says nothing is left out", () => {
   assert.equal(
-    formatHash({ page: "overview", run: "", host: "", per: "", params: { q: "" } }),
+    formatHash({ page: "overview", run: "", host: "", per: "", selection: {}, params: { q: "" } }),
     "#/overview",
   );
 });
 
 test("no address is the empty page", () => {
-  assert.deepEqual(parseHash(""), { page: "", run: "", host: "", per: "", params: {} });
+  assert.deepEqual(parseHash(""), {
+    page: "",
+    run: "",
+    host: "",
+    per: "",
+    selection: {},
+    params: {},
+  });
+});
+
+test("the part that was selected last is last, and is taken off by an empty value", () => {
+  const { selection } = parseHash("#/kernels?device=3&q=x&steps=10-20");
+  assert.deepEqual(Object.keys(selection), ["device", "steps"]);
+  const other = narrowed(selection, "device", "4");
+  assert.deepEqual(Object.entries(other), [
+    ["steps", "10-20"],
+    ["device", "4"],
+  ]);
+  assert.deepEqual(narrowed(other, "device", ""), { steps: "10-20" });
 });
 
 test("a broken escape is text, not an error", () => {

@@ -1,5 +1,12 @@
 /** The address of a view: everything a person chose is in the URL's hash and nowhere else. */
 
+/** What a recording is selected by; the server takes the same words (docs/selections.md). */
+export const PARTS = ["steps", "range", "device"] as const;
+export type Part = (typeof PARTS)[number];
+
+/** A part of the recording, in the order in which it was narrowed down; empty for all of it. */
+export type Selection = Readonly<Partial<Record<Part, string>>>;
+
 export interface Route {
   /** Tool id, or the name of one of the shell's own pages. */
   readonly page: string;
@@ -7,6 +14,7 @@ export interface Route {
   readonly host: string;
   /** What times are of, where a page can choose: "recording", or "" for the mean step. */
   readonly per: string;
+  readonly selection: Selection;
   /** Options of the tool, and state of its view under dotted names ("ops.sort"). */
   readonly params: Readonly<Record<string, string>>;
 }
@@ -16,13 +24,38 @@ export function baseOf({ per }: Route): "step" | "recording" {
   return per === "recording" ? per : "step";
 }
 
-/** Reads `#/<page>?run=…&host=…&per=…&…`; an empty hash gives an empty page. */
+/** A part of a selection for people: "steps 10–20", "1.2–1.4 ms", "GPU:0". */
+export function partText(part: Part, value: string): string {
+  const text = value.replace(/-(?=[\d.])/g, "–");
+  if (part === "steps") return `${/[-–]/.test(value) ? "steps" : "step"} ${text}`;
+  if (part === "range") return text.replace(/(\d)(?=[a-zµ])/g, "$1\u00a0");
+  return /^[\d,–-]+$/.test(text) ? `device ${text}` : value;
+}
+
+/** A range as the server takes it: milliseconds, from times in ps. */
+export function rangeText(begin: number, end: number): string {
+  const text = (ps: number) => String(Number((ps / 1e9).toFixed(9)));
+  return `${text(begin)}-${text(end)}ms`;
+}
+
+/** A selection with another value of a part, which then comes last; "" takes the part off. */
+export function narrowed(selection: Selection, part: Part, value: string): Selection {
+  const { [part]: _, ...rest } = selection;
+  return value === "" ? rest : { ...rest, [part]: value };
+}
+
+/** Reads `#/<page>?run=…&host=…&per=…&steps=…&…`; an empty hash gives an empty page. */
 export function parseHash(hash: string): Route {
   const [path = "", search = ""] = splitOnce(hash.replace(/^#\/?/, ""), "?");
   const params: Record<string, string> = {};
-  for (const [name, value] of new URLSearchParams(search)) params[name] = value;
+  let selection: Selection = {};
+  for (const [name, value] of new URLSearchParams(search)) {
+    const part = PARTS.find((each) => each === name);
+    if (part) selection = narrowed(selection, part, value);
+    else params[name] = value;
+  }
   const { run = "", host = "", per = "", ...rest } = params;
-  return { page: decode(path), run, host, per, params: rest };
+  return { page: decode(path), run, host, per, selection, params: rest };
 }
 
 /** The hash of a route; empty values are left out. */
@@ -31,7 +64,7 @@ export function formatHash(route: Route): string {
   if (route.run) search.set("run", route.run);
   if (route.host) search.set("host", route.host);
   if (route.per) search.set("per", route.per);
-  for (const [name, value] of Object.entries(route.params)) {
+  for (const [name, value] of Object.entries({ ...route.selection, ...route.params })) {
     if (value !== "") search.set(name, value);
   }
   // Slashes and colons are legal in a fragment, and links are read by people.

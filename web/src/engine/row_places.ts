@@ -1,5 +1,6 @@
 /** What a row of a table is about: an event of the timeline, a stretch of time, an instruction. */
 
+import { type Part, rangeText } from "./address.ts";
 import { columnOf, type Table, wordAt } from "./table/table.ts";
 
 export interface RowPlace {
@@ -13,8 +14,11 @@ export interface RowPlace {
   readonly instruction: string;
   /** What to copy. */
   readonly name: string;
+  /** Parts of the recording that it stands for, as selections. */
+  readonly parts: readonly (readonly [part: Part, value: string])[];
 }
 
+const PS_PER_MS = 1e9;
 const EVENT_COLUMNS = [
   "kernel_name",
   "name",
@@ -52,11 +56,22 @@ export function placeOf(table: Table, row: number): RowPlace {
   const time = TIMES.find(([start, length]) => number(start) >= 0 && number(length) >= 0);
   const begin = time ? number(time[0]) : 0;
   const named = table.columns.find((column) => column.meta.kind === "name");
+  const step = number("step_num");
+  const host = text("host") || text("worker");
+  const device = text("device").replace("/device:", "");
+  const parts: [Part, string][] = [];
+  if (step >= 0) parts.push(["steps", String(step)]);
+  else if (time && number(time[1]) > 0) {
+    const end = begin + number(time[1]) * time[2];
+    parts.push(["range", rangeText(begin * PS_PER_MS, end * PS_PER_MS)]);
+  }
+  if (device || host) parts.push(["device", [host, device].filter(Boolean).join("/")]);
   return {
     event: time ? "" : first(EVENT_COLUMNS),
     spanMs: time ? [begin, begin + number(time[1]) * time[2]] : null,
     where: time ? text("device") : "",
     instruction: first(INSTRUCTION_COLUMNS),
     name: named?.type === "text" ? wordAt(named, row) : "",
+    parts,
   };
 }

@@ -5,9 +5,11 @@ import "./trace.css";
 import { effect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { TimelineScope } from "../api/timeline.ts";
-import type { TimelineMeta } from "../base/timeline.ts";
-import { subParams, withSubParams } from "../engine/address.ts";
+import type { Span, TimelineMeta } from "../base/timeline.ts";
+import { type Selection, subParams, withSubParams } from "../engine/address.ts";
 import { linkFrom, linkTexts } from "../engine/timeline/address.ts";
+import { selectedSpan } from "../engine/timeline/links.ts";
+import { framed } from "../engine/timeline/viewport.ts";
 import { Help } from "./controls/help.tsx";
 import { Keys } from "./controls/keys.ts";
 import { Status } from "./controls/status.tsx";
@@ -32,6 +34,9 @@ export interface TimelinePageProps {
   readonly host: string;
   readonly params: Params;
   readonly onParams: (params: Params) => void;
+  /** The part of the recording that all pages are about; the timeline marks it. */
+  readonly selection: Selection;
+  readonly onSelectRange: (span: Span) => void;
   /** Loads the recording again after it was replaced. */
   readonly onStale: () => void;
   /** Told once, when the first picture is whole. */
@@ -49,7 +54,10 @@ export function TimelinePage(props: TimelinePageProps) {
   const { meta, run, host, params, title, onStale, onShown } = props;
   const timeline = useMemo(() => {
     const scope: TimelineScope = { run, host, v: meta.fingerprint };
-    const link = linkFrom(subParams(params, PREFIX), meta);
+    const asked = linkFrom(subParams(params, PREFIX), meta);
+    const range = selectedSpan(props.selection, meta);
+    const isOpen = asked.view || asked.range || asked.event !== null || !range;
+    const link = isOpen ? asked : { ...asked, range, view: framed(range, range) };
     const made = new Timeline(meta, scope, link, onShown);
     made.expect(likelySize());
     return made;
@@ -59,6 +67,7 @@ export function TimelinePage(props: TimelinePageProps) {
   // Before the browser paints the frame around it: tiles are on their way meanwhile.
   useLayoutEffect(() => timeline.start(), [timeline]);
   useAddress(timeline, props);
+  useSelection(timeline, props.selection);
   useEffect(() => {
     const focus = (id: string) => () => {
       const field = document.getElementById(id);
@@ -87,7 +96,7 @@ export function TimelinePage(props: TimelinePageProps) {
       )}
       <Stage timeline={timeline} />
       {second && <SecondTimeline first={timeline} second={second} />}
-      <Panels timeline={timeline} runs={props.runs} />
+      <Panels timeline={timeline} runs={props.runs} onSelectRange={props.onSelectRange} />
       <p id="tl-how" class="off-screen">
         Events of the trace over time. Search to select one; then the arrow keys move to its
         neighbours, its parent and its children. Press the question mark for all shortcuts.
@@ -98,6 +107,18 @@ export function TimelinePage(props: TimelinePageProps) {
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
   );
+}
+
+/** Marks another selection, and nothing more where it was taken off. */
+function useSelection(timeline: Timeline, selection: Selection): void {
+  const text = JSON.stringify(selection);
+  const last = useRef(text);
+  useEffect(() => {
+    if (text === last.current) return;
+    last.current = text;
+    const span = selectedSpan(JSON.parse(text) as Selection, timeline.state.meta);
+    timeline.state.chooseRange(span && { span, tracks: null });
+  }, [text, timeline]);
 }
 
 /** How large the stage will be about: close enough to ask for its tiles before it is built. */

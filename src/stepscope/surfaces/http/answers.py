@@ -52,6 +52,7 @@ def status_of(error: StepscopeError) -> int:
     own = {
         "capture-not-allowed": 403,
         "capture-running": 409,
+        "empty-selection": 409,
         "capture-extra": 501,
         "server-busy": 503,
         "sql": 422,

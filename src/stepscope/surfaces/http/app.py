@@ -6,6 +6,7 @@ import hashlib
 import logging
 import mimetypes
 import re
+from base64 import b64encode
 from collections.abc import Iterable
 from functools import lru_cache
 from html import escape
@@ -241,15 +242,21 @@ def _refusal(request: Request, status: int, slug: str, what: str, hint: str) -> 
 
 
 def _no_token_page(given: bool) -> Response:
-    """What a browser without the right token sees, in a page without script and style."""
+    """What a browser without the right token sees: how to get in, in a page without script."""
     why = (
-        "The token in this address is not this server's." if given else "This page needs its token."
+        "The token in this address is not this server's: it was restarted, or the link is another "
+        "server's."
+        if given
+        else "Stepscope shows recordings only to those who have the token of its server."
     )
     body = (
-        f"<p>{why} Open the full address that <code>stepscope serve</code> printed in the "
-        "terminal; "
-        "a restarted server has a new one.</p>"
-        '<p>If you already opened it in this browser: <a href="">open this page again</a>.</p>'
+        f"<p>{why}</p>"
+        "<p>The terminal that runs <code>stepscope serve</code> shows an address that ends in "
+        "<code>?token=…</code>. Open that address once in this browser, then the link that you "
+        "were given. Or paste the token here:</p>"
+        '<form><input name="token" aria-label="Token" autocomplete="off" required> '
+        "<button>Open</button></form>"
+        '<p>Was it opened in this browser before? <a href="">Open this page again</a>.</p>'
     )
     return _page("Stepscope needs its token", body, 403 if given else 401)
 
@@ -268,14 +275,27 @@ def _not_built_page() -> Response:
     return _page("The web pages are not built", body, 503)
 
 
+# Pages of their own, where the built style sheet is not there or not allowed.
+_STYLE = (
+    "body{max-width:40em;margin:12vh auto;padding:0 1em;font:16px/1.5 system-ui,sans-serif}"
+    "h1{font-size:1.5em}input,button{font:inherit;padding:.3em .6em}"
+    "input{width:24em;max-width:100%}"
+)
+_STYLE_HASH = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+
+
 def _page(title: str, body: str, status: int) -> Response:
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="color-scheme" content="light dark"><meta name="viewport" '
         'content="width=device-width">'
-        f"<title>{escape(title)}</title></head><body><h1>{escape(title)}</h1>{body}</body></html>"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>"
+        f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
     )
     response = Response(text, status, mimetype="text/html")
+    response.headers["Content-Security-Policy"] = (
+        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'; base-uri 'none'"
+    )
     response.headers["Cache-Control"] = "no-store"
     return response
 

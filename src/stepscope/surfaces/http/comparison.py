@@ -74,7 +74,7 @@ class Comparisons:
             "id": ID,
             "short": ID,
             "title": "Compare runs",
-            "group": "Runs",
+            "tab": "Two runs",
             "summary": "What changed between two runs, in parts that sum to the change.",
             "available": bool(others),
             "missing": "" if others else "There is only one run here to look at.",

@@ -51,7 +51,7 @@ class Pods:
             "id": ID,
             "short": "stragglers",
             "title": "Pod",
-            "group": "Where time goes",
+            "tab": "Ranks",
             "summary": "Which host, device or link makes the others wait, what it costs, and why.",
             "available": available,
             "missing": "" if available else "There is only one device in this recording.",

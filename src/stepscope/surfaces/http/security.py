@@ -78,8 +78,10 @@ class Guard:
         """Add the headers every answer has."""
         # Notebooks frame what mounts us, from places that only it can know.
         anywhere = self.settings.mounted or self.settings.framed
-        policy = _POLICY if anywhere else f"{_POLICY}; frame-ancestors 'self'"
-        response.headers.setdefault("Content-Security-Policy", policy)
+        policy = response.headers.get("Content-Security-Policy", _POLICY)
+        response.headers["Content-Security-Policy"] = (
+            policy if anywhere else f"{policy}; frame-ancestors 'self'"
+        )
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
         return response

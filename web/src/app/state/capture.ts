@@ -59,7 +59,7 @@ export async function lookAtCapture(): Promise<void> {
 export function openRun(run: string): void {
   captureOpen.value = false;
   recorded.value = "";
-  navigate({ page: "overview_page", run, host: "", per: "", params: {} });
+  navigate({ page: "overview_page", run, host: "", per: "", selection: {}, params: {} });
 }
 
 async function follow(): Promise<void> {

@@ -2,7 +2,8 @@
 
 import { signal } from "@preact/signals";
 import type { ToolInfo } from "../../api/types.gen.ts";
-import { closeNav } from "./navigation.ts";
+import type { Part } from "../../engine/address.ts";
+import { route, select } from "./shell.ts";
 
 export const helpOpen = signal(false);
 export const paletteOpen = signal(false);
@@ -23,10 +24,10 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest("input, select, textarea") !== null;
 }
 
-/** Listens for the shell's keys; `goTo` gets a page id. Returns what stops it. */
+/** Listens for the shell's keys; `goTo` gets a page id or a view's number. Returns what stops it. */
 export function listenForKeys(
   tools: () => readonly ToolInfo[],
-  goTo: (page: string) => void,
+  goTo: (page: string | number) => void,
 ): () => void {
   let afterG = 0;
   const onKey = (event: KeyboardEvent) => {
@@ -35,9 +36,14 @@ export function listenForKeys(
       paletteOpen.value = true;
       return;
     }
-    if (event.key === "Escape") closeNav();
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     if (helpOpen.value || paletteOpen.value || document.querySelector(".popover-panel")) return;
+    if (event.key === "Escape") {
+      const last = Object.keys(route.value.selection).at(-1);
+      const isTaken = event.defaultPrevented || document.querySelector("dialog[open], .drawer");
+      if (last && !isTaken) select(last as Part, "");
+      return;
+    }
     if (performance.now() < afterG) {
       afterG = 0;
       const page = pageLetters(tools()).get(event.key.toLowerCase());
@@ -46,11 +52,11 @@ export function listenForKeys(
     }
     if (event.key === "?") helpOpen.value = true;
     else if (event.key === "g") afterG = performance.now() + 1500;
-    else if (event.key === "/") focusFilter(event);
-    else if (/^[1-9]$/.test(event.key)) {
-      const tool = tools().filter(({ available }) => available)[Number(event.key) - 1];
-      if (tool) goTo(tool.id);
-    }
+    else if (event.key === "f") focusFilter(event);
+    else if (event.key === "/") {
+      event.preventDefault();
+      paletteOpen.value = true;
+    } else if (/^[1-9]$/.test(event.key)) goTo(Number(event.key));
   };
   window.addEventListener("keydown", onKey);
   return () => window.removeEventListener("keydown", onKey);

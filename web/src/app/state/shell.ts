@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { ApiError, getSession, ServerGone } from "../../api/client.ts";
 import type { ErrorInfo, RunInfo, SessionInfo } from "../../api/types.gen.ts";
-import { formatHash, parseHash, type Route } from "../../engine/address.ts";
+import { formatHash, narrowed, type Part, parseHash, type Route } from "../../engine/address.ts";
 
 export const route = signal<Route>(parseHash(window.location.hash));
 
@@ -30,6 +30,12 @@ export function navigate(next: Route, how: "push" | "replace" = "push"): void {
   route.value = next;
 }
 
+/** Selects a part of the recording for all pages; "" takes it off. */
+export function select(part: Part, value: string): void {
+  const now = route.value;
+  navigate({ ...now, selection: narrowed(now.selection, part, value) });
+}
+
 const TIMELINE: readonly string[] = ["trace_viewer", "timeline"];
 
 /** Whether a page is the timeline; it is shown before the server has told the names of tools. */
@@ -46,11 +52,11 @@ function viewKey({ run, host }: Route): string {
 
 /** Address of a page for the same run and host. */
 export function pageHref(page: string, params: Route["params"] = {}): string {
-  const { run, host, per } = route.value;
+  const { run, host, per, selection } = route.value;
   const left =
     isTimeline(page) && !isTimeline(route.value.page) && lastView.get(viewKey(route.value));
   const kept = Object.keys(params).length > 0 ? params : left || {};
-  return formatHash({ page, run, host, per, params: kept });
+  return formatHash({ page, run, host, per, selection, params: kept });
 }
 
 export function followAddress(): void {

@@ -32,7 +32,7 @@ export function evidenceParams(
   if (!table) return {};
   const [name, columns] = table;
   const view: Record<string, string> = {};
-  const condition = /^(\w+)=(.+)$/.exec(evidence.what);
+  const condition = /^(?:\w+\.)?(\w+)=(.+)$/.exec(evidence.what);
   if (condition && columns.some((column) => column.name === condition[1])) {
     view.if = `${condition[1]}=${encodeURIComponent(condition[2] as string)}`;
   }

@@ -1,12 +1,22 @@
-/** Addresses of the timeline, as other pages give them: parameters for its page. */
+/** Addresses of the timeline, as other pages give them, and selections as spans of time. */
 
-import type { Place } from "../../base/timeline.ts";
-import { withSubParams } from "../address.ts";
+import type { Place, Span, TimelineMeta } from "../../base/timeline.ts";
+import { type Selection, withSubParams } from "../address.ts";
 import { exactPattern } from "../exact_pattern.ts";
 
 type Params = Readonly<Record<string, string>>;
 
 const PS_PER_MS = 1e9;
+const UNIT_PS: Readonly<Record<string, number>> = {
+  s: 1e12,
+  ms: PS_PER_MS,
+  us: 1e6,
+  µs: 1e6,
+  ns: 1e3,
+  ps: 1,
+};
+const TIME = String.raw`\s*(-?[\d_]*\.?\d+)\s*(s|ms|us|µs|ns|ps)?\s*`;
+const RANGE = new RegExp(`^(?:${TIME})?(?:-|–|\\.\\.)(?:${TIME})?$`);
 // What is around a stretch of time, as a share of it on either side.
 const AROUND = 0.25;
 // What is around one event, in lengths of it on either side.
@@ -41,4 +51,35 @@ export function eventIdParams(id: number, startUs: number, durationUs: number): 
   const end = (startUs + (durationUs || 0)) * 1e6 + length * AROUND_EVENT;
   const view = Number.isNaN(startUs) ? {} : { view: `${Math.round(begin)}~${Math.round(end)}` };
   return withSubParams({}, "tl", { ...view, event: String(id) });
+}
+
+/** Where steps and range of a selection lie together; null where nothing of it is a time. */
+export function selectedSpan({ steps, range }: Selection, meta: TimelineMeta): Span | null {
+  let span = { begin: meta.begin_ps, end: meta.end_ps };
+  const both = (other: Span) => {
+    span = { begin: Math.max(span.begin, other.begin), end: Math.min(span.end, other.end) };
+  };
+  const [first = Number.NaN, last = first] = (steps ?? "").split(/[-–]/).map(Number);
+  const chosen = meta.steps.flatMap(({ num, begin_ps, end_ps }) =>
+    num.flatMap((number, at) =>
+      number >= first && number <= last ? [[begin_ps[at], end_ps[at]] as [number, number]] : [],
+    ),
+  );
+  if (steps && chosen.length > 0) {
+    both({
+      begin: Math.min(...chosen.map(([begin]) => begin)),
+      end: Math.max(...chosen.map(([, end]) => end)),
+    });
+  }
+  const match = range ? RANGE.exec(range.trim()) : null;
+  if (match) {
+    const [, from, fromUnit, to, toUnit] = match;
+    const ps = (text: string, unit: string | undefined) =>
+      Number(text.replaceAll("_", "")) * (UNIT_PS[unit ?? "ms"] as number);
+    both({
+      begin: from === undefined ? span.begin : ps(from, fromUnit ?? toUnit),
+      end: to === undefined ? span.end : ps(to, toUnit),
+    });
+  }
+  return (match || (steps && chosen.length > 0)) && span.end > span.begin ? span : null;
 }

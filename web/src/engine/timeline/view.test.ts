@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TimelineMeta, TimelineTrack } from "../../base/timeline.ts";
+import { rangeText } from "../address.ts";
 import { linkFrom, linkTexts, type TimelineLink } from "./address.ts";
 import {
   AS_RECORDED,
@@ -10,6 +11,7 @@ import {
   orderedTracks,
   SECTION_PX,
 } from "./arrangement.ts";
+import { selectedSpan } from "./links.ts";
 import { allOf, opening } from "./opening.ts";
 import { GroupIndex, psPerPx, rowAt, screenOf, timeAt, wantedTiles, xOf } from "./screen.ts";
 import { groupLanes, groupText, levelFor, tilesOver } from "./tile_grid.ts";
@@ -319,4 +321,34 @@ test("a time of the axis has one on the wall's clock where the recording knows i
     "2023-11-14 22:13:21.000002 UTC",
   );
   assert.equal(wallTime("86400000000000", 1e12), "");
+});
+
+const SELECTABLE = {
+  begin_ps: 0,
+  end_ps: 5e12,
+  steps: [
+    { num: [9, 10, 11], begin_ps: [1e9, 2e9, 3e9], end_ps: [2e9, 3e9, 4e9] },
+    { num: [9, 10, 11], begin_ps: [1.5e9, 2.5e9, 3.5e9], end_ps: [2.5e9, 3.5e9, 4.5e9] },
+  ],
+} as unknown as TimelineMeta;
+
+test("steps reach from the first begin to the last end on any host", () => {
+  assert.deepEqual(selectedSpan({ steps: "9-10" }, SELECTABLE), { begin: 1e9, end: 3.5e9 });
+  assert.deepEqual(selectedSpan({ steps: "11" }, SELECTABLE), { begin: 3e9, end: 4.5e9 });
+  assert.equal(selectedSpan({ steps: "40" }, SELECTABLE), null);
+  assert.equal(selectedSpan({ device: "3" }, SELECTABLE), null);
+});
+
+test("ranges are read as the server reads them", () => {
+  const range = (text: string) => selectedSpan({ range: text }, SELECTABLE);
+  assert.deepEqual(range("1.2s-1.4s"), { begin: 1.2e12, end: 1.4e12 });
+  assert.deepEqual(range("1.2-1.4s"), { begin: 1.2e12, end: 1.4e12 });
+  assert.deepEqual(range("1200-1400"), { begin: 1.2e12, end: 1.4e12 });
+  assert.deepEqual(range("4.9s-"), { begin: 4.9e12, end: 5e12 });
+  assert.equal(range("soon"), null);
+});
+
+test("a range survives as text", () => {
+  const span = { begin: 1_234_567_890_123, end: 1_234_567_890_124 };
+  assert.deepEqual(selectedSpan({ range: rangeText(span.begin, span.end) }, SELECTABLE), span);
 });

@@ -151,7 +151,7 @@ function figures({ totals }: KernelResult): Fact[] {
 }
 
 /** Devices are known while none is chosen; then only that one is, and the way back. */
-function DevicePicker({ result, query, params, onParams }: KernelProps) {
+function DevicePicker({ result, query, onSelect }: KernelProps) {
   const chosen = query.device ?? "";
   const devices = textsOf(result.by_device.columns.device);
   const names = [...new Set(chosen ? [chosen, ...devices] : devices)];
@@ -162,7 +162,7 @@ function DevicePicker({ result, query, params, onParams }: KernelProps) {
       name="Devices"
       placeholder="Find a device"
       current={chosen || "all"}
-      onChoose={(id) => onParams({ ...params, device: id === "all" ? "" : id })}
+      onChoose={(id) => onSelect("device", id === "all" ? "" : id)}
       choices={[
         { id: "all", label: "All devices" },
         ...names.map((name) => ({ id: name, label: name })),

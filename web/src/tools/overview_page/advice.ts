@@ -9,20 +9,20 @@ import type { ToolPageProps } from "../sections/tool_page.tsx";
 
 export type AdviceState = AdviceInfo | "waiting" | "failed";
 
-/** The advice on the run and host of a query; "failed" leaves what the page itself knows. */
+/** The advice on the recording, or part of it, of a query; "failed" leaves what the page knows. */
 export function useAdvice(query: Params): AdviceState {
-  const { run = "", host = "", per = "" } = query;
+  const { run = "", host = "", per = "", steps = "", range = "", device = "" } = query;
   const [state, setState] = useState<AdviceState>("waiting");
   useEffect(() => {
     const control = new AbortController();
     setState("waiting");
-    getAdvice({ run, host, per }, control.signal)
+    getAdvice({ run, host, per, steps, range, device }, control.signal)
       .then(setState)
       .catch(() => {
         if (!control.signal.aborted) setState("failed");
       });
     return () => control.abort();
-  }, [run, host, per]);
+  }, [run, host, per, steps, range, device]);
   return state;
 }
 

@@ -11,5 +11,12 @@ export type WholePodProps = ToolPageProps<PodOfPage>;
 /** A page of some hosts of this run, which are then opened as any recording is. */
 export function hostsHref(props: WholePodProps, hosts: readonly string[], page: string): string {
   const names = [...new Set(hosts)].join(",");
-  return formatHash({ page, run: props.query.run ?? "", host: names, per: "", params: {} });
+  return formatHash({
+    page,
+    run: props.query.run ?? "",
+    host: names,
+    per: "",
+    selection: {},
+    params: {},
+  });
 }

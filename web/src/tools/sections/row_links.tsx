@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { getTimelineOccurrences } from "../../api/timeline.ts";
 import { count, duration } from "../../base/format.ts";
 import type { Occurrences, Place } from "../../base/timeline.ts";
+import { type Part, partText } from "../../engine/address.ts";
 import { exactPattern } from "../../engine/exact_pattern.ts";
 import type { RowPlace } from "../../engine/row_places.ts";
 import { eventParams, spanParams } from "../../engine/timeline/links.ts";
@@ -15,9 +16,11 @@ interface RowLinksProps {
   readonly place: RowPlace;
   readonly pageFor: PageFor;
   readonly query: Params;
+  /** Without it nothing can be selected here. */
+  readonly onSelect?: (part: Part, value: string) => void;
 }
 
-export function RowLinks({ place, pageFor, query }: RowLinksProps) {
+export function RowLinks({ place, pageFor, query, onSelect }: RowLinksProps) {
   const found = useEvents(place.event, pageFor("trace_viewer") !== null, query);
   const here = place.spanMs && pageFor("trace_viewer", spanParams(place.spanMs, place.where));
   const events =
@@ -43,6 +46,14 @@ export function RowLinks({ place, pageFor, query }: RowLinksProps) {
             Open in graph
           </a>
         )}
+        {onSelect &&
+          place.parts
+            .filter(([part, value]) => query[part] !== value)
+            .map(([part, value]) => (
+              <button key={part} type="button" class="button" onClick={() => onSelect(part, value)}>
+                Select {partText(part, value)}
+              </button>
+            ))}
         {place.name && <CopyButton text={place.name} />}
       </p>
       {found?.occurrences && <Durations occurrences={found.occurrences} />}

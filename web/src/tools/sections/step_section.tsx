@@ -1,6 +1,7 @@
-/** Steps as a chart, with its zoom in the address, or as a table. */
+/** All steps as a chart, from which a person selects, or as a table. */
 
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { getResult } from "../../api/client.ts";
 import { byName } from "../../api/columns.ts";
 import type { AnyTable, ColumnarTable } from "../../base/columns.ts";
 import type { Labels } from "../../base/fields.ts";
@@ -13,6 +14,7 @@ import { StepChart, type StepRange } from "../../widgets/charts/step_chart.tsx";
 import { PartKey } from "../../widgets/charts/textures.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { RowDetails } from "../../widgets/grid/row_details.tsx";
+import type { Params } from "./page_link.ts";
 import { type ToolPageProps, useTable } from "./tool_page.tsx";
 
 const NOT_PARTS: ReadonlySet<string> = new Set(["start_ms", "step_time_ms"]);
@@ -38,10 +40,33 @@ export function stepSeries(source: ColumnarTable, labels: Labels): StepSeries {
   };
 }
 
-function readRange(text: string | undefined, steps: number): StepRange {
-  const [from = Number.NaN, to = Number.NaN] = (text ?? "").split("-").map(Number);
-  const valid = from >= 0 && to > from && to < steps;
-  return valid ? [from, to] : [0, steps - 1];
+/** Places of the selected steps among all; null where all are, or where none is known. */
+function selectedPlaces(text: string, { numbers }: StepSeries): StepRange | null {
+  const [from = Number.NaN, to = from] = text.split(/[-–]/).map(Number);
+  const all = Array.from(numbers);
+  const first = all.findIndex((number) => number >= from);
+  const last = all.findLastIndex((number) => number <= to);
+  return text && first >= 0 && last >= first ? [first, last] : null;
+}
+
+/** The steps of the whole recording, from which a person selects; until they arrive, the selected. */
+function useAllSteps({ tool, query, field, source }: StepSectionProps): AnyTable {
+  const { steps, ...rest } = query;
+  const key = JSON.stringify(rest);
+  const [all, setAll] = useState<{ key: string; table: AnyTable } | null>(null);
+  useEffect(() => {
+    if (!steps) return;
+    const control = new AbortController();
+    getResult(tool.id, JSON.parse(key) as Params, control.signal)
+      .then((result) => {
+        const table = (result as unknown as Readonly<Record<string, AnyTable>>)[field];
+        if (table) setAll({ key, table });
+      })
+      // The selected steps stay.
+      .catch(() => undefined);
+    return () => control.abort();
+  }, [steps !== undefined, key, tool.id, field]);
+  return steps && all?.key === key ? all.table : source;
 }
 
 export interface StepSectionProps extends ToolPageProps {
@@ -81,21 +106,23 @@ function FewSteps(props: StepSectionProps & { readonly series: StepSeries }) {
 }
 
 export function StepSection(props: StepSectionProps) {
-  const { result, params, onParams, field, source } = props;
+  const { result, query, onSelect, field } = props;
+  const source = useAllSteps(props);
   const series = useMemo(() => stepSeries(byName(source), props.tool.labels), [source, props.tool]);
   const binding = useTable(props, field, source);
   const [whole, setWhole] = useState(false);
   const [chosen, setChosen] = useState(-1);
-  const range = readRange(params.steps, source.rows);
-  const zoomed = range[1] - range[0] + 1 < source.rows;
+  const [zooms, setZooms] = useState(false);
+  const selected = selectedPlaces(query.steps ?? "", series);
+  const range: StepRange = (zooms && selected) || [0, source.rows - 1];
   const onRange = (next: StepRange | null) =>
-    onParams({ ...params, steps: next ? `${next[0]}-${next[1]}` : "" });
+    onSelect("steps", next ? next.map((place) => series.numbers[place]).join("-") : "");
   const { cut } = useMemo(
     () => readableTop(series.totals.subarray(range[0], range[1] + 1)),
     [series, range[0], range[1]],
   );
   if (source.rows === 0) return null;
-  if (source.rows < FEWEST_FOR_A_CHART) return <FewSteps {...props} series={series} />;
+  if (source.rows < FEWEST_FOR_A_CHART) return <FewSteps {...props} {...{ source, series }} />;
   const controls = (
     <>
       {cut > 0 && (
@@ -103,18 +130,28 @@ export function StepSection(props: StepSectionProps) {
           {whole ? "Clip tall steps" : "Show tall steps in full"}
         </button>
       )}
-      {zoomed && (
-        <button type="button" class="button" onClick={() => onRange(null)}>
-          All {plural(source.rows, "step")}
-        </button>
+      {selected && (
+        <>
+          <button
+            type="button"
+            class="button"
+            aria-pressed={zooms}
+            onClick={() => setZooms(!zooms)}
+          >
+            Zoom to selection
+          </button>
+          <button type="button" class="button" onClick={() => onRange(null)}>
+            All {plural(source.rows, "step")}
+          </button>
+        </>
       )}
     </>
   );
   const note = [
-    zoomed ? `${plural(range[1] - range[0] + 1, "step")} of ${source.rows}` : "",
+    selected ? `${plural(selected[1] - selected[0] + 1, "step")} of ${source.rows} selected` : "",
     cut > 0 && !whole ? `${plural(cut, "step is", "steps are")} taller than the axis (▲)` : "",
     series.kept.includes(false) ? "pale steps are not counted" : "",
-    "click a step for details, drag to zoom",
+    "click a step for details, drag to select",
   ];
   return (
     <ChartFrame
@@ -128,6 +165,7 @@ export function StepSection(props: StepSectionProps) {
         series={series}
         range={range}
         onRange={onRange}
+        selected={selected}
         medianMs={props.medianMs}
         whole={whole}
         onChoose={setChosen}

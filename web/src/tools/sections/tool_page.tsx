@@ -6,7 +6,7 @@ import { type ExportFormat, exportUrl, reportNotes } from "../../api/client.ts";
 import { byName, columnMetas } from "../../api/columns.ts";
 import type { ResultBody, ToolInfo } from "../../api/types.gen.ts";
 import type { AnyTable } from "../../base/columns.ts";
-import { subParams, withSubParams } from "../../engine/address.ts";
+import { type Part, subParams, withSubParams } from "../../engine/address.ts";
 import { placeOf } from "../../engine/row_places.ts";
 import { cellText } from "../../engine/table/cell_text.ts";
 import { type GridView, viewFromParams, viewToParams } from "../../engine/table/grid_view.ts";
@@ -21,6 +21,8 @@ export interface ToolPageProps<R extends ResultBody = ResultBody> {
   readonly params: Params;
   /** Puts new parameters into the address. */
   readonly onParams: (params: Params) => void;
+  /** Selects a part of the recording for all pages; "" takes it off. */
+  readonly onSelect: (part: Part, value: string) => void;
   /** The run, host and options the result was asked with, for exports. */
   readonly query: Params;
   /** Ids of all runs there are, newest first. */

@@ -57,7 +57,7 @@ const OWN_KEYS =
 const OWN_ARROWS = "table, [role=toolbar], [role=group][tabindex]";
 
 /** What takes the keys for itself while it is open, wherever the focus is. */
-const OVERLAYS = "dialog[open], .popover-panel, .nav.over";
+const OVERLAYS = "dialog[open], .popover-panel";
 
 export class Keys {
   private readonly held = new Set<Held>();
@@ -124,7 +124,7 @@ export class Keys {
     else if (key === "?") actions.help();
     else if (key === "e") state.allArrows.value = !state.allArrows.value;
     else if (key === "[" || key === "]") this.occurrence(key === "]" ? "next" : "previous");
-    else if (key === "Escape") state.letGo();
+    else if (key === "Escape") return state.letGo();
     else return false;
     return true;
   }

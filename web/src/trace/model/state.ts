@@ -1,6 +1,6 @@
 /** Everything a timeline page shows, as signals; the address is made from it and read into it. */
 
-import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
+import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { getEvent, getFlows, getRange, getSearch, type TimelineScope } from "../../api/timeline.ts";
 import type {
   EventDetails,
@@ -66,6 +66,9 @@ function panelOf(link: TimelineLink): Panel {
   return link.range ? "range" : "none";
 }
 
+/** Names of the address whose values are those of signals, one by one. */
+type Kept = Exclude<keyof TimelineLink, "view" | "range" | "rangeTracks" | "at">;
+
 export class TimelineState {
   readonly whole: Span;
   /** What it shows before anybody moves it. */
@@ -114,6 +117,8 @@ export class TimelineState {
   readonly said = signal("");
   readonly layout: ReadonlySignal<Layout>;
   readonly screen: ReadonlySignal<Screen>;
+  /** What stands in the address as it is here. */
+  private readonly kept: { readonly [Name in Kept]: Signal<TimelineLink[Name]> };
   private readonly asking = new Map<string, AbortController>();
 
   constructor(
@@ -149,6 +154,12 @@ export class TimelineState {
       const scroll = this.scroll.value;
       return screenOf(this.layout.value, meta.tracks, this.view.value, width, height, scroll);
     });
+    const { scroll, arranged, colours, hand, marks, notes, bookmarks, logCounters } = this;
+    const { second, event, sought, allArrows: arrows } = this;
+    this.kept = {
+      ...{ scroll, arranged, colours, hand, marks, notes, bookmarks, logCounters },
+      ...{ second, event, sought, arrows, flame: this.flame.view, path: this.path.on },
+    };
     this.panel.value = panelOf(link);
     this.scrollToSection(link.at);
   }
@@ -163,24 +174,12 @@ export class TimelineState {
     const range = this.range.value;
     const view = this.view.value;
     const isOpened = view.begin === this.opened.begin && view.end === this.opened.end;
+    const kept = Object.entries(this.kept).map(([name, { value }]) => [name, value] as const);
     return {
+      ...(Object.fromEntries(kept) as Pick<TimelineLink, Kept>),
       view: isOpened ? null : view,
-      scroll: this.scroll.value,
-      event: this.event.value,
       range: range?.span ?? null,
       rangeTracks: range?.tracks ?? null,
-      flame: this.flame.view.value,
-      path: this.path.on.value,
-      second: this.second.value,
-      marks: this.marks.value,
-      notes: this.notes.value,
-      bookmarks: this.bookmarks.value,
-      logCounters: this.logCounters.value,
-      sought: this.sought.value,
-      colours: this.colours.value,
-      hand: this.hand.value,
-      arranged: this.arranged.value,
-      arrows: this.allArrows.value,
       at: null,
     };
   }
@@ -189,21 +188,10 @@ export class TimelineState {
   follow(link: TimelineLink): void {
     batch(() => {
       this.view.value = this.asked(link);
-      this.scroll.value = link.scroll;
-      this.arranged.value = link.arranged;
-      this.colours.value = link.colours;
-      this.hand.value = link.hand;
-      this.marks.value = link.marks;
-      this.notes.value = link.notes;
-      this.bookmarks.value = link.bookmarks;
-      this.logCounters.value = link.logCounters;
+      for (const [name, kept] of Object.entries(this.kept)) {
+        (kept as Signal<unknown>).value = link[name as Kept];
+      }
       this.range.value = link.range && { span: link.range, tracks: link.rangeTracks };
-      this.flame.view.value = link.flame;
-      this.path.on.value = link.path;
-      this.second.value = link.second;
-      this.event.value = link.event;
-      this.sought.value = link.sought;
-      this.allArrows.value = link.arrows;
       this.panel.value = panelOf(link);
       this.scrollToSection(link.at);
     });
@@ -243,14 +231,16 @@ export class TimelineState {
     });
   }
 
-  /** Ends what was selected, or else the search. */
-  letGo(): void {
+  /** Ends what was selected, or else the search; whether there was either. */
+  letGo(): boolean {
     const selected = this.event.value !== null || this.range.value !== null;
+    const ended = selected || this.sought.value.text !== "";
     batch(() => {
       if (!selected) this.sought.value = { ...this.sought.value, text: "" };
       this.select(null);
       this.chooseRange(null);
     });
+    return ended;
   }
 
   /** Selects an event and moves as little as needed for it to be seen. */

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { recall, remember } from "../../base/storage.ts";
+import type { Span } from "../../base/timeline.ts";
 import type { Panel } from "../model/state.ts";
 import type { Timeline } from "../stage/timeline.ts";
 import { EventPanel } from "./event_panel.tsx";
@@ -21,9 +22,10 @@ interface PanelsProps {
   readonly timeline: Timeline;
   /** Ids of all runs there are. */
   readonly runs: readonly string[];
+  readonly onSelectRange: (span: Span) => void;
 }
 
-export function Panels({ timeline, runs }: PanelsProps) {
+export function Panels({ timeline, runs, onSelectRange }: PanelsProps) {
   const { state } = timeline;
   const [height, setHeight] = useState(Number(recall(KEPT)) || FIRST_PX);
   const panel = state.panel.value;
@@ -69,7 +71,7 @@ export function Panels({ timeline, runs }: PanelsProps) {
       </div>
       <div class="tl-panel-body" tabIndex={-1}>
         {chosen === "event" && <EventPanel timeline={timeline} />}
-        {chosen === "range" && <RangePanel timeline={timeline} runs={runs} />}
+        {chosen === "range" && <RangePanel {...{ timeline, runs, onSelectRange }} />}
         {chosen === "search" && <SearchPanel timeline={timeline} />}
       </div>
     </section>

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { bytes, count, duration, percent, plural, significant } from "../../base/format.ts";
 import { shortName } from "../../base/short_name.ts";
 import { shortened, visible } from "../../base/text.ts";
-import type { RangeAnswer, RangeCounter, RangeName, Spread } from "../../base/timeline.ts";
+import type { RangeAnswer, RangeCounter, RangeName, Span, Spread } from "../../base/timeline.ts";
 import { namesAsText } from "../../engine/timeline/range_text.ts";
 import { axisTime, wallTime } from "../../engine/timeline/time_axis.ts";
 import { copyToClipboard } from "../../widgets/clipboard.ts";
@@ -18,11 +18,12 @@ const LONGEST_NAME = 100;
 interface RangePanelProps {
   readonly timeline: Timeline;
   readonly runs: readonly string[];
+  readonly onSelectRange: (span: Span) => void;
 }
 
 const FIRST_FLAME = { by: "stack", inverted: false, base: null, baseRun: "" } as const;
 
-export function RangePanel({ timeline, runs }: RangePanelProps) {
+export function RangePanel({ timeline, runs, onSelectRange }: RangePanelProps) {
   const { state } = timeline;
   const { value, waiting, problem } = state.statistics.value;
   const range = state.range.value;
@@ -46,6 +47,14 @@ export function RangePanel({ timeline, runs }: RangePanelProps) {
           from {axisTime(range.span.begin)}, {tracks}
           {value && `, ${plural(value.events, "event")} of ${plural(value.distinct_names, "name")}`}
         </span>
+        <button
+          type="button"
+          class="button"
+          title="All pages then show the numbers of this range"
+          onClick={() => onSelectRange(range.span)}
+        >
+          Select this range
+        </button>
         <button type="button" class="button" onClick={() => state.zoomTo(range.span)}>
           Zoom to range
         </button>

@@ -1,6 +1,6 @@
 /**
  * Steps as stacked columns. More steps than pixels share a column, which then shows the slowest of
- * them, so that no spike is lost. A drag zooms; the arrow keys read the columns out.
+ * them, so that no spike is lost. A drag selects; the arrow keys read the columns out.
  */
 
 import { useId, useMemo, useRef, useState } from "preact/hooks";
@@ -21,8 +21,10 @@ export type StepRange = readonly [number, number];
 export interface StepChartProps {
   readonly series: StepSeries;
   readonly range: StepRange;
-  /** Called with the range of a zoom, null for all; null where there is nothing to zoom into. */
+  /** Called with the range of a drag, null for all; null where there is nothing to select. */
   readonly onRange: ((range: StepRange | null) => void) | null;
+  /** What is selected of them, drawn as a frame. */
+  readonly selected?: StepRange | null;
   /** Called with the index of a step that is pressed. */
   readonly onChoose?: (step: number) => void;
   readonly medianMs: number | null;
@@ -85,7 +87,7 @@ export function StepChart(props: StepChartProps) {
     const x = clientX - (box.current?.getBoundingClientRect().left ?? 0) - left;
     return Math.min(shape.bins.length - 1, Math.max(0, Math.floor(x / shape.pitch)));
   };
-  const zoomTo = (a: number, b: number) => {
+  const selectFrom = (a: number, b: number) => {
     const first = shape.bins[Math.min(a, b)];
     const last = shape.bins[Math.max(a, b)];
     if (first && last && last.last > first.first) onRange?.([first.first, last.last]);
@@ -99,14 +101,15 @@ export function StepChart(props: StepChartProps) {
     const to = clientX === null ? from : placeAt(clientX);
     dragFrom.current = -1;
     setDrag(null);
-    if (from >= 0 && to !== from) zoomTo(from, to);
+    if (from >= 0 && to !== from) selectFrom(from, to);
     else if (from >= 0 && clientX !== null) choose(from);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const goal = placeByKey(event.key, marked, shape.bins.length - 1);
     if (goal !== null) setMarked(goal);
     else if (event.key === " " && marked >= 0) choose(marked);
-    else if (event.key === "Enter" && marked >= 0) zoomTo(marked - 5, marked + 5);
+    else if (event.key === "Enter" && marked >= 0)
+      selectFrom(Math.max(0, marked - 5), Math.min(shape.bins.length - 1, marked + 5));
     else if (event.key === "Escape") onRange?.(null);
     else return;
     event.preventDefault();
@@ -119,7 +122,7 @@ export function StepChart(props: StepChartProps) {
       class="step-chart"
       role="group"
       tabIndex={0}
-      aria-label={`Step times of ${plural(range[1] - range[0] + 1, series.noun ?? "step")}. Arrow keys read the values${props.onChoose ? ", Space shows details" : ""}${onRange ? ", Enter zooms in, Escape shows all" : ""}.`}
+      aria-label={`Step times of ${plural(range[1] - range[0] + 1, series.noun ?? "step")}. Arrow keys read the values${props.onChoose ? ", Space shows details" : ""}${onRange ? ", Enter selects ten around it, Escape selects all" : ""}.`}
       onKeyDown={onKeyDown}
       onPointerDown={(event) => {
         if (event.button !== 0) return;
@@ -205,6 +208,7 @@ function StepDrawing(props: StepDrawingProps) {
       <CutMarks {...props} />
       <MedianLine medianMs={props.medianMs} shape={shape} width={width} />
       <StepAxis series={series} shape={shape} floor={floor} width={width} />
+      <SelectedFrame {...props} floor={floor} />
       {marked >= 0 && (
         <rect
           data-screen-only
@@ -226,6 +230,24 @@ function StepDrawing(props: StepDrawingProps) {
         />
       )}
     </svg>
+  );
+}
+
+/** A frame around the columns that have selected steps. */
+function SelectedFrame({ selected, shape, floor }: StepDrawingProps & { readonly floor: number }) {
+  if (!selected) return null;
+  const { bins, left, pitch } = shape;
+  const first = bins.findIndex((bin) => bin.last >= selected[0]);
+  const last = bins.findLastIndex((bin) => bin.first <= selected[1]);
+  if (first < 0 || last < first) return null;
+  return (
+    <rect
+      class="step-selected"
+      x={left + first * pitch}
+      y={TOP}
+      width={(last - first + 1) * pitch}
+      height={floor - TOP}
+    />
   );
 }
 

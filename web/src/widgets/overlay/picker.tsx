@@ -19,7 +19,7 @@ export interface ChoiceListProps {
   readonly name: string;
   readonly placeholder: string;
   readonly onChoose: (id: string) => void;
-  /** Further choices for the typed text, listed below those that match it. */
+  /** Further choices for the typed text, listed below those whose names match it. */
   readonly more?: readonly Choice[];
   /** Whether further choices are on their way. */
   readonly waiting?: boolean;
@@ -29,13 +29,17 @@ export interface ChoiceListProps {
 /** Longer lists are for searching, not for scrolling. */
 const MOST_SHOWN = 200;
 
-/** Choices whose words contain every word typed. */
-function matching(choices: readonly Choice[], typed: string): readonly Choice[] {
+/** Choices that contain every word typed: in their names, and in no more than their details. */
+function matching(choices: readonly Choice[], typed: string) {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  return choices.filter((choice) => {
-    const text = `${choice.label} ${choice.detail ?? ""} ${choice.keywords ?? ""}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  const has = (text: string) => words.every((word) => text.toLowerCase().includes(word));
+  const named = choices.filter(({ label, keywords = "" }) => has(`${label} ${keywords}`));
+  const described = choices.filter(
+    (choice) =>
+      !named.includes(choice) &&
+      has(`${choice.label} ${choice.detail ?? ""} ${choice.keywords ?? ""}`),
+  );
+  return { named, described };
 }
 
 /** A text field over a list box: type to narrow, arrows to move, Enter to choose. */
@@ -47,15 +51,26 @@ export function ChoiceList(props: ChoiceListProps) {
     choices.findIndex((choice) => choice.id === current),
   );
   const [active, setActive] = useState(start);
+  /** Enter was pressed before all choices were there. */
+  const [hurried, setHurried] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const id = useId();
-  const listed = useMemo(() => matching(choices, typed), [choices, typed]);
-  const all = more?.length ? [...listed, ...more] : listed;
+  const { named, described } = useMemo(() => matching(choices, typed), [choices, typed]);
+  const all = [...named, ...(more ?? []), ...described];
   const found = all.slice(0, MOST_SHOWN);
   const marked = Math.min(active, found.length - 1);
 
+  const choose = () => {
+    const choice = found[marked];
+    if (choice) onChoose(choice.id);
+  };
   useLayoutEffect(() => field.current?.focus(), []);
+  useEffect(() => {
+    if (!hurried || waiting) return;
+    setHurried(false);
+    choose();
+  }, [hurried, waiting]);
   useEffect(() => {
     list.current?.querySelector(`[data-index="${marked}"]`)?.scrollIntoView({ block: "nearest" });
   }, [marked]);
@@ -67,8 +82,9 @@ export function ChoiceList(props: ChoiceListProps) {
       setActive(Math.min(found.length - 1, Math.max(0, marked + step)));
     } else if (event.key === "Enter") {
       event.preventDefault();
-      const choice = found[marked];
-      if (choice) onChoose(choice.id);
+      // What is on its way comes before what only mentions the words.
+      if (waiting && named.length === 0) setHurried(true);
+      else choose();
     }
   };
 
@@ -88,6 +104,7 @@ export function ChoiceList(props: ChoiceListProps) {
         onInput={(event) => {
           setTyped(event.currentTarget.value);
           setActive(0);
+          setHurried(false);
           onType?.(event.currentTarget.value);
         }}
         onKeyDown={onKeyDown}
