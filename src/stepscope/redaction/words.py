@@ -28,7 +28,7 @@ binom binomial bit bitcast bitmatrix bitonic bits bitwise bjit bjlk blackman bla
 block blocked blocks bmm bmp bn bname bnorm board body bool boolean boosted both bound boundaries
 bounding box boxes bpad bprop bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting
 broken bs bsc bscalar bsend bsr bucket bucketize buffer bufferseq build builder building builtins
-bulk busy but bw bwd by byte bytecode bytes bzip cache cachemask calculate calculator call
+bulk busy but bw bwd by byte bytecode bytes bzip cache cached cachemask calculate calculator call
 callable callback callbacks called caller calls can cancellation candidate cannot canonical
 canonicalize cap capability capitalize capture captured capturing cardinality cartesian case cast
 cat catarray categorical categories category cauchy causal cause cbid cbrt cc ccl ccol ccp cdf

@@ -100,6 +100,10 @@ def _is_shown(part: AccountPart, account: StepAccount, listed: list[AccountPart]
     return is_known and part.step_frac >= max(known * limit, thresholds()["noise"] / 2)
 
 
+# What the row of a part has, without the runtime around it.
+_OWN_MS: Final = "own_ms"
+
+
 def _with_runtime(parts: list[AccountPart], step_ms: float) -> float:
     """Add the time that the runtime spends around ops to them, and return its ratio to theirs."""
     ops = [part for part in parts if part.kind in _RUN]
@@ -109,6 +113,7 @@ def _with_runtime(parts: list[AccountPart], step_ms: float) -> float:
         if around > whole:  # bursts and trends of the smaller share say nothing of all of it
             trends = ("every", "is_burst", "growth")
             part.facts = {name: fact for name, fact in part.facts.items() if name not in trends}
+        part.facts = {**part.facts, _OWN_MS: part.time_ms}
         part.time_ms += around * part.time_ms / whole
         part.step_frac = part.time_ms / step_ms
         if isnan(part.alone_ms):
@@ -175,7 +180,7 @@ def part_facts(part: AccountPart, results: Results, framework: str, runtime: flo
             runtime > 1 and part.kind == "op" and not part.holds("is_program")
         ),
         "is_dispatched_whole": float(_is_compiled(host)),
-        "compiled_function": _compiled(host) if part.kind == "compile" else None,
+        "compiled_function": _compiled(host, part) if part.kind == "compile" else None,
     }
     if part.text("data_type") in _FLOAT16 and part.name in PRODUCTS and not part.on_device:
         facts["is_float16_on_host"] = 1.0
@@ -221,9 +226,11 @@ def _is_compiled(host: HostActivity | None) -> bool:
     )
 
 
-def _compiled(host: HostActivity | None) -> str | None:
-    """Return the function that most of the compilation is for."""
-    built = [] if host is None else [one for one in host.calls.records() if one.built > 0]
+def _compiled(host: HostActivity | None, part: AccountPart) -> str | None:
+    """Return the function that most of the compilation is for; None where none is known."""
+    least = thresholds()["half"] * part.time_ms
+    calls = () if host is None else host.calls.records()
+    built = [one for one in calls if one.built > 0 and one.build_ms >= least]
     return max(built, key=lambda one: one.build_ms).function if built else None
 
 
@@ -288,7 +295,7 @@ def _finding(part: AccountPart, account: StepAccount, cause: CauseEntry, facts: 
         step,
         saving.expected_ms,
         cause.confidence if is_sure else min(cause.confidence, _OF_ONE_STEP),
-        cost_ms=part.time_ms,
+        cost_ms=part.number(_OWN_MS) if _OWN_MS in part.facts else part.time_ms,
         low_ms=saving.low_ms,
         high_ms=min(saving.high_ms, most),
         severity=_severity(part, cause, saving.expected_ms, account),
@@ -351,7 +358,8 @@ def _detail(role: str, name: str, at: ShareRow | RivalRow, frac: float) -> str:
 
 
 def _evidence(part: AccountPart) -> Iterator[Ref]:
-    yield Ref("step_account", "parts", rows=(part.name,) if part.name else ())
+    # A copy that an op makes and the copies of a device have one name.
+    yield Ref("step_account", f"kind={part.kind}", rows=(part.name,) if part.name else ())
     if part.kind == "op" and part.op:
         yield Ref("framework_op_stats", "self_time_us", rows=(part.op,))
     if part.holds("is_burst"):

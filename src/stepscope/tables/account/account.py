@@ -36,7 +36,7 @@ from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.thresholds import GROWN, LARGE, LONG_WAIT_PS, SEVERAL, VERY_LARGE
 from stepscope.tables.python.carriers import below_carriers
-from stepscope.tables.python.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
+from stepscope.tables.python.frames import COMPILER, FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.python.functions import at_module_calls, standing_for
 from stepscope.tables.python.moments import Moments, innermost
 from stepscope.tables.python.other_threads import at_work
@@ -258,6 +258,7 @@ def _growing(said: Native, ops: I64, step: I64, count: int) -> str:
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
 # Ops, and what hands them over.
 _OF_OPS = (of_native.OP, of_native.DISPATCH, of_native.FRAME, FRAMEWORK_CALL)
+_AROUND = (of_native.DISPATCH, of_native.FRAME)
 _IDLE = (GAP, of_native.WAIT, of_native.FRAME, of_native.PART, FRAMEWORK_CALL)
 
 
@@ -521,6 +522,9 @@ def _owners(
         kind[free] = np.where(is_framework, FRAMEWORK_CALL, PYTHON)
         item[free] = np.where(calls.kind[at] == OWN, -1, calls.call[at])
         waits[free] = calls.is_passive[at] | is_framework
+        compiler = (free | np.isin(kind, _AROUND)) & has
+        compiler &= calls.kind[np.maximum(call, 0)] == COMPILER
+        kind[compiler], item[compiler], waits[compiler] = of_native.COMPILE, -1, False
         recorder = has & (calls.kind[np.maximum(call, 0)] == RECORDER)
         kind[recorder], item[recorder], waits[recorder] = RECORDING, -1, False
     return kind, item, place, waits

@@ -29,6 +29,8 @@ from stepscope.tables.python.library_files import OF_MODELS
 from stepscope.tables.traits.op_families import family_of
 from stepscope.tables.traits.updates import is_update, update_of
 
+# Name of compilation that only Python shows.
+_TRACING = "jit"
 # What the loops of these do beside the model is their own, and not how they hand ops over.
 _TRAINERS = re.compile(r"(?:keras|tf_keras|(?:pytorch_)?lightning)\.")
 _KINDS = {
@@ -178,6 +180,8 @@ def _owner(found: Account, row: int) -> Owner:
     function, file, line, caller, begins = _place(found.frames, place)
     around = found.around(place)
     kind, name, type_, event, on_device = _KINDS.get(code, "op"), "", "", -1, False
+    if code == of_native.COMPILE and item < 0:
+        name = _TRACING
     others = 0
     common: tuple[str, ...] = ()
     if code == COMPUTED:

@@ -43,8 +43,9 @@ from stepscope.tables.steps.recorder_work import is_recorder_frame, is_wrapper
 
 # Whose code a function is: the program's, of an installed library, of the framework (which
 # dispatches ops), of a recorder; UNSAID where its file's name could be anybody's, BUILT_IN of C
-# code that is a framework's only where that calls it.
-OWN, LIBRARY, FRAMEWORK, RECORDER, UNSAID, BUILT_IN = range(6)
+# code that is a framework's only where that calls it; COMPILER of a framework that traces or
+# compiles a function, with all that it calls: the traced function as well.
+OWN, LIBRARY, FRAMEWORK, RECORDER, UNSAID, BUILT_IN, COMPILER = range(7)
 
 _CALL = re.compile(r"\$(.+?):(\d+)(?: (.*))?$", re.S)
 # As PyTorch writes calls into C ("run_backward of torch._C._EngineBase object at 0x7f…") and of
@@ -93,6 +94,11 @@ _OUTSIDE = re.compile(
 _FETCHES = re.compile(
     r"(?:^|\.)(?:_value|__array__|block_until_ready|_single_device_array_to_np\w*"
     r"|device_get|_copy_single_device\w*|numpy|_numpy|item|tolist|__float__)$"
+)
+# Where JAX begins to trace, lower or compile a function.
+_COMPILES = re.compile(
+    r"(?:^|\.)(?:trace_to_jaxpr\w*|_trace_for_jit|_resolve_and_lower|lower_sharding_computation|"
+    r"compile_or_get_cached)$"
 )
 # What Python calls by itself when it collects garbage: the call it happens in goes on.
 _BETWEEN = re.compile(r"gc_callback$")
@@ -320,6 +326,8 @@ def _name(text: str, path: str, own: frozenset[str], has_folders: bool) -> Name:
     kind, module = _origin(file, path, function, has_folders)
     if is_recorder_frame(text):
         kind, module = RECORDER, ""
+    elif kind == FRAMEWORK and _COMPILES.search(function):
+        kind = COMPILER
     if not path and kind != RECORDER and file in own and not _is_api(file, function):
         kind, module = OWN, ""
     public = public_name(module, function.rpartition(".<locals>.")[2])
@@ -480,6 +488,7 @@ def _linked(
         kind[here] = np.where(kind[here] == BUILT_IN, of_library, kind[here])
         taken = has & (outer == RECORDER) & (kind[here] != OWN)
         kind[here] = np.where(taken, RECORDER, kind[here])
+        kind[here] = np.where(has & (outer == COMPILER), COMPILER, kind[here])
         kind[here] = np.where(is_line[here] & has, outer, kind[here])
         mine = (kind[here] == OWN) & ~is_line[here] & ~(is_part[here] & has)
         own[here] = np.where(mine, here, np.where(has, own[up], -1))

@@ -193,6 +193,29 @@ def test_a_hook_of_the_recorder_leaves_what_it_calls_to_the_program() -> None:
     assert owner_named(one, "torch.backward").function == "train"
 
 
+def test_a_framework_that_traces_a_function_compiles_it_with_the_functions_own_code() -> None:
+    """The line that calls the compiled function has all of it, whatever else its call does."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        T-------------------
+          "        .J------...J------..
+          "        .C.L----...C.L----..
+          "        .....E-......E-.....
+        """,
+        T=event("$/home/me/train.py:40 train"),
+        J=event("$jax/_src/pjit.py:250 cache_miss"),
+        C=event("$jax/_src/pjit.py:466 _trace_for_jit"),
+        L=event("$jax/_src/compiler.py:387 compile_or_get_cached"),
+        E=event("$/home/me/train.py:9 encode"),
+    )
+    found = account(one)
+    assert found is not None
+    listed = {(part.kind, part.first.function): part.total_ps for part in parts(found)}
+    assert listed["compile", "train"] == 1_200_000_000
+
+
 def test_a_line_in_two_functions_has_the_callers_of_each() -> None:
     """``forward`` runs for ``collect`` first; the ops that ``learn`` has come from its own call."""
     one = host(
