@@ -8,6 +8,7 @@ import sys
 import textwrap
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -109,6 +110,7 @@ def recorded(tmp_path: Path, code: str, *words: str, options: tuple[str, ...] = 
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert "init callback" not in done.stderr  # Kineto's complaint about the thread it begins on
     (path,) = (tmp_path / "logs").rglob("*.xplane.pb")
     return path
 
@@ -151,15 +153,15 @@ def test_a_loop_inside_a_compiled_step_is_recorded_in_bursts(tmp_path: Path) -> 
     # No rest is taken for a step.
     assert steps.time_ms.max < 50 * steps.time_ms.median
     assert path.stat().st_size < 100e6
-    assert steps.undisturbed_ms is not None and "executions" in steps.undisturbed
+    assert _is_timed(steps, "executions")
 
 
 @pytest.mark.framework_torch
 def test_steps_of_a_training_are_timed_undisturbed(tmp_path: Path) -> None:
     steps = stepscope.open(recorded(tmp_path, TRAINING)).overview_page().steps
     assert steps.count + steps.dropped >= 10
-    assert steps.undisturbed_ms is not None and "optimizer" in steps.undisturbed
-    assert steps.undisturbed_ms > 2.0  # it sleeps for 2 ms
+    assert _is_timed(steps, "optimizer")
+    assert steps.undisturbed_ms is None or steps.undisturbed_ms > 2.0  # it sleeps for 2 ms
 
 
 @pytest.mark.framework_tf
@@ -170,6 +172,13 @@ def test_a_tensorflow_program_that_profiles_itself_is_not_disturbed(tmp_path: Pa
 @pytest.mark.framework_jax
 def test_a_jax_program_that_profiles_itself_is_not_disturbed(tmp_path: Path) -> None:
     _check_both(tmp_path, OWN_JAX)
+
+
+def _is_timed(steps: Any, source: str) -> bool:
+    """Whether undisturbed steps were timed by this, or on a busy machine found to be longer."""
+    if steps.undisturbed_ms is None:
+        return "steps while nothing recorded took" in steps.undisturbed
+    return source in steps.undisturbed
 
 
 def _check_both(tmp_path: Path, code: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -91,3 +92,13 @@ def test_the_programs_collector_stays_as_the_program_has_it(
         assert gc.isenabled() is is_on
     finally:
         (gc.enable if before else gc.disable)()
+
+
+@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="this system has no niceness")
+def test_the_programs_threads_run_before_the_conversion() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as waiting:
+        before = os.getpriority(os.PRIO_PROCESS, waiting.pid)
+        conversion._yield_processors(waiting.pid)
+        after = os.getpriority(os.PRIO_PROCESS, waiting.pid)
+        waiting.communicate(b"\n")
+    assert after > before or before == 19
