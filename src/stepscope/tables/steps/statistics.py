@@ -128,6 +128,10 @@ class StepChoice:
     is_outlier: Bool
 
 
+# Each try looks at all steps.
+_MAX_WARM_UPS_TRIED: Final = 64
+
+
 def choose_steps(time: NDArray[Any], whole: Bool) -> StepChoice:
     """Choose the steps that count among those recorded whole, in their order.
 
@@ -148,8 +152,15 @@ def _warm_up(times: F64) -> int:
     """How many steps at the start are far beyond all that follow, outliers aside."""
     if len(times) < 3:
         return 0
-    for count in range(max(len(times) // _WARM_UP_DIVISOR, 1), 0, -1):
-        first, rest = times[:count].min(), times[count:]
+    most = max(len(times) // _WARM_UP_DIVISOR, 1)
+    # At least one step of those that always follow is no outlier and as long as this.
+    after = times[most:]
+    place = max(len(after) - len(times) // _OUTLIER_DIVISOR - 1, 0)
+    least = np.partition(after, place)[place]
+    firsts = np.minimum.accumulate(times[:most])
+    possible: list[int] = (np.flatnonzero(firsts > _GAP_FACTOR * least) + 1).tolist()
+    for count in possible[::-1][:_MAX_WARM_UPS_TRIED]:
+        first, rest = firsts[count - 1], times[count:]
         fence, longest = _fence(rest), rest[~_outliers(rest)].max()
         if longest <= fence < first and first > _GAP_FACTOR * longest:
             return count

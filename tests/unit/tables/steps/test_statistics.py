@@ -10,6 +10,7 @@ import pytest
 
 import stepscope
 from bench.step_statistics import KINDS, cell, is_good, report
+from stepscope.tables.steps import statistics
 from stepscope.tables.steps.session import session_steps
 from stepscope.tables.steps.statistics import (
     F64,
@@ -249,3 +250,26 @@ def test_the_answer_is_the_same_each_time() -> None:
 )
 def test_quantiles_of_student(freedom: int, confidence: float, quantile: float) -> None:
     assert student_quantile(freedom, confidence) == pytest.approx(quantile, rel=1e-3)
+
+
+def test_a_long_warm_up_is_looked_for_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of a quarter of the steps was once tried, and each try looks at all steps."""
+    tries = 0
+    fence = statistics._fence
+
+    def counted(times: F64) -> float:
+        nonlocal tries
+        tries += 1
+        return fence(times)
+
+    monkeypatch.setattr(statistics, "_fence", counted)
+    times = np.full(4_000, 10.0)
+    whole = np.ones(len(times), bool)
+    assert not choose_steps(times, whole).is_warm_up.any()
+    assert tries <= 2
+    times[:500] = np.linspace(1000, 11, 500)
+    choose_steps(times, whole)
+    assert tries < 200
+    times[:3] = 1e6
+    times[3:500] = 10
+    assert choose_steps(times, whole).is_warm_up.sum() == 3
