@@ -612,7 +612,7 @@ def _summed(
     total = sum_by_key(cell, time, len(listed) * count).reshape(len(listed), count)
     del cell
     place = _places_of(moments, listed, owner, of_time)
-    stretches = np.bincount(owner, minlength=len(listed)).astype(np.int64)
+    stretches = _runs(listed, np.bincount(owner, minlength=len(listed)), work, found)
     timeline = Stretches(
         moments.start_ps, moments.end_ps, moments.step, moments.waits, of_time, owner, time
     )
@@ -664,6 +664,25 @@ def _merged_places(place: I32, calls: Frames) -> I32:
     known = (place >= 0) & (place < len(same))
     merged: I32 = np.where(known, same[np.where(known, place, 0)], np.int32(-1))
     return merged
+
+
+def _runs(listed: I64, pieces: I64, work: Compute, found: HostSteps) -> I64:
+    """Into how many each owner's time falls.
+
+    What the loop's thread does meanwhile cuts the runs of what computes beside it into pieces, of
+    which there are no more than runs.
+    """
+    computed = np.flatnonzero(listed[:, 0] == COMPUTED)
+    label = listed[computed, 1]
+    step = np.searchsorted(found.start_ps, work.start_ps, side="right") - 1
+    begun = (step >= 0) & found.kept[step] & (work.start_ps < found.end_ps[step])
+    size = len(work.things) + 1
+    runs = np.bincount(work.label[begun], minlength=size)
+    parts = np.bincount(label, pieces[computed], size)
+    share = np.minimum(runs / np.maximum(parts, 1), 1.0)
+    result = pieces.astype(np.int64)
+    result[computed] = np.maximum(np.rint(pieces[computed] * share[label]), 1)
+    return result
 
 
 def _swept(moments: _Moments, owners: I64, code: I32, work: Compute) -> tuple[I64, I64, I32, I32]:
