@@ -462,3 +462,31 @@ def test_what_the_loops_thread_itself_does_to_make_a_batch_is_input() -> None:
     kinds = {kind for kind, _name in told(one)}
     assert "framework" not in kinds
     assert sum(time for (kind, _), time in told(one).items() if kind == "input") == 1.2
+
+
+@pytest.mark.parametrize(
+    ("thread", "kernels", "runs"),
+    [
+        ("W.W.W.W.W.", ".K-------.", 1),  # one kernel, while the thread polls five times
+        ("W.W.W.W.W.", ".K--.K--..", 2),
+        ("W-W-W-W-W-", ".K-KK-K-..", 4),
+    ],
+)
+def test_what_the_waiting_thread_does_makes_no_runs_of_a_kernel(
+    thread: str, kernels: str, runs: int
+) -> None:
+    one = host(
+        f"""
+        /host:CPU
+          python     {4 * "S---------"}
+          "          {4 * thread}
+        /device:GPU:0
+          Stream #7  {4 * kernels}
+        """,
+        W=event("cudaEventQuery"),
+        K=event("sgemm"),
+    )
+    found = account(one)
+    assert found is not None
+    (kernel,) = (owner for owner in owners(found) if owner.name == "sgemm")
+    assert kernel.stretches == runs * int(found.found.kept.sum())
