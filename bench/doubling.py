@@ -128,7 +128,7 @@ GROWN: Final[dict[str, tuple[Callable[[Path, int], list[Path]], int, tuple[str, 
     "names": (names, 20_000, ("advise", "show kernel_stats", "show trace_viewer")),
     "steps": (steps, 50_000, ("advise", "show overview_page", "show trace_viewer")),
     "devices": (devices, 1_500, ("advise", "show trace_viewer", "show kernel_stats")),
-    "ranks": (ranks, 1_000, ("advise", "show collectives")),
+    "ranks": (ranks, 1_000, ("advise", "show hung_collectives")),
     "runs": (runs, 500, ("compare",)),
 }
 

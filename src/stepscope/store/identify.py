@@ -220,7 +220,7 @@ def _known(formats: list[Format], inner: bytes, head: Callable[[int], bytes]) ->
 def _more(head: Callable[[int], bytes], size: int) -> bytes:
     """More of a file's first bytes, inflated where need be."""
     first = head(size)
-    return inflate_head(first, 16 * size) if first.startswith(GZIP_MAGIC) else first
+    return inflate_head(first, size) if first.startswith(GZIP_MAGIC) else first
 
 
 def _empty(path: str) -> Miss:

@@ -15,8 +15,10 @@ import pytest
 import stepscope
 from stepscope.errors import StepscopeError
 from stepscope.limits import Budget, LimitError, spending
+from stepscope.store import find
 from stepscope.wire import write as wire
 from tests.unit.formats.nsight.export import call, export, kernel
+from tests.unit.formats.rocprof.files import old_trace
 
 
 def pickled(*parts: bytes) -> bytes:
@@ -286,3 +288,19 @@ def test_devices_are_read_in_linear_time(
             assert len(session.profile.hosts[0].space.planes) >= count
         took.append(time.process_time() - began)
     assert took[2] < 8 * took[1]
+
+
+@pytest.mark.parametrize("padding", [0, 30_000, 100_000])
+def test_a_file_is_recognised_by_the_same_bytes_in_gzip(padding: int, tmp_path: Path) -> None:
+    """Sixteen times as many of its first bytes once decided in gzip."""
+    path = tmp_path / "results.json"
+    trace = json.loads(old_trace(path).read_text())
+    padded = [{"ph": "M", "name": "pad", "pid": 1, "args": {"name": "x" * padding}}]
+    path.write_text(json.dumps({"traceEvents": padded + trace["traceEvents"]}))
+    packed = tmp_path / "results.json.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    (plain,), (inflated,) = (
+        {source.format for run in find(one).runs for source in run.sources}
+        for one in (path, packed)
+    )
+    assert plain == inflated
