@@ -29,7 +29,9 @@ _SESSION_STEPS, _MOST_LONGER = 4, 4
 # At its end, a session needs up to eight times its buffers (torch 2.13: 134 MB become 1,073 MB).
 _EXPORT_FACTOR: Final = 8
 # Events of the first session, and the limits of later ones.
-_FIRST_EVENTS, _FEWEST_EVENTS, _MOST_EVENTS = 15_000, 10_000, 120_000
+_FIRST_EVENTS, _FEWEST_EVENTS, _MOST_EVENTS = 40_000, 10_000, 120_000
+# Of the first session in which steps are heard of: enough to know what events cost.
+_FIRST_STEP_EVENTS: Final = 15_000
 # A session that many events are known from; its end may take this long.
 _ENOUGH_EVENTS, _SESSION_END_SECONDS = 5_000, 0.5
 # What ending takes however few events there are.
@@ -172,6 +174,7 @@ class SessionLimit:
         if steps and not self._step_sessions:
             # Growth in sessions before was the program's, which prepared its loop.
             self._step_sessions, self._event_bytes = 1, self._least_bytes
+            self._events = min(self._events, _FIRST_STEP_EVENTS)
         # A program that frees memory meanwhile makes room that the session may fill.
         self._base = min(self._base, used)
         self._grown = used - self._base
