@@ -138,12 +138,24 @@ def test_nothing_in_sight_moves_as_advice_arrives(
     open_page(f"#/overview?run={run}")
     page.reload()
     expect(page.locator('.fix-first[aria-busy="true"]')).to_be_visible()
+    expect(page.get_by_text("No rule found")).to_have_count(0)
     page.wait_for_timeout(200)
     for route in held:
         route.continue_()
     expect(page.locator('.fix-first[aria-busy="false"]')).to_be_visible()
     page.wait_for_timeout(200)
     assert page.evaluate("window.shifted") <= MOST_SHIFT
+
+
+def test_findings_that_fail_are_not_called_none(
+    page: Page, open_page: Opener, allowed_errors: list[str]
+) -> None:
+    allowed_errors.append("Failed to load resource")
+    page.route("**/api/v1/advice*", lambda route: route.fulfill(status=500, body="{}"))
+    open_page("#/overview?run=gpu")
+    card = page.get_by_role("region", name="Fix first")
+    expect(card).to_contain_text("The findings could not be computed.")
+    expect(page.get_by_text("No rule found")).to_have_count(0)
 
 
 def test_tools_without_data_are_no_groupings(open_page: Opener) -> None:

@@ -29,11 +29,8 @@ export function Findings(props: FindingsProps) {
         <h2>What to do</h2>
         <p class="quiet">{note(advice, tree, whole)}</p>
       </header>
-      {tree.length > 0 ? (
-        <Branches {...props} branches={tree} level={1} />
-      ) : (
-        <NothingFound {...props} />
-      )}
+      {tree.length > 0 && <Branches {...props} branches={tree} level={1} />}
+      {tree.length === 0 && all && <NothingFound {...props} />}
       {all && <OtherRules advice={all} />}
       {advice !== "waiting" && result.next_steps.length > 0 && (
         <>
@@ -54,9 +51,10 @@ export function Findings(props: FindingsProps) {
 function note(advice: AdviceState, tree: readonly Branch<Finding>[], whole: Whole): string {
   if (advice === "waiting") return "still reading the other tools …";
   const some = tree.filter(({ finding }) => (finding.saving_ms ?? 0) > 0);
-  const basis = advice === "failed" ? "based on the overview only" : "largest saving first";
+  const basis = "largest saving first";
+  if (advice === "failed") return "the findings could not be computed";
   if (whole.ms === null || whole.noun !== "step" || some.length < 2) {
-    return tree.length > 1 || advice === "failed" ? basis : "";
+    return tree.length > 1 ? basis : "";
   }
   const after = roughly(timeAfter(some, whole.ms), "ms");
   return `${basis}; all fixed: the mean step of ${duration(whole.ms, "ms")}${whole.whose} → about ${after}`;

@@ -18,7 +18,7 @@ export function FixFirst(props: FixFirstProps) {
   const waiting = advice === "waiting";
   return (
     <section class="fix-first" aria-label="Fix first" aria-busy={waiting}>
-      {finding && !waiting ? <Card {...props} finding={finding} /> : <Nothing waiting={waiting} />}
+      {finding && !waiting ? <Card {...props} finding={finding} /> : <Nothing advice={advice} />}
     </section>
   );
 }
@@ -74,14 +74,27 @@ function toFindings(): void {
   findings?.focus({ preventScroll: true });
 }
 
-function Nothing({ waiting }: { waiting: boolean }) {
+function Nothing({ advice }: { advice: AdviceState }) {
+  const [title, text] =
+    typeof advice === "string"
+      ? WITHOUT_ADVICE[advice]
+      : [
+          "No rule found anything to save.",
+          "The list of rules below says what each one looked for and found.",
+        ];
   return (
     <div class="fix-first-text">
       <p class="quiet fix-first-label">Fix first</p>
-      <h2>{waiting ? "Checking every rule …" : "No rule found anything to save."}</h2>
-      {!waiting && (
-        <p class="quiet">The list of rules below says what each one looked for and found.</p>
-      )}
+      <h2>{title}</h2>
+      {text && <p class="quiet">{text}</p>}
     </div>
   );
 }
+
+const WITHOUT_ADVICE = {
+  waiting: ["Checking every rule …", ""],
+  failed: [
+    "The findings could not be computed.",
+    "The numbers on this page stand without them. stepscope advise gives the reason.",
+  ],
+} as const;
