@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,8 @@ def test_rows_of_a_part_sum_to_its_figure(path: Path) -> None:
     with stepscope.open(path) as session:
         findings = session.advice().findings
         located = [one for one in findings if "part_ms" in one.measured]
-        parts = list(session.run("step_account").part_list()) if located else []
+        account: Any = session.run("step_account") if located else None
+        parts = list(account.part_list()) if located else []
     for finding in located:
         for ref in finding.evidence:
             column, _, kind = ref.what.partition("=")
