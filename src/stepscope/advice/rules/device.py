@@ -92,6 +92,8 @@ def idle_device(results: Results) -> Iterator[Answer]:
         place = _place_of_part(meanwhile)
     elif own is not None:
         cause = "idle-host-ops"
+    elif causes and causes[0].cause == "wait":
+        cause = "idle-host-waits"
     yield match(
         cause,
         step,
