@@ -87,8 +87,8 @@ class KernelTime:
     """Some kernels.
 
     Attributes:
-        step_ms: What they cost per step: their share of all computing kernels' time, of the
-            device compute the step waits for. Kernels that run beside others cost their share.
+        step_ms: What they cost per step: their share of the time of all kernels but collectives,
+            of the device compute the step waits for. Kernels beside others cost their share.
         occurrences: How often they ran in the recording.
         mean_us: Their mean time.
         names: Their names, the longest total first.
@@ -106,9 +106,10 @@ def kernel_time(
     chosen: Callable[[KernelRow], bool] = lambda _row: True,
 ) -> KernelTime:
     """The computing kernels among the rows of kernel_stats for which ``chosen`` holds."""
-    rows = [row for row in kernels.kernels.records() if row.kernel_class not in _NO_COMPUTE]
+    rows = [row for row in kernels.kernels.records() if row.kernel_class != "collective"]
+    # Kernels that copy are device compute of the step, too.
     whole_us = sum(row.total_duration_us for row in rows)
-    own = [row for row in rows if chosen(row)]
+    own = [row for row in rows if row.kernel_class not in _NO_COMPUTE and chosen(row)]
     own_us = sum(row.total_duration_us for row in own)
     count = sum(row.occurrences for row in own)
     own.sort(key=lambda row: -row.total_duration_us)

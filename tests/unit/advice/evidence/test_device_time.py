@@ -67,6 +67,16 @@ def test_copies_are_no_computing_kernels() -> None:
     assert isnan(none.mean_us)
 
 
+def test_kernels_that_copy_are_compute_of_the_step_but_of_no_share() -> None:
+    copy = Kernel("void at::native::direct_copy_kernel_cuda", 100.0)
+    asked = ask(replace(GOOD, kernels=layers(between=(copy,))))
+    kernels, overview = asked.result("kernel_stats"), asked.result("overview_page")
+    assert compute_ms(overview) == pytest.approx(2.1)
+    products = kernel_time(kernels, overview, lambda row: row.kernel_class == "gemm")
+    assert products.step_ms == pytest.approx(1.2)  # as without the copies
+    assert kernel_time(kernels, overview).step_ms == pytest.approx(1.5)
+
+
 def test_kernels_are_counted_per_step_and_device() -> None:
     asked = ask(replace(GOOD, devices=3))
     found = kernels_per_step(asked.result("kernel_stats"), asked.result("overview_page"))
