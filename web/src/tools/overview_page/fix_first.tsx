@@ -37,10 +37,16 @@ function Card({ finding, ...props }: FixFirstProps & { readonly finding: Finding
         </p>
         <h2>{withUnits(finding.title || finding.message)}</h2>
         <p class="finding-saving">{savingText(finding)}</p>
-        {place && (
+        {place ? (
           <p>
             At <code>{visible(place)}</code>
           </p>
+        ) : (
+          finding.title && (
+            <p>
+              <Prose {...props} text={finding.message} />
+            </p>
+          )
         )}
         {action && (
           <p>
