@@ -68,6 +68,7 @@ def open_dump(pieces: Input, *, file: str) -> Space:
     calls.write(plane, rows, _groups(value.get("pg_config")))
     host = PlaneWriter(names.HOST_PLANE)
     host.stat(names.IMPORTED, _LACKS)
+    host.stat(names.WRITTEN_BY, "PyTorch")
     return space_of([host, plane], warnings=list(_warnings(damage, lost)))
 
 

@@ -54,6 +54,7 @@ def open_snapshot(pieces: Input, *, file: str) -> Space:
     plane = PlaneWriter(names.HOST_PLANE)
     ran_out = columns["size"][columns["action"] == _OOM]
     plane.stat(names.IMPORTED, f"{_LACKS} {' '.join(_sentences(ends, ran_out))}".strip())
+    plane.stat(names.WRITTEN_BY, "PyTorch")
     _write_all(plane, columns, rings, ends, trace)
     give_back()  # the recording needs the room
     if not plane.events:

@@ -216,7 +216,11 @@ def _framework(host: Host) -> str:
     for framework, mark in _FRAMEWORK_MARKS:
         if any(mark.match(name) for name in seen):
             return framework
-    if any(_TORCH_ALONE.match(name) for name in shapes.texts):
+    is_torch = any(
+        pivot.plane_stats(host.space, row).get(names.WRITTEN_BY) == "PyTorch"
+        for row in np.flatnonzero(is_host).tolist()
+    )
+    if is_torch or any(_TORCH_ALONE.match(name) for name in shapes.texts):
         return "PyTorch"
     ran = device_events(host).ops
     if any(op.category is OpCategory.JAX and _TRANSFORMED.match(op.name) for op in ran):

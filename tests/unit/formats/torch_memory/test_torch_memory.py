@@ -57,7 +57,9 @@ def test_the_end_agrees_with_the_segments(tmp_path: Path) -> None:
     assert last["bytes_allocated"] == 12 * MB
     assert last["bytes_allocated"] + last["bytes_available"] == 40 * MB
     assert last["fragmentation"] == pytest.approx(1 - 16 / 28)
-    notes = stepscope.open(tmp_path / "a.pickle").overview_page().completeness.notes
+    page = stepscope.open(tmp_path / "a.pickle").overview_page()
+    assert page.environment.framework == "PyTorch"
+    notes = page.completeness.notes
     assert any("41,943,040 bytes reserved in 1 segments" in one for one in notes)
 
 
