@@ -21,8 +21,10 @@ _CSV: Final = re.compile(r"_(kernel|hip_api|memory_copy|marker_api)_trace\.csv(\
 _TABLES: Final = (b"rocpd_kernel_dispatch", b"rocpd_region", b"rocpd_info_agent")
 # Arguments of the events of rocprof 1 and 2, however they are laid out.
 _TRACE: Final = re.compile(rb'"BeginNs"\s*:\s*"\d+"')
+# Columns of a table end before the next table, or names of tables alone would take long to search.
 _LAYERS: Final = re.compile(
-    rb'CREATE TABLE "?(?:rocTX|HSA|HIP|OPS|COPY|KERN)"? ?\([^)]{0,4096}"(?:BeginNs|KernelName)"'
+    rb'CREATE TABLE "?(?:rocTX|HSA|HIP|OPS|COPY|KERN)"? ?\((?:[^)C]|C(?!REATE )){0,4096}'
+    rb'"(?:BeginNs|KernelName)"'
 )
 _TOOL: Final = b'"rocprofiler-sdk-tool"'
 _HEADER: Final = (b"Kernel_Name", b"Function", b"Direction")
