@@ -220,7 +220,7 @@ def test_memory_is_linear_in_bytes(piece: str) -> None:
         "a line with a name": bytes.fromhex("0a051a03120161"),
         "a line with an unknown field": bytes.fromhex("0a041a027801"),
     }
-    data = pieces[piece] * 2000
+    data = pieces[piece] * 1500
     decode(data)
     tracemalloc.start()
     decode(data)
