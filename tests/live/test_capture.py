@@ -184,10 +184,9 @@ def test_the_callback_prints_a_summary_that_ends_with_what_to_do_next(program: P
     found = _COUNTED.search("\n".join(lines))
     assert found is not None, lines
     counted = int(found[1])
-    # On a busy machine a chunk may be written during a step, which is then left out; and the last
-    # step may wait so long for its turn that it is known to be whole.
+    # Those at the edges are left out, and on a busy machine a step that was interrupted.
     is_whole = "was not recorded" not in said[begin:]
-    assert counted in range(STEPS - 2 if is_whole else 1, STEPS), lines
+    assert counted in range(STEPS // 2 if is_whole else 1, STEPS), lines
 
 
 @jax
