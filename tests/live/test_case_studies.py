@@ -38,7 +38,6 @@ def outcomes(study: str, folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.measured
 @pytest.mark.framework_tf
 @pytest.mark.parametrize("study", FIRST_FIX)
 def test_advice_predicts_the_first_fix_of_a_case_study(study: str, tmp_path: Path) -> None:
