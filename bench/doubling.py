@@ -121,7 +121,7 @@ def runs(folder: Path, count: int) -> list[Path]:
     return made
 
 
-#: What is multiplied, how many of it, and the commands that are asked.
+#: Each structure that is multiplied, its count, and the commands that are asked.
 GROWN: Final[dict[str, tuple[Callable[[Path, int], list[Path]], int, tuple[str, ...]]]] = {
     "planes": (planes, 5_000, ("advise", "show trace_viewer", "show overview_page")),
     "tracks": (tracks, 5_000, ("advise", "show trace_viewer", "show host_activity")),

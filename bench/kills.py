@@ -2,8 +2,8 @@
 
     python -m bench.kills [--times 200] [--seed 1]
 
-A process writes a recording, a report, an export, an entry of the column cache or the kept
-summaries of a pod, and dies at a random moment of its work. A recording must open with all steps
+A process writes a recording, a report, an export, a cache entry or a pod's summaries, and dies at
+a random moment of its work. A recording must open with all steps
 but those of its last chunk. A report or an export must be the old one or the new one, never a part.
 With whatever is left of the cache or of summaries, the answer must be the same as before. Then the
 writers of files meet a limit of the size of files, as on a full disk, at a random size: they must
@@ -216,7 +216,7 @@ class Columns(Writer):
         return f"{kept} entries"
 
     def reset(self) -> None:
-        """Remove the entry, and what a killed writer left."""
+        """Remove the entry, and files of a killed writer."""
         for path in self.cache.iterdir() if self.cache.is_dir() else ():
             path.unlink()
 

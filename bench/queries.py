@@ -1,4 +1,4 @@
-"""Many heavy queries of strangers at once: their answers, and what all of them hold together.
+"""Many heavy queries of strangers at once: their answers, processes and memory.
 
     python -m bench.queries [--profiles 6] [--seconds 5]
 

@@ -308,7 +308,7 @@ def test_where_every_disk_is_full_what_was_written_is_kept_and_nothing_else_stay
 def test_a_clock_that_is_set_costs_no_event_and_is_said(
     seconds: int, way: str, tmp_path: Path
 ) -> None:
-    code = f"""
+    program = f"""
     real_ns = time.time_ns
     stepscope.start(logdir, options())
     work(20)
@@ -316,7 +316,7 @@ def test_a_clock_that_is_set_costs_no_event_and_is_said(
     work(20)
     stepscope.stop()
     """
-    code, _, complained = run(tmp_path, code)
+    code, _, complained = run(tmp_path, program)
     assert code == 0
     assert (f"set {way} by 3,600.00 s" in complained) == bool(way)
     with stepscope.open(recording(tmp_path)) as session:

@@ -22,7 +22,6 @@ from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.memory.allocations import (
     allocations,
-    has_allocations,
     type_with_most_bytes,
 )
 from stepscope.tables.parts import grouping
@@ -519,9 +518,10 @@ def _type_of_products(host: Host, one: grouping.Part) -> str:
         return ""
     settings = environment(host).settings
     kind = settings.get(names.KERAS_POLICY, settings.get(names.PARAMETERS, ""))
-    if has_allocations(host) and not one.first.on_device:
+    allocated = None if one.first.on_device else allocations(host)
+    if allocated is not None:
         ops = {owner.name for owner in one.owners}
-        kind = type_with_most_bytes(allocations(host), ops) or kind
+        kind = type_with_most_bytes(allocated, ops) or kind
     return _TYPE_NAMES.get(kind, "")
 
 

@@ -30,7 +30,7 @@ _SESSION_STEPS, _MOST_LONGER = 4, 4
 _EXPORT_FACTOR: Final = 8
 # Events of the first session, and the limits of later ones.
 _FIRST_EVENTS, _FEWEST_EVENTS, _MOST_EVENTS = 40_000, 10_000, 120_000
-# Of the first session in which steps are heard of: enough to know what events cost.
+# Events of the first session that hears of steps: enough to know their cost.
 _FIRST_STEP_EVENTS: Final = 15_000
 # A session that many events are known from; its end may take this long.
 _ENOUGH_EVENTS, _SESSION_END_SECONDS = 5_000, 0.5

@@ -1,6 +1,6 @@
 """Compiled programs without their owner's names and values.
 
-Of an HloProto only the fields below are written again. Names in them are replaced, numbers are
+Only the fields below of an HloProto are written again. Names in them are replaced, numbers are
 indices, extents and sizes of the program. Constants, the backend's own texts, and every field that
 is not listed are left out.
 """
@@ -87,7 +87,7 @@ _FIELDS: Final[Mapping[str, _Message]] = {
     "heap": _of(2, 3, event=1),
     "event": _of(1, 2, 5, names=(3, 4)),
 }
-# What of a backend's configuration is read, or tells how the op runs.
+# The keys of a backend's configuration that are read, or tell how the op runs.
 _KEYS: Final = (
     "alpha_real|autotune_workspace_size|beta|cudnn_(?:fmha|conv)_backend_config|dimensions|dot_dimension_numbers|epilogue"
     "|fusion_backend_config|gemm_backend_config|intermediate_tensor_shape|kernel_name|kind"

@@ -180,7 +180,7 @@ IS_P2P: Final = "is_p2p"
 KERNEL_US: Final = "kernel_us"
 # Of the host's plane of another tool's recording: which tool's, and what such files cannot hold.
 IMPORTED: Final = "_imported"
-# Of a host: the framework that wrote the recording, where no event tells it.
+# The framework that wrote a host's recording, where no event tells it.
 WRITTEN_BY: Final = "_written_by"
 #: On a host's plane: ranges without another meaning are those that the program names.
 PROGRAM_RANGES: Final = "_program_ranges"

@@ -13,11 +13,11 @@ import stepscope.advice
 from stepscope.advice import RULES
 from stepscope.advice.catalogue import CauseEntry, causes, effects, entries, texts, thresholds
 from stepscope.advice.conditions import first_failure
-from stepscope.advice.render import chosen
 from stepscope.advice.signals import PROVIDERS
 from stepscope.analysis import TOOLS
 from stepscope.pod.report import Pod
 from stepscope.tables.recording.evidence import KINDS
+from stepscope.verdicts.sentences import chosen
 
 _FOLDER = Path(stepscope.advice.__file__).parent
 _PLACEHOLDER = re.compile(r"\{\w+\}")
@@ -37,10 +37,11 @@ _CALLS = {
 def test_actions_of_causes_in_any_framework_name_calls_of_the_recorded_one(framework: str) -> None:
     foreign = [pattern for key, pattern in _CALLS.items() if key != framework]
     for cause in causes().values():
-        if len(set(cause.fix) - {"any"}) == 1 and cause.rule != "memory-at-peak":
+        fix = cause.fix or {}
+        if len(set(fix) - {"any"}) == 1 and cause.rule != "memory-at-peak":
             continue  # its detector asks for the framework
         actions = [chosen(text, framework) or "" for text in cause.also]
-        actions.append(cause.fix.get(framework) or cause.fix.get("any", ""))
+        actions.append(fix.get(framework) or fix.get("any", ""))
         wrong = [text for text in actions for pattern in foreign if pattern.search(text)]
         assert not wrong, cause.id
 
@@ -58,7 +59,7 @@ def test_actions_of_causes_in_any_framework_name_calls_of_the_recorded_one(frame
 )
 def test_hints_of_the_guide_are_given(cause: str, hint: str) -> None:
     entry = causes()[cause]
-    texts_of_tensorflow = [entry.fix.get("tensorflow", ""), *entry.also]
+    texts_of_tensorflow = [(entry.fix or {}).get("tensorflow", ""), *entry.also]
     assert any(hint in (chosen(text, "tensorflow") or "") for text in texts_of_tensorflow)
 
 

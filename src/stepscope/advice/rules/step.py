@@ -100,7 +100,7 @@ def _is_shown(part: AccountPart, account: StepAccount, listed: list[AccountPart]
     return is_known and part.step_frac >= max(known * limit, thresholds()["noise"] / 2)
 
 
-# What the row of a part has, without the runtime around it.
+# The time in the row of a part, without the runtime around it.
 _OWN_MS: Final = "own_ms"
 
 
@@ -412,7 +412,7 @@ _WHOLE_OPS: Final = 24
 def _loop(results: Results, account: StepAccount) -> Finding | None:
     """Return the finding of a loop of equal ops; None if it may be layers, or is another part.
 
-    Where lines were recorded, parts have the place of each: only what is mostly dispatch says more.
+    Where lines were recorded, each part has its place: only parts that mostly dispatch say more.
     """
     host, limit = results.optional.host_activity, thresholds()
     found = None if host is None else host.turns

@@ -121,8 +121,8 @@ def _elsewhere(trace: Path, settings: ConversionSettings, seconds: float) -> Con
 def _yield_processors(process: int) -> None:
     """Let the program's threads run first.
 
-    Where they use every processor and wait for each other in each op, as OpenMP's do, a process
-    that takes one's place for some milliseconds stops all of them.
+    OpenMP's threads use every processor and wait for each other in each op. A process that takes
+    the place of one for some milliseconds stops all of them.
     """
     if hasattr(os, "setpriority"):
         with contextlib.suppress(OSError):

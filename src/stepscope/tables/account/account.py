@@ -669,8 +669,8 @@ def _merged_places(place: I32, calls: Frames) -> I32:
 def _runs(listed: I64, pieces: I64, work: Compute, found: HostSteps) -> I64:
     """Into how many each owner's time falls.
 
-    What the loop's thread does meanwhile cuts the runs of what computes beside it into pieces, of
-    which there are no more than runs.
+    The loop's thread cuts the runs of a computing thread beside it into pieces, of which there are
+    no more than runs.
     """
     computed = np.flatnonzero(listed[:, 0] == COMPUTED)
     label = listed[computed, 1]

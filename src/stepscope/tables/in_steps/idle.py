@@ -338,7 +338,7 @@ def _classes_of(cause: str) -> list[int]:
 
 
 def _largest_causes(spans: tuple[I64, I64, U8], start: I64, end: I64) -> I64:
-    """What has most of each of the longest gaps, as rows of ``CAUSES``; -1 of the others."""
+    """The largest cause of each of the longest gaps, as rows of ``CAUSES``; -1 of the others."""
     longest = np.sort(np.argsort(start - end, kind="stable")[:_EXPLAINED_GAPS])
     found = np.full(len(start), -1, dtype=np.int64)
     if len(longest):

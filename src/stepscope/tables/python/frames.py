@@ -42,9 +42,9 @@ from stepscope.tables.python.thread_lines import looks_of, python_line
 from stepscope.tables.steps.recorder_work import is_recorder_frame, is_wrapper
 
 # Whose code a function is: the program's, of an installed library, of the framework (which
-# dispatches ops), of a recorder; UNSAID where its file's name could be anybody's, BUILT_IN of C
-# code that is a framework's only where that calls it; COMPILER of a framework that traces or
-# compiles a function, with all that it calls: the traced function as well.
+# dispatches ops), of a recorder. UNSAID: its file's name could be anybody's. BUILT_IN: C code that
+# is a framework's only where that calls it. COMPILER: a framework that traces or compiles a
+# function, with all that it calls, the traced function as well.
 OWN, LIBRARY, FRAMEWORK, RECORDER, UNSAID, BUILT_IN, COMPILER = range(7)
 
 _CALL = re.compile(r"\$(.+?):(\d+)(?: (.*))?$", re.S)

@@ -19,7 +19,7 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.host.events import host_thread_rows, timed_rows
 
 # Functions of ours that only call what they wrap: a framework's backward pass, fetch or import, the
-# program's own function. What they call is as if they were not there.
+# program's own function. Their callees stand as if they were not there.
 _WRAPPERS = r"stepscope[/\\]capture[/\\](?:launch[/\\]import_hook|hooks[/\\]steps|tracing)\.py:"
 _WRAPPER = re.compile(rf"^\$(?:.*[/\\])?{_WRAPPERS}")
 # Starting and ending a profiler, by the frames that Python tracers and samplers write, and by the
@@ -49,7 +49,7 @@ def is_recorder_work(name: str) -> bool:
 
 
 def is_wrapper(name: str) -> bool:
-    """Whether a Python call of this name is a recorder's that only calls what it wraps."""
+    """Whether a Python call of this name is a recorder's wrapper around another function."""
     return _WRAPPER.match(name) is not None
 
 
