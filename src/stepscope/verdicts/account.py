@@ -72,7 +72,7 @@ class Steps:
         undisturbed: How many undisturbed steps were timed, and how, or why none was; a clause.
         recorded_frac: Share of the time that was recorded; the program ran undisturbed in the rest.
         recording_cost_frac: Estimated cost of recording as a share of the program's time: processor
-            time of transferring events, and what steps take longer (1 µs per event if that is not
+            time of transferring events, and the delay of steps (1 µs per event if that is not
             known); None if not stated.
     """
 
