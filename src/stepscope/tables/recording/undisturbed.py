@@ -73,7 +73,7 @@ def _is_longer(host: Host, step: UndisturbedStep) -> bool:
 
 @derived
 def _measured_step(host: Host) -> UndisturbedStep | None:
-    """None where too few steps were timed."""
+    """None where too few steps were timed, or recorded steps have no length."""
     found = steps(host)
     if found is None or found.markers.is_window or not found.kept.any():
         return None
@@ -83,6 +83,8 @@ def _measured_step(host: Host) -> UndisturbedStep | None:
     if step_ps <= 0:
         return _counted(host)
     heard_ps = as_integer(noted.get(names.RECORDED_STEP))
+    if not recorded_ps > 0:
+        return None
     ratio = recorded_ps / heard_ps if heard_ps > 0 else 1.0
     # A step of the recording may be several of what the hooks hear of, or a part of it.
     times = max(round(ratio), 1) / max(round(1 / ratio), 1)

@@ -14,9 +14,11 @@ from tests.profiles.model import environment as environment_plane
 PS_PER_MS = 10**9
 
 
-def profile(undisturbed_ms: float | None, heard_ms: float = 2.0, rests: int = 0) -> Profile:
-    """Thirty recorded steps of 2 ms."""
-    marks = [Event("train", 2000 * at, 2000, {"step_num": at, "_r": 1}) for at in range(30)]
+def profile(
+    undisturbed_ms: float | None, heard_ms: float = 2.0, rests: int = 0, step_us: int = 2000
+) -> Profile:
+    """Thirty recorded steps, of 2 ms by default."""
+    marks = [Event("train", step_us * at, step_us, {"step_num": at, "_r": 1}) for at in range(30)]
     stated: dict[str, object] = {}
     if undisturbed_ms is not None:
         stated = {
@@ -48,6 +50,10 @@ def test_undisturbed_step_longer_than_recorded_is_left_out_with_the_reason() -> 
     longer = profile(3.0)
     assert session_undisturbed(longer) is None
     assert "25 steps while nothing recorded took 3 ms, longer" in no_undisturbed_step(longer)
+
+
+def test_recorded_steps_without_length_scale_nothing() -> None:
+    assert session_undisturbed(profile(0.5, step_us=0)) is None
 
 
 @pytest.mark.parametrize(
