@@ -213,13 +213,18 @@ def _messages(
     stat = space.stat_metadata.name
     rows = np.flatnonzero((kind == KIND_BYTES) & (column.key >= 0))
     value[kind == KIND_BYTES] = store.place(b"")
-    for row in rows.tolist():
-        name = stat[int(column.key[row])]
-        if name in _NUMBERS_ONLY:
-            value[row] = store.place(read_bytes(space, int(column.value[row])))
-        elif name == names.HLO_PROTO and program_texts is not None:
-            proto = read_bytes(space, int(column.value[row]))
-            value[row] = store.place(redacted_program(proto, program_texts.name))
+    kept = np.asarray([name in (*_NUMBERS_ONLY, names.HLO_PROTO) for name in stat], dtype=bool)
+    rows = rows[kept[column.key[rows]]] if len(kept) else rows[:0]
+    pairs = np.stack([column.key[rows].astype(np.uint64), column.value[rows]])
+    unique, inverse = np.unique(pairs, axis=1, return_inverse=True)
+    places = [store.place(b"")] * unique.shape[1]
+    for at, (key, offset) in enumerate(unique.T.tolist()):
+        if stat[key] != names.HLO_PROTO:
+            places[at] = store.place(read_bytes(space, offset))
+        elif program_texts is not None:
+            proto = read_bytes(space, offset)
+            places[at] = store.place(redacted_program(proto, program_texts.name))
+    value[rows] = np.asarray(places, np.uint64)[inverse.ravel()]
 
 
 def _numbers(

@@ -242,7 +242,7 @@ def _refusal(request: Request, status: int, slug: str, what: str, hint: str) -> 
 
 
 def _no_token_page(given: bool) -> Response:
-    """What a browser without the right token sees: how to get in, in a page without script."""
+    """The page for a browser without the right token: how to get in, without script."""
     why = (
         "The token in this address is not this server's: it was restarted, or the link is another "
         "server's."
