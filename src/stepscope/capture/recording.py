@@ -421,6 +421,9 @@ class Recording:
         if any(
             one.state == "waiting" and one.recorder.unavailable() is None for one in self._slots
         ):
+            if not self._in_session():
+                # A session has a whole chunk before it: each cut loses steps.
+                self._budget.resume()
             self._start_recorders()
 
     def _is_stale(self) -> bool:

@@ -23,6 +23,8 @@ from stepscope.tables.steps.attribution import steps
 
 # Steps that tell: this many, or this long together.
 _STEPS, _PS = 20, 2 * 10**12
+# Recorders whose gaps lose steps: each cut ends a session of theirs.
+_FRAMEWORKS: Final = ("tensorflow", "jax", "torch")
 # Medians of equal steps may differ by less.
 _LONGER_FRAC: Final = 0.1
 
@@ -147,13 +149,13 @@ def rests(host: Host) -> tuple[I64, I64]:
     return _recorder_spans(host, names.GAP_REST)
 
 
-def _recorder_spans(host: Host, reason: str) -> tuple[I64, I64]:
-    """Starts and ends of the gaps of the recording for a reason, those of all recorders as one."""
+def _recorder_spans(host: Host, *reasons: str) -> tuple[I64, I64]:
+    """Starts and ends of the gaps of the recording for these, those of all recorders as one."""
     space = host.space
     planes_of = [row for row, one in enumerate(space.planes) if one.name == names.RECORDING_PLANE]
     metadata = space.event_metadata
     wanted = np.isin(metadata.plane, planes_of) & np.asarray(
-        [name.endswith(reason) for name in metadata.name], dtype=bool
+        [name.endswith(reasons) for name in metadata.name], dtype=bool
     )
     rows = rows_of(space.events.metadata, wanted)
     start = space.events.start_ps[rows]
@@ -184,8 +186,9 @@ def _stated(host: Host) -> dict[str, object]:
 
 
 def coverage(host: Host) -> tuple[int, int] | None:
-    """How long was recorded, and of how much, in ps; None where the program never rested."""
-    begin, end = rests(host)
+    """How long was recorded, and of how much, in ps; None where the frameworks never stopped."""
+    reasons = names.GAP_REST, *(f"{one}: {names.GAP_CHUNK}" for one in _FRAMEWORKS)
+    begin, end = _recorder_spans(host, *reasons)
     if len(begin) == 0:
         return None
     whole = environment(host).duration_ps
