@@ -63,6 +63,8 @@ TOGETHER = {
 MEASURED = ("frameworks", "live")
 NO_TESTS = 5  # pytest's exit code
 
+# Python compiles a module when it is first imported: most never are.
+INSTALLING = {"STEPSCOPE_SKIP_WEB": "1", "PIP_NO_COMPILE": "1"}
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 # Trainers for PyTorch, with what they need to train.
 TRAINERS = {"lightning": ("lightning",), "transformers": ("transformers", "accelerate")}
@@ -186,7 +188,7 @@ def make_venv() -> None:
         quietly("lending it this machine's pip", lend, hint=hint)
 
 
-def install(label: str, *requirements: str, env: dict[str, str] | None = None) -> None:
+def install(label: str, *requirements: str) -> None:
     """Install requirements into ``.venv``."""
     if shutil.which("uv"):
         command = ["uv", "pip", "install", "--python", str(PYTHON), *requirements]
@@ -200,7 +202,7 @@ def install(label: str, *requirements: str, env: dict[str, str] | None = None) -
             *requirements,
         ]
     hint = f"Check the network and {WORK / 'dev.log'}, then run this again."
-    quietly(label, command, hint=hint, env=env)
+    quietly(label, command, hint=hint, env=INSTALLING)
 
 
 def ensure_environment(extra: str = "dev") -> None:
@@ -218,14 +220,12 @@ def ensure_environment(extra: str = "dev") -> None:
         if not PYTHON.exists() or not same_python():
             make_venv()
         extra = max(extra, made[1] if len(made) > 1 else "", key=extras.index)
-        label = "Stepscope" + (f" with the packages of its extra {extra}" if extra else "")
-        install(
-            f"installing {label}",
-            "-e",
-            f"{ROOT}[{extra}]" if extra else str(ROOT),
-            # Python compiles a module when it is first imported: most never are.
-            env={"STEPSCOPE_SKIP_WEB": "1", "PIP_NO_COMPILE": "1"},
-        )
+        suffix = f"[{extra}]" if extra else ""
+        if has < 0:
+            label = "Stepscope" + (f" with the packages of its extra {extra}" if extra else "")
+            install(f"installing {label}", "-e", f"{ROOT}{suffix}")
+        else:
+            install(f"installing the packages of the extra {extra}", f"stepscope{suffix}")
         stamp.write_text(f"{fingerprint()} {extra}".strip(), "utf-8")
     if extra == "dev" and not web_files().is_fresh():
         build_web()
@@ -291,6 +291,7 @@ def ensure_torch(wanted: str) -> None:
         "installing PyTorch for the CPU (200 MB, once)",
         command,
         hint="Set STEPSCOPE_TORCH=0 to go on without it.",
+        env=INSTALLING,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -66,6 +67,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+# The tiers of which most files hold no test, and the marks that bring one there.
+_MARK_OF = {"live": "mark.slow", "frameworks": "mark.framework_"}
+
+
+@cache
+def _has_none_of(tier: str, path: Path) -> bool:
+    """Whether a file of tests has none of this tier, by its folder and its text."""
+    folders = path.relative_to(ROOT).parts
+    if tier not in _MARK_OF or "live" in folders or "e2e" in folders:
+        return False
+    return _MARK_OF[tier] not in path.read_text("utf-8")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files without a test of the tier: importing all takes half a minute."""
+    if not collection_path.name.startswith("test_"):
+        return None
+    return _has_none_of(config.getoption("tier") or "", collection_path) or None
+
+
 def tier_of(item: pytest.Item) -> str:
     """Return the tier a test belongs to, by its folder and its markers."""
     folders = item.path.relative_to(ROOT).parts
@@ -97,6 +118,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         is_measured = item.get_closest_marker("measured") is not None
         wanted = tier in (tier_of(item), "all") and is_measured in measured
         (kept if wanted else dropped).append(item)
+    lost = {item.path for item in items if _has_none_of(tier_of(item), item.path)}
+    assert not lost, f"Their marks are not written out, so their tiers leave them out: {lost}"
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = kept
