@@ -280,7 +280,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     found = session_steps(profile)
     breakdown, spread = _breakdown(found)
     device = DeviceShare(*_device_share(profile, found))
-    stats = _with_undisturbed(profile, steps_account(found))
+    stats = _add_undisturbed(profile, steps_account(found))
     has_device = any(_active_devices(host) for host in profile.hosts)
     bound, bound_frac = bottleneck.bound_by(breakdown, stats.time_ms.mean, has_device=has_device)
     precision = _precision(profile, found)
@@ -324,7 +324,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     )
 
 
-def _with_undisturbed(profile: Profile, stats: Steps) -> Steps:
+def _add_undisturbed(profile: Profile, stats: Steps) -> Steps:
     """The steps with what is known of those that were not recorded."""
     covered = [one for host in profile.hosts if (one := coverage(host)) is not None]
     share = min((part / whole for part, whole in covered if whole), default=1.0)

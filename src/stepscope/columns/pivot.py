@@ -114,7 +114,7 @@ class StatColumn:
         doubles = np.flatnonzero(self.kind == KIND_DOUBLE)
         if len(doubles):
             values[doubles] = _truncated(self.bits[doubles].view(np.float64))
-        self._from_text(values, _parse_int)
+        self._parse(values, _parse_int)
         values[self.kind == KIND_NONE] = 0
         return values
 
@@ -131,7 +131,7 @@ class StatColumn:
         values[doubles] = self.bits[doubles].view(np.float64)
         unsigned = self.kind == KIND_UINT64
         values[unsigned] = self.bits[unsigned].astype(np.float64)
-        self._from_text(values, _parse_float)
+        self._parse(values, _parse_float)
         values[self.kind == KIND_NONE] = np.nan
         return values
 
@@ -140,7 +140,7 @@ class StatColumn:
         """Values as text; numbers as Python prints them."""
         return _intern(self.space, self.rows, self.kind, self.raw)
 
-    def _from_text(self, values: I64 | F64, parse: Callable[[str], int | float]) -> None:
+    def _parse(self, values: I64 | F64, parse: Callable[[str], int | float]) -> None:
         where = np.flatnonzero(np.isin(self.kind, _TEXT_KINDS))
         if len(where):
             text = _intern(self.space, self.rows[where], self.kind[where], self.raw[where])
@@ -198,12 +198,12 @@ def _intern(space: Space, rows: I64, kind: U8, raw: NDArray[np.integer[Any]]) ->
             equal = equal_texts(space.buffer, unique.view(np.int64))
             if equal is not None:
                 unique, inverse = unique[equal[0]], equal[1][inverse]
-        table = [code(_as_text(to_value(space, one, raw))) for raw in unique.tolist()]
+        table = [code(_text(to_value(space, one, raw))) for raw in unique.tolist()]
         codes[where] = np.array(table, np.int32)[inverse]
     return StrColumn(rows, codes, values)
 
 
-def _as_text(value: Value) -> str:
+def _text(value: Value) -> str:
     if isinstance(value, bytes):
         return text_of(value)
     return "" if value is None else str(value)

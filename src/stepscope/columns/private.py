@@ -62,10 +62,10 @@ def without_private(space: Space) -> Space:
     names_of = space.stat_metadata.name
     by_name = {name: is_private(name) for name in dict.fromkeys(names_of)}
     private = np.fromiter(map(by_name.__getitem__, names_of), bool, len(names_of))
-    plane_rows = _of_keys(space.plane_stats, private) | _paths(space)
+    plane_rows = _is_private_key(space.plane_stats, private) | _paths(space)
     columns = (space.event_stats, space.metadata_stats, space.plane_stats)
     erased = (
-        *(_of_keys(column, private) for column in columns[:2]),
+        *(_is_private_key(column, private) for column in columns[:2]),
         plane_rows,
     )
     event_stats, metadata_stats, plane_stats = map(_erased, columns, erased)
@@ -102,7 +102,7 @@ def private_stretches(space: Space) -> list[tuple[int, int]]:
     return found
 
 
-def _of_keys(stats: Stats, private: Bool) -> Bool:
+def _is_private_key(stats: Stats, private: Bool) -> Bool:
     """Which of the stats have a private name and a text."""
     if not private.any():
         return np.zeros(len(stats), dtype=bool)

@@ -77,10 +77,10 @@ def clipped(space: Space, begin_ps: int, end_ps: int, facts: Iterable[int]) -> S
         start_ps=found.events.start_ps + lead_ps,
         duration_ps=found.events.duration_ps - lead_ps - tail_ps,
     )
-    return _with_device_clock(replace(found, events=times), lead_ps, tail_ps)
+    return _restore_device_clock(replace(found, events=times), lead_ps, tail_ps)
 
 
-def _with_device_clock(space: Space, lead_ps: I64, tail_ps: I64) -> Space:
+def _restore_device_clock(space: Space, lead_ps: I64, tail_ps: I64) -> Space:
     """The space whose events have on their device's clock the times that they have on the host's.
 
     Args:

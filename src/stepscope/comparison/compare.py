@@ -251,7 +251,7 @@ def _run_rows(runs: Sequence[Side]) -> Table[RunRow]:
             "high_ms": high,
             "median_ms": float(np.median(times)),
             "std_ms": float(times.std(ddof=1)) if len(times) > 1 else nan,
-            "examples_per_s": _per_second(run),
+            "examples_per_s": _examples_a_second(run),
             "delta_ms": noise.delta if noise else nan,
             "delta_frac": noise.delta / base_ms if noise and base_ms > 0 else nan,
             "significant": told[noise.significant] if noise else "",
@@ -263,7 +263,7 @@ def _run_rows(runs: Sequence[Side]) -> Table[RunRow]:
     return Table(RunRow, columns)
 
 
-def _per_second(run: Side) -> float:
+def _examples_a_second(run: Side) -> float:
     """Examples a second at the mean step; NaN where the batch is unknown."""
     step_ms = float(run.parts.step_ms.mean())
     return run.examples / step_ms * 1e3 if step_ms > 0 else nan

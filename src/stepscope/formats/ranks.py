@@ -52,7 +52,7 @@ def windows(files: Sequence[tuple[File, Identity]]) -> list[FileGroup[File]]:
         groups[_job(who, number)].append((file, who))
     found: list[FileGroup[File]] = []
     for group in groups.values():
-        parts = _in_time(group)
+        parts = _windows(group)
         for number, part in enumerate(parts):
             name = "" if len(groups) == len(parts) == 1 else _name(part, number, len(parts))
             found.append(FileGroup(name, _ranked(part)))
@@ -74,7 +74,7 @@ def _process(who: Identity) -> object:
     return who.process or who.label
 
 
-def _in_time(group: list[tuple[File, Identity]]) -> list[list[tuple[File, Identity]]]:
+def _windows(group: list[tuple[File, Identity]]) -> list[list[tuple[File, Identity]]]:
     """The windows of one job: each process is in each once."""
     of_process: dict[object, list[tuple[File, Identity]]] = defaultdict(list)
     for one in sorted(group, key=lambda one: (one[1].time, one[1].label)):

@@ -68,12 +68,12 @@ def looks_like(buffer: memoryview, *, damaged: bool, recognised: bool) -> Wrong 
     if recognised and not damaged:
         return None
     if recognised:
-        return _as_text(head)
+        return _text_kind(head)
     unreadable = Wrong("no field of an XSpace can be read from it")
-    return _as_other_format(head) or _as_text(head) or unreadable
+    return _other_format(head) or _text_kind(head) or unreadable
 
 
-def _as_other_format(head: bytes) -> Wrong | None:
+def _other_format(head: bytes) -> Wrong | None:
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     for magic, name, hint in _MAGIC:
         if head.startswith(magic) or start[: len(magic)].lower() == magic.lower():
@@ -86,7 +86,7 @@ def _as_other_format(head: bytes) -> Wrong | None:
     return None
 
 
-def _as_text(head: bytes) -> Wrong | None:
+def _text_kind(head: bytes) -> Wrong | None:
     replaced = head.count(_REPLACEMENT)
     if replaced >= _FEWEST and replaced * _SPARSEST > len(head) and _is_utf8(head):
         every = len(head) // replaced

@@ -42,7 +42,7 @@ def identified(rows: dict[str, Any]) -> Identified:
     unit = rows["unit"]
     communicator = rows.pop("communicator")
     numbered = rows.pop("numbered")
-    in_step = _from_one(rows["step"])
+    in_step = _count_from_one(rows["step"])
     in_step[numbered] = 0
     del numbered
     both = packed(communicator, in_step)
@@ -127,7 +127,7 @@ def _span(values: NDArray[Any]) -> int:
     return int(values.max()) - int(values.min()) + 1
 
 
-def _from_one(values: NDArray[Any]) -> NDArray[Any]:
+def _count_from_one(values: NDArray[Any]) -> NDArray[Any]:
     """The same numbers, the least of which is 1."""
     if not len(values) or _span(values) >= _MOST:  # more than 64 bits hold
         return np.unique(values, return_inverse=True)[1] + 1

@@ -102,7 +102,7 @@ def read(path: str, progress: ReadProgress | None = None) -> Contents:
         with reading(path):
             stream, size = open_binary(path)
             with stream:
-                return _from_stream(stream, size, progress, path)
+                return _read_stream(stream, size, progress, path)
     try:
         with Path(path).open("rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
@@ -110,7 +110,7 @@ def read(path: str, progress: ReadProgress | None = None) -> Contents:
                 raise _empty(path)
             if file.read(2) == GZIP_MAGIC:
                 file.seek(0)
-                return _from_stream(file, size, progress, path)
+                return _read_stream(file, size, progress, path)
             file.seek(0)
             current().open(path, size)
             return _snapshot(file, size, progress)
@@ -274,7 +274,7 @@ def _memory(size: int) -> mmap.mmap:
     return memory
 
 
-def _from_stream(stream: BinaryIO, size: int, progress: ReadProgress | None, path: str) -> Contents:
+def _read_stream(stream: BinaryIO, size: int, progress: ReadProgress | None, path: str) -> Contents:
     chunks = _chunks(stream, size, progress)
     first = next(chunks, b"")
     rest = _after(first, chunks)

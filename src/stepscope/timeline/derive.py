@@ -156,7 +156,7 @@ def _name_scopes(host: Host, work: DeviceEvents, mine: I64) -> Iterable[_Codes]:
         yield [scope[-1] for scope in scopes], np.asarray(code or [-1], dtype=np.int64)[op]
 
 
-def _from_stat(stat: str) -> Callable[[Host, DeviceEvents, I64], Iterable[_Codes]]:
+def _runs_by_stat(stat: str) -> Callable[[Host, DeviceEvents, I64], Iterable[_Codes]]:
     """Runs that agree on a text stat of the event, or of its kind where the event has none."""
 
     def codes(host: Host, work: DeviceEvents, mine: I64) -> Iterable[_Codes]:
@@ -175,11 +175,11 @@ def _from_stat(stat: str) -> Callable[[Host, DeviceEvents, I64], Iterable[_Codes
 _RETOLD: Final[
     tuple[tuple[TrackKind, str, str, Callable[[Host, DeviceEvents, I64], Iterable[_Codes]]], ...]
 ] = (
-    ("modules", "XLA Modules", "module", _from_stat(names.HLO_MODULE)),
+    ("modules", "XLA Modules", "module", _runs_by_stat(names.HLO_MODULE)),
     ("name_scope", "Framework Name Scope", "scope", _name_scopes),
     ("framework_ops", "Framework Ops", "op", _framework_ops),
-    ("ops", "XLA Ops", "op", _from_stat(names.HLO_OP)),
-    ("source", "Source code", "source", _from_stat(names.SOURCE)),
+    ("ops", "XLA Ops", "op", _runs_by_stat(names.HLO_OP)),
+    ("source", "Source code", "source", _runs_by_stat(names.SOURCE)),
 )
 
 

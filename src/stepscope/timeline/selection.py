@@ -97,7 +97,7 @@ def selected(profile: Profile, selection: Selection) -> Profile:
     from stepscope.timeline.axis import axis_of
     from stepscope.timeline.model import Axis
 
-    parts, on_devices = _with_devices(profile, selection.device)
+    parts, on_devices = _select_devices(profile, selection.device)
     spans, in_steps = _steps_spans(profile, selection.steps)
     axis = axis_of(profile)
     begin, end = _range(profile, selection.range) if selection.range else (None, None)
@@ -257,7 +257,7 @@ def _spans_on_hosts(profile: Profile, rows: I64) -> dict[int, tuple[int, int]]:
     return others | spans
 
 
-def _with_devices(profile: Profile, text: str) -> tuple[dict[int, Host], str]:
+def _select_devices(profile: Profile, text: str) -> tuple[dict[int, Host], str]:
     """The hosts that have one of the named devices, with only these; and what they are called."""
     every = dict(enumerate(profile.hosts))
     if not text:

@@ -136,7 +136,7 @@ def _headline(verdict: StepVerdict) -> str:
             f"{next_most:.0%}."
         )
     if bound_by == "host" and not verdict.has_ops:
-        words = _on_host(verdict, each).replace("Host compute takes", "Ranges and calls take")
+        words = _host_cause(verdict, each).replace("Host compute takes", "Ranges and calls take")
         words = words.replace("Host compute:", "Ranges and calls:")
         return f"No device and no op was recorded. {words}"
     if bound_by == "host" and not verdict.has_device:
@@ -156,7 +156,7 @@ def _headline(verdict: StepVerdict) -> str:
             "reason is unknown."
         ) + _second(verdict)
     if bound_by == "host":
-        return _on_host(verdict, each)
+        return _host_cause(verdict, each)
     copies = breakdown["device_to_device"]
     if (
         bound_by == "device"
@@ -189,7 +189,7 @@ _MORE_ON_HOST = {
 }
 
 
-def _on_host(verdict: StepVerdict, each: str) -> str:
+def _host_cause(verdict: StepVerdict, each: str) -> str:
     """What leaves the devices idle, by the largest of what the host does meanwhile."""
     shares = {
         part: verdict.breakdown_ms.get(part, 0.0) / verdict.step_ms for part in LIMITS["host"]

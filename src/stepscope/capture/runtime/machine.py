@@ -196,7 +196,7 @@ def settings_facts(modules: _Modules | None = None) -> dict[str, int | str]:
 
 def _current_settings(loaded: _Modules) -> dict[str, int | str]:
     facts: dict[str, int | str] = {}
-    for asked in (_of_torch, _of_tensorflow, _of_jax):
+    for asked in (_torch_settings, _tensorflow_settings, _jax_settings):
         # A framework that is half imported, or of a version without the switch, says nothing.
         with contextlib.suppress(Exception):
             for name, value in asked(loaded):
@@ -204,7 +204,7 @@ def _current_settings(loaded: _Modules) -> dict[str, int | str]:
     return facts
 
 
-def _of_torch(loaded: _Modules) -> Iterator[tuple[str, str]]:
+def _torch_settings(loaded: _Modules) -> Iterator[tuple[str, str]]:
     torch: Any = loaded.get("torch")
     if torch is None:
         return
@@ -229,7 +229,7 @@ def _parameter_type(parameter: type) -> str:
     return count.most_common(1)[0][0] if count else ""
 
 
-def _of_tensorflow(loaded: _Modules) -> Iterator[tuple[str, str]]:
+def _tensorflow_settings(loaded: _Modules) -> Iterator[tuple[str, str]]:
     tensorflow: Any = loaded.get("tensorflow")
     config = getattr(tensorflow, "config", None)
     if config is not None and config.functions_run_eagerly():
@@ -244,7 +244,7 @@ def _of_tensorflow(loaded: _Modules) -> Iterator[tuple[str, str]]:
         yield names.KERAS_POLICY, policy().name
 
 
-def _of_jax(loaded: _Modules) -> Iterator[tuple[str, str]]:
+def _jax_settings(loaded: _Modules) -> Iterator[tuple[str, str]]:
     config: Any = getattr(loaded.get("jax"), "config", None)
     for name in _OF_JAX if config is not None else ():
         if getattr(config, name, False):

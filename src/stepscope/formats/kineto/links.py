@@ -85,7 +85,7 @@ def links(slices: Slices, *, of_ops: bool = False) -> Links:
     is_graph = slices.of_name(lambda name: bool(_GRAPH.search(name)))
     graph = np.zeros(len(rows), bool)
     graph[called] = is_graph[call[called]]
-    _by_external_id(slices, rows, call, op)
+    _link_by_external_id(slices, rows, call, op)
     origin = np.full(len(rows), Origin.OP, np.int64)
     origin[op < 0] = Origin.OUTSIDE
     origin[(op < 0) & (call < 0)] = Origin.UNRECORDED
@@ -142,7 +142,7 @@ def _is_early(slices: Slices, rows: I64, call: I64) -> Bool:
     return found
 
 
-def _by_external_id(slices: Slices, rows: I64, call: I64, op: I64) -> None:
+def _link_by_external_id(slices: Slices, rows: I64, call: I64, op: I64) -> None:
     """Ops of events without a call, by the id that both carry, if such ids tell the truth."""
     external = slices.external[rows]
     lost = np.flatnonzero((call < 0) & (external > 0))

@@ -101,7 +101,7 @@ def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
     ends = np.sort(slices.start_ns[rows] + slices.duration_ns[rows])
     backward = np.sort(slices.start_ns[slices.of_name(lambda name: name.startswith(_BACKWARD))])
     if len(backward):
-        ends = _last_of_rounds(_after_backward(backward, ends), backward, count)
+        ends = _last_of_rounds(_last_updates(backward, ends), backward, count)
     if not len(ends):
         return None
     if count.end_ns is not None:
@@ -119,7 +119,7 @@ def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
     )
 
 
-def _after_backward(backward_ns: I64, ends_ns: I64) -> I64:
+def _last_updates(backward_ns: I64, ends_ns: I64) -> I64:
     """The updates without those that another one follows before the next backward pass."""
     passed = np.searchsorted(backward_ns, ends_ns)
     last: I64 = ends_ns[np.append(passed[1:] > passed[:-1], True)]

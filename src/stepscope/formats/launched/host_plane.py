@@ -90,7 +90,7 @@ class _Writer:
 
     def add(self, table: HostEvents, lines: dict[int, list[TablePart]]) -> None:
         """The events of a table."""
-        ids, of_names = self._ids(table), self._of_names(table)
+        ids, of_names = self._ids(table), self._range_values(table)
 
         def describe(rows: NDArray[Any]) -> tuple[NDArray[Any], list[Stat]]:
             name = table.name[rows]
@@ -124,7 +124,7 @@ class _Writer:
                 ids[code] = self._plane.name(self._names[code])
         return ids
 
-    def _of_names(self, table: HostEvents) -> list[NamedValues]:
+    def _range_values(self, table: HostEvents) -> list[NamedValues]:
         """What follows from a range's name, by code: the step's number, the values in it."""
         if table.kind != "range":
             return []

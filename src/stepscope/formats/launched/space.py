@@ -44,7 +44,7 @@ def to_space(recorded: LaunchedRecording, *, file: str) -> Space:
             hint="Record again, over a stretch in which the program uses its devices.",
         )
     give_back()
-    _on_wall_clock(recorded)
+    _shift_to_wall_clock(recorded)
     ranges = _ranges(recorded)
     scopes, calls = Scopes(recorded, ranges), calls_of(recorded)
     planes = [
@@ -71,7 +71,7 @@ def _ranges(recorded: LaunchedRecording) -> Ranges:
     return ranges_of(recorded.texts.list, covered, covered)
 
 
-def _on_wall_clock(recorded: LaunchedRecording) -> None:
+def _shift_to_wall_clock(recorded: LaunchedRecording) -> None:
     """Shift all times to the wall clock, and bring impossible ones within reach of it."""
     shift = recorded.unix_ns or 0
     starts = [one.start_ns for one in recorded.host] + [one.start_ns for one in recorded.device]

@@ -194,7 +194,7 @@ class _Calls:
         group, description = texts[names.PROCESS_GROUP], texts[names.GROUP_DESCRIPTION]
         of_line = (ids[one].astype(np.int64) for one in _LINE)
         _, place = coded_rows(*of_line)
-        for row, mine in enumerate(_in_order(place), 1):
+        for row, mine in enumerate(_rows_by_place(place), 1):
             stats = [Stat(names.COLLECTIVE_NUMBER, numbers[names.COLLECTIVE_NUMBER][mine])]
             for name, column in ids.items():
                 stats += stat_of(name, column[mine], column[mine] > 0, is_text=True)
@@ -239,7 +239,7 @@ def _describe(texts: dict[str, CodedTexts], groups: dict[str, tuple[str, str]]) 
     texts[names.GROUP_RANKS] = CodedTexts(ranks, codes)
 
 
-def _in_order(place: I64) -> Iterator[I64]:
+def _rows_by_place(place: I64) -> Iterator[I64]:
     """The rows of each place, the place that comes first in the file first."""
     _, first = np.unique(place, return_index=True)
     rank = np.empty(len(first), np.int64)

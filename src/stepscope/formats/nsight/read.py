@@ -97,7 +97,7 @@ def writer_of(pieces: Peek) -> str:
         FormatError: It does not open.
     """
     with pieces.on_disk("META_DATA_EXPORT") as path, opened(path, title=TITLE, file="") as database:
-        return f"Nsight Systems{_of_version(database)}"
+        return f"Nsight Systems{_version(database)}"
 
 
 def writer_of_folder(pieces: Peek) -> str:
@@ -108,7 +108,7 @@ def writer_of_folder(pieces: Peek) -> str:
     """
     with pieces.on_disk("") as path:
         tables = TableFolder(path, title=FOLDER_TITLE, file="")
-        return f"Nsight Systems{_of_version(tables)}"
+        return f"Nsight Systems{_version(tables)}"
 
 
 def _read(database: TraceTables, recorded: LaunchedRecording) -> None:
@@ -129,7 +129,7 @@ def _read(database: TraceTables, recorded: LaunchedRecording) -> None:
     recorded.allocations += _allocations(database, recorded, ids, names)
     recorded.unix_ns = _unix_ns(database)
     recorded.host_facts = _versions(database)
-    recorded.origin = f"Imported from Nsight Systems{_of_version(database)}. {_LACKS}"
+    recorded.origin = f"Imported from Nsight Systems{_version(database)}. {_LACKS}"
     recorded.warnings += [
         f"{count:,} rows of {table} have no time; they are left out."
         for table, count in untimed.items()
@@ -238,7 +238,7 @@ def _notes(database: TraceTables) -> Iterator[str]:
     yield from shortcomings(database, "export")
 
 
-def _of_version(database: TraceTables) -> str:
+def _version(database: TraceTables) -> str:
     said = _versions(database)
     version, schema = (str(said.get(one, "")) for one in _VERSIONS.values())
     return f" {version} (export schema {schema})" if version and schema else ""

@@ -128,7 +128,7 @@ def track_events(
     kept = ~batch.is_lost[packet]
     packet, begin, end = packet[kept], begin[kept], end[kept]
     found = listed(buffer, begin, end, damage)
-    if len(old := _with_old_times(found, batch, packet)):
+    if len(old := _read_old_times(found, batch, packet)):
         states.lose("have times in a form that was given up", len(old))
         packet, begin, end = (np.delete(one, old) for one in (packet, begin, end))
         found = listed(buffer, begin, end, DamageLog())
@@ -171,7 +171,7 @@ def track_events(
         yield _counted(track, time[event], value), NO_STATS
 
 
-def _with_old_times(found: Fields, batch: PacketBatch, packet: I64) -> I64:
+def _read_old_times(found: Fields, batch: PacketBatch, packet: I64) -> I64:
     """Events whose time is in themselves, and not in their packets."""
     has = np.zeros(len(packet), bool)
     for number in _OLD_TIMES:

@@ -188,7 +188,9 @@ def _batch(
     _intern(buffer, found, state, states, damage)
     _defaults(buffer, found, state, states, damage)
     time = _times(buffer, found, sequence, state, states, damage)
-    return PacketBatch(first, found, count, time, state, is_lost, _of_each(states._track, state))
+    return PacketBatch(
+        first, found, count, time, state, is_lost, _state_values(states._track, state)
+    )
 
 
 def _note_losses(found: Fields, sequence: I64, states: States) -> None:
@@ -234,7 +236,7 @@ def _intern(
             states.interned[one, int(kind), key] = code
 
 
-def _of_each(known: dict[int, int], state: I64) -> I64:
+def _state_values(known: dict[int, int], state: I64) -> I64:
     """What each packet's state has; 0 for nothing."""
     if not known:
         return np.zeros(len(state), np.int64)
@@ -276,7 +278,7 @@ def _times(
     time = numbers(found, Packet.TIME, len(state))
     clock = numbers(found, Packet.CLOCK, len(state))
     if states._clock:
-        clock = np.where(clock == 0, _of_each(states._clock, state), clock)
+        clock = np.where(clock == 0, _state_values(states._clock, state), clock)
     snapshots = list(_snapshots(buffer, found, damage))
     for packet, clocks in snapshots:
         states_of = {number: at for number, (at, _, _) in clocks.items()}
@@ -294,7 +296,7 @@ def _times(
         if 0 < number < _OWN_CLOCKS:
             time[rows] += states._offsets.get(number, 0)
         elif number >= _OWN_CLOCKS:
-            _on_own_clock(time, rows, sequence, number, snapshots, states)
+            _convert_clocks(time, rows, sequence, number, snapshots, states)
     return time
 
 
@@ -308,7 +310,7 @@ def _own_clock(
     )
 
 
-def _on_own_clock(
+def _convert_clocks(
     time: I64,
     rows: I64,
     sequence: I64,

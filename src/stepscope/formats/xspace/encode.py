@@ -91,7 +91,7 @@ class _Writer:
         for kept in space.unknown:
             place = kept.level, kept.row
             self.unknown[place] = self.unknown.get(place, b"") + kept.data
-        self.by_hand = _by_hand(space, self.unknown)
+        self.by_hand = _unusual_rows(space, self.unknown)
         self.event_id: list[int] = space.event_metadata.id.tolist()
         self.stat_id: list[int] = space.stat_metadata.id.tolist()
         self.event_rows = _rows_by_plane(space, space.event_metadata)
@@ -99,16 +99,16 @@ class _Writer:
         self.kernel = core.write.LineWriter(
             space.buffer,
             (
-                _in_order(events.metadata),
-                _in_order(events.start_ps.view(np.uint64)),
-                _in_order(events.duration_ps.view(np.uint64)),
-                _in_order(events.data),
-                _in_order(events.stat_begin),
+                _packed(events.metadata),
+                _packed(events.start_ps.view(np.uint64)),
+                _packed(events.duration_ps.view(np.uint64)),
+                _packed(events.data),
+                _packed(events.stat_begin),
             ),
-            (_in_order(stats.key), _in_order(stats.kind), _in_order(stats.value)),
+            (_packed(stats.key), _packed(stats.kind), _packed(stats.value)),
             (
-                _in_order(space.event_metadata.id.view(np.uint64)),
-                _in_order(space.stat_metadata.id.view(np.uint64)),
+                _packed(space.event_metadata.id.view(np.uint64)),
+                _packed(space.stat_metadata.id.view(np.uint64)),
             ),
         )
 
@@ -263,7 +263,7 @@ class _Writer:
         )
 
 
-def _in_order(column: np.ndarray[tuple[int, ...], np.dtype[Number]]) -> memoryview:
+def _packed(column: np.ndarray[tuple[int, ...], np.dtype[Number]]) -> memoryview:
     return np.ascontiguousarray(column).data
 
 
@@ -288,7 +288,7 @@ def _entry(which: XPlane, key: int, value: bytes) -> bytes:
     return wire.blob(which, body + wire.blob(MapEntry.VALUE, value, always=True))
 
 
-def _by_hand(space: Space, unknown: dict[tuple[str, int], bytes]) -> list[int]:
+def _unusual_rows(space: Space, unknown: dict[tuple[str, int], bytes]) -> list[int]:
     """Rows of events the kernel does not write: aggregated ones, and those with kept fields."""
     rows = {row for level, row in unknown if level == "event"} | space.events.occurrences.keys()
     stats = [row for level, row in unknown if level == "event_stat"]

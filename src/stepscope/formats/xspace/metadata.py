@@ -314,11 +314,11 @@ def event_metadata_rows(
     last = {row: bytes(buffer[begin:end]) for row, begin, end in spans}
     more = [""] * len(missing)
     return EventMetadata(
-        plane=_with_missing(entries.plane, [plane for plane, _ in missing]),
-        id=_with_missing(entries.id, [key for _, key in missing]),
+        plane=_fill_missing(entries.plane, [plane for plane, _ in missing]),
+        id=_fill_missing(entries.id, [key for _, key in missing]),
         name=entries.name + more,
         display_name=entries.text + more,
-        stat_begin=_with_missing(stat_begin, [int(stat_begin[-1])] * len(missing)),
+        stat_begin=_fill_missing(stat_begin, [int(stat_begin[-1])] * len(missing)),
         metadata={row: data for row, data in last.items() if data},
         child_id=children,
         present=_present(entries, missing),
@@ -330,8 +330,8 @@ def stat_metadata_rows(entries: Entries, missing: Missing) -> StatMetadata:
     """The file's entries, and after them the (plane, id) pairs that it lacks."""
     more = [""] * len(missing)
     return StatMetadata(
-        plane=_with_missing(entries.plane, [plane for plane, _ in missing]),
-        id=_with_missing(entries.id, [key for _, key in missing]),
+        plane=_fill_missing(entries.plane, [plane for plane, _ in missing]),
+        id=_fill_missing(entries.id, [key for _, key in missing]),
         name=entries.name + more,
         description=entries.text + more,
         present=_present(entries, missing),
@@ -342,7 +342,7 @@ def stat_metadata_rows(entries: Entries, missing: Missing) -> StatMetadata:
 Column = TypeVar("Column", I32, I64)
 
 
-def _with_missing(column: Column, more: list[int]) -> Column:
+def _fill_missing(column: Column, more: list[int]) -> Column:
     return np.append(column, np.array(more, column.dtype)) if more else column
 
 

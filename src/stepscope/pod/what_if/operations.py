@@ -79,7 +79,7 @@ def read_operations(table: pl.DataFrame, known: frozenset[str], where: str = "")
     rows = _one_rank(rows, left_out)
     rows = _numbered(rows, where)
     rows = _complete(rows, left_out, where)
-    return _as_arrays(rows, tuple(left_out))
+    return _to_arrays(rows, tuple(left_out))
 
 
 def _refused(what: str, where: str, why: str = "") -> StepscopeError:
@@ -193,7 +193,7 @@ def _complete(rows: pl.DataFrame, left_out: list[str], where: str) -> pl.DataFra
     )
 
 
-def _as_arrays(rows: pl.DataFrame, left_out: tuple[str, ...]) -> Operations:
+def _to_arrays(rows: pl.DataFrame, left_out: tuple[str, ...]) -> Operations:
     origin = pl.col("start_ts").min().over("step")
     rows = rows.with_columns(start=pl.col("start_ts") - origin).sort(*_KEY, "step", "dp_rank")
     steps, replicas = (np.sort(rows[name].unique().to_numpy()) for name in ("step", "dp_rank"))

@@ -44,8 +44,8 @@ def register() -> None:
     if formatter is None:
         return
     for home, name, write in (*_DRAWN, *_results()):
-        formatter.formatters["text/html"].for_type_by_name(home, name, _as_html(write))
-        formatter.formatters["text/plain"].for_type_by_name(home, name, _as_text(write))
+        formatter.formatters["text/html"].for_type_by_name(home, name, _html_formatter(write))
+        formatter.formatters["text/plain"].for_type_by_name(home, name, _text_formatter(write))
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -128,11 +128,11 @@ def _drawn(write: _Write, value: Any, columns: int) -> Page:
     return page
 
 
-def _as_html(write: _Write) -> Callable[[Any], str]:
+def _html_formatter(write: _Write) -> Callable[[Any], str]:
     return lambda value: html_of(_drawn(write, value, _COLUMNS))
 
 
-def _as_text(write: _Write) -> Callable[[Any, Any, bool], None]:
+def _text_formatter(write: _Write) -> Callable[[Any, Any, bool], None]:
     """For IPython's printer, which gives itself and whether the value holds itself."""
 
     def draw(value: Any, printer: Any, cycle: bool) -> None:

@@ -105,7 +105,7 @@ def calls(profile: Profile) -> GroupCalls:
     hosts = [host for host in profile.hosts if has_calls(host)]
     groups: dict[CallGroup, int] = {}
     called: dict[Called, int] = {}
-    parts = [_of_host(host, number, groups, called) for number, host in enumerate(hosts)]
+    parts = [_host_calls(host, number, groups, called) for number, host in enumerate(hosts)]
     none = np.zeros(0, np.int64)
     columns = [np.concatenate([none, *(part[at] for part in parts)]) for at in range(7)]
     worker, group, number, said, done, created, is_message = columns
@@ -126,12 +126,12 @@ def calls(profile: Profile) -> GroupCalls:
     )
 
 
-def _of_host(
+def _host_calls(
     host: Host, worker: int, groups: dict[CallGroup, int], called: dict[Called, int]
 ) -> tuple[I64, ...]:
     """Columns of a host's calls: worker, group, number, what, done, when, whether a message."""
     parts = [
-        _of_line(host, worker, line.begin, line.end, groups, called)
+        _line_calls(host, worker, line.begin, line.end, groups, called)
         for line in host.space.lines
         if host.space.planes[line.plane].name == names.FLIGHT_PLANE and line.end > line.begin
     ]
@@ -140,7 +140,7 @@ def _of_host(
     )
 
 
-def _of_line(
+def _line_calls(
     host: Host,
     worker: int,
     begin: int,
@@ -247,7 +247,7 @@ def stuck(profile: Profile) -> list[Stuck]:
     for code in range(len(found.groups)):
         mine = rows[found.group[rows] == code]
         if len(mine):
-            result += _of_group(found, code, mine)
+            result += _stuck_in_group(found, code, mine)
     return sorted(result, key=lambda one: (one.created_ns, one.group, one.number))
 
 
@@ -260,7 +260,7 @@ def _first_of_each(found: GroupCalls) -> I64:
     return order[is_first]
 
 
-def _of_group(found: GroupCalls, code: int, rows: I64) -> Iterator[Stuck]:
+def _stuck_in_group(found: GroupCalls, code: int, rows: I64) -> Iterator[Stuck]:
     group, number = found.groups[code], found.number[rows]
     begins = np.flatnonzero(np.diff(number, prepend=number[0] - 1))
     is_open = np.logical_or.reduceat(~found.is_done[rows], begins)

@@ -97,7 +97,7 @@ def exchanges(profile: Profile) -> Exchanges:
     """The exchanges of all devices."""
     workers: dict[tuple[str, str], int] = {}
     kinds: dict[ExchangeKind, int] = {}
-    parts = [_of_host(host, workers, kinds) for host in profile.hosts]
+    parts = [_host_exchanges(host, workers, kinds) for host in profile.hosts]
     worker, kind, start, duration, exposed = (
         np.concatenate([np.zeros(0, np.int64), *(part[at] for part in parts)]) for at in range(5)
     )
@@ -123,7 +123,7 @@ def _computes(host: Host) -> bool:
     return bool(((found.work != Work.COLLECTIVE) & ~found.is_container).any())
 
 
-def _of_host(
+def _host_exchanges(
     host: Host, workers: dict[tuple[str, str], int], kinds: dict[ExchangeKind, int]
 ) -> tuple[I64, I64, I64, I64, I64]:
     """Worker, kind, start, duration and exposed time of a host's exchanges."""
@@ -167,7 +167,7 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 def _kind(name: str, said: dict[str, Any]) -> ExchangeKind:
-    collective = str(said.get("Collective name", "")).lstrip("_") or _by_kernel(name)
+    collective = str(said.get("Collective name", "")).lstrip("_") or _kernel_operation(name)
     ranks = _count(said.get("Group size"))
     size = _count(said.get("In msg nelems")), _count(said.get("Out msg nelems"))
     # Of what all give to all the larger side is the message, as nccl-tests count it.
@@ -181,7 +181,7 @@ def _kind(name: str, said: dict[str, Any]) -> ExchangeKind:
     )
 
 
-def _by_kernel(name: str) -> str:
+def _kernel_operation(name: str) -> str:
     found = _KERNEL.match(name)
     word = (found[1] or found[2] or "") if found else ""
     return word.lower() if word.lower() not in ("", "generic") else name[:60]
@@ -211,7 +211,7 @@ def _matched(
         rows = np.flatnonzero(np.isin(kind, codes))
         # Sizes may differ from device to device; what is exchanged in which order does not.
         called = np.asarray([hash(kinds[code].collective) for code in kind[rows].tolist()])
-        grid = _in_order(worker[rows], start[rows], start[rows] + duration[rows], called)
+        grid = _order_rows(worker[rows], start[rows], start[rows] + duration[rows], called)
         if grid is None:
             continue
         times = duration[rows[grid]]
@@ -224,7 +224,7 @@ def _matched(
     return transfer, is_last, caused
 
 
-def _in_order(worker: I64, start: I64, end: I64, called: I64) -> I64 | None:
+def _order_rows(worker: I64, start: I64, end: I64, called: I64) -> I64 | None:
     """Rows by (device, order), where all devices did the same in the same order; None if not.
 
     A device whose recording is longer has more of them: the shortest says which.

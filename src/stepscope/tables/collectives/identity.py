@@ -159,7 +159,7 @@ class _Compiled:
         table = self._host.space.event_metadata
         name = op_name or table.display_name[entry]
         name = name or table.name[entry].partition(" = ")[0].lstrip("%")
-        module, collectives = self._of_program(program or self._programs.get(entry, 0))
+        module, collectives = self._program_collectives(program or self._programs.get(entry, 0))
         one = collectives.get(name)
         mine = None if one is None else self._mine(one, plane)
         if one is None or mine is None:
@@ -169,7 +169,7 @@ class _Compiled:
         made = Communicator(key, "", kind, len(mine), mine, is_guess=False, is_compiled=True)
         return made, one.place, one.of
 
-    def _of_program(self, program: int) -> tuple[str, dict[str, HloCollective]]:
+    def _program_collectives(self, program: int) -> tuple[str, dict[str, HloCollective]]:
         if program not in self._known:
             module = hlo_modules(self._host).get(program)
             self._known[program] = (

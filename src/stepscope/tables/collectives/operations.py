@@ -72,7 +72,7 @@ class CollectiveEvents:
 @derived
 def collectives(profile: Profile) -> CollectiveEvents:
     """Find, match and time the collectives of all hosts."""
-    parts = [_of_host(profile, index) for index in range(len(profile.hosts))]
+    parts = [_host_columns(profile, index) for index in range(len(profile.hosts))]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else []
     if not parts or len(columns[0]) == 0:
         nothing = np.zeros(0, dtype=np.int64)
@@ -118,7 +118,7 @@ def collectives(profile: Profile) -> CollectiveEvents:
     )
 
 
-def _of_host(profile: Profile, index: int) -> tuple[I64, ...]:
+def _host_columns(profile: Profile, index: int) -> tuple[I64, ...]:
     """The columns of one host's collectives.
 
     Host, device, event, start, end, arrival, whether a meeting ends with it, step of the arrival,

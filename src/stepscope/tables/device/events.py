@@ -345,7 +345,7 @@ def _describe(source: _Source, modules: HloModules) -> _Facts:
         unit=unit,
         tensor_core=kernel_names.uses_tensor_core(source.name),
         is_container=is_container,
-        bits_known=_in_16_bits(source, modules) is not None,
+        bits_known=_is_16_bit(source, modules) is not None,
     )
 
 
@@ -420,10 +420,10 @@ def _is_part_of_an_op(source: _Source, modules: HloModules) -> bool:
 
 
 def _computing(source: _Source, modules: HloModules) -> Work:
-    return Work.COMPUTE_16 if _in_16_bits(source, modules) else Work.COMPUTE_32
+    return Work.COMPUTE_16 if _is_16_bit(source, modules) else Work.COMPUTE_32
 
 
-def _in_16_bits(source: _Source, modules: HloModules) -> bool | None:
+def _is_16_bit(source: _Source, modules: HloModules) -> bool | None:
     """Whether it computes in 16 bits or fewer; None where nothing recorded says it."""
     module = modules.get(source.program_id) if source.hlo_op else None
     found = None if module is None else module.instructions.get(_instruction_name(source))

@@ -202,16 +202,16 @@ CLASSES: Final = tuple(dict.fromkeys([*(rule.kernel_class for rule in RULES), OT
 
 def kernel_class(name: str, op_name: str = "") -> str:
     """The class of a kernel, ``OTHER`` when neither its name nor its op tells."""
-    return _of_name(name) or _of_op(op_name) or OTHER
+    return _class_by_name(name) or _class_by_op(op_name) or OTHER
 
 
 @lru_cache(maxsize=100_000)
-def _of_name(name: str) -> str:
+def _class_by_name(name: str) -> str:
     return _first(RULES, name)
 
 
 @lru_cache(maxsize=100_000)
-def _of_op(op_name: str) -> str:
+def _class_by_op(op_name: str) -> str:
     return _first(OP_RULES, _NUMBER.sub("", _leaf(op_name)))
 
 

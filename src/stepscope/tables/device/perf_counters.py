@@ -90,7 +90,7 @@ def counter_samples(host: Host) -> CounterSamples:
     named = columns[names.COUNTER_VALUE]
     # Between the planes of devices there may be those of hosts, and an event may have it twice.
     is_first = np.diff(named.rows, prepend=-1) > 0
-    kept = np.flatnonzero(is_first & _on_devices(host, named.rows))
+    kept = np.flatnonzero(is_first & _is_on_device(host, named.rows))
     bare, places = _bare(host, named.rows[kept])
     readings = joined(
         (
@@ -169,7 +169,7 @@ def _events_of_devices(host: Host) -> tuple[int, int]:
     return (lines[0].begin, lines[-1].end) if lines else (0, 0)
 
 
-def _on_devices(host: Host, rows: I64) -> Bool:
+def _is_on_device(host: Host, rows: I64) -> Bool:
     wanted = np.zeros(len(host.space.lines) + 1, dtype=bool)
     wanted[_device_lines(host)] = True
     found: Bool = wanted[host.space.lines_of(rows)]

@@ -74,7 +74,7 @@ def device_usage(host: Host) -> tuple[DeviceUsage, ...]:
     if not len(found):
         return ()
     copies, exchanges = _kinds(host, found)
-    with_op, launched = _with_op(host, found), _launched(host, found)
+    with_op, launched = _names_op(host, found), _launched(host, found)
     result = []
     for plane in distinct(found.device).tolist():
         mine = (found.device == plane) & ~found.is_container
@@ -126,7 +126,7 @@ def _kinds(host: Host, found: DeviceEvents) -> tuple[Bool, Bool]:
     return copies.astype(np.bool_), exchanges.astype(np.bool_)
 
 
-def _with_op(host: Host, found: DeviceEvents) -> Bool:
+def _names_op(host: Host, found: DeviceEvents) -> Bool:
     """Which events name the op they ran for; a reason why there is none does not count."""
     stats, kinds = event_stats(host), planes(host).plane_kind
     are_ops = np.asarray([kind in OP_LINE_PLANES for kind in kinds] or [False])[found.device]

@@ -349,7 +349,7 @@ def _anchors(runs: _Runs, order: _Order, launch: I64) -> I64:
         return order.place(runs.names[own], number, (runs.names[before], runs.names[after]))
 
     at = np.full(len(runs.code), -1, dtype=np.int64)
-    at[mine] = _by_group(key, told)
+    at[mine] = _group_places(key, told)
     return at
 
 
@@ -364,10 +364,10 @@ def _between_known(runs: _Runs, order: _Order, at: I64, mine: I64, kind: int) ->
         a, b, many, nth = group
         return order.filling[kind].nth(order.between(a, b), many, nth)
 
-    return _by_group((at[before], at[after], of_run, number), told)
+    return _group_places((at[before], at[after], of_run, number), told)
 
 
-def _by_group(key: tuple[I64, ...], told: Callable[[list[int]], int]) -> I64:
+def _group_places(key: tuple[I64, ...], told: Callable[[list[int]], int]) -> I64:
     """The place that each distinct key leads to, of each; -1 for none."""
     first, which = distinct_rows(key)
     said = [told(group) for group in np.stack(key)[:, first].T.tolist()]

@@ -72,7 +72,7 @@ class CostAnalysis:
         if opcode in _UNKNOWN:
             return UNKNOWN_COST
         if opcode == "call":
-            return self._of_call(instruction)
+            return self._call_cost(instruction)
         read, written = self._bytes(instruction)
         return InstructionCost(self.flops(instruction), read, written)
 
@@ -89,7 +89,7 @@ class CostAnalysis:
             self._depth -= 1
         return self._flops[instruction.id]
 
-    def _of_call(self, instruction: Instruction) -> InstructionCost:
+    def _call_cost(self, instruction: Instruction) -> InstructionCost:
         if instruction.id in self._calls or self._depth >= _DEEPEST:
             return self._calls.get(instruction.id, UNKNOWN_COST)
         self._calls[instruction.id] = UNKNOWN_COST  # of a call to itself

@@ -149,7 +149,7 @@ def _listed(one: Instruction) -> Iterator[tuple[int, ...]]:
             if number == _LISTED and isinstance(value, bytes):
                 yield _ids(value)
             elif number == _IOTA and isinstance(value, bytes):
-                yield from _from_range(value)
+                yield from _parse_range(value)
     if not told:
         for group in one.attributes.get(_GROUPS, ()):
             if isinstance(group, bytes):
@@ -163,7 +163,7 @@ def _ids(group: bytes) -> tuple[int, ...]:
     return found
 
 
-def _from_range(data: bytes) -> Iterator[tuple[int, ...]]:
+def _parse_range(data: bytes) -> Iterator[tuple[int, ...]]:
     """[groups, size] <= [dims] T(permutation): the numbers from 0 on, reshaped and transposed."""
     said: dict[int, list[int | bytes]] = {}
     for number, value in values(data):

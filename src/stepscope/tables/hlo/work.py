@@ -127,9 +127,9 @@ def _work(module: HloModule, cost: CostAnalysis, one: Instruction) -> float:
     if opcode in ("rng", "rng-bit-generator"):
         return _RANDOM * elements
     if opcode == "fft":
-        return _of_transform(one)
+        return _transform_flops(one)
     if opcode == "custom-call":
-        return _of_library(module, cost, one)
+        return _library_call_flops(module, cost, one)
     flops = cost.flops(one)
     if not math.isfinite(flops):
         return 0.0
@@ -137,7 +137,7 @@ def _work(module: HloModule, cost: CostAnalysis, one: Instruction) -> float:
     return factor * flops
 
 
-def _of_library(module: HloModule, cost: CostAnalysis, call: Instruction) -> float:
+def _library_call_flops(module: HloModule, cost: CostAnalysis, call: Instruction) -> float:
     flops = cost.flops(call)
     if math.isfinite(flops) and flops > 0:
         return _PRODUCT * flops
@@ -149,7 +149,7 @@ def _of_library(module: HloModule, cost: CostAnalysis, call: Instruction) -> flo
     return float(sum(shape.elements for shape in taken)) + call.shape.elements
 
 
-def _of_transform(one: Instruction) -> float:
+def _transform_flops(one: Instruction) -> float:
     length = one.shape.dimensions[-1] if one.shape.dimensions else 1
     awkward = _AWKWARD if _largest_factor(length) > _LARGEST_FACTOR else 1.0
     return awkward * 2.5 * one.shape.elements * math.log2(max(length, 2))

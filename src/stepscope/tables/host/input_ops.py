@@ -185,7 +185,7 @@ class _Labelled:
 def _spans_of_input(host: Host) -> InputOps:
     """Stages, loaders, Python functions and readers: nested among themselves, then summed."""
     space = host.space
-    found = _with_stages(host, _named_input(host))
+    found = _label_stages(host, _named_input(host))
     timed = space.events.data[found.rows] != DATA_OCCURRENCES
     rows = found.rows[timed]
     start, duration = space.events.start_ps[rows], space.length_ps[rows]
@@ -236,7 +236,7 @@ def _span_category(name: str) -> str | None:
     return None
 
 
-def _with_stages(host: Host, named: _Labelled) -> _Labelled:
+def _label_stages(host: Host, named: _Labelled) -> _Labelled:
     """Annotated stages have labels of their own, whatever their names say."""
     stage = event_stats(host).texts(names.INPUT_STAGE_NAME)
     if len(stage.rows) == 0:

@@ -76,7 +76,7 @@ def batch_sizes(host: Host) -> tuple[int, ...]:
 @derived
 def examples_per_step(profile: Profile) -> BatchSize | None:
     """Over all hosts, each of which has its own part; None where one does not say it."""
-    found = [_of_pipeline(host) or _of_shapes(host) for host in profile.hosts]
+    found = [_pipeline_batch(host) or _shapes_batch(host) for host in profile.hosts]
     known = [one for one in found if one is not None]
     if not known or len(known) < len(found):
         return None
@@ -91,7 +91,7 @@ def _noted(host: Host) -> tuple[I64, I64]:
     return found.rows, found.ints
 
 
-def _of_pipeline(host: Host) -> BatchSize | None:
+def _pipeline_batch(host: Host) -> BatchSize | None:
     """The one size that tf.data batches by, times the batches that a step takes."""
     sizes, found = batch_sizes(host), steps(host)
     if len(sizes) != 1 or found is None or not found.kept.any():
@@ -108,7 +108,7 @@ def _of_pipeline(host: Host) -> BatchSize | None:
     return BatchSize(sizes[0] * batches, "tf.data")
 
 
-def _of_shapes(host: Host) -> BatchSize | None:
+def _shapes_batch(host: Host) -> BatchSize | None:
     """The first extent that most ops on batches have in common.
 
     Where only losses tell, the layers before them must say the same: a language model's loss takes

@@ -120,11 +120,11 @@ def _op_rows(host: Host) -> I64:
     """Ops that ran for the step: not those of tf.data's threads."""
     found = host_ops(host)
     rows = found.rows[found.is_execution]
-    own: I64 = rows[~_of_tf_data(host)[host.space.lines_of(rows)]]
+    own: I64 = rows[~_is_tf_data_line(host)[host.space.lines_of(rows)]]
     return own
 
 
-def _of_tf_data(host: Host) -> Bool:
+def _is_tf_data_line(host: Host) -> Bool:
     """Per line of the space."""
     flags = [is_tf_data_thread(line.name) for line in host.space.lines] or [False]
     return np.asarray(flags, dtype=bool)
@@ -166,14 +166,14 @@ def _called_for_steps(time: HostTime, at: I64) -> Bool:
     """
     found = time.found
     if found.markers.line >= 0 or found.markers.is_window:
-        return _in_steps(time, at)
+        return _is_in_step(time, at)
     step = np.searchsorted(found.end_ps, at, side="right")
     kept = np.concatenate([found.kept, [False]])
     called: Bool = kept[step]
     return called
 
 
-def _in_steps(time: HostTime, at: I64) -> Bool:
+def _is_in_step(time: HostTime, at: I64) -> Bool:
     """Whether each moment is in a kept step."""
     place = np.searchsorted(time.start_ps, at, side="right") - 1
     inside: Bool = (place >= 0) & (at < time.end_ps[np.maximum(place, 0)])
@@ -256,13 +256,13 @@ def eager_ops(host: Host) -> I64:
     if time is None:
         return np.zeros(0, dtype=np.int64)
     rows = _eager_calls(host, of_functions=False)
-    rows = rows[~_of_tf_data(host)[host.space.lines_of(rows)]]
+    rows = rows[~_is_tf_data_line(host)[host.space.lines_of(rows)]]
     start = host.space.events.start_ps[rows]
     dispatched = host.space.events.start_ps[torch_dispatches(host)]
     runs = program_runs(host)
     is_op = np.asarray([is_single_op(name) for name in runs.names] or [False])
     at = np.concatenate([start, dispatched, runs.start_ps[is_op[runs.name]]])
-    step = np.searchsorted(time.start_ps, at[_in_steps(time, at)], side="right") - 1
+    step = np.searchsorted(time.start_ps, at[_is_in_step(time, at)], side="right") - 1
     return np.bincount(step, minlength=len(time.start_ps)).astype(np.int64)
 
 
@@ -315,12 +315,12 @@ def side_work(host: Host) -> tuple[SideWork, ...]:
     events = host.space.events
     text = host.space.event_metadata.name
     found = []
-    of_tf_data = _of_tf_data(host)
+    of_tf_data = _is_tf_data_line(host)
     for kind, pattern in SIDE_WORK.items():
         rows = _rows_matching(host, pattern)
         rows = rows[~of_tf_data[host.space.lines_of(rows)]]
         start = events.start_ps[rows]
-        touches = _in_steps(time, start)
+        touches = _is_in_step(time, start)
         if not touches.any():
             continue
         rest = np.setdiff1d(_op_rows(host), rows, assume_unique=True)
@@ -347,7 +347,7 @@ def _garbage(host: Host, time: HostTime) -> tuple[SideWork, ...]:
     ours = np.asarray([line.name.startswith(_OUR_THREADS) for line in space.lines] or [False])
     rows = rows[~ours[space.lines_of(rows)]]
     start = space.events.start_ps[rows]
-    inside = _in_steps(time, start)
+    inside = _is_in_step(time, start)
     if not inside.any():
         return ()
     spans = union_spans(start, start + space.length_ps[rows])

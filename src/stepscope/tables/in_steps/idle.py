@@ -167,7 +167,7 @@ def idle(profile: Profile) -> Idle | None:
     for one in aligned:
         steps = one.steps.start_ps[one.rows[kept]], one.steps.end_ps[one.rows[kept]]
         calls = _wait_rows(profile.hosts[one.host], one.steps.markers)
-        found = _of_host(profile.hosts[one.host], one, steps, calls)
+        found = _host_idle(profile.hosts[one.host], one, steps, calls)
         devices += found
         own = _wait_calls(profile.hosts[one.host], one.host, steps, calls)
         waits += own
@@ -228,7 +228,7 @@ def _busy_spans(host: Host, device: int | None = None) -> tuple[I64, I64]:
     return union_spans(start, start + found.duration_ps[own])
 
 
-def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[DeviceGaps]:
+def _host_idle(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[DeviceGaps]:
     told = host_work(host)
     allocates = allocating_names(host)[host.space.events.metadata[told.rows]]
     kinds = np.where(allocates, _ALLOCATION, _CLASSES * told.work).astype(np.uint8)
@@ -243,7 +243,7 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
             continue
         busy = _busy_spans(host, device)
         start, end = _gaps(busy, steps)
-        spans = _with_classes(
+        spans = _merge_classes(
             (told.start_ps, told.end_ps, kinds),
             {
                 _WAIT: waiting,
@@ -259,14 +259,14 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
                 host=one.host,
                 device=device,
                 gaps=gaps,
-                cause_ps=_by_cause(spans, [busy], steps),
-                after_wait_ps=_by_cause(spans, [busy, late], steps),
+                cause_ps=_sum_by_cause(spans, [busy], steps),
+                after_wait_ps=_sum_by_cause(spans, [busy, late], steps),
             )
         )
     return result
 
 
-def _with_classes(
+def _merge_classes(
     spans: tuple[I64, I64, U8], more: dict[int, tuple[I64, I64]]
 ) -> tuple[I64, I64, U8]:
     """Spans with their classes, and others with one class each."""
@@ -320,7 +320,9 @@ def _inside(at: I64, spans: _Steps) -> Bool:
     return found
 
 
-def _by_cause(spans: tuple[I64, I64, U8], covers: list[_Steps], steps: _Steps) -> dict[str, int]:
+def _sum_by_cause(
+    spans: tuple[I64, I64, U8], covers: list[_Steps], steps: _Steps
+) -> dict[str, int]:
     """Time of the steps that no cover hides, by what explains it."""
     hidden = sum(len(cover[0]) for cover in covers)
     time = sweep(

@@ -89,7 +89,7 @@ def worker_place(host: Host) -> WorkerPlace | None:
         most[0][1].function,
         most[0][1].file,
         max(lines, key=lambda line: lines[line]),
-        _at_once([lives[number] for number in {number for number, _one in most}]),
+        _most_concurrent([lives[number] for number in {number for number, _one in most}]),
         sum(lines.values()) / whole,
     )
 
@@ -100,7 +100,7 @@ def _life(calls: Frames) -> Spans:
     return start, end
 
 
-def _at_once(lives: Sequence[Spans]) -> int:
+def _most_concurrent(lives: Sequence[Spans]) -> int:
     start, end = (np.concatenate([life[side] for life in lives]) for side in (0, 1))
     return most_at_once(start, end)
 

@@ -65,11 +65,11 @@ def optimizer_updates(host: Host) -> tuple[OptimizerUpdates, ...]:
     time = host_time(host)
     if time is None:
         return ()
-    found = [*_of_torch(host, time), *_of_graphs(host, time)]
+    found = [*_torch_updates(host, time), *_graph_updates(host, time)]
     return tuple(sorted(found, key=lambda one: (-one.time_ps, one.optimizer)))
 
 
-def _of_torch(host: Host, time: HostTime) -> list[OptimizerUpdates]:
+def _torch_updates(host: Host, time: HostTime) -> list[OptimizerUpdates]:
     space = host.space
     named = [step_of_torch(text) for text in space.event_metadata.name]
     backward = entries_named(host, is_of_backward)
@@ -99,7 +99,7 @@ def optimizer_scope(op: str) -> str:
     return said.group(1) if said is not None else ""
 
 
-def _of_graphs(host: Host, time: HostTime) -> list[OptimizerUpdates]:
+def _graph_updates(host: Host, time: HostTime) -> list[OptimizerUpdates]:
     ops = host_ops(host)
     scopes = [optimizer_scope(op.name) for op in ops.ops]
     found = []

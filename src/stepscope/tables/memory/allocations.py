@@ -229,7 +229,7 @@ def allocations(host: Host) -> Allocations | None:
     order = np.argsort(space.events.start_ps[rows], kind="stable")
     rows, is_allocation = rows[order], is_allocation[order]
     values = _Values(stats_by_name(space, _STATS), rows)
-    memory = _of_process(host, rows, _memory_of(values))
+    memory = _name_processes(host, rows, _memory_of(values))
     address = values.ints(names.ADDRESS)
     requested, allocated = values.ints(names.REQUESTED_BYTES), values.ints(names.ALLOCATION_BYTES)
     in_use = values.ints(names.BYTES_ALLOCATED)
@@ -307,7 +307,7 @@ def _memory_of(values: _Values) -> AllocationLabels:
     )
 
 
-def _of_process(host: Host, rows: I64, memory: AllocationLabels) -> AllocationLabels:
+def _name_processes(host: Host, rows: I64, memory: AllocationLabels) -> AllocationLabels:
     """The memories, of which each process has its own; a child's are named with its number."""
     known = processes(host)
     if len(known.suffix) == 1:

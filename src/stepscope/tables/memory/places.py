@@ -95,7 +95,7 @@ def _modules(host: Host) -> AllocationLabels | None:
     def around(thread: int, times: I64) -> I64:
         return calls.threads[thread].around(times)
 
-    return _by_thread(host, calls.names, calls.threads, around)
+    return _split_by_thread(host, calls.names, calls.threads, around)
 
 
 @derived
@@ -122,7 +122,7 @@ def _lines(host: Host) -> AllocationLabels | None:
             code = np.where(here >= 0, np.asarray(named, np.int64)[dense.ravel()], code)
         return code
 
-    return _by_thread(host, texts, lines, around)
+    return _split_by_thread(host, texts, lines, around)
 
 
 def _calls_at(host: Host, row: int, times: I64) -> I64:
@@ -166,7 +166,7 @@ def _has_lines(host: Host) -> bool:
     )
 
 
-def _by_thread(
+def _split_by_thread(
     host: Host,
     texts: list[str] | dict[str, int],
     threads: Collection[int],

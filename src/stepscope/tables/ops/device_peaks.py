@@ -201,7 +201,7 @@ def device_peaks(device: Device) -> Peaks:
     found = device.capabilities
     base = Peaks()
     if device.kind is PlaneKind.GPU:
-        found, base = _with_true_bandwidth(found), _gpu(found, device.type)
+        found, base = _correct_bandwidth(found), _gpu(found, device.type)
     elif device.kind in (PlaneKind.TPU, PlaneKind.SPARSE_CORE):
         base = _tpu(device.type)
     return _recorded(found, base)
@@ -237,7 +237,7 @@ def _recorded(found: Mapping[str, object], base: Peaks) -> Peaks:
     )
 
 
-def _with_true_bandwidth(found: Mapping[str, object]) -> Mapping[str, object]:
+def _correct_bandwidth(found: Mapping[str, object]) -> Mapping[str, object]:
     """What was recorded of a GPU, its memory's bandwidth fixed where it is half of the truth.
 
     XLA records clock × width × 2 transfers; HBM3 of AMD makes 4 transfers to a clock, and ops
@@ -270,15 +270,17 @@ def _gpu(found: Mapping[str, object], type_: str) -> Peaks:
     if _is_amd(found):
         for amd in AMD:
             if amd.capability == capability and units >= amd.min_units:
-                return _per_second(amd.flops_by_type(), amd.lds_bytes, cycles, amd.source)
+                return _peaks_a_second(amd.flops_by_type(), amd.lds_bytes, cycles, amd.source)
         return Peaks()
     for row in NVIDIA:
         if row.capability == capability:
-            return _per_second(row.flops_by_type(), row.shared_bytes, cycles, row.source)
+            return _peaks_a_second(row.flops_by_type(), row.shared_bytes, cycles, row.source)
     return Peaks()
 
 
-def _per_second(flops: Mapping[str, int], local_bytes: int, cycles: float, source: str) -> Peaks:
+def _peaks_a_second(
+    flops: Mapping[str, int], local_bytes: int, cycles: float, source: str
+) -> Peaks:
     """The limits from what a device does in a cycle, by type and to its shared memory."""
     local = cycles * local_bytes
     types = tuple((name, each * cycles) for name, each in flops.items() if each)

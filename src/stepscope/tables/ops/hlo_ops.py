@@ -185,7 +185,7 @@ def hlo_op_events(host: Host) -> HloOpEvents:
     is_run = _runs(host, events, op_of, ops)
     return HloOpEvents(
         ops=ops,
-        costs=_with_event_costs(
+        costs=_merge_event_costs(
             host, events, op_of, is_run, ops, with_tf32(host, events.rows, op_of, costs)
         ),
         op=op_of,
@@ -319,7 +319,7 @@ def _is_straight(module: HloModule | None, op: HloOp) -> bool:
     return module is not None and found is not None and found.computation_id in module.straight_ids
 
 
-def _with_event_costs(
+def _merge_event_costs(
     host: Host, events: _Events, op: I32, is_run: Bool, ops: list[HloOp], costs: list[RunCost]
 ) -> list[RunCost]:
     """Costs, with those that events themselves carry put first (custom calls on TPUs).

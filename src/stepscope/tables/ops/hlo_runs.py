@@ -36,14 +36,14 @@ def mark_runs(
         program: By op: the number of its program.
     """
     first, which = distinct_rows((op, device))
-    by_name, of_name = _by_name(which, kernel, len(first))
-    by_row, of_row = _by_row(op, which, line, start_ps, is_straight, program, len(first))
+    by_name, of_name = _count_by_name(which, kernel, len(first))
+    by_row, of_row = _count_by_row(op, which, line, start_ps, is_straight, program, len(first))
     fewer = (by_row > 0) & (by_row < by_name)
     marked: Bool = np.where(fewer[which], of_row, of_name)
     return marked
 
 
-def _by_name(which: I64, kernel: I32, size: int) -> tuple[I64, Bool]:
+def _count_by_name(which: I64, kernel: I32, size: int) -> tuple[I64, Bool]:
     """Per op and device the count that most of its kernels' names share, the least of several.
 
     And a mark of the events of one such kernel.
@@ -70,7 +70,7 @@ def _by_name(which: I64, kernel: I32, size: int) -> tuple[I64, Bool]:
     return found, is_best[name_of]
 
 
-def _by_row(
+def _count_by_row(
     op: I32,
     which: I64,
     line: I64,

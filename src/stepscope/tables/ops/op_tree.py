@@ -47,7 +47,7 @@ def op_tree(totals: HloTotals, group_by: GroupBy, *, include_idle: bool) -> Node
     """The tree of all ops that ran."""
     leaves = list(_leaves(totals))
     root = Node("Program", "root")
-    paths = {"program": _by_program, "category": _by_category, "provenance": _by_provenance}
+    paths = {"program": _program_path, "category": _category_path, "provenance": _provenance_path}
     path = paths[group_by]
     # Where XLA compiled nothing, all is outside of it, and that says nothing.
     first = 0 if any(leaf.op and leaf.op.program for leaf in leaves) else 1
@@ -83,15 +83,15 @@ def _leaves(totals: HloTotals) -> Iterator[Node]:
         yield Node(op.name, "op", op, time, runs, costs[:, row].tolist())
 
 
-def _by_program(op: HloOp) -> list[tuple[str, NodeKind]]:
+def _program_path(op: HloOp) -> list[tuple[str, NodeKind]]:
     return [(op.program or OUTSIDE, "program"), (op.category, "category")]
 
 
-def _by_category(op: HloOp) -> list[tuple[str, NodeKind]]:
+def _category_path(op: HloOp) -> list[tuple[str, NodeKind]]:
     return [(op.category, "category")]
 
 
-def _by_provenance(op: HloOp) -> list[tuple[str, NodeKind]]:
+def _provenance_path(op: HloOp) -> list[tuple[str, NodeKind]]:
     parts = list(scope_parts(op.framework_op)) or [UNNAMED]
     return [(op.program or OUTSIDE, "program"), *((part, "scope") for part in parts)]
 

@@ -45,7 +45,7 @@ def common_clock(first: Host, second: Host) -> CommonClock:
             when = "after" if apart > 0 else "before"
             return CommonClock(None, f"it was recorded {abs(apart):,.1f} s {when} this one")
         return CommonClock(shift, "both are on the wall clock")
-    found = _by_steps(first, second)
+    found = _shift_by_steps(first, second)
     if found is not None:
         return CommonClock(found, "steps of the same numbers are in both")
     return CommonClock(None, "they have neither a clock nor steps in common")
@@ -79,7 +79,7 @@ def _apart_s(first: Host, second: Host, shift_ps: int) -> float:
     return (end - one[0]) / 1e12 if end < one[0] else 0.0
 
 
-def _by_steps(first: Host, second: Host) -> int | None:
+def _shift_by_steps(first: Host, second: Host) -> int | None:
     """The shift that puts steps of equal numbers onto each other; None where none does."""
     one, other = step_markers(first), step_markers(second)
     if one is None or other is None or {one.source, other.source} != {"markers"}:

@@ -60,14 +60,14 @@ def tracing(host: Host) -> Tracing | None:
     if found is None or found.markers.is_window or not traced or not found.kept.any():
         return None
     line = max(traced, key=lambda one: one.end - one.begin)
-    calls, step_ps = _in_a_step(host, line, found), found.duration_ps[found.kept].mean()
+    calls, step_ps = _events_a_step(host, line, found), found.duration_ps[found.kept].mean()
     if not step_ps > 0 or calls * _CALL_PS < _CALLS_FRAC * step_ps:
         return None
     most = _MOST_FRAC * step_ps
     return Tracing(calls, min(calls * _CALL_PS, most), float(step_ps), calls * _CALL_PS > most)
 
 
-def _in_a_step(host: Host, line: Line, found: HostSteps) -> float:
+def _events_a_step(host: Host, line: Line, found: HostSteps) -> float:
     """How many events of a line begin in a kept step, in the mean."""
     start, end = found.start_ps[found.kept], found.end_ps[found.kept]
     at = host.space.events.start_ps[line.begin : line.end]
@@ -130,7 +130,7 @@ def recorded_events(host: Host) -> RecordedEvents | None:
     # Only a thread with so many events in all can have as many in the steps.
     if most is None or (most.end - most.begin) * _EVENT_PS < _EVENTS_FRAC * step_ps * count:
         return None
-    events = _in_a_step(host, most, found)
+    events = _events_a_step(host, most, found)
     cost = events * _EVENT_PS
     if not cost >= _EVENTS_FRAC * step_ps > 0:
         return None

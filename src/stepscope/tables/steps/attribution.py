@@ -348,7 +348,7 @@ def step_spans(host: Host) -> StepSpans:
     found = device_events(host)
     on_device = np.flatnonzero(~found.is_container)
     own = host_work(host)
-    traced, until, calls = _of_the_step(host, *tracing_spans(host))
+    traced, until, calls = _keep_step_threads(host, *tracing_spans(host))
     tracing = np.full(len(calls), Work.COMPILE, dtype=np.uint8)
     return StepSpans(
         start_ps=np.concatenate([found.start_ps[on_device], own.start_ps, traced]),
@@ -479,7 +479,7 @@ def _without_waits(line: I64, work: HostWork) -> HostWork:
     return joined[np.lexsort((joined.start_ps, joined.rows))]
 
 
-def _of_the_step(host: Host, begin: I64, until: I64, calls: I64) -> tuple[I64, I64, I64]:
+def _keep_step_threads(host: Host, begin: I64, until: I64, calls: I64) -> tuple[I64, I64, I64]:
     """Those of calls on threads whose work is the step's."""
     markers = step_markers(host)
     if markers is None or len(calls) == 0:

@@ -95,7 +95,7 @@ def function_calls(host: Host) -> list[Calls]:
         return []
     line = _main_line(host, rows)
     rows = _that_run(host, rows[host.space.lines_of(rows) == line], line)
-    found = _by_name(host, rows, "call", line)
+    found = _group_by_name(host, rows, "call", line)
     ran = _time_of_runs(host)
     calls = []
     for one in found:
@@ -125,7 +125,7 @@ def _that_run(host: Host, rows: I64, line: int) -> I64:
 def program_launches(host: Host) -> I64:
     """When the program's thread handed a compiled program to XLA's runtime, in order."""
     space = host.space
-    rows = _on_program_threads(host, rows_of(space.events.metadata, _executes(host)))
+    rows = _keep_program_threads(host, rows_of(space.events.metadata, _executes(host)))
     return np.sort(space.events.start_ps[outermost(host, rows)])
 
 
@@ -181,17 +181,19 @@ def trained(host: Host, calls: Sequence[Calls]) -> list[Calls]:
 
     JAX says it in the programs, TensorFlow in the names of ops that run meanwhile.
     """
-    programs = {_as_module(function_of_module(one)) for one in programs_with_gradients(host)}
+    programs = {_module_stem(function_of_module(one)) for one in programs_with_gradients(host)}
     gradients = gradient_starts(host)
     return [
         one
         for one in calls
         if one.kind in ("call", "run")
-        and (_as_module(one.name) in programs or count_within(gradients, one.start_ps, one.end_ps))
+        and (
+            _module_stem(one.name) in programs or count_within(gradients, one.start_ps, one.end_ps)
+        )
     ]
 
 
-def _as_module(function: str) -> str:
+def _module_stem(function: str) -> str:
     """What a module's name keeps of its function's: "lambda" of "<lambda>", "fit" of "_fit"."""
     return re.sub(r"\W", "_", function).strip("_")
 
@@ -203,13 +205,13 @@ def eager_ops(host: Host) -> list[Calls]:
     def is_op(name: str) -> bool:
         return name.startswith((names.EAGER_LOCAL_EXECUTE, *_ATEN, *names.PYTORCH_OPTIMIZER))
 
-    rows = _on_program_threads(host, rows_of(space.events.metadata, entries_named(host, is_op)))
+    rows = _keep_program_threads(host, rows_of(space.events.metadata, entries_named(host, is_op)))
     rows = outermost(host, rows)
     if len(rows) == 0:
         return fetches(host)
     line = _main_line(host, rows)
     rows = rows[space.lines_of(rows) == line]
-    return _by_name(host, rows, "op", line) + fetches(host)
+    return _group_by_name(host, rows, "op", line) + fetches(host)
 
 
 # Ops that make tensors, fill them and move a model: of the program's begin, where it has its loop
@@ -245,7 +247,7 @@ def ranges(host: Host) -> Iterator[list[Calls]]:
         return
     lines = [space.lines[row] for row in rows.tolist()]
     every = np.concatenate([np.arange(one.begin, one.end, dtype=np.int64) for one in lines])
-    every = _on_program_threads(host, every[space.length_ps[every] > 0])
+    every = _keep_program_threads(host, every[space.length_ps[every] > 0])
     if len(every) == 0:
         return
     line = _main_line(host, every)
@@ -253,8 +255,8 @@ def ranges(host: Host) -> Iterator[list[Calls]]:
     start, length = space.events.start_ps[every], space.length_ps[every]
     depth = nest(start, length, np.asarray([0, len(every)], dtype=np.int64)).depth
     for level in range(min(int(depth.max()) + 1, _MOST_LEVELS)):
-        outer = _by_name(host, every[depth == level], "range", line)
-        inner = _by_name(host, every[depth == level + 1], "part", line)
+        outer = _group_by_name(host, every[depth == level], "range", line)
+        inner = _group_by_name(host, every[depth == level + 1], "part", line)
         yield outer + [replace(one, weight=_OP_WEIGHT) for one in inner]
 
 
@@ -282,7 +284,7 @@ def kernels(host: Host) -> list[Calls]:
         return []
     plane = np.asarray([line.plane for line in space.lines], dtype=np.int64)
     device = plane[space.lines_of(rows)]
-    return _by_name(host, rows[device == np.bincount(device).argmax()], "kernel", -1)
+    return _group_by_name(host, rows[device == np.bincount(device).argmax()], "kernel", -1)
 
 
 def _function_rows(host: Host) -> I64:
@@ -303,14 +305,14 @@ def _function_rows(host: Host) -> I64:
     if len(rows) == 0:
         # Programs of other languages call PjRt themselves.
         rows = rows_of(space.events.metadata, _executes(host))
-    return _on_program_threads(host, rows)
+    return _keep_program_threads(host, rows)
 
 
 def _executes(host: Host) -> Bool:
     return entries_named(host, lambda name: _EXECUTES.search(name) is not None)
 
 
-def _on_program_threads(host: Host, rows: I64) -> I64:
+def _keep_program_threads(host: Host, rows: I64) -> I64:
     """Those on threads of the program, less the runtimes' pools where others have any."""
     space = host.space
     rows = rows[np.isin(space.lines_of(rows), host_thread_rows(host))]
@@ -337,7 +339,7 @@ def outermost(host: Host, rows: I64) -> I64:
     return outer
 
 
-def _by_name(host: Host, rows: I64, kind: str, line: int) -> list[Calls]:
+def _group_by_name(host: Host, rows: I64, kind: str, line: int) -> list[Calls]:
     """One list per name; planes may give equal names different rows of metadata."""
     space = host.space
     meta, code = np.unique(space.events.metadata[rows], return_inverse=True)

@@ -124,13 +124,13 @@ def find_cycle(
             continue
         score = 0.0
         for share, other in zip(shares, chosen, strict=True):
-            often = _per_round(anchor.start_ps, other.start_ps)
+            often = _calls_a_round(anchor.start_ps, other.start_ps)
             if often:
                 score += share * (1.0 if often == 1 else several)
         rounds = len(anchor)
         reach = int(anchor.start_ps[-1] - anchor.start_ps[0]) * rounds / (rounds - 1)
         score *= rounds / (rounds + 1) * min(1.0, 0.2 + reach / max(span, 1))
-        if any(_per_round(anchor.start_ps, one.start_ps) != 1 for one in told):
+        if any(_calls_a_round(anchor.start_ps, one.start_ps) != 1 for one in told):
             score *= _OTHER_NAME
         if best is None or score > best[0] + 1e-9:
             best = (score, place, anchor)
@@ -150,7 +150,7 @@ def _span(calls: Sequence[Calls]) -> int:
     return int(max(one.end_ps[-1] for one in calls) - min(one.start_ps[0] for one in calls))
 
 
-def _per_round(anchor: I64, other: I64) -> int:
+def _calls_a_round(anchor: I64, other: I64) -> int:
     """How often the other is called between two calls of the anchor; 0 where that differs."""
     if anchor is other:
         return 1
@@ -165,7 +165,7 @@ def _per_round(anchor: I64, other: I64) -> int:
 
 
 def _cycle(anchor: Calls, calls: Sequence[Calls], shares: Sequence[float]) -> Cycle:
-    often = [_per_round(anchor.start_ps, one.start_ps) for one in calls]
+    often = [_calls_a_round(anchor.start_ps, one.start_ps) for one in calls]
     members = [one for one, count in zip(calls, often, strict=True) if count == 1]
     first = _first_of_round(anchor, members)
     start = first.start_ps

@@ -57,10 +57,10 @@ def rounds_of_functions(host: Host) -> Markers | None:
     called = lists.function_calls(host)
     if not any(one.kind != "fetch" for one in called):
         return None
-    return _of_functions(host, called)
+    return _function_rounds(host, called)
 
 
-def _of_functions(host: Host, called: Sequence[Calls]) -> Markers | None:
+def _function_rounds(host: Host, called: Sequence[Calls]) -> Markers | None:
     """Rounds of functions, or of the programs that they were compiled to.
 
     What computes no gradient, and is called more often than all that does, is called within a
@@ -81,7 +81,7 @@ def rounds_on_devices(host: Host) -> Markers | None:
 
 def rounds_of_programs(host: Host) -> Markers | None:
     """Runs of compiled programs, where nobody recorded who called them."""
-    return _of_functions(host, lists.runs(host))
+    return _function_rounds(host, lists.runs(host))
 
 
 def rounds_of_ops(host: Host) -> Markers | None:
@@ -204,7 +204,7 @@ def _markers(host: Host, cycle: Cycle | None, called: Sequence[Calls]) -> Marker
     return Markers(
         source="inferred" if cycle.anchor.kind in ("kernel", "op", "range") else "framework",
         confidence=_CONFIDENCE[certainty],
-        explanation=f"{count} steps taken from {_in_words(cycle)}, start to start; "
+        explanation=f"{count} steps taken from {_describe(cycle)}, start to start; "
         "none was marked.",
         num=np.arange(count, dtype=np.int64),
         name=[f"call {index}" for index in range(count)],
@@ -230,7 +230,7 @@ _WORDS = {
 }
 
 
-def _in_words(cycle: Cycle) -> str:
+def _describe(cycle: Cycle) -> str:
     name = cycle.anchor.name
     if cycle.anchor.kind == "kernel":  # without its templates and arguments
         name = name.partition("<")[0].partition("(")[0] or name
@@ -242,7 +242,7 @@ def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certa
     """How sure the rounds are: what agrees with them, and what does not."""
     count = len(cycle)
     if cycle.every > 1:
-        return "uncertain", f"each of {_in_words(cycle)} may be a step by itself"
+        return "uncertain", f"each of {_describe(cycle)} may be a step by itself"
     kinds = {kind for kind, _name, often in cycle.agreeing if often == 1}
     against = [
         one
@@ -255,12 +255,12 @@ def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certa
         kinds |= {one.kind for one in _elsewhere(host) if _divides(count, len(one))}
     if against:
         name = against[0].name if against[0].kind == "optimizer" else "fetches of input"
-        return "uncertain", f"{name} do not recur with {_in_words(cycle)}"
+        return "uncertain", f"{name} do not recur with {_describe(cycle)}"
     if cycle.explained < _MOST:
         return (
             "uncertain",
             f"only {cycle.explained:.0%} of what was called recurs in every round of "
-            f"{_in_words(cycle)}",
+            f"{_describe(cycle)}",
         )
     if cycle.anchor.kind == "call" and lists.is_single_op(cycle.anchor.name):
         return "uncertain", f"only single ops ({cycle.anchor.name}) recur, {count} times"
@@ -275,10 +275,10 @@ def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certa
     if several and count >= _FEWEST and len(kinds) > 1:
         return "likely", f"{_listed(kinds)} recur together, {count} times"
     if several and count >= _FEWEST and cycle.explained >= _NEARLY_ALL:
-        return "likely", f"everything called recurs with {_in_words(cycle)}, {count} times"
+        return "likely", f"everything called recurs with {_describe(cycle)}, {count} times"
     if count >= _ENOUGH and cycle.explained >= _NEARLY_ALL and cycle.anchor.kind == "call":
         return "likely", f"nothing but {cycle.anchor.name} is called, {count} times"
-    return "uncertain", f"only {_in_words(cycle)} say so, {count} times"
+    return "uncertain", f"only {_describe(cycle)} say so, {count} times"
 
 
 # So many names that recur with several rounds of one function make a round of their own.
@@ -304,7 +304,7 @@ def _around(cycle: Cycle, called: Sequence[Calls]) -> str:
     if not often or len(rounds[often]) < _OTHERS:
         return ""
     names = ", ".join(one.name for one in rounds[often][:_OTHERS])
-    return f"each {often} {_in_words(cycle)} come with one of {names}, which may be the step"
+    return f"each {often} {_describe(cycle)} come with one of {names}, which may be the step"
 
 
 def _elsewhere(host: Host) -> list[Calls]:

@@ -37,7 +37,7 @@ def annotated(host: Host) -> Markers | None:
     if len(rows) == 0:
         return None
     labels = _labels(host, rows)
-    own, others = _of_one_kind(labels)
+    own, others = _choose_kind(labels)
     apart = np.sort(space.events.start_ps[rows[~own]])
     labels, rows = [label for label, is_own in zip(labels, own, strict=True) if is_own], rows[own]
     nums = number.at(rows, -1)
@@ -76,7 +76,7 @@ def _labels(host: Host, rows: I64) -> list[str]:
     ]
 
 
-def _of_one_kind(labels: list[str]) -> tuple[Bool, str]:
+def _choose_kind(labels: list[str]) -> tuple[Bool, str]:
     """Which marks are of the loop, where steps of several kinds are marked; and what was left out.
 
     A mean over steps of a training and batches of an evaluation is of neither.
@@ -228,7 +228,7 @@ def _markers(
     host: Host, rows: I64, nums: I64, source: str, confidence: float, why: str, labels: list[str]
 ) -> Markers:
     events = host.space.events
-    own = _of_one_process(host, rows)
+    own = _choose_process(host, rows)
     rows, nums = rows[own], nums[own]
     labels = [labels[index] for index in np.flatnonzero(own).tolist()]
     order = np.argsort(events.start_ps[rows], kind="stable")
@@ -258,7 +258,7 @@ def _line_with_most(host: Host, rows: I64) -> int:
     return int(np.bincount(lines, weights=host.space.length_ps[rows]).argmax())
 
 
-def _of_one_process(host: Host, rows: I64) -> Bool:
+def _choose_process(host: Host, rows: I64) -> Bool:
     """Which rows are of one process: the recorded one, else the child that marks most.
 
     Processes run in parallel, so their steps do not follow one another.

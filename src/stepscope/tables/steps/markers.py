@@ -100,7 +100,7 @@ def step_markers(host: Host) -> Markers | None:
     for find in () if host.as_window else _finders():
         found = find(host)
         if found is not None and not _are_layers(host, found):
-            return _on_loop_thread(host, _whole(host, _with_cut_batches(host, found)))
+            return _keep_loop_thread(host, _whole(host, _add_cut_batches(host, found)))
     return recording_window(host)
 
 
@@ -138,7 +138,7 @@ def has_account(host: Host) -> bool:
     )
 
 
-def _on_loop_thread(host: Host, found: Markers) -> Markers:
+def _keep_loop_thread(host: Host, found: Markers) -> Markers:
     return replace(found, thread=loop_thread(host, found.line))
 
 
@@ -149,7 +149,7 @@ def _whole(host: Host, found: Markers) -> Markers:
     found = _extended_to_profiler(host, found)
     start, end = found.start_ps, found.end_ps
     end = np.minimum(end, np.maximum(next_gap(host, start), start))
-    end = np.maximum(_before_recorder(host, found, end), start)
+    end = np.maximum(_end_before_recorder(host, found, end), start)
     found = replace(found, end_ps=end, mark_end_ps=np.minimum(found.mark_end_ps, end))
     return _alone(found) if len(found) == 1 and found.certainty == "certain" else found
 
@@ -217,7 +217,7 @@ def _last_moment(host: Host, row: int) -> int:
     return max(ends, default=0)
 
 
-def _before_recorder(host: Host, found: Markers, end: I64) -> I64:
+def _end_before_recorder(host: Host, found: Markers, end: I64) -> I64:
     """Ends of steps, the last of which ends before the recorder's own work."""
     end = end.copy()
     start, finish = recorder_spans(host)
@@ -285,7 +285,7 @@ def recording_window(host: Host) -> Markers | None:
         certainty="uncertain",
         reason=reason,
     )
-    return _on_loop_thread(host, found)
+    return _keep_loop_thread(host, found)
 
 
 def _recorded_span(host: Host) -> tuple[int, int] | None:
@@ -388,7 +388,7 @@ def _time(host: Host, row: int) -> int:
     return int(end.max() - start.min())
 
 
-def _with_cut_batches(host: Host, found: Markers) -> Markers:
+def _add_cut_batches(host: Host, found: Markers) -> Markers:
     """The marked steps, with the batch before the first mark and the one after the last.
 
     Keras 2 marks a batch around the callbacks that begin and end to record within it: of the first
@@ -445,10 +445,10 @@ def _extended_to_profiler(host: Host, found: Markers) -> Markers:
     """
     if not found.is_last_open or len(found) < 2:
         return found
-    return _to_the_stop(host, _from_the_start(host, found))
+    return _to_the_stop(host, _extend_to_start(host, found))
 
 
-def _from_the_start(host: Host, found: Markers) -> Markers:
+def _extend_to_start(host: Host, found: Markers) -> Markers:
     """Let rounds begin where their first unrecorded work does: at the end of the one before."""
     if found.source != "framework":
         return found

@@ -53,8 +53,8 @@ class ProgramRuns:
 @derived
 def program_runs(host: Host) -> ProgramRuns:
     """The runs of a host: of its devices where they say so, else of its own threads."""
-    runs = _of_modules(host)
-    for find in (_of_host_ops, _of_executors):
+    runs = _module_runs(host)
+    for find in (_host_op_runs, _executor_runs):
         if len(runs) == 0:
             runs = find(host)
     order = np.argsort(runs.start_ps, kind="stable")
@@ -73,7 +73,7 @@ def function_of_module(module: str) -> str:
     return found.group(1) if found else module.partition("(")[0]
 
 
-def _of_modules(host: Host) -> ProgramRuns:
+def _module_runs(host: Host) -> ProgramRuns:
     """Events of the modules line of the device that has most of them: replicas run alike."""
     space = host.space
     lines = [space.lines[row] for row in lines_of(host, LineKind.MODULES)]
@@ -87,7 +87,7 @@ def _of_modules(host: Host) -> ProgramRuns:
     return _runs(texts, code, np.stack([start, start + space.length_ps[rows]]), True)
 
 
-def _of_host_ops(host: Host) -> ProgramRuns:
+def _host_op_runs(host: Host) -> ProgramRuns:
     """Ops on host threads that carry the number of their run."""
     space = host.space
     nothing = _runs([], np.zeros(0, dtype=np.int64), np.zeros((2, 0), dtype=np.int64), False)
@@ -115,7 +115,7 @@ def _of_host_ops(host: Host) -> ProgramRuns:
     return _runs(texts, code[known], np.stack([start[known], end[known]]), False)
 
 
-def _of_executors(host: Host) -> ProgramRuns:
+def _executor_runs(host: Host) -> ProgramRuns:
     """What the CPU's runtime executed, where it does not say which program (JAX before 0.8)."""
     space = host.space
     entries = entries_named(host, lambda name: name.startswith(_EXECUTED))

@@ -50,11 +50,11 @@ def with_times_of(profile: Profile, base: TimeBase) -> Profile:
     """The same profile, asked for times of this."""
     hosts = profile.hosts
     if base == "recording":
-        hosts = tuple(_as_window(host) for host in hosts)
+        hosts = tuple(_crop_to_window(host) for host in hosts)
     return replace(profile, hosts=hosts, times_of=base, cache={}, locks={})
 
 
-def _as_window(host: Host) -> Host:
+def _crop_to_window(host: Host) -> Host:
     shared = {
         key: table for key, table in list(host.cache.items()) if key.startswith(_WITHOUT_STEPS)
     }

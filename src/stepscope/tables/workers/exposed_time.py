@@ -83,7 +83,7 @@ def exposed(profile: Profile) -> tuple[Exposed, ...]:
     aligned = aligned_steps(profile)
     if not aligned:
         return ()
-    return tuple(_of_host(profile, one, ALL_DEVICES) for one in aligned)
+    return tuple(_host_exposed(profile, one, ALL_DEVICES) for one in aligned)
 
 
 def exposed_of(profile: Profile, host: int, device: int) -> Exposed:
@@ -97,7 +97,7 @@ def exposed_of(profile: Profile, host: int, device: int) -> Exposed:
     if device == ALL_DEVICES:
         return next(one for one in exposed(profile) if one.host == host)
     one = next(one for one in aligned_steps(profile) if one.host == host)
-    return _of_host(profile, one, device)
+    return _host_exposed(profile, one, device)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -120,7 +120,7 @@ class _Spans:
         )
 
 
-def _of_host(profile: Profile, one: AlignedSteps, device: int) -> Exposed:
+def _host_exposed(profile: Profile, one: AlignedSteps, device: int) -> Exposed:
     counts = np.all([each.steps.kept[each.rows] for each in aligned_steps(profile)], axis=0)
     kept = one.rows[counts]
     begin, end = one.steps.start_ps[kept], one.steps.end_ps[kept]

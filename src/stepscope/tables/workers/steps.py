@@ -113,7 +113,7 @@ def worker_steps(profile: Profile) -> WorkerSteps | None:
     parts: dict[str, list[I64]] = {part: [] for part in WORKER_PARTS}
     for one in aligned:
         name = profile.hosts[one.host].name
-        for device, found, transfer, waits in _of_host(profile, one):
+        for device, found, transfer, waits in _host_workers(profile, one):
             plane, label, kind = (-1, "CPU", "CPU") if device is None else _facts(device)
             workers.append(PodColumn(one.host, name, plane, label, kind))
             durations.append(one.steps.duration_ps[one.rows])
@@ -140,7 +140,7 @@ def _facts(device: Device) -> tuple[int, str, str]:
 _OfWorker = tuple[Device | None, dict[str, I64], I64, tuple[I64, I64]]
 
 
-def _of_host(profile: Profile, one: AlignedSteps) -> list[_OfWorker]:
+def _host_workers(profile: Profile, one: AlignedSteps) -> list[_OfWorker]:
     """Parts, transfers and waits of each device of a host; of the host itself without any."""
     host = profile.hosts[one.host]
     active = [device for device in devices(host) if device.has_events]

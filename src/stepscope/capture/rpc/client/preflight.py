@@ -63,11 +63,11 @@ def check(channel: Channel, connect_s: float) -> Preflight:
             "listens on 127.0.0.1 is reached from its own machine only: use an SSH tunnel.",
         )
     try:
-        return _of_ours(channel)
+        return _check_ours(channel)
     except CallFailed as failed:
         if failed.code is not Code.UNIMPLEMENTED:
             return _failed(address, failed)
-    return _of_framework(channel)
+    return _check_framework(channel)
 
 
 def is_busy(failed: CallFailed) -> bool:
@@ -75,7 +75,7 @@ def is_busy(failed: CallFailed) -> bool:
     return failed.code is Code.ALREADY_EXISTS or _BUSY_TEXT in failed.message
 
 
-def _of_ours(channel: Channel) -> Preflight:
+def _check_ours(channel: Channel) -> Preflight:
     before_ns, began = time.time_ns(), time.monotonic()
     state = channel.state(_CALL_S)
     round_trip_s = time.monotonic() - began
@@ -104,7 +104,7 @@ def _name_of(state: dict[str, Any]) -> str:
     return text[:_MOST_NAME]
 
 
-def _of_framework(channel: Channel) -> Preflight:
+def _check_framework(channel: Channel) -> Preflight:
     """A server that is not ours: a recording of nothing, for a millisecond, says if it is free."""
     request = ProfileRequest(
         opts=ProfileOptions(version=OPTIONS_VERSION, duration_ms=1),

@@ -102,10 +102,10 @@ class ValueRows:
 
     def by_kind(self) -> dict[int, OwnValues]:
         """All values; what was kept is given up."""
-        return {kind: _by_key(*parts) for kind, parts in self._parts.items()}
+        return {kind: _group_by_key(*parts) for kind, parts in self._parts.items()}
 
 
-def _by_key(keys: list[Any], rows: list[Any], numbers: list[Any]) -> OwnValues:
+def _group_by_key(keys: list[Any], rows: list[Any], numbers: list[Any]) -> OwnValues:
     key = joined(keys, np.int32)
     used = distinct_codes(key)[0]
     if len(used) > _FEW_KEYS:

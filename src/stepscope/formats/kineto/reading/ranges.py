@@ -56,17 +56,17 @@ class RangeEnds:
 
     def close(self) -> None:
         """Close all ranges."""
-        self._on_threads()
-        self._on_none()
+        self._pair_on_threads()
+        self._pair_without_thread()
 
-    def _on_threads(self) -> None:
+    def _pair_on_threads(self) -> None:
         """Phases B and E nest on their thread."""
         phase = self._columns["phase"]
         rows = np.flatnonzero(one_of(phase, (_BEGIN, _END)) & self._times.has_start)
         if len(rows):
             self._pair(rows, self._place_of[rows], phase[rows] == _BEGIN)
 
-    def _on_none(self) -> None:
+    def _pair_without_thread(self) -> None:
         """What is on no thread pairs by process, category and id; long ago by name as well.
 
         It gets a place of its own for each process, beside its threads.
@@ -116,7 +116,7 @@ class RangeEnds:
         is_other = (name[second] >= 0) & (name[second] != self._nameless)
         is_other &= name[first] != name[second]
         if is_other.any():
-            first, second = _by_name(group, begins, name, self._nameless)
+            first, second = _pair_by_name(group, begins, name, self._nameless)
         begin: I64 = order[first]
         self._columns["phase"][begin] = SLICE
         self._columns["flags"][begin] |= HAS_DURATION
@@ -125,7 +125,7 @@ class RangeEnds:
         return begin
 
 
-def _by_name(
+def _pair_by_name(
     group: NDArray[Any], begins: Bool, name: NDArray[Any], nameless: int
 ) -> tuple[I64, I64]:
     """Begins with their ends, by time, where ends say the name of what they end.

@@ -191,7 +191,7 @@ class _Reader:
         np.maximum(length, 0, out=length)
         length[rows[~timed]] = 0
         del length
-        rows = self._in_time(rows)
+        rows = self._sort_by_time(rows)
         found = trace.slices
         found["duration_ns"] = narrow(self._times.take_lengths(rows))
         found["start_ns"] = self._times.take_starts(rows)
@@ -230,7 +230,7 @@ class _Reader:
         kind[columns["phase"][rows] != SLICE] = KIND[OTHER]
         return kind, narrow(place)[category]
 
-    def _in_time(self, rows: I32) -> I32:
+    def _sort_by_time(self, rows: I32) -> I32:
         """The slices by time, containers first, however the file orders them.
 
         Only of those that a viewer derived from planes the file's order tells which of two equal

@@ -210,14 +210,14 @@ class Page:
             if left_out:
                 self.line("  ", (f"… {' and '.join(left_out)}", "dim"))
             return
-        self._below_table(
+        self._table_end(
             table,
             top,
             [heads[n] for n in names if n not in kept],
             [schema[n][1].said_of(self.times_of).label for n in empty],
         )
 
-    def _below_table(
+    def _table_end(
         self, table: Table[Any], top: int | None, cut: list[str], empty: list[str]
     ) -> None:
         if len(table) == 0:
