@@ -85,3 +85,4 @@ FLIGHT_RECORDER: Final = (
     "(TORCH_NCCL_DEBUG_INFO_TEMP_FILE, by default /tmp/nccl_trace_rank_N). Give the folder with "
     "the dumps of all ranks."
 )
+START: Final = "Record from the program's begin: stepscope record train.py."

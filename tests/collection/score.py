@@ -45,8 +45,8 @@ _CLAIMED: Final = """
     nested-datasets no-cache rows-again no-interleave no-xla print-every-step python-in-pipeline
     recompilation recomputed-activations repeated-gradients
     restarted-pipeline retracing roofline-gap
-    serial-map slow-launches slow-steps small-batch straggler tensor-cores-unused tiny-kernels
-    unbalanced-devices uneven-steps unfused-ops unused-gradients worker-skew
+    serial-map slow-launches slow-start slow-steps small-batch straggler tensor-cores-unused
+    tiny-kernels unbalanced-devices uneven-steps unfused-ops unused-gradients worker-skew
 """
 CAUSES: Final = frozenset(_CLAIMED.split())
 # What may be said where neither function nor op was recorded.

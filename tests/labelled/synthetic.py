@@ -17,6 +17,7 @@ from stepscope.store import read_pieces
 from tests.labelled import Labelled, pods, torch_loops
 from tests.profiles.loops import Collective, Kernel, Loop, copy_to_device, copy_to_host, record
 from tests.profiles.model import NVIDIA_A100, Event, Stats, host, line, space
+from tests.profiles.starts import Look, Span, start
 from tests.unit.formats.nccl.dumps import dump, entry, write_dumps
 
 GIB = 1 << 30
@@ -331,7 +332,18 @@ def _faults_of_many() -> list[Labelled]:
         Labelled("gpu_one_device_with_more_work", "unbalanced-devices", _many(heavy, POD)),
         Labelled("gpu_one_device_of_two_used", "unbalanced-devices", _one(alone)),
         Labelled("nccl_rank_that_stopped", "hung-collective", _rank_that_stopped),
+        Labelled("start_with_a_slow_import", "slow-start", _slow_import),
     ]
+
+
+def _slow_import() -> dict[str, bytes]:
+    """A program whose start is mostly one import, with no step recorded beyond its first ones."""
+    spans = [
+        Span("interpreter", "Python", 0, 80),
+        Span("import", "slowpackage", 80, 4_080, "train.py:1"),
+    ]
+    steps = [(4_200.0 + 10 * number, 4_210.0 + 10 * number) for number in range(12)]
+    return {"h": space(start(spans, [Look("main", 80, 4_320, cpu=4_240)], steps))}
 
 
 def _rank_that_stopped() -> dict[str, bytes]:

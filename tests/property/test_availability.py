@@ -35,6 +35,7 @@ from stepscope.tables.memory.programs import program_memories
 from stepscope.tables.memory.samples import memory_samples
 from stepscope.tables.ops.framework_totals import device_op_totals, host_op_totals
 from stepscope.tables.ops.module_tree import module_tree
+from stepscope.tables.recording.start import start as account_of_start
 from stepscope.tables.serving import serving
 from stepscope.tables.steps.attribution import found_steps, steps
 from stepscope.tables.steps.session import taking_part
@@ -66,6 +67,7 @@ from tests.profiles.counters import chip, sample
 from tests.profiles.dcn import Collective, slices
 from tests.profiles.hlo import metadata_plane, program
 from tests.profiles.model import Event, Kind, gpu, host, line, plane, space, stream
+from tests.profiles.starts import Look, Span, start
 from tests.property.test_conservation import spaces
 from tests.unit.analysis.compiled import ENTRY, PLANE, kernel, on_cpu, on_gpu
 from tests.unit.analysis.test_inference_profile import batching_server
@@ -90,6 +92,7 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     "host_activity": lambda p: any(
         found is not None and bool(found.kept.any()) for found in map(steps, p.hosts)
     ),
+    "startup": lambda p: any(account_of_start(one) is not None for one in p.hosts),
     "step_account": lambda p: any(account(one) is not None for one in p.hosts),
     "module_tree": lambda p: any(len(module_tree(one)) for one in p.hosts),
     "model_flops": lambda p: any(one.dims for host in p.hosts for one in op_calls(host).signatures),
@@ -302,6 +305,7 @@ BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
     "cycles of a TPU": lambda: [chips(CYCLES)],
     "counters of an unknown TPU": lambda: [chips(CYCLES, STORES, type_="TPU v9")],
     "dump": lambda: [call_of_a_collective()],
+    "start": lambda: [space(start([Span("import", "package", 0, 500)], [Look("f", 500, 900)]))],
     "sample": lambda: [gzip.decompress(SAMPLE.read_bytes())],
 }
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.pod_viewer import PodViewer
     from stepscope.analysis.roofline_model import RooflineModel
     from stepscope.analysis.serving_steps import ServingSteps
+    from stepscope.analysis.startup import Startup
     from stepscope.analysis.step_account import StepAccount
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
@@ -49,6 +50,11 @@ class Results:
     def overview_page(self) -> OverviewPage:
         """Of overview_page."""
         return cast("OverviewPage", self._found["overview_page"])
+
+    @property
+    def startup(self) -> Startup:
+        """Of startup."""
+        return cast("Startup", self._found["startup"])
 
     @property
     def input_pipeline_analyzer(self) -> InputPipelineAnalyzer:
@@ -193,6 +199,11 @@ class OptionalResults:
     def overview_page(self) -> OverviewPage | None:
         """Of overview_page."""
         return cast("OverviewPage | None", self._found.get("overview_page"))
+
+    @property
+    def startup(self) -> Startup | None:
+        """Of startup."""
+        return cast("Startup | None", self._found.get("startup"))
 
     @property
     def input_pipeline_analyzer(self) -> InputPipelineAnalyzer | None:

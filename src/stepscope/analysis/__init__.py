@@ -10,6 +10,7 @@ TOOLS = Tools(
     __name__,
     (
         "overview_page",
+        "startup",
         "input_pipeline_analyzer",
         "tf_data_bottleneck_analysis",
         "framework_op_stats",

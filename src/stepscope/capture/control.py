@@ -75,6 +75,7 @@ def start(
     owner: str = "person",
     run: str | None = None,
     part: ChildFile | None = None,
+    origin_ns: int = 0,
     around: Callable[[tracing.Emitter], tracing.Emitter] | None = None,
 ) -> Recording:
     """Start recording this process: all loaded frameworks, annotations, Python and the machine.
@@ -85,6 +86,7 @@ def start(
         owner: "person", "remote" (a capture from outside) or "launcher"; see ``_RANK``.
         run: Name of the run; the local time by default.
         part: Set in a child process, whose recording becomes part of its parent's.
+        origin_ns: Time zero of the file, ``time.time_ns()``; now by default.
         around: Makes the emitter that annotations go to of that of the recorders.
 
     Raises:
@@ -97,7 +99,7 @@ def start(
             place = tempfile.mkdtemp(prefix="stepscope-") if logdir is None else os.fspath(logdir)
             writer = Writer.open(place, run, part.stem if part else None)
             recording = Recording(writer, chosen, owner, recorders(), on_finish=_over)
-            recording.around = around
+            recording.around, recording.origin_ns = around, origin_ns
             if part is not None:
                 recording.suffix, recording.origin_ns = part.suffix, part.origin_ns
             _here.active = recording

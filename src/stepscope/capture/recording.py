@@ -435,9 +435,7 @@ class Recording:
         for slot in self._slots:
             emitter = getattr(slot.recorder, "annotation", None)
             if slot.state == "running" and emitter is not None:
-                emit = emitter()
-                if self.options.price is not None:
-                    emit = counted(emit)
+                emit = counted(emitter())
                 tracing.switch(emit if self.around is None else self.around(emit))
                 return
         tracing.switch(None)

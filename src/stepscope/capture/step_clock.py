@@ -26,6 +26,7 @@ BACKWARD: Final = "backward passes"
 FUNCTION: Final = "calls of a compiled function"
 BATCH: Final = "batches of a data loader"
 _SOURCES: Final = (MARKER, OPTIMIZER, BACKWARD, FUNCTION, BATCH)
+_FIRST_STEPS: Final = 200
 
 # Source, and which optimizer, function or name of a marker.
 _Key = tuple[str, object]
@@ -60,15 +61,75 @@ class _Stretch:
         return max(counts, default=(0, 0))
 
 
+#: Called for each step: source, which, begin and end (``time.perf_counter_ns()``). Without a marker
+#: there is no begin (0), and the end is when the hook was called.
+Follower = Callable[[str, object, int, int], None]
 # Where hooks report to; None while no recording asks.
 _listening: _Stretch | None = None
+_followers: tuple[Follower, ...] = ()
+
+
+def follow(follower: Follower) -> None:
+    """Call a follower for each step from now on, on the program's threads."""
+    global _followers
+    _followers = (*_followers, follower)
+
+
+def unfollow(follower: Follower) -> None:
+    """End that."""
+    global _followers
+    _followers = tuple(one for one in _followers if one != follower)
 
 
 def hear(source: str, which: object = 0) -> None:
     """A step begins, or ends, always at the same place of the program's loop; from any thread."""
+    stretch, followers = _listening, _followers
+    if stretch is None and not followers:
+        return
+    now_ns = time.perf_counter_ns()
+    if stretch is not None:
+        stretch.began_ns[source, which].append(now_ns)
+    for follower in followers:
+        follower(source, which, 0, now_ns)
+
+
+def _marked(name: str, begin_ns: int, end_ns: int) -> None:
+    """A marked step has ended."""
     stretch = _listening
     if stretch is not None:
-        stretch.began_ns[source, which].append(time.perf_counter_ns())
+        stretch.lengths_ns[MARKER, name].append(end_ns - begin_ns)
+    for follower in _followers:
+        follower(MARKER, name, begin_ns, end_ns)
+
+
+class FirstSteps:
+    """The first steps of a program, from the surest place that reports them."""
+
+    def __init__(self) -> None:
+        self._ends: defaultdict[_Key, list[tuple[int, int]]] = defaultdict(list)
+
+    def add(self, source: str, which: object, begin_ns: int, end_ns: int) -> None:
+        """Add a step, with the arguments of a follower."""
+        heard = self._ends[source, which]
+        if len(heard) < _FIRST_STEPS:
+            heard.append((begin_ns, end_ns))
+
+    def surest(self) -> tuple[str, list[tuple[int, int]]]:
+        """The source, and begin and end of each of its steps; the first may have no begin."""
+        # A list may grow meanwhile: a copy is taken in one go.
+        known = [(key, list(heard)) for key, heard in list(self._ends.items())]
+        known = [(key, heard) for key, heard in known if len(heard) > 1 or key[0] == MARKER]
+        if not known:
+            return "", []
+        (source, _), heard = min(
+            known, key=lambda one: (_SOURCES.index(one[0][0]), -len(one[1]), one[1][0][1])
+        )
+        if source == MARKER:
+            return source, heard
+        ends = [end for _, end in heard]
+        steps = list(itertools.pairwise(ends))
+        # An optimizer's step ends the first step, whose begin nobody has heard.
+        return source, [(ends[0], ends[0]), *steps] if source == OPTIMIZER else steps
 
 
 class StepClock:
@@ -177,19 +238,13 @@ def _emit(name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
     if names.ROOT_LEVEL not in metadata:
         return int
     begin_ns = time.perf_counter_ns()
-
-    def end() -> None:
-        stretch = _listening
-        if stretch is not None:
-            stretch.lengths_ns[MARKER, name].append(time.perf_counter_ns() - begin_ns)
-
-    return end
+    return lambda: _marked(name, begin_ns, time.perf_counter_ns())
 
 
 def _add_step(name: str, number: int, start_ns: int, end_ns: int) -> None:
-    stretch = _listening
-    if stretch is not None:
-        stretch.lengths_ns[MARKER, name].append(end_ns - start_ns)
+    # These are times of the day; followers count by the other clock.
+    now_ns = time.perf_counter_ns()
+    _marked(name, now_ns - (end_ns - start_ns), now_ns)
 
 
 def _spread(lengths: list[int]) -> float:

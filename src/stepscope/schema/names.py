@@ -36,6 +36,8 @@ PYTHON_PLANES: Final = (
     GARBAGE_PLANE,
 )
 TELEMETRY_PLANE: Final = "/device:CUSTOM:Telemetry"
+# A program's start, from exec to steady steps, as its main thread saw it.
+START_PLANE: Final = "/device:CUSTOM:Start"
 # What the recorder itself did: its line of gaps has an event for each time that a recorder saw
 # nothing, with the stats GAP_RECORDER and GAP_REASON.
 RECORDING_PLANE: Final = "Stepscope recording"
@@ -66,6 +68,10 @@ LAUNCH_STATS_LINES: Final = ("Launch Stats",)
 WAIT_LINES: Final = ("Synchronization",)
 COUNTER_LINE: Final = "_counters_"
 GAPS_LINE: Final = "not recorded"
+# Lines of a start: spans of known work, looks at the main thread, and the first steps.
+START_SPANS_LINE: Final = "start"
+START_LOOKS_LINE: Final = "main thread"
+START_STEPS_LINE: Final = "first steps"
 # Thread ids of lines that a viewer derived from others start here (stored as int32 in old files).
 DERIVED_LINE_ID: Final = 0xDEADBEEF
 DERIVED_LINE_COUNT: Final = 4096
@@ -211,6 +217,25 @@ GAP_PROBE: Final = "executions are counted"
 # were known by, and the median recorded step as timed in the same way. Times are in ps.
 UNDISTURBED_STEP: Final = "undisturbed_step_ps"
 UNDISTURBED_STEPS: Final = "undisturbed_steps"
+# Events of a start have a kind of work (``START_KINDS``), a line of the program, bytes read and the
+# result of a cache ("hit", "miss"). Looks at the main thread also have their processor time, time
+# in the processor's queue and reason to wait (``START_WAITS``).
+START_KIND: Final = "start_kind"
+START_PLACE: Final = "start_place"
+START_BYTES: Final = "start_bytes"
+START_CACHE: Final = "start_cache"
+START_CPU: Final = "start_cpu_ns"
+START_QUEUE: Final = "start_queue_ns"
+START_WAIT: Final = "start_wait"
+START_KINDS: Final = (
+    "interpreter", "recorder", "import", "device", "tracing", "compilation", "autotuning",
+    "reading", "look-up", "processes", "program",
+)  # fmt: skip
+# A step in which this was done is no steady one.
+START_COMPILES: Final = ("tracing", "compilation", "autotuning")
+START_WAITS: Final = (
+    "disk", "network", "lock", "processes", "sleep", "threads", "device", "unknown",
+)  # fmt: skip
 UNDISTURBED_SOURCE: Final = "undisturbed_source"
 RECORDED_STEP: Final = "recorded_step_ps"
 # Of the task environment: what recording took of the program's time, in millionths of it.

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.pod_viewer import PodViewer
     from stepscope.analysis.roofline_model import RooflineModel
     from stepscope.analysis.serving_steps import ServingSteps
+    from stepscope.analysis.startup import Startup
     from stepscope.analysis.step_account import StepAccount
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
@@ -61,6 +62,10 @@ class ToolMethods(ABC):
                 batch_size=batch_size,
             ),
         )
+
+    def startup(self) -> Startup:
+        """Account of the time from exec to the first step and to steady steps."""
+        return cast("Startup", self.run("startup"))
 
     def input_pipeline_analyzer(
         self,

@@ -227,7 +227,7 @@ def test_every_rule_that_saves_time_says_what_that_assumes() -> None:
     # The largest part names the class of each part; the others save memory, or nothing.
     assert without == {
         "memory-near-limit", "memory-fragmentation", "memory-growth", "incomplete-profile",
-        "largest-part", "hung-collective", "memory-at-peak",
+        "largest-part", "hung-collective", "memory-at-peak", "slow-start",
     }  # fmt: skip
 
 

@@ -184,6 +184,7 @@ RESTS_ON: dict[str, set[str]] = {
     "largest-part": set(),
     "incomplete-profile": set(),
     "start-up": {"driver"},
+    "slow-start": set(),  # it asks for the account of the start itself
 }
 
 

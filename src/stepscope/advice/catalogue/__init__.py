@@ -22,7 +22,7 @@ else:
 from stepscope.registry import ChangeClass, RuleFacts
 
 #: Files of causes, each named after what its causes are about, in the order of checked rules.
-SUBJECTS: Final = ("recording", "input", "host", "device", "memory", "workers", "step")
+SUBJECTS: Final = ("recording", "start", "input", "host", "device", "memory", "workers", "step")
 _FRAMEWORKS: Final = ("tensorflow", "jax", "pytorch")
 
 

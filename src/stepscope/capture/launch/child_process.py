@@ -17,6 +17,7 @@ from stepscope.capture.file.compact import RECORD_VARIABLE
 from stepscope.capture.launch import import_hook
 from stepscope.capture.launch.instructions import Instructions
 from stepscope.capture.recording import Recording
+from stepscope.capture.runtime import start_spans
 
 # Python processes that serve others of the program and do none of its work.
 _SERVANTS: Final = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
@@ -30,14 +31,20 @@ def begin() -> None:
     if any(servant in argument for argument in sys.orig_argv for servant in _SERVANTS):
         return
     instructions = Instructions.from_text(os.environ[RECORD_VARIABLE])
-    import_hook.install()
     if instructions.parent and not _is_rank(instructions):
+        import_hook.install()
         if instructions.children:
             _record_child(instructions, has_frameworks=True)
         return
     # The first process, or a rank of a job, which is its own host.
+    origin_ns = start_spans.install().exec_ns
+    import_hook.install()
     recording = control.start(
-        instructions.logdir, instructions.options, owner="launcher", run=instructions.run
+        instructions.logdir,
+        instructions.options,
+        owner="launcher",
+        run=instructions.run,
+        origin_ns=origin_ns,
     )
     stem = recording.writer.path.name.removesuffix(places.SUFFIX)
     recording.children = lambda: finished_children(recording.writer.path.parent, stem)
@@ -105,6 +112,7 @@ def _runs(process: int) -> bool:
 
 
 def _in_forked_child() -> None:
+    start_spans.stop()
     try:
         instructions = Instructions.from_text(os.environ[RECORD_VARIABLE])
         # A framework's threads do not outlive a fork, and its locks may be held forever.

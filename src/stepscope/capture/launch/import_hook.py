@@ -17,13 +17,14 @@ import importlib.machinery
 import importlib.util
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, Final
 
 from stepscope.capture import control, step_clock
-from stepscope.capture.runtime import machine
+from stepscope.capture.runtime import machine, start_spans
 from stepscope.capture.tracing import Trace
 from stepscope.schema import names
 
@@ -188,6 +189,105 @@ def _hear_batches(module: ModuleType) -> None:
     kind.__next__ = fetches
 
 
+def _time_jax_compilation(monitoring: ModuleType) -> None:
+    """Time tracing and compilation by function, with hits and misses of the cache."""
+    kinds = {
+        "/jax/core/compile/jaxpr_trace_duration": "tracing",
+        "/jax/core/compile/jaxpr_to_mlir_module_duration": "tracing",
+        "/jax/core/compile/backend_compile_duration": "compilation",
+    }
+    found = {"cache_hits": "hit", "cache_misses": "miss"}
+
+    def timed(event: str, seconds: float, **values: Any) -> None:
+        spans, kind = start_spans.active(), kinds.get(event)
+        if spans is None or kind is None or not spans.is_main():
+            return
+        end_ns, cache = time.time_ns(), ""
+        if kind == "compilation":
+            cache, spans.cache = spans.cache, ""
+        name = str(values.get("fun_name") or "a computation")
+        begin_ns = end_ns - int(seconds * 1e9)
+        spans.add(start_spans.Span(kind, name, "", begin_ns, end_ns, 0, cache))
+
+    def noted(event: str, **_: Any) -> None:
+        spans = start_spans.active()
+        if spans is not None and event.startswith("/jax/compilation_cache/"):
+            spans.cache = found.get(event.rpartition("/")[2], spans.cache)
+
+    monitoring.register_event_duration_secs_listener(timed)
+    monitoring.register_event_listener(noted)
+
+
+def _time_jax_backends(module: ModuleType) -> None:
+    start_spans.around(module, "backends", "device", "JAX's devices", is_once=True)
+
+
+def _time_jax_job(module: ModuleType) -> None:
+    start_spans.around(module.State, "initialize", "processes", "jax.distributed.initialize")
+
+
+def _time_tensorflow_tracing(module: ModuleType) -> None:
+    def name(*args: Any, **kwargs: Any) -> str:
+        options = kwargs.get("tracing_options") or args[-1]
+        return str(options.name or options.python_function.__name__)
+
+    start_spans.around(module, "_create_concrete_function", "tracing", name)
+
+
+def _time_tensorflow_devices(module: ModuleType) -> None:
+    label = "TensorFlow's devices"
+    start_spans.around(module.Context, "ensure_initialized", "device", label, is_once=True)
+
+
+def _time_dynamo(module: ModuleType) -> None:
+    start_spans.around(module, "_compile", "tracing", lambda code, *_, **__: str(code.co_name))
+
+
+def _time_inductor(module: ModuleType) -> None:
+    def name(*_: Any, **__: Any) -> str:
+        spans = start_spans.active()
+        return (spans.enclosing if spans else "") or "a graph"
+
+    compile_graph = module._compile_fx_inner
+
+    @functools.wraps(compile_graph)
+    def cached(*args: Any, **kwargs: Any) -> Any:
+        counters = sys.modules["torch._dynamo.utils"].counters["inductor"]
+        hits, misses = (counters[f"fxgraph_cache_{what}"] for what in ("hit", "miss"))
+        try:
+            return compile_graph(*args, **kwargs)
+        finally:
+            spans = start_spans.active()
+            if spans is not None and counters["fxgraph_cache_hit"] > hits:
+                spans.cache = "hit"
+            elif spans is not None and counters["fxgraph_cache_miss"] > misses:
+                spans.cache = "miss"
+
+    setattr(module, "_compile_fx_inner", cached)  # noqa: B010  # as above
+    start_spans.around(module, "_compile_fx_inner", "compilation", name)
+
+
+def _time_torch_job(module: ModuleType) -> None:
+    start_spans.around(module, "init_process_group", "processes", "init_process_group")
+
+
+def _time_reads(name: str, function: str) -> Callable[[ModuleType], None]:
+    label = start_spans.file_label(name)
+
+    def hook(module: ModuleType) -> None:
+        start_spans.around(module, function, "reading", label, reads=True)
+
+    return hook
+
+
+def _time_look_ups(module: ModuleType) -> None:
+    def name(host: object, *_: Any, **__: Any) -> str:
+        text = host.decode("utf-8", "replace") if isinstance(host, bytes) else str(host)
+        return f"name look-up: {text}"
+
+    start_spans.around(module, "getaddrinfo", "look-up", name)
+
+
 #: What is done to which module.
 AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {
     "keras": _mark_steps,
@@ -198,6 +298,20 @@ AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {
     "tensorflow.python.profiler.profiler_v2": _yield_to_tensorflow,
     "jax._src.profiler": _yield_to_jax,
     "torch.profiler.profiler": _yield_to_torch,
+    # Known work of a start.
+    "jax._src.monitoring": _time_jax_compilation,
+    "jax._src.xla_bridge": _time_jax_backends,
+    "jax._src.distributed": _time_jax_job,
+    "tensorflow.python.eager.polymorphic_function.tracing_compilation": _time_tensorflow_tracing,
+    "tensorflow.python.eager.context": _time_tensorflow_devices,
+    "torch._dynamo.convert_frame": _time_dynamo,
+    "torch._inductor.compile_fx": _time_inductor,
+    "torch.distributed.distributed_c10d": _time_torch_job,
+    "torch.serialization": _time_reads("torch.load", "load"),
+    "safetensors.torch": _time_reads("safetensors", "load_file"),
+    "safetensors.numpy": _time_reads("safetensors", "load_file"),
+    "safetensors.flax": _time_reads("safetensors", "load_file"),
+    "socket": _time_look_ups,
 }
 
 

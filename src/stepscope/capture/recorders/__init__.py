@@ -21,6 +21,7 @@ RECORDERS: Final[tuple[str, ...]] = (
     "stepscope.capture.recorders.python_calls:PythonCalls",
     "stepscope.capture.recorders.garbage_collector:GarbageCollector",
     "stepscope.capture.recorders.telemetry:Telemetry",
+    "stepscope.capture.recorders.start_up:StartUp",
 )
 
 
