@@ -68,9 +68,11 @@ class Steps:
         left_out: Steps and times that the numbers exclude, and why; one sentence each.
         recorder_ms: Mean time per counted step of the recorder's own work on the program's thread;
             no part of the step.
-        undisturbed_ms: Length of a step while nothing records; None if it was not measured.
+        undisturbed_ms: Mean step while nothing records: the mean recorded step, shortened as much
+            as the median one; None if it was not measured.
         undisturbed: How many undisturbed steps were timed, and how, or why none was; a clause.
-        recorded_frac: Share of the time that was recorded; the program ran undisturbed in the rest.
+        recorded_frac: Share of the time that was recorded; in the rest the program ran undisturbed,
+            a chunk was written, or the program recorded itself.
         recording_cost_frac: Estimated cost of recording as a share of the program's time: processor
             time of transferring events, and the delay of steps (1 µs per event if that is not
             known); None if not stated.

@@ -25,7 +25,7 @@ from stepscope.tables.steps.attribution import steps
 _STEPS, _PS = 20, 2 * 10**12
 # Recorders whose gaps lose steps: each cut ends a session of theirs.
 _FRAMEWORKS: Final = ("tensorflow", "jax", "torch")
-# Medians of equal steps may differ by less.
+# Equal steps may differ by less.
 _LONGER_FRAC: Final = 0.1
 
 
@@ -34,7 +34,9 @@ class UndisturbedStep:
     """The step of a host while nothing records.
 
     Attributes:
-        step_ps: Its length: the median of those that hooks timed, the mean of those counted.
+        step_ps: Its mean length. Where hooks timed steps, the mean recorded step times the ratio of
+            the medians of undisturbed and recorded ones: their means differ by rare long steps,
+            such as those with an evaluation, of which either may have more.
         steps: How many were timed.
         source: What they were known by.
     """
@@ -68,8 +70,8 @@ def no_undisturbed_step(profile: Profile) -> str:
 def _is_longer(host: Host, step: UndisturbedStep) -> bool:
     """Whether it exceeds the recorded step: recording makes no step shorter."""
     found = steps(host)
-    return found is not None and step.step_ps > (1 + _LONGER_FRAC) * median(
-        found.duration_ps[found.kept]
+    return found is not None and step.step_ps > (1 + _LONGER_FRAC) * float(
+        found.duration_ps[found.kept].mean()
     )
 
 
@@ -79,19 +81,18 @@ def _measured_step(host: Host) -> UndisturbedStep | None:
     found = steps(host)
     if found is None or found.markers.is_window or not found.kept.any():
         return None
-    recorded_ps = median(found.duration_ps[found.kept])
+    kept_ps = found.duration_ps[found.kept]
     noted = _stated(host)
     step_ps = as_integer(noted.get(names.UNDISTURBED_STEP))
     if step_ps <= 0:
         return _counted(host)
-    heard_ps = as_integer(noted.get(names.RECORDED_STEP))
-    if not recorded_ps > 0:
+    # What hooks hear of may be several of the recording's steps, or a part: only its ratio tells.
+    heard_ps = as_integer(noted.get(names.RECORDED_STEP)) or median(kept_ps)
+    if not heard_ps > 0 or not kept_ps.any():
         return None
-    ratio = recorded_ps / heard_ps if heard_ps > 0 else 1.0
-    # A step of the recording may be several of what the hooks hear of, or a part of it.
-    times = max(round(ratio), 1) / max(round(1 / ratio), 1)
     count = as_integer(noted.get(names.UNDISTURBED_STEPS))
-    return UndisturbedStep(step_ps * times, count, str(noted.get(names.UNDISTURBED_SOURCE, "")))
+    source = str(noted.get(names.UNDISTURBED_SOURCE, ""))
+    return UndisturbedStep(float(kept_ps.mean()) * step_ps / heard_ps, count, source)
 
 
 def _counted(host: Host) -> UndisturbedStep | None:
@@ -186,8 +187,12 @@ def _stated(host: Host) -> dict[str, object]:
 
 
 def coverage(host: Host) -> tuple[int, int] | None:
-    """How long was recorded, and of how much, in ps; None where the frameworks never stopped."""
-    reasons = names.GAP_REST, *(f"{one}: {names.GAP_CHUNK}" for one in _FRAMEWORKS)
+    """How long was recorded, and of how much, in ps; None where the frameworks never stopped.
+
+    Whatever a gap is for, what ran in it is missing.
+    """
+    cut = names.GAP_CHUNK, names.GAP_PAUSE
+    reasons = names.GAP_REST, *(f"{one}: {reason}" for one in _FRAMEWORKS for reason in cut)
     begin, end = _recorder_spans(host, *reasons)
     if len(begin) == 0:
         return None

@@ -7,7 +7,12 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.recording.undisturbed import no_undisturbed_step, session_undisturbed
+from stepscope.tables.recording.undisturbed import (
+    coverage,
+    no_undisturbed_step,
+    session_undisturbed,
+)
+from stepscope.tables.steps.session import session_steps
 from tests.profiles.model import Event, host, line, plane, space, u
 from tests.profiles.model import environment as environment_plane
 
@@ -15,10 +20,26 @@ PS_PER_MS = 10**9
 
 
 def profile(
-    undisturbed_ms: float | None, heard_ms: float = 2.0, rests: int = 0, step_us: int = 2000
+    undisturbed_ms: float | None,
+    heard_ms: float = 2.0,
+    rests: int = 0,
+    step_us: int = 2000,
+    every_tenth: int = 1,
 ) -> Profile:
-    """Thirty recorded steps, of 2 ms by default."""
-    marks = [Event("train", step_us * at, step_us, {"step_num": at, "_r": 1}) for at in range(30)]
+    """Thirty recorded steps, of 2 ms by default.
+
+    Args:
+        undisturbed_ms: Median undisturbed step that is stated; None for none.
+        heard_ms: Median recorded step that is stated.
+        rests: Times without a recording.
+        step_us: Length of a step.
+        every_tenth: How many times as long every tenth step is.
+    """
+    marks, begin_us = [], 0
+    for at in range(30):
+        length_us = step_us * (every_tenth if at % 10 == 5 else 1)
+        marks.append(Event("train", begin_us, length_us, {"step_num": at, "_r": 1}))
+        begin_us += length_us
     stated: dict[str, object] = {}
     if undisturbed_ms is not None:
         stated = {
@@ -35,8 +56,8 @@ def profile(
 
 @pytest.mark.parametrize(
     ("undisturbed_ms", "heard_ms", "step_ms"),
-    [(0.5, 2.0, 0.5), (0.25, 1.0, 0.5), (1.0, 4.0, 0.5), (0.5, 1.4, 0.5), (2.1, 2.0, 2.1)],
-    ids=["same step", "two to a step", "half of one", "noisy", "no cost"],
+    [(0.5, 2.0, 0.5), (0.25, 1.0, 0.5), (1.0, 4.0, 0.5), (1.0, 1.5, 4 / 3), (2.1, 2.0, 2.1)],
+    ids=["same step", "two to a step", "half of one", "three to two steps", "no cost"],
 )
 def test_undisturbed_step_is_in_the_recording_s_steps(
     undisturbed_ms: float, heard_ms: float, step_ms: float
@@ -44,6 +65,18 @@ def test_undisturbed_step_is_in_the_recording_s_steps(
     found = session_undisturbed(profile(undisturbed_ms, heard_ms))
     assert found is not None
     assert found.step_ps == pytest.approx(step_ms * PS_PER_MS)
+
+
+def test_undisturbed_step_is_a_mean_where_steps_differ() -> None:
+    """Steps that collect data for the others, as in reinforcement learning, are no disturbance."""
+    unequal = profile(1.0, every_tenth=31)
+    recorded = session_steps(unequal)
+    found = session_undisturbed(unequal)
+    assert recorded is not None
+    assert found is not None
+    mean_ps = float(recorded.duration_ps[recorded.kept].mean())
+    assert mean_ps > 3 * PS_PER_MS
+    assert found.step_ps == pytest.approx(mean_ps / 2)
 
 
 def test_undisturbed_step_longer_than_recorded_is_left_out_with_the_reason() -> None:
@@ -64,3 +97,18 @@ def test_missing_undisturbed_step_has_a_reason(rests: int, reason: str) -> None:
     missing = profile(None, rests=rests)
     assert session_undisturbed(missing) is None
     assert no_undisturbed_step(missing) == reason
+
+
+def test_coverage_lacks_every_gap_of_the_recording() -> None:
+    marks = [Event("train", 1000 * at, 1000, {"step_num": at, "_r": 1}) for at in range(10)]
+    gaps = [
+        Event(f"torch: {names.GAP_CHUNK}", 1000, 4000),
+        Event(f"jax: {names.GAP_CHUNK}", 2000, 3000),
+        Event(f"torch: {names.GAP_REST}", 6000, 1000),
+        Event(f"torch: {names.GAP_PROBE}", 6200, 100),
+        Event(f"torch: {names.GAP_PAUSE}", 8000, 1000),
+    ]
+    times = environment_plane(profile_start_time=u(0), profile_stop_time=u(10_000_000))
+    recording = plane(names.RECORDING_PLANE, line("gaps", *gaps))
+    found = coverage(Host("h", decode(space(host(line("python", *marks)), times, recording))))
+    assert found == (4 * PS_PER_MS, 10 * PS_PER_MS)
