@@ -274,9 +274,16 @@ class Price:
         return min(rest, _LONGEST_REST_SECONDS)
 
     def _program_seconds(self) -> float:
-        """Time of the program: on a machine that others use, less than the time that passes."""
-        own = max(time.process_time() - self._paid, 0.0)
-        return min(time.monotonic() - self._began, own)
+        """Time of the program: on a machine that others use, less than the time that passes.
+
+        Its waits for files or another machine are its time; waits of its threads for a core are
+        not.
+        """
+        elapsed, own = time.monotonic() - self._began, time.process_time()
+        delayed = machine.delayed_seconds()
+        if delayed is not None:
+            own = max(own, elapsed - delayed)
+        return min(elapsed, max(own - self._paid, 0.0))
 
     @property
     def cost_frac(self) -> float:
@@ -290,13 +297,13 @@ class Price:
         self._steps = recorded_steps * _STEPS_FACTOR
         return True
 
-    def wants_executions(self, session_seconds: float) -> bool:
+    def wants_executions(self, steady_seconds: float) -> bool:
         """The same where undisturbed steps are known only by their executions.
 
         Args:
-            session_seconds: How long the session has been recording.
+            steady_seconds: How long the session has been recording since the last compilation.
         """
-        if self._price is None or session_seconds < self._seconds:
+        if self._price is None or steady_seconds < self._seconds:
             return False
         self._seconds *= _STEPS_FACTOR
         return True

@@ -21,6 +21,7 @@ class Process:
     seconds = 1000.0
     processor_seconds = 1e9
     used_bytes = 500 * MB
+    delayed_seconds: float | None = 0.0
 
     def advance(self, seconds: float, grown_bytes: float = 0) -> None:
         self.seconds += seconds
@@ -33,6 +34,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
     monkeypatch.setattr(time, "monotonic", lambda: one.seconds)
     monkeypatch.setattr(time, "process_time", lambda: one.processor_seconds)
     monkeypatch.setattr(machine, "used_bytes", lambda: one.used_bytes)
+    monkeypatch.setattr(machine, "delayed_seconds", lambda: one.delayed_seconds)
     monkeypatch.setattr(budget, "_process_seconds", lambda: 0.0)
     yield one
 
@@ -172,8 +174,9 @@ def test_the_price_of_a_session_is_what_its_steps_were_slower(process: Process) 
     assert price.cost_frac == pytest.approx(0.2, 0.01)
 
 
+@pytest.mark.parametrize("delayed_seconds", [None, 75.0, 90.0])
 def test_where_others_use_the_machine_the_price_is_of_what_the_program_gets(
-    process: Process,
+    process: Process, delayed_seconds: float | None
 ) -> None:
     price = Price(1.2, None)
     process.advance(100.0)
@@ -181,7 +184,16 @@ def test_where_others_use_the_machine_the_price_is_of_what_the_program_gets(
         price.session(events=10_000, seconds=0.5, end_seconds=0.99)
     assert price.rest_seconds(0, 10.0) == 0.0
     process.processor_seconds = 20.0 + 5.0  # 20 s of its own, and the recorder's
+    process.delayed_seconds = delayed_seconds
     assert price.rest_seconds(0, 10.0) == pytest.approx(5.0)
+
+
+def test_waiting_of_the_program_itself_is_its_time(process: Process) -> None:
+    price = Price(1.2, None)
+    process.advance(100.0)
+    process.processor_seconds, process.delayed_seconds = 10.0, 20.0
+    price.session(events=10_000, seconds=0.5, end_seconds=7.99)
+    assert price.cost_frac == pytest.approx(8 / (100 - 20 - 8))
 
 
 def test_the_first_sessions_need_not_wait_for_it(process: Process) -> None:

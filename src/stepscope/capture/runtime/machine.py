@@ -137,6 +137,15 @@ class _MallInfo(ctypes.Structure):
     ]
 
 
+def delayed_seconds() -> float | None:
+    """How long the thread that waited most was ready to run and had no core; None if unknown."""
+    longest_ns = None
+    for path in Path("/proc/self/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):  # a thread may end meanwhile
+            longest_ns = max(longest_ns or 0, int(path.read_text("ascii").split()[1]))
+    return None if longest_ns is None else longest_ns / 1e9
+
+
 def _allocator() -> _MallInfo | None:
     if sys.platform != "linux":
         return None
