@@ -325,12 +325,17 @@ class Recording:
         steps = self._clock.steps_so_far()
         if steps:
             return self._price.wants_steps(steps)
-        counts_executions = any(
-            slot.state == "running" and hasattr(slot.recorder, "probe") for slot in self._slots
-        )
-        if not (counts_executions and self._in_session()):
+        counting = [
+            slot.recorder
+            for slot in self._slots
+            if slot.state == "running" and hasattr(slot.recorder, "probe")
+        ]
+        if not (counting and self._in_session()):
             return False
-        return self._price.wants_executions(time.monotonic() - self._session_begun)
+        # While the program compiles, it executes nothing that could be counted.
+        compiled_at = max(getattr(recorder, "compiled_at", 0.0) for recorder in counting)
+        steady = time.monotonic() - max(self._session_begun, compiled_at)
+        return self._price.wants_executions(steady)
 
     def _rest(self, only_after: int = 0) -> None:
         """Write what was recorded; then the program runs undisturbed for as long as it is owed.

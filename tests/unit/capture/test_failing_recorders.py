@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import sys
 import threading
 import time
@@ -398,3 +399,20 @@ def test_recorders_leave_out_what_costs_most_if_ending_takes_longer_than_recordi
     assert done is not None and "lighter" in {note.slug for note in done.warnings}
     # It rests until the end: it is not begun a second time.
     assert (double.begun, double.ended) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("compiled_seconds_ago", "is_wanted"), [(1000.0, True), (0.0, False), (-math.inf, False)]
+)
+def test_executions_are_not_counted_while_the_program_compiles(
+    begin: Callable[..., Recording], compiled_seconds_ago: float, is_wanted: bool
+) -> None:
+    """A rest right after a long compilation is all that a short program has."""
+    recorder: Any = Double("jax")
+    recorder.probe = lambda _options, _seconds: Recorded()
+    recorder.compiled_at = time.monotonic() - compiled_seconds_ago
+    recording = begin(recorder, price=1.2)
+    (slot,) = recording._slots
+    slot.state = "running"
+    recording._session_begun = time.monotonic() - 100
+    assert recording._is_step_wanted() is is_wanted

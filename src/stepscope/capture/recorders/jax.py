@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import sys
 import threading
 import time
@@ -13,6 +15,9 @@ from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
 from stepscope.capture.tracing import Emitter, trace_me
 
+# JAX's messages on compiling a function: that it is lowered, and then compiled.
+_LOWERED: Final = "/jax/core/compile/jaxpr_to_mlir_module_duration"
+_COMPILED: Final = "/jax/core/compile/backend_compile_duration"
 # JAX lets a second session start, which then records nothing; only the first gets events.
 _session_lock: Final = threading.Lock()
 
@@ -26,6 +31,9 @@ class JaxRecorder:
         self._session: Any = None
         self._began_settled = False
         self._is_used = False
+        self._is_heard = False
+        #: When the last compilation ended, by ``time.monotonic``; infinite during one.
+        self.compiled_at = 0.0
 
     def unavailable(self) -> str | None:
         """None when JAX is loaded and has the interface."""
@@ -47,6 +55,7 @@ class JaxRecorder:
         if not _session_lock.acquire(blocking=False):
             raise RuntimeError("another recording holds JAX's profiler")
         try:
+            self._hear_compilations()
             profiler = _profiler()
             chosen = profiler.ProfileOptions()
             chosen.host_tracer_level = options.host_tracer_level
@@ -59,6 +68,21 @@ class JaxRecorder:
         except BaseException:
             _session_lock.release()
             raise
+
+    def _hear_compilations(self) -> None:
+        """Have JAX report compilations, once; nothing where this version has no such messages."""
+        if self._is_heard:
+            return
+        self._is_heard = True
+
+        def hear(event: str, *_values: object, **_about: object) -> None:
+            if event == _LOWERED:
+                self.compiled_at = math.inf
+            elif event == _COMPILED:
+                self.compiled_at = time.monotonic()
+
+        with contextlib.suppress(ImportError, AttributeError):
+            import_module("jax.monitoring").register_event_duration_secs_listener(hear)
 
     def is_settled(self) -> bool:
         """Whether the program has made JAX choose its devices.
