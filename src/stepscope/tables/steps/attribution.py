@@ -15,13 +15,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import distinct, median, sweep, union_spans
+from stepscope.columns import distinct, median, rows_of, sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.quantities import time_words
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import entries_shaped
+from stepscope.tables.core.presence import entries_named, entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.core.waits import Wait, wait_of
@@ -34,6 +34,7 @@ from stepscope.tables.host.events import (
     is_pool_thread,
     is_tf_data_thread,
     timed_events,
+    timed_rows,
 )
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.steps import marked
@@ -554,10 +555,12 @@ TRACED: Final = "traced"
 
 @derived
 def tracing_spans(host: Host) -> tuple[I64, I64, I64]:
-    """Begin, end and call of each stretch of such calls in which no op of a graph runs."""
-    how = event_stats(host).texts(names.TF_FUNCTION_CALL)
-    wanted = np.asarray([text.startswith(TRACED) for text in how.texts], dtype=bool)
-    calls = how.rows[wanted[how.codes]] if len(how.rows) else how.rows
+    """Begin, end and call of each stretch of calls that build their function, without ops in it.
+
+    TensorFlow says that a call traced. A call of JAX builds if it compiles: it traces and lowers
+    its function, too, of which the runtime records nothing.
+    """
+    calls = _building_calls(host)
     if len(calls) == 0:
         nothing = np.zeros(0, dtype=np.int64)
         return nothing, nothing, nothing
@@ -573,3 +576,27 @@ def tracing_spans(host: Host) -> tuple[I64, I64, I64]:
     by_start = calls[np.argsort(starts[calls], kind="stable")]
     at = np.searchsorted(starts[by_start], left, side="right") - 1
     return left, right, by_start[at]
+
+
+def _building_calls(host: Host) -> I64:
+    """Rows of the calls of functions that trace or compile, ascending."""
+    how = event_stats(host).texts(names.TF_FUNCTION_CALL)
+    wanted = np.asarray([text.startswith(TRACED) for text in how.texts] or [False], dtype=bool)
+    traced = how.rows[wanted[how.codes]] if len(how.rows) else how.rows
+    space, metadata = host.space, host.space.events.metadata
+    jitted = rows_of(metadata, entries_named(host, _is_jit_call))
+    if len(jitted) == 0:
+        return traced
+    compiling = timed_rows(host, host_names(host).work == Work.COMPILE)
+    starts, lengths = space.events.start_ps, space.length_ps
+    builds = np.zeros(len(jitted), dtype=bool)
+    for line in distinct(space.lines_of(jitted)).tolist():
+        own, inner = space.lines_of(jitted) == line, compiling[space.lines_of(compiling) == line]
+        until = union_spans(starts[inner], starts[inner] + lengths[inner])
+        begin = starts[jitted[own]]
+        builds[own] = covered(*until, begin, begin + lengths[jitted[own]]) > 0
+    return distinct(np.concatenate([traced, jitted[builds]]))
+
+
+def _is_jit_call(name: str) -> bool:
+    return name.startswith(names.PJIT_FUNCTION)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.columns import distinct
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
 from stepscope.tables.steps.attribution import steps, tracing_spans
@@ -38,3 +39,27 @@ def test_a_call_that_traces_compiles_but_for_the_ops_it_runs(how: str, compiles_
     begin, until, calls = tracing_spans(one)
     assert ((until - begin).sum() > 0) == (compiles_us > 0)
     assert len(begin) == len(calls)
+
+
+def test_a_call_of_jax_that_compiles_also_traces() -> None:
+    """Every second call compiles for 400 of its 900 µs, and runs an op for 200; a pool compiles."""
+    main: list[EventLike] = []
+    pool: list[EventLike] = []
+    for number in range(8):
+        begin = 1000.0 * number
+        main += [
+            ("train", begin, 990.0, {"step_num": number, "_r": 1}),
+            ("PjitFunction(step)", begin + 20, 900.0),
+        ]
+        main += [("PjRtCpuClient::Compile", begin + 200, 400.0)] * (number % 2)
+        pool += [("dot.1", begin + 700, 200.0, {"hlo_op": "dot.1", "hlo_module": "jit_step"})]
+        pool += [("PjRtCpuClient::Compile", begin + 300, 100.0)] * (1 - number % 2)
+    threads = (line("python", *main), line("tf_XLAEigen/1", *pool))
+    one = Host("h", decode(space(host(*threads))))
+    _begin, _until, calls = tracing_spans(one)
+    starts = one.space.events.start_ps[distinct(calls)] / 1e9
+    assert starts.tolist() == pytest.approx([1.02, 3.02, 5.02, 7.02])
+    found = steps(one)
+    assert found is not None
+    spent = found.parts_ps["compilation"][1::2] / 1e6
+    assert spent.tolist() == pytest.approx([700.0] * len(spent))
