@@ -9,6 +9,8 @@ import pytest
 
 from stepscope.result import Advice, Checked, Finding, Place
 from stepscope.surfaces.cli.pages.advice import advice_markdown, advice_page
+from stepscope.surfaces.cli.pages.page import Page
+from stepscope.surfaces.cli.pages.parts import findings
 
 FINDING = Finding(
     "serial-map",
@@ -63,6 +65,16 @@ def test_much_overhead_is_listed_though_it_is_no_alarm() -> None:
     assert "1. tf.data" in shown(Advice((overhead,), ()))
     little = replace(overhead, measured={"part_ms": 1.0, "step_time_ms": 10.0})
     assert "Nothing to fix" in shown(Advice((little,), ()))
+
+
+def test_findings_that_are_not_written_are_no_reason_to_say_nothing() -> None:
+    part: dict[str, float | str] = {"part_ms": 1.0}
+    work = replace(FINDING, severity="info", cause="part-op", title="MatMul", measured=part)
+    page = Page(100)
+    findings(page, (work, work, work, FINDING), 3)
+    text = "\n".join(map(str, page.lines))
+    assert "Nothing to fix" not in text
+    assert text.count("MatMul") == 3
 
 
 def shown(advice: Advice, columns: int = 100) -> str:

@@ -53,7 +53,7 @@ def _write_all(page: Page, result: OverviewPage, top: int | None) -> None:
         page.heading(f"Top ops by self time · {side} · {_PER[result.times_of]}")
         page.table(result.top_ops, top or None, skip=_NOT_IN_TOP)
     page.heading("What to change")
-    findings(page, result.findings[:_FINDINGS])
+    findings(page, result.findings, _FINDINGS)
     page.text("All findings: stepscope advise", style="dim")
     if result.next_steps:
         page.heading("Look next at")

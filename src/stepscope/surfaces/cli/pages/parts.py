@@ -67,12 +67,18 @@ def _brief_diagnostics(page: Page, found: tuple[Diagnostic, ...]) -> None:
         page.line((f"… {len(cases) - _CASES} more notes: --all", "dim"))
 
 
-def findings(page: Page, found: tuple[Finding, ...]) -> None:
-    """Write the advice, most useful first: at most four lines each, as many as fit."""
+def findings(page: Page, found: tuple[Finding, ...], most: int | None = None) -> None:
+    """Write the advice, most useful first: at most four lines each, as many as fit.
+
+    Args:
+        page: Where to.
+        found: All of it: whether anything is to be fixed depends on all.
+        most: Maximum number that is written; None for any.
+    """
     if not any(map(_is_loss, found)):
         _nothing(page, found)
         return
-    for number, finding in enumerate(found, 1):
+    for number, finding in enumerate(found[:most], 1):
         written = Page(page.width)
         _finding(written, number, finding)
         room = page.room
