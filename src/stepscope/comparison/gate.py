@@ -1,10 +1,10 @@
 """Limits a run must keep, for CI: which are kept, which are exceeded, and by what.
 
 A limit on change has three outcomes. It is *exceeded* if the measured change is larger than the
-limit and certainly more than nothing. It is *kept* if it is not exceeded and the interval ends
-below twice the limit: a change that large would have been seen. Otherwise the recordings *cannot
-tell*. A limit in milliseconds, bytes or shares is what it is. What a recording does not hold is
-*missing*.
+limit and certainly a change, as a comparison has it. It is *kept* if it is not exceeded and the
+interval ends below twice the limit: a change that large would have been seen. Otherwise the
+recordings *cannot tell*. A limit in milliseconds, bytes or shares is what it is. What a recording
+does not hold is *missing*.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from stepscope.tables.steps.bottleneck import LIMITS
 from stepscope.tables.steps.session import session_steps
 from stepscope.tables.steps.statistics import (
     FEWEST_STEPS,
+    MIN_EFFECT_FRAC,
     PartSample,
     StepSample,
     difference,
@@ -170,11 +171,19 @@ def _judge(metric: str, limit: Limit, run: Side, baseline: Side | None) -> dict[
 
 
 def _outcome(
-    allowed: float, grown: float, interval: tuple[float, float], why: str
+    allowed: float, grown: float, interval: tuple[float, float], why: str, least: float = 0.0
 ) -> dict[str, Any]:
-    """Hold a growth and its 99 % interval against what is allowed."""
+    """Hold a growth and its 99 % interval against what is allowed.
+
+    Args:
+        allowed: The growth that is no fault.
+        grown: The measured one.
+        interval: Its 99 % interval.
+        why: The message of a larger one.
+        least: The largest growth that is no change.
+    """
     low, high = interval
-    if grown > allowed and low > 0:
+    if grown > allowed and low > least:
         return _told("exceeded", why)
     if high <= 2 * allowed or (low == high and grown <= allowed):
         return _told(
@@ -197,11 +206,13 @@ def _judge_steps(metric: str, allowed: float, run: Side, baseline: Side) -> dict
         word = "Separated, too few steps to test" if separated else "Too few steps to test"
         return _told("unknown", f"{word} ({counts}).")
     why = f"Grew by {found.delta / found.baseline:+.1%} of the baseline."
-    told = _outcome(allowed, found.delta, found.interval, why)
+    # The comparison's threshold: one report has one decision.
+    least = min(MIN_EFFECT_FRAC * found.baseline, allowed)
+    told = _outcome(allowed, found.delta, found.interval, why, least)
     if told["status"] == "exceeded":
         return _checked_undisturbed(told, allowed / found.baseline, run, baseline, scale)
     tail = tail_difference(before, after)
-    if tail.interval is not None and tail.delta > allowed and tail.low > 0:
+    if tail.interval is not None and tail.delta > allowed and tail.low > least:
         share = f"{tail.delta / tail.baseline:+.1%}"
         return _told("exceeded", f"The tail grew: {share} with outliers included.")
     return told

@@ -11,6 +11,7 @@ from stepscope.comparison.limit import Limit
 from stepscope.errors import UsageError
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.steps.statistics import difference
 from tests.profiles import gpu, host, line, space, stream
 from tests.profiles.loops import Kernel, Loop, record
 from tests.profiles.model import EventLike
@@ -217,6 +218,25 @@ def test_wild_noise_cannot_tell_whether_a_limit_is_kept() -> None:
     # However wild, a run that takes 4.5 times as long fails.
     slow = noisy(chance, 4500, 0.3, 14)
     assert check(slow, limit, noisy(chance, 1000, 0.3, 14)).status == "exceeded"
+
+
+def test_nothing_is_exceeded_by_steps_that_a_comparison_cannot_tell_apart() -> None:
+    """The interval of the growth begins just above 0, where a comparison sees no change."""
+    limit = {"step_time": Limit.parse("+5%", "time", "--max-step-time")}
+    old = noisy(np.random.default_rng(5), 1000, 0.1, 14)
+    low_us, high_us = 1000.0, 2000.0
+    while True:
+        new = noisy(np.random.default_rng(6), (low_us + high_us) / 2, 0.1, 14)
+        found = difference(old.parts.sample, new.parts.sample)
+        if 0 < found.low < 0.01 * found.baseline:
+            break
+        low_us, high_us = (
+            (low_us, (low_us + high_us) / 2) if found.low > 0 else ((low_us + high_us) / 2, high_us)
+        )
+    assert found.outcome == "unknown"
+    report = check(new, limit, old)
+    assert report.headline.startswith("Cannot tell")
+    assert report.status == "unknown"
 
 
 @pytest.mark.parametrize(
