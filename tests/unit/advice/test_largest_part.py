@@ -21,6 +21,8 @@ from stepscope.analysis.step_account import (
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Advice, Finding, R, Ref, Severity, Table, columns_of
 from stepscope.verdicts.other_threads import LockHolderRow, RivalRow
+from tests.labelled.synthetic import GOOD
+from tests.unit.advice.asking import ask
 
 STEP_MS, ERROR_MS = 10.0, 0.5
 PART: dict[str, Any] = {
@@ -268,6 +270,40 @@ def test_no_rule_saves_more_than_the_parts_it_explains_have_and_what_goes_with_t
     (found,) = told(account(part()), saying("boasts", 9.0, "python")).findings
     assert found.saving_ms == 5.0
     assert found.saving_high_ms == pytest.approx(10 * 5.5 / (5.5 + 4.05))
+
+
+@pytest.mark.parametrize("optimizer", ["Adam", "SGD", "RMSprop", "Lion"])
+def test_the_programs_optimizer_is_kept(optimizer: str) -> None:
+    """``fused=True`` raises TypeError in the others."""
+    overview = ask(GOOD).result("overview_page")
+    of_torch = replace(overview, environment=replace(overview.environment, framework="PyTorch"))
+    update = account(op(f"{optimizer} update", 5.0))
+    rules = [rule for rule in RULES if rule.id == "largest-part"]
+    found = advise({"step_account": update, "overview_page": of_torch}, rules).findings[0]
+    code = found.code["pytorch"]
+    assert optimizer in code
+    assert ("fused=True" in code) == (optimizer in ("Adam", "SGD"))
+
+
+@pytest.mark.parametrize(
+    ("task", "call", "cause"),
+    [
+        ("Inference", "queue.Queue.get", "part-idle-service"),
+        ("Training", "queue.Queue.get", "part-python-waits"),
+        ("Training", "recv", "part-python-waits"),
+        ("Inference", "threading.Thread.join", "part-python-waits"),
+    ],
+)
+def test_a_server_that_waits_for_requests_saves_nothing_by_it(
+    task: str, call: str, cause: str
+) -> None:
+    overview = ask(GOOD).result("overview_page")
+    page = replace(overview, environment=replace(overview.environment, task_type=task))
+    waits = part(kind="library", first=call, first_kind="library", first_frac=0.9, time_ms=7.0)
+    rules = [rule for rule in RULES if rule.id == "largest-part"]
+    results = {"step_account": account(waits, op("MatMul", 2.0)), "overview_page": page}
+    found = next(one for one in advise(results, rules).findings if one.cause == cause)
+    assert (found.saving_ms is None) == (cause == "part-idle-service")
 
 
 def test_the_recorders_own_work_is_no_fault() -> None:

@@ -62,6 +62,7 @@ from tests.unit.advice.test_largest_part import account, first, op, part
         (op("Sort", 5.0), "part-rare-op", "info"),
         (op("Cast", 5.0), "part-overhead-op", "high"),
         (op("Adam update", 5.0), "part-update", "info"),
+        (op("RMSprop update", 5.0), "part-update-unfused", "info"),
         (op("Erf", 5.0), "part-op", "info"),
     ],
 )  # fmt: skip

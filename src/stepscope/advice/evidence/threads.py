@@ -22,6 +22,8 @@ _FOR_OTHERS: Final = (
     ("socket ssl", "readinto recv recv_into accept"),
     ("multiprocessing connection selectors select", "recv recv_bytes poll select wait"),
 )
+# Methods of sockets, which a sampler of C calls names without their module.
+_OF_SOCKETS: Final = ("recv", "recv_into", "accept")
 # Calls by which a server waits for its next request.
 _REQUESTS: Final = (
     "get",
@@ -72,15 +74,23 @@ def _is_mostly_its_call(part: AccountPart) -> bool:
 def _is_wait_for_others(call: str) -> bool:
     """Return whether a public name is of a wait: ``queue.Queue.get`` is, ``myqueue.get`` is not."""
     *modules, last = call.split(".")
+    if not modules:
+        return last in _OF_SOCKETS
     return any(
         last in calls.split() and not set(named.split()).isdisjoint(modules)
         for named, calls in _FOR_OTHERS
     )
 
 
-def waits_for_requests(part: AccountPart, account: StepAccount) -> bool:
-    """Return whether a thread of a recording without steps waits for work that nobody makes."""
-    is_idle = account.is_window and waited_for(part, account) is None
+def waits_for_requests(part: AccountPart, account: StepAccount, serves: bool) -> bool:
+    """Return whether a thread waits for work that nobody makes.
+
+    Args:
+        part: A part of the account.
+        account: The step account.
+        serves: Whether the program infers: a training's loop that waits so starves.
+    """
+    is_idle = (account.is_window or serves) and waited_for(part, account) is None
     return is_idle and waits_for_others(part) and part.text("first").rpartition(".")[2] in _REQUESTS
 
 

@@ -34,6 +34,7 @@ from stepscope.registry import POSSIBLE, Answer, severity_of
 from stepscope.result import Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.traits.op_families import PRODUCTS
+from stepscope.tables.traits.updates import has_fused
 
 if TYPE_CHECKING:
     from stepscope.analysis.device_idle import DeviceIdle
@@ -386,6 +387,7 @@ def optimizer_per_variable(results: Results) -> Iterator[Answer]:
         and host.eager_ops < _EAGER_FRAC * worst.ops
     )
     name = worst.optimizer
+    optimizer_class = name if name.isidentifier() and name[:1].isupper() else "AdamW"
     yield match(
         "optimizer-per-variable",
         step,
@@ -395,7 +397,8 @@ def optimizer_per_variable(results: Results) -> Iterator[Answer]:
         high_ms=_TOGETHER[1] * worst.short_ms,
         evidence=(Ref("host_activity", "optimizers", rows=(name,)),),
         optimizer=name,
-        optimizer_class=name if name.isidentifier() and name[:1].isupper() else "AdamW",
+        optimizer_class=optimizer_class,
+        optimizer_option="fused" if has_fused(optimizer_class) else "foreach",
         ops_per_step=worst.ops,
         optimizer_ms=worst.time_ms,
         short_ms=worst.short_ms,

@@ -35,7 +35,7 @@ from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.parts.shares import COPIES_ARGUMENT, MADE, ON_EACH_DEVICE, OPERAND
 from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL
-from stepscope.tables.traits.updates import is_update
+from stepscope.tables.traits.updates import has_fused, is_update, optimizer_of
 from stepscope.verdicts.sentences import key_of
 
 if TYPE_CHECKING:
@@ -151,6 +151,8 @@ def part_facts(part: AccountPart, results: Results, framework: str, runtime: flo
         runtime: Time of the runtime around ops, for each ms of these.
     """
     account, host = results.step_account, results.optional.host_activity
+    overview = results.optional.overview_page
+    serves = overview is not None and overview.environment.task_type == "Inference"
     call = part.text("first") if part.text("first_kind") in ("library", "framework") else ""
     is_call = bool(call) and part.number("first_frac") >= thresholds()["half"]
     facts: Facts = {
@@ -169,12 +171,14 @@ def part_facts(part: AccountPart, results: Results, framework: str, runtime: flo
         "replicated": float(part.has(ON_EACH_DEVICE)),
         "waits_for_lock": float(waits_for_lock(part)),
         "waits": float(waits_for_others(part)),
-        "waits_for_requests": float(waits_for_requests(part, account)),
+        "waits_for_requests": float(waits_for_requests(part, account, serves)),
         "dispatches_model": float(dispatches(account, part.function, part.time_ms)),
         "is_model": float(is_model(part.function)),
         "is_product": float(part.name in PRODUCTS),
         "is_unusual": float(part.name in UNUSUAL),
         "is_update": float(is_update(part.name)),
+        "has_fused": float(has_fused(optimizer_of(part.name))),
+        "optimizer": optimizer_of(part.name),
         "has_no_gradient": float(part.holds("is_apart")),
         "is_mostly_runtime": float(
             runtime > 1 and part.kind == "op" and not part.holds("is_program")

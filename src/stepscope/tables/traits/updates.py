@@ -13,6 +13,8 @@ from stepscope.tables.in_steps.optimizer_updates import optimizer_scope, step_of
 from stepscope.tables.torch.autograd import numbered_ops
 
 _UPDATE = " update"
+# Classes of torch.optim that take ``fused=True`` (torch 2.13); others raise TypeError.
+_FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
 
 
 def update_of(op: str) -> str:
@@ -24,6 +26,16 @@ def update_of(op: str) -> str:
 def is_update(family: str) -> bool:
     """Whether a family is that of an optimizer's ops."""
     return family.endswith(_UPDATE)
+
+
+def optimizer_of(family: str) -> str:
+    """The optimizer of such a family, as its class is called."""
+    return family.removesuffix(_UPDATE)
+
+
+def has_fused(optimizer: str) -> bool:
+    """Whether PyTorch has a fused update for this optimizer."""
+    return optimizer.casefold() in map(str.casefold, _FUSED)
 
 
 def marked_updates(host: Host, rows: I64) -> tuple[I64, list[str]]:
