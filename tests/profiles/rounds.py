@@ -23,15 +23,22 @@ def fetches(starts: Sequence[float], length: float) -> list[Event]:
     return [Event("IteratorGetNextOp::DoCompute", at, length) for at in starts]
 
 
-def tf_function(name: str, starts: Sequence[float], length: float) -> list[Event]:
-    """Calls of a tf.function: the call, the eager runtime's and the executor's part of it."""
+def tf_function(name: str, starts: Sequence[float], length: float, number: int = 7) -> list[Event]:
+    """Calls of a tf.function: the call, the eager runtime's and the executor's part of it.
+
+    Args:
+        name: Of the function.
+        starts: When it is called.
+        length: Of each call.
+        number: Of the concrete function.
+    """
     found = []
     for at in starts:
         how = {"tf_function_call": "notTraced-nonXla", "tracing_count": 1}
         found += [
             Event(name, at, length, how),
             Event("EagerExecute", at + 0.1, length - 0.2, {"is_func": 1}),
-            Event(f"EagerLocalExecute: __inference_{name}_7", at + 0.2, length - 0.4),
+            Event(f"EagerLocalExecute: __inference_{name}_{number}", at + 0.2, length - 0.4),
             Event("FunctionRun", at + 0.3, length - 0.6, {"_r": 1}),
         ]
     return found

@@ -103,8 +103,45 @@ def function_calls(host: Host) -> list[Calls]:
         kind = "optimizer" if one.name.startswith(names.PYTORCH_OPTIMIZER) else "call"
         weight = _OP_WEIGHT if is_single_op(bare) else 1.0
         time = max(one.time_ps, ran.get(bare, 0))
-        calls.append(Calls(kind, bare, one.start_ps, one.end_ps, time, weight, line))
+        named = Calls(kind, bare, one.start_ps, one.end_ps, time, weight, line)
+        calls += _apart_by_gradient(host, named) if kind == "call" else [named]
     return calls + fetches(host)
+
+
+def _apart_by_gradient(host: Host, calls: Calls) -> list[Calls]:
+    """The calls, and as "evaluation" those that run another function, which has no gradient.
+
+    Keras calls its compiled functions to train, to evaluate and to predict by one name.
+    """
+    gradients = gradient_starts(host)
+    if not len(gradients):
+        return [calls]
+    space = host.space
+    rows = rows_of(
+        space.events.metadata,
+        entries_named(host, lambda name: name.startswith(names.EAGER_FUNCTIONS)),
+    )
+    rows = rows[space.lines_of(rows) == calls.line]
+    at = np.searchsorted(calls.start_ps, space.events.start_ps[rows], side="right") - 1
+    inside = (at >= 0) & (space.events.start_ps[rows] < calls.end_ps[np.maximum(at, 0)])
+    function = np.full(len(calls), -1, dtype=np.int64)
+    function[at[inside]] = space.events.metadata[rows[inside]]
+    trains = [
+        one
+        for one in distinct(function).tolist()
+        if count_within(gradients, calls.start_ps[function == one], calls.end_ps[function == one])
+    ]
+    own = np.isin(function, trains)
+    if not own.any() or own.all():
+        return [calls]
+
+    def some(kind: str, chosen: Bool) -> Calls:
+        begin, end = calls.start_ps[chosen], calls.end_ps[chosen]
+        return replace(
+            calls, kind=kind, start_ps=begin, end_ps=end, time_ps=int((end - begin).sum())
+        )
+
+    return [some("call", own), some("evaluation", ~own)]
 
 
 def _that_run(host: Host, rows: I64, line: int) -> I64:

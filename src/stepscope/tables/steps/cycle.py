@@ -37,7 +37,8 @@ class Calls:
     """The calls of one name on one thread (or device), ascending.
 
     Attributes:
-        kind: "call", "fetch", "optimizer", "op", "run", "kernel", "range" or "part" of one.
+        kind: "call", "evaluation", "fetch", "optimizer", "op", "run", "kernel", "range" or "part"
+            of one.
         name: What a person calls it.
         start_ps, end_ps: Of each call.
         time_ps: What they cost: where they only dispatch, the time of what they started.

@@ -66,12 +66,26 @@ def _function_rounds(host: Host, called: Sequence[Calls]) -> Markers | None:
     What computes no gradient, and is called more often than all that does, is called within a
     step, or between two: a validation's batches are not steps of a training.
     """
+    apart = [one.start_ps for one in called if one.kind == "evaluation"]
+    called = [one for one in called if one.kind != "evaluation"]
     trains = [one for one in lists.trained(host, called) if len(one) >= _FEWEST]
     if not trains:
-        return _markers(host, find_cycle(called), called)
-    most = max(map(len, trains))
-    anchors = [one for one in called if len(one) <= most or one in trains]
-    return _markers(host, find_cycle(called, anchors=anchors), called)
+        found = _markers(host, find_cycle(called), called)
+    else:
+        most = max(map(len, trains))
+        anchors = [one for one in called if len(one) <= most or one in trains]
+        found = _markers(host, find_cycle(called, anchors=anchors), called)
+    return found if found is None or not apart else _up_to(found, np.sort(np.concatenate(apart)))
+
+
+def _up_to(found: Markers, others_ps: I64) -> Markers:
+    """The steps, which end at their own last call where an evaluation begins before the next."""
+    others = np.searchsorted(others_ps, found.mark_end_ps) < np.searchsorted(
+        others_ps, found.end_ps
+    )
+    end = np.where(others, found.mark_end_ps, found.end_ps)
+    told = f" {len(others_ps):,} calls that compute no gradient, as of an evaluation, are none."
+    return replace(found, end_ps=end, others_ps=others_ps, explanation=found.explanation + told)
 
 
 def rounds_on_devices(host: Host) -> Markers | None:

@@ -143,6 +143,22 @@ def test_what_computes_no_gradient_is_no_step_beside_what_does(
     assert found.duration_ps[:-1].tolist() == [10_000 * US] * 19
 
 
+def test_keras_evaluates_by_the_name_by_which_it_trains() -> None:
+    """Three epochs of six batches of 1 ms, each with an evaluation of four batches of 300 us."""
+    name, trained, evaluated = "multi_step_on_iterator", [], []
+    for epoch in range(3):
+        trained += every(1_000, 6, 10_000 * epoch)
+        evaluated += every(400, 4, 10_000 * epoch + 7_000)
+    events = tf_function(name, trained, 900, 10) + tf_function(name, evaluated, 300, 20)
+    events.sort(key=lambda event: event.start_us)
+    gradients = [Event("gradient_tape/net/MatMul_1:MatMul", at + 100, 50) for at in trained]
+    found = steps_of(recorded(*events, more=[line("tf_Compute/1", *gradients, id=9)]))
+    assert len(found) == 18
+    lengths = [1_000 * US] * 5 + [900 * US]
+    assert found.duration_ps.tolist() == lengths * 3
+    assert "12 calls that compute no gradient" in found.markers.explanation
+
+
 def test_where_one_call_alone_computes_gradients_what_recurs_is_the_loop() -> None:
     """Weights are fitted once, and serve for all that is recorded after."""
     events = [*jit("fit", [0], 300), *jit("answer", every(1_000, 20, 500), 300)]
