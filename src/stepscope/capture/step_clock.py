@@ -28,6 +28,9 @@ BATCH: Final = "batches of a data loader"
 _SOURCES: Final = (MARKER, OPTIMIZER, BACKWARD, FUNCTION, BATCH)
 _FIRST_STEPS: Final = 200
 
+# Places of the loop have at least this share of the time of the one that has most.
+_LOOP_FRAC: Final = 0.5
+
 # Source, and which optimizer, function or name of a marker.
 _Key = tuple[str, object]
 
@@ -191,16 +194,18 @@ class StepClock:
 
     def facts(self) -> dict[str, int | str]:
         """What the recording states; {} where too few steps were heard of."""
+        recorded_at = {key for key, lengths in self._recorded.items() if lengths}
+        compared = {source for source, _which in recorded_at}
         known = [
             (key, lengths)
             for key, lengths in self._undisturbed.items()
-            if len(lengths) >= UNDISTURBED_STEPS or sum(lengths) >= UNDISTURBED_SECONDS * 1e9
+            if (len(lengths) >= UNDISTURBED_STEPS or sum(lengths) >= UNDISTURBED_SECONDS * 1e9)
+            # A function that only rests heard of, such as an evaluation's, is not the loop's.
+            and (key in recorded_at or key[0] not in compared)
         ]
         if not known:
             return {}
-        (source, which), lengths = min(
-            known, key=lambda one: (_SOURCES.index(one[0][0]), _spread(one[1]))
-        )
+        (source, which), lengths = self._of_the_loop(known)
         facts: dict[str, int | str] = {
             names.UNDISTURBED_STEP: int(median(lengths)) * 1000,
             names.UNDISTURBED_STEPS: len(lengths),
@@ -210,6 +215,17 @@ class StepClock:
         if recorded:
             facts[names.RECORDED_STEP] = int(median(recorded)) * 1000
         return facts
+
+    def _of_the_loop(self, known: list[tuple[_Key, list[int]]]) -> tuple[_Key, list[int]]:
+        """The place whose steps are the loop's: of the surest source, and of most of the time.
+
+        An evaluation calls a function of its own as regularly as the training calls the other.
+        """
+        surest = min(_SOURCES.index(source) for (source, _which), _lengths in known)
+        places = [one for one in known if _SOURCES.index(one[0][0]) == surest]
+        most = max(_usual_ns(lengths) for _key, lengths in places)
+        places = [one for one in places if _usual_ns(one[1]) >= _LOOP_FRAC * most]
+        return min(places, key=lambda one: _spread(one[1]))
 
 
 def counted(emit: Emitter) -> Emitter:
@@ -245,6 +261,11 @@ def _add_step(name: str, number: int, start_ns: int, end_ns: int) -> None:
     # These are times of the day; followers count by the other clock.
     now_ns = time.perf_counter_ns()
     _marked(name, now_ns - (end_ns - start_ns), now_ns)
+
+
+def _usual_ns(lengths: list[int]) -> float:
+    """How long steps took together, but for pauses between them."""
+    return median(lengths) * len(lengths)
 
 
 def _spread(lengths: list[int]) -> float:

@@ -111,6 +111,27 @@ def test_of_several_functions_the_regular_one_is_the_step(clock: Clock) -> None:
     assert steps.facts()[names.UNDISTURBED_STEP] == 10 * MS * 1000
 
 
+def test_an_evaluation_in_a_rest_is_no_undisturbed_step(clock: Clock) -> None:
+    steps = StepClock()
+    steps.listen(undisturbed=False)
+    loop(clock, 7.0, 10, which="train")
+    steps.listen(undisturbed=True)
+    loop(clock, 2.0, 30, which="evaluate")
+    steps.pause()
+    assert steps.facts() == {}
+    steps.listen(undisturbed=True)
+    for ms in (5.0, 6.0) * 50:
+        hear(FUNCTION, "train")
+        clock.pass_ms(ms)
+    steps.pause()
+    assert steps.facts()[names.UNDISTURBED_STEP] == pytest.approx(5.5 * MS * 1000, rel=0.1)
+    # Even if the recording holds an evaluation, too.
+    steps.listen(undisturbed=False)
+    loop(clock, 3.0, 10, which="evaluate")
+    steps.pause()
+    assert steps.facts()[names.RECORDED_STEP] == 7 * MS * 1000
+
+
 def test_steps_so_far_cost_the_same_however_many_there_are(clock: Clock) -> None:
     steps = StepClock()
     steps.listen(undisturbed=True)
