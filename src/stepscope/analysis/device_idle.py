@@ -444,27 +444,26 @@ def _copies(profile: Profile, found: Idle) -> Table[CopyRow]:
 
 def _gaps(profile: Profile, found: Idle, options: Options) -> Table[GapRow]:
     """Gaps of all devices that are long enough to list, longest first."""
-    rows: list[dict[str, Any]] = []
-    labels = [*(LABELS[cause] for cause in CAUSES), ""]  # the last is of gaps that have none
+    labels = np.asarray([*(LABELS[cause] for cause in CAUSES), ""], dtype=object)  # last: unknown
+    parts: list[dict[str, Any]] = []
     for one in found.devices:
         host, device = _device_name(profile, one)
-        long = np.flatnonzero(one.gaps.duration_ps >= options.min_gap_us * 1e6)
-        next_op = _names_at(profile.hosts[one.host], one.device, one.gaps.end_ps[long])
-        columns = zip(
-            (one.gaps.start_ps[long] / 1e9).tolist(),
-            (one.gaps.duration_ps[long] / 1e6).tolist(),
-            [labels[cause] for cause in one.gaps.cause[long].tolist()],
-            one.gaps.after_wait[long].tolist(),
-            next_op,
-            strict=True,
+        gaps, rows = one.gaps, np.flatnonzero(one.gaps.duration_ps >= options.min_gap_us * 1e6)
+        ended_by = _names_at(profile.hosts[one.host], one.device, gaps.end_ps[rows])
+        parts.append(
+            {
+                "host": np.full(len(rows), host, dtype=object),
+                "device": np.full(len(rows), device, dtype=object),
+                "start_ms": gaps.start_ps[rows] / 1e9,
+                "duration_us": gaps.duration_ps[rows] / 1e6,
+                "meanwhile": labels[gaps.cause[rows]],
+                "after_wait": gaps.after_wait[rows],
+                "ended_by": np.asarray(ended_by, dtype=object),
+            }
         )
-        fields = ("start_ms", "duration_us", "meanwhile", "after_wait", "ended_by")
-        rows += [
-            {"host": host, "device": device, **dict(zip(fields, cells, strict=True))}
-            for cells in columns
-        ]
-    rows.sort(key=lambda row: (-row["duration_us"], row["start_ms"]))
-    return _table(GapRow, rows)
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    order = np.lexsort((columns["start_ms"], -columns["duration_us"]))
+    return Table(GapRow, {name: values[order].tolist() for name, values in columns.items()})
 
 
 def _names_at(host: Host, device: int, at_ps: Any) -> list[str]:

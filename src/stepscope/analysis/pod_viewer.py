@@ -66,6 +66,8 @@ STRAGGLER_FRAC = 0.01
 _TOGETHER = 1.5
 # Clocks that differ by less are as good as one.
 _LEAST_APART_MS = 0.001
+# Devices that a note lists.
+_MAX_NAMED = 10
 
 
 class WorkerRow(Row):
@@ -471,7 +473,9 @@ def _diagnostics(
         present = [one for one in devices(host) if one.has_events]
         beside = [one.name for one in present if (index, one.plane) not in working]
         if beside:
-            text = f"Left out, for they ran nothing within a step: {', '.join(beside)}."
+            more = f" and {len(beside) - _MAX_NAMED:,} more" if len(beside) > _MAX_NAMED else ""
+            listed = f"{', '.join(beside[:_MAX_NAMED])}{more}"
+            text = f"Left out because they ran in no step, or in few: {listed}."
             found.append(Diagnostic("device-outside-steps", "info", text, host.name))
     apart = clocks_apart_ms(profile, meeting)
     if apart >= _LEAST_APART_MS:

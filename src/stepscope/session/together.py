@@ -8,8 +8,8 @@ from typing import Final
 from stepscope.errors import StepscopeError
 from stepscope.store import Run
 
-#: More hosts than this nobody reads side by side.
-MOST_HOSTS: Final = 256
+#: A recording costs milliseconds however small it is; a job that hangs has a dump per rank.
+MOST_HOSTS: Final = 4096
 # Columns need about so many times the bytes of a file; of a compressed one, many times more.
 _TIMES_FILE: Final = 5
 _TIMES_COMPRESSED: Final = 40
@@ -42,11 +42,14 @@ def check_together(run: Run, hosts: tuple[str, ...]) -> None:
     if len(sources) <= MOST_HOSTS and needed <= memory:
         return
     size = sum(source.size_bytes for source in sources) / 1e9
+    memory_why = (
+        f"They hold {size:,.1f} GB; side by side they need about {needed / 1e9:,.0f} GB of "
+        f"memory of {memory / 1e9:,.0f}."
+    )
     raise TooManyTogether(
         f"{len(sources):,} recordings are too many to open together.",
         where=run.path,
-        why=f"They hold {size:,.1f} GB; side by side they need about {needed / 1e9:,.0f} GB of "
-        f"memory of {memory / 1e9:,.0f}.",
+        why=memory_why if needed > memory else f"The limit is {MOST_HOSTS:,}.",
         hint="`stepscope pod` (on the pages: Pod) reads all of them, and with --baseline compares "
         "two such runs; open a few with --host A,B.",
     )

@@ -14,7 +14,7 @@ from stepscope.tables.collectives.operations import collectives
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.workers.steps import WORKER_PARTS, worker_steps
 from tests.kernels import examples
-from tests.profiles import gpu, line, no_events, space, stream, worked_example
+from tests.profiles import gpu, line, no_events, parse, space, stream, worked_example
 from tests.profiles import host as host_plane
 from tests.profiles.model import EventLike
 
@@ -301,6 +301,20 @@ def test_without_steps_it_says_how_to_record_them() -> None:
     unavailable = TOOL.available(profile(no_events()))
     assert unavailable is not None
     assert "step_num" in unavailable.record
+
+
+def test_devices_that_ran_once_do_not_multiply_steps() -> None:
+    message = parse(worked_example(steps=3_000))
+    for number in range(300):
+        plane = message.planes.add(name=f"/device:GPU:{number}")
+        plane.event_metadata[1].id, plane.event_metadata[1].name = 1, "gemm"
+        added = plane.lines.add(id=1, name="Stream #1")
+        added.events.add(metadata_id=1, offset_ps=10**9 * number, duration_ps=10**6)
+    found = view(message.SerializeToString())
+    assert 0 < len(found.workers) < 100
+    assert len(found.pod) == len(found.workers) * 3_000
+    (left_out,) = [one for one in found.diagnostics if one.slug == "device-outside-steps"]
+    assert f"and {300 - len(found.workers) - 10} more" in left_out.message
 
 
 def test_every_part_has_a_label() -> None:

@@ -26,7 +26,7 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.core.waits import Wait, wait_of
 from stepscope.tables.device.driver_calls import allocating_names, waiting_names
-from stepscope.tables.device.events import DeviceEvents, device_events
+from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import (
     Work,
     host_names,
@@ -67,6 +67,10 @@ EDGE_LIMIT = 5
 _LONG_STEPS = 2.0
 # A last round that ends this much earlier than the others was not recorded to its end.
 _SHORT_STEPS = 0.8
+# Devices times steps in a recording whose devices run in few of its steps.
+_MAX_SPARSE_CELLS, _MAX_CELLS_PER_RUN = 1 << 18, 4
+# Devices of a host that are swept with all of its spans; more of them while these are few.
+_MIN_DEVICES, _MAX_SWEPT_SPANS = 64, 1 << 24
 # From this share of the rest on a recorder's own work is named.
 _RECORDER_FRAC = 0.01
 # Nothing ran in a step of which this share is accounted for by nothing.
@@ -146,7 +150,7 @@ def steps(host: Host) -> HostSteps | None:
         start_ps=start,
         end_ps=end,
         parts_ps=parts,
-        busy_ps=_busy(device_events(host), start, end),
+        busy_ps=_busy(host, start, end),
         kept=kept,
         is_outlier=is_outlier,
         runs_behind=when.runs_behind,
@@ -167,7 +171,7 @@ def steps_on(part: Host, whole: HostSteps) -> HostSteps:
     return replace(
         whole,
         parts_ps={name: time[:, list(kinds)].sum(axis=1) for name, kinds in PARTS.items()},
-        busy_ps=_busy(device_events(part), whole.start_ps, whole.end_ps),
+        busy_ps=_busy(part, whole.start_ps, whole.end_ps),
     )
 
 
@@ -537,16 +541,42 @@ def _marker_rows(host: Host, markers: Markers) -> I64:
     return covering
 
 
-def _busy(found: DeviceEvents, start: I64, end: I64) -> dict[int, I64]:
-    """Per device and step, the time anything ran on the device."""
-    busy: dict[int, I64] = {}
-    for device in distinct(found.device).tolist():
-        own = (found.device == device) & ~found.is_container
-        if own.any():
-            begin = found.start_ps[own]
-            merged_start, merged_end = union_spans(begin, begin + found.duration_ps[own])
-            busy[device] = covered(merged_start, merged_end, start, end)
-    return busy
+def _busy(host: Host, start: I64, end: I64) -> dict[int, I64]:
+    """Per device that takes part in the steps, and per step, the time anything ran on it."""
+    found = device_events(host)
+    own = np.flatnonzero(~found.is_container)
+    if not len(own):
+        return {}
+    own = own[np.argsort(found.device[own], kind="stable")]
+    planes, first = np.unique(found.device[own], return_index=True)
+    merged = {}
+    for plane, rows in zip(planes.tolist(), np.split(own, first[1:]), strict=True):
+        begin = found.start_ps[rows]
+        merged[plane] = union_spans(begin, begin + found.duration_ps[rows])
+    ran_in = [len(np.unique(np.searchsorted(start, begin))) for begin, _ in merged.values()]
+    chosen = planes[_taking_part(np.asarray(ran_in), len(start), len(host_work(host).rows))]
+    return {plane: covered(*merged[plane], start, end) for plane in chosen.tolist()}
+
+
+def _taking_part(ran_in: I64, steps: int, spans: int) -> I64:
+    """Rows of the devices for which every step is accounted; all those of any real host.
+
+    Each has a row per step and is swept with all spans of its host. A file with many devices
+    that ran once would cost more than its bytes explain.
+
+    Args:
+        ran_in: By device, in how many steps it ran.
+        steps: How many the host has.
+        spans: How many the host's own work has.
+    """
+    order = np.argsort(-ran_in, kind="stable")
+    count = np.arange(1, len(order) + 1)
+    fits = count * steps <= np.maximum(
+        _MAX_SPARSE_CELLS, _MAX_CELLS_PER_RUN * ran_in[order].cumsum()
+    )
+    fits &= (count <= _MIN_DEVICES) | (count * spans <= _MAX_SWEPT_SPANS)
+    rows: I64 = np.sort(order[: int(fits.cumprod().sum())])
+    return rows
 
 
 #: What a call's stat begins with where it traced.

@@ -143,15 +143,14 @@ _OfWorker = tuple[Device | None, dict[str, I64], I64, tuple[I64, I64]]
 def _host_workers(profile: Profile, one: AlignedSteps) -> list[_OfWorker]:
     """Parts, transfers and waits of each device of a host; of the host itself without any."""
     host = profile.hosts[one.host]
-    active = [device for device in devices(host) if device.has_events]
     told = host_work(host)
     threads = told.start_ps, told.end_ps, 2 * told.work
     found: list[_OfWorker] = []
-    recorded = [(device, _device_spans(profile, one.host, device.plane)) for device in active]
-    ran = [(device, spans) for device, spans in recorded if len(spans[0])]
+    ran = [device for device in devices(host) if device.plane in one.steps.busy_ps]
     # All parts of a device that ran only outside of the steps would be the host's.
-    in_steps = [(device, spans) for device, spans in ran if _runs_within(one, spans)]
-    for device, spans in in_steps or ran:
+    in_steps = [device for device in ran if one.steps.busy_ps[device.plane][one.rows].any()]
+    for device in in_steps or ran:
+        spans = _device_spans(profile, one.host, device.plane)
         parts = _parts(one, threads, spans)
         found.append((device, parts, _transfer(one, threads, spans), _stood(spans)))
     nothing = np.zeros(0, dtype=np.int64)
@@ -171,12 +170,6 @@ def _stood(spans: _Spans) -> tuple[I64, I64]:
         covered(busy_begin, busy_end, edges[:-1], edges[1:]) == 0
     )
     return union_spans(edges[:-1][free], edges[1:][free])
-
-
-def _runs_within(one: AlignedSteps, spans: _Spans) -> bool:
-    """Whether any of the spans lies in one of the steps."""
-    merged = union_spans(spans[0], spans[1])
-    return bool(covered(*merged, one.steps.start_ps, one.steps.end_ps)[one.rows].any())
 
 
 def _transfer(one: AlignedSteps, *spans: _Spans) -> I64:
@@ -215,7 +208,7 @@ def _parts(one: AlignedSteps, *spans: _Spans) -> dict[str, I64]:
     found = {}
     for part in WORKER_PARTS:
         if part == WAIT:
-            found[part] = time[:, _WAIT_CLASS]
+            found[part] = time[:, _WAIT_CLASS].copy()  # not all classes with it
         else:
             kinds = PARTS["collectives" if part == TRANSFER else part]
             found[part] = time[:, [2 * kind for kind in kinds]].sum(axis=1)
