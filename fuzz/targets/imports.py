@@ -51,6 +51,7 @@ from tests.unit.formats.stacks.files import (
     speedscope,
     tachyon,
 )
+from tests.unit.formats.test_step_log import chunk
 from tests.unit.formats.torch_memory.snapshot import training
 
 _SQLITE = b"SQLite format 3\0"
@@ -63,7 +64,7 @@ _SCARCE: tuple[tuple[ModuleType, dict[str, Any]], ...] = (
 )
 _WITH_FULL_ROOM = 8
 # Cut at the end of a line, they are whole.
-_OF_LINES = ("nccl-inspector", "collapsed", "perf-script", "rocprof-csv")
+_OF_LINES = ("nccl-inspector", "step-log", "collapsed", "perf-script", "rocprof-csv")
 _CELLS = (None, 0, -1, 1, 2**31, 2**63 - 1, -(2**63), 1.5, 1e308, "", "text", b"", b"\xff\0")
 
 # What may stand where a number, a text or a list is awaited.
@@ -144,6 +145,7 @@ def _seeds(_: Path | None) -> list[bytes]:
         small() + packet(gpu_counters(0, (1, 4), said=described(1, "Busy", unit=37)), at=1_700),
         tachyon(),
         seed_trace(),
+        chunk([10_000] * 3) + chunk([20_000] * 3, 3, group=2, wait_us=5),
     ]
 
 

@@ -27,10 +27,12 @@ from stepscope.errors import (
 if TYPE_CHECKING:
     from stepscope.capture.control import Profile, start, stop
     from stepscope.capture.hooks.steps import steps
+    from stepscope.capture.launch.import_hook import init
     from stepscope.capture.options import ProfilerOptions
     from stepscope.capture.result import Capture
     from stepscope.capture.rpc.client import api as client
     from stepscope.capture.rpc.server import api as server
+    from stepscope.capture.step_log import note
     from stepscope.capture.tracing import Trace, annotate, step
     from stepscope.comparison import Comparison
     from stepscope.result import Diagnostic, Finding, Result, Table
@@ -62,6 +64,8 @@ __all__ = [
     "annotate",
     "client",
     "compare",
+    "init",
+    "note",
     "open",
     "server",
     "show",
@@ -87,6 +91,8 @@ _HOMES = {
     "show": "stepscope.surfaces.notebook",
     "Trace": "stepscope.capture.tracing",
     "annotate": "stepscope.capture.tracing",
+    "init": "stepscope.capture.launch.import_hook",
+    "note": "stepscope.capture.step_log",
     "load_ipython_extension": "stepscope.surfaces.notebook.cells",
     "start": "stepscope.capture.control",
     "step": "stepscope.capture.tracing",

@@ -86,3 +86,7 @@ FLIGHT_RECORDER: Final = (
     "the dumps of all ranks."
 )
 START: Final = "Record from the program's begin: stepscope record train.py."
+STEP_LOG: Final = (
+    "Log every step: stepscope record --steps-log run.steps train.py, or stepscope.init("
+    'log="run.steps") in the program.'
+)

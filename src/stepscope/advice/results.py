@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.serving_steps import ServingSteps
     from stepscope.analysis.startup import Startup
     from stepscope.analysis.step_account import StepAccount
+    from stepscope.analysis.step_log import StepLog
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
     from stepscope.analysis.utilization_viewer import UtilizationViewer
@@ -55,6 +56,11 @@ class Results:
     def startup(self) -> Startup:
         """Of startup."""
         return cast("Startup", self._found["startup"])
+
+    @property
+    def step_log(self) -> StepLog:
+        """Of step_log."""
+        return cast("StepLog", self._found["step_log"])
 
     @property
     def input_pipeline_analyzer(self) -> InputPipelineAnalyzer:
@@ -204,6 +210,11 @@ class OptionalResults:
     def startup(self) -> Startup | None:
         """Of startup."""
         return cast("Startup | None", self._found.get("startup"))
+
+    @property
+    def step_log(self) -> StepLog | None:
+        """Of step_log."""
+        return cast("StepLog | None", self._found.get("step_log"))
 
     @property
     def input_pipeline_analyzer(self) -> InputPipelineAnalyzer | None:

@@ -11,6 +11,7 @@ TOOLS = Tools(
     (
         "overview_page",
         "startup",
+        "step_log",
         "input_pipeline_analyzer",
         "tf_data_bottleneck_analysis",
         "framework_op_stats",

@@ -12,7 +12,7 @@ from stepscope.quantities import time_words
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.recording.start import GAP, Part, Start, has_start, start
+from stepscope.tables.recording.start import GAP, Start, StartPart, has_start, start
 
 _WORDS: Final = {
     "interpreter": "starting Python",
@@ -178,12 +178,12 @@ def _headline(found: Start) -> str:
     return f"{time_words(ms(whole))} {until}: {causes or 'many small parts'}."
 
 
-def _words(part: Part) -> str:
+def _words(part: StartPart) -> str:
     return _WORDS[part.kind].replace("{name}", part.name)
 
 
 def _phase_rows(host: Host, found: Start) -> Iterator[dict[str, Any]]:
-    by_kind: dict[str, list[Part]] = {}
+    by_kind: dict[str, list[StartPart]] = {}
     for part in found.parts:
         by_kind.setdefault(part.kind, []).append(part)
     for kind, parts in by_kind.items():
@@ -236,11 +236,11 @@ def _import_rows(host: Host, found: Start) -> Iterator[dict[str, Any]]:
         }
 
 
-def _waits_ms(parts: list[Part]) -> float:
+def _waits_ms(parts: list[StartPart]) -> float:
     return sum(sum((part.waits or {}).values()) for part in parts) / 1e9
 
 
-def _cache(part: Part) -> str:
+def _cache(part: StartPart) -> str:
     counts = ((part.hits, "hit"), (part.misses, "miss"))
     return ", ".join(f"{count} {word}" for count, word in counts if count)
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from stepscope.capture import tracing
+from stepscope.capture import step_clock, tracing
 from stepscope.capture.budget import Price, RecordingBudget, SessionLimit
 from stepscope.capture.file.assemble import PROFILE_OPTIONS, Assembly, Value, hostname, message
 from stepscope.capture.file.compact import compact
@@ -358,7 +358,7 @@ class Recording:
             rest = max(rest, _PROBED_REST_SECONDS)
             self._probe_at = time.monotonic() + _PROBED_REST_SECONDS
         self._price.rest(rest)
-        tracing.switch(self._clock.emitter())
+        tracing.switch(step_clock.marker_emitter())
         self._clock.listen(undisturbed=True)
 
     def _lighten(self) -> None:

@@ -96,6 +96,33 @@ def hear(source: str, which: object = 0) -> None:
         follower(source, which, 0, now_ns)
 
 
+def is_surer(source: str, other: str) -> bool:
+    """Whether one source of steps is surer than another; any is than none ("")."""
+    return not other or _SOURCES.index(source) < _SOURCES.index(other)
+
+
+# How long the program has waited for input, as hooks of loaders measured.
+_input_wait_ns = 0
+
+
+def waited_for_input(begin_ns: int) -> None:
+    """The program has its batch; it asked for it at this time (``time.perf_counter_ns()``)."""
+    global _input_wait_ns
+    _input_wait_ns += time.perf_counter_ns() - begin_ns
+
+
+def input_wait_ns() -> int:
+    """How long the program has waited for input so far."""
+    return _input_wait_ns
+
+
+def marker_emitter() -> Emitter:
+    """Where annotations go while nothing records: markers of steps are timed."""
+    emit: Any = _emit
+    emit.step = _add_step
+    return _emit
+
+
 def _marked(name: str, begin_ns: int, end_ns: int) -> None:
     """A marked step has ended."""
     stretch = _listening
@@ -177,12 +204,6 @@ class StepClock:
         stretch = _listening
         steps, length_ns = (0, 0) if stretch is None else stretch.count()
         return steps, length_ns / 1e9
-
-    def emitter(self) -> Emitter:
-        """Where annotations go while nothing records: markers of steps are timed."""
-        emit: Any = _emit
-        emit.step = _add_step
-        return _emit
 
     def recorder_frac(self) -> float | None:
         """Share of a recorded step that recording takes; None if too few steps were heard of."""

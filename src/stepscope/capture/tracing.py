@@ -70,6 +70,7 @@ class _On:
 
 _OFF: Final = cast("AbstractContextManager[object]", _Off())
 _emit: Emitter | None = None
+_base: Emitter | None = None
 _numbers: Final = itertools.count()
 
 
@@ -171,9 +172,17 @@ def emitter() -> Emitter | None:
 
 
 def switch(emit: Emitter | None) -> None:
-    """Send annotations to ``emit``; None switches them off."""
+    """Send annotations to ``emit``; None sends them to the base, or switches them off."""
     global _emit
-    _emit = emit
+    _emit = _base if emit is None else emit
+
+
+def set_base(emit: Emitter | None) -> None:
+    """Send annotations to ``emit`` while nothing records."""
+    global _base
+    before, _base = _base, emit
+    if _emit is before:
+        switch(None)
 
 
 def _wrapped(function: Callable[..., Any], name: str, metadata: Mapping[str, Any]) -> Any:

@@ -18,11 +18,13 @@ from stepscope.formats.nsight import FORMATS as NSIGHT
 from stepscope.formats.perfetto import FORMAT as PERFETTO
 from stepscope.formats.rocprof import FORMATS as ROCPROF
 from stepscope.formats.stacks import FORMATS as STACKS
+from stepscope.formats.step_log import FORMAT as STEP_LOG
 from stepscope.formats.torch_memory import FORMAT as TORCH_MEMORY
 
 #: Every format that is read in pieces, by id; first come, first asked.
 FORMATS: Final[dict[str, Format]] = {
-    one.id: one for one in (*NSIGHT, *ROCPROF, TORCH_MEMORY, *NCCL, *STACKS, PERFETTO, KINETO)
+    one.id: one
+    for one in (*NSIGHT, *ROCPROF, TORCH_MEMORY, STEP_LOG, *NCCL, *STACKS, PERFETTO, KINETO)
 }
 
 __all__ = ["FORMATS", "Format"]

@@ -36,6 +36,10 @@ PYTHON_PLANES: Final = (
     GARBAGE_PLANE,
 )
 TELEMETRY_PLANE: Final = "/device:CUSTOM:Telemetry"
+# Every step of a run, from a step log: one line a process, an event for a step or for some that
+# were put together, with the stats STEP_LOG_*.
+STEP_LOG_PLANE: Final = "/device:CUSTOM:Step log"
+STEP_LOG_HEAD: Final = b'{"stepscope_steps":1,"crc":'
 # A program's start, from exec to steady steps, as its main thread saw it.
 START_PLANE: Final = "/device:CUSTOM:Start"
 # What the recorder itself did: its line of gaps has an event for each time that a recorder saw
@@ -217,6 +221,14 @@ GAP_PROBE: Final = "executions are counted"
 # were known by, and the median recorded step as timed in the same way. Times are in ps.
 UNDISTURBED_STEP: Final = "undisturbed_step_ps"
 UNDISTURBED_STEPS: Final = "undisturbed_steps"
+# Events of a step log have a number of steps, their time, the longest one, their wait for input and
+# the memory of the process. Names of noted values follow STEP_LOG_VALUE.
+STEP_LOG_STEPS: Final = "log_steps"
+STEP_LOG_SUM: Final = "log_sum_us"
+STEP_LOG_MAX: Final = "log_max_us"
+STEP_LOG_WAIT: Final = "log_wait_us"
+STEP_LOG_MEMORY: Final = "log_memory_bytes"
+STEP_LOG_VALUE: Final = "log value: "
 # Events of a start have a kind of work (``START_KINDS``), a line of the program, bytes read and the
 # result of a cache ("hit", "miss"). Looks at the main thread also have their processor time, time
 # in the processor's queue and reason to wait (``START_WAITS``).

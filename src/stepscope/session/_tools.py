@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.serving_steps import ServingSteps
     from stepscope.analysis.startup import Startup
     from stepscope.analysis.step_account import StepAccount
+    from stepscope.analysis.step_log import StepLog
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
     from stepscope.analysis.utilization_viewer import UtilizationViewer
@@ -66,6 +67,10 @@ class ToolMethods(ABC):
     def startup(self) -> Startup:
         """Account of the time from exec to the first step and to steady steps."""
         return cast("Startup", self.run("startup"))
+
+    def step_log(self) -> StepLog:
+        """Every step of the whole run, and the steps at which the step time changed."""
+        return cast("StepLog", self.run("step_log"))
 
     def input_pipeline_analyzer(
         self,

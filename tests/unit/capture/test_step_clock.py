@@ -84,7 +84,7 @@ def test_what_runs_between_two_stretches_is_no_step(clock: Clock) -> None:
 
 def test_markers_are_timed_from_begin_to_end_and_go_before_other_sources(clock: Clock) -> None:
     steps = StepClock()
-    tracing.switch(steps.emitter())
+    tracing.switch(step_clock.marker_emitter())
     steps.listen(undisturbed=True)
     for number in range(25):
         hear(FUNCTION, 7)
@@ -163,7 +163,7 @@ def test_markers_are_counted_while_they_are_recorded() -> None:
 def test_recorded_and_undisturbed_markers_are_timed_alike(clock: Clock) -> None:
     steps = StepClock()
     for is_undisturbed, ms in ((False, 6.0), (True, 2.0)):
-        emit = steps.emitter() if is_undisturbed else step_clock.counted(lambda *_: int)
+        emit = step_clock.marker_emitter() if is_undisturbed else step_clock.counted(lambda *_: int)
         tracing.switch(emit)
         steps.listen(undisturbed=is_undisturbed)
         for number in range(25):

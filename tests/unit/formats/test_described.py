@@ -16,6 +16,7 @@ from tests.unit.formats.nsight.export import export, kernel
 from tests.unit.formats.perfetto.traces import small
 from tests.unit.formats.rocprof.files import kernel_csv, old_database, old_trace, rocpd, tool_json
 from tests.unit.formats.stacks.files import PERF, gecko, speedscope, tachyon
+from tests.unit.formats.test_step_log import chunk
 from tests.unit.formats.torch_memory.snapshot import training, written
 
 
@@ -43,11 +44,13 @@ def folder(path: Path) -> dict[str, str]:
     (path / "b.bin").write_bytes(tachyon())
     (path / "c.perf").write_text(f"# perf version : 6.8.12\n#\n{PERF}")
     (path / "a.gecko.json").write_text(json.dumps(gecko()))
+    (path / "l.steps").write_bytes(chunk([10_000] * 4))
     service = wire.text(4, "Perfetto v47.0-10adfd0 (10adfd0a4)")
     machine = wire.blob(1, wire.text(4, "x86_64"))
     system = wire.blob(1, wire.blob(45, machine + service))
     (path / "t.pftrace").write_bytes(small() + system)
     return {
+        "l": "Stepscope step log · Stepscope",
         "t": "Perfetto trace · Perfetto v47.0",
         "a.speedscope": "speedscope profile · py-spy@0.4.3",
         "a.gecko": "Firefox profile · python",

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import AbstractContextManager
 from typing import Final, TypeVar
 
-from stepscope.capture import control
+from stepscope.capture import control, step_clock
 from stepscope.capture.hooks.window import DEFAULT_STEPS, StepsLike, StepWindow, parse_steps
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recording import Recording
@@ -85,10 +86,12 @@ class _Recorder:
                 if self._window.total is None or self._window.done < self._window.total:
                     marker = step(self._window.done, self._name)
                     marker.__enter__()
+                begin_ns = time.perf_counter_ns()
                 try:
                     batch = next(batches)
                 except StopIteration:
                     return
+                step_clock.waited_for_input(begin_ns)
                 yield batch
                 if marker is not None:
                     marker.__exit__(None, None, None)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from stepscope.capture import control
+from stepscope.capture import control, step_log
 from stepscope.capture.file import logdir as places
 from stepscope.capture.file.compact import RECORD_VARIABLE
 from stepscope.capture.launch import import_hook
@@ -39,6 +39,8 @@ def begin() -> None:
     # The first process, or a rank of a job, which is its own host.
     origin_ns = start_spans.install().exec_ns
     import_hook.install()
+    if instructions.steps_log:
+        step_log.begin(instructions.steps_log)
     recording = control.start(
         instructions.logdir,
         instructions.options,

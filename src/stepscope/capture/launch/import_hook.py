@@ -15,6 +15,7 @@ import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import os
 import sys
 import threading
 import time
@@ -23,7 +24,7 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, Final
 
-from stepscope.capture import control, step_clock
+from stepscope.capture import control, step_clock, step_log
 from stepscope.capture.runtime import machine, start_spans
 from stepscope.capture.tracing import Trace
 from stepscope.schema import names
@@ -182,7 +183,9 @@ def _hear_batches(module: ModuleType) -> None:
 
     @functools.wraps(fetch)
     def fetches(self: Any) -> Any:
+        begin_ns = time.perf_counter_ns()
         batch = fetch(self)
+        step_clock.waited_for_input(begin_ns)
         step_clock.hear(step_clock.BATCH, id(self))
         return batch
 
@@ -207,7 +210,7 @@ def _time_jax_compilation(monitoring: ModuleType) -> None:
             cache, spans.cache = spans.cache, ""
         name = str(values.get("fun_name") or "a computation")
         begin_ns = end_ns - int(seconds * 1e9)
-        spans.add(start_spans.Span(kind, name, "", begin_ns, end_ns, 0, cache))
+        spans.add(start_spans.StartSpan(kind, name, "", begin_ns, end_ns, 0, cache))
 
     def noted(event: str, **_: Any) -> None:
         spans = start_spans.active()
@@ -288,6 +291,21 @@ def _time_look_ups(module: ModuleType) -> None:
     start_spans.around(module, "getaddrinfo", "look-up", name)
 
 
+def _time_dataset_iterators(module: ModuleType) -> None:
+    """Time waits for elements of tf.data; raises ``AttributeError`` if it is another class."""
+    kind: Any = module.OwnedIterator
+    fetch = kind.__next__
+
+    @functools.wraps(fetch)
+    def fetches(self: Any) -> Any:
+        begin_ns = time.perf_counter_ns()
+        element = fetch(self)
+        step_clock.waited_for_input(begin_ns)
+        return element
+
+    kind.__next__ = fetches
+
+
 #: What is done to which module.
 AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {
     "keras": _mark_steps,
@@ -298,6 +316,7 @@ AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {
     "tensorflow.python.profiler.profiler_v2": _yield_to_tensorflow,
     "jax._src.profiler": _yield_to_jax,
     "torch.profiler.profiler": _yield_to_torch,
+    "tensorflow.python.data.ops.iterator_ops": _time_dataset_iterators,
     # Known work of a start.
     "jax._src.monitoring": _time_jax_compilation,
     "jax._src.xla_bridge": _time_jax_backends,
@@ -359,9 +378,34 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
+_is_installed = False
+
+
 def install() -> None:
-    """Watch imports from now on; modules that are there already are seen to at once."""
+    """Watch imports from now on, once; modules that are there already are seen to at once."""
+    global _is_installed
+    if _is_installed:
+        return
+    _is_installed = True
     for name, hook in AFTER.items():
         if name in sys.modules:
             hook(sys.modules[name])
     sys.meta_path.insert(0, _Finder())
+
+
+def init(log: str | os.PathLike[str] | None = None) -> None:
+    """Prepare this process for recording, and log every step of it.
+
+    Call it before the frameworks are imported or right after. Steps come from ``stepscope.step``,
+    Keras, optimizers, compiled functions or data loaders: the surest source counts. Values of
+    ``stepscope.note`` are logged with them.
+
+    Args:
+        log: File to append the step log to; None logs nothing.
+
+    Raises:
+        CaptureError: The file cannot be written, or there is a step log already.
+    """
+    if log is not None:
+        step_log.begin(log)
+    install()

@@ -28,6 +28,7 @@ class Instructions:
         origin_ns: Time zero of the parent's file.
         children: Whether child processes are recorded.
         rank: The variable and number by which the parent knows its rank (``RANK=0``); "" if none.
+        steps_log: File of the step log; "": none.
         places: File to which each recording appends the place where it was written; "": none.
     """
 
@@ -40,6 +41,7 @@ class Instructions:
     children: bool = True
     rank: str = ""
     places: str = ""
+    steps_log: str = ""
 
     def to_text(self) -> str:
         """One line of JSON."""

@@ -24,7 +24,7 @@ from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
 from stepscope.capture.runtime import start_spans
 from stepscope.capture.runtime.frame_names import FrameNames
-from stepscope.capture.runtime.start_spans import Span
+from stepscope.capture.runtime.start_spans import StartSpan
 from stepscope.capture.runtime.thread_frames import is_ours, no_collection
 from stepscope.capture.runtime.ticker import Ticker
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -311,11 +311,13 @@ class _Looks:
         size = look.bytes - before.bytes
         wait, file = state if state[0] else self._last_state
         kind, name, place, hint = self._site(frame)
+        others_idle = look.others_ns - before.others_ns < _IDLE * length
         if cpu + queue >= _HALF * length:
             wait = ""
         elif wait in ("", "unknown"):
-            wait = hint or "unknown"
-        if wait == "threads" and look.others_ns - before.others_ns < _IDLE * length:
+            # It waited between two looks: where other threads compute, mostly for them.
+            wait = hint or ("unknown" if others_idle else "threads")
+        if wait == "threads" and others_idle:
             wait = "lock"  # none of the process's own threads can be what it waits for
         rate = _SLOWLY_READ_BYTES_PER_NS if wait else _READ_BYTES_PER_NS
         is_read = size >= max(_LEAST_READ_BYTES, rate * length)
@@ -384,8 +386,10 @@ class _Looks:
             self._has_begin = True
             exec_ns, ours_ns = self._spans.exec_ns, self._spans.installed_ns
             spans = [
-                Span("interpreter", f"Python {platform.python_version()}", "", exec_ns, ours_ns),
-                Span("recorder", "Stepscope", "", ours_ns, self._begun_ns),
+                StartSpan(
+                    "interpreter", f"Python {platform.python_version()}", "", exec_ns, ours_ns
+                ),
+                StartSpan("recorder", "Stepscope", "", ours_ns, self._begun_ns),
                 *spans,
             ]
         plane = PlaneWriter(names.START_PLANE)
@@ -412,7 +416,7 @@ class _Looks:
         )
 
 
-def _write_spans(plane: PlaneWriter, spans: list[Span]) -> None:
+def _write_spans(plane: PlaneWriter, spans: list[StartSpan]) -> None:
     if not spans:
         return
     metadata = [

@@ -28,7 +28,7 @@ _MOST_SPANS: Final = 50_000
 _BOOTSTRAP: Final[Any] = sys.modules["_frozen_importlib"]
 
 
-class Span(NamedTuple):
+class StartSpan(NamedTuple):
     """A time of known work on the main thread.
 
     Attributes:
@@ -64,18 +64,18 @@ class StartSpans:
         self.exec_ns = min(_exec_ns() or self.installed_ns, self.installed_ns)
         self.cache = ""
         self.compiled_ns = 0
-        self._spans: list[Span] = []
+        self._spans: list[StartSpan] = []
         self._packages: list[str] = []
         self._names: list[str] = []
         self._main = threading.main_thread().ident
         self._find: Callable[..., Any] | None = None
 
-    def take(self) -> list[Span]:
+    def take(self) -> list[StartSpan]:
         """The spans that ended since the last time."""
         taken, self._spans = self._spans, []
         return taken
 
-    def add(self, span: Span) -> None:
+    def add(self, span: StartSpan) -> None:
         """Keep a span, unless there are too many."""
         if span.kind in names.START_COMPILES:
             self.compiled_ns = span.end_ns
@@ -100,7 +100,7 @@ class StartSpans:
         finally:
             self._names.pop()
             cache, self.cache = self.cache, ""
-            self.add(Span(kind, name, place, begin_ns, time.time_ns(), size, cache))
+            self.add(StartSpan(kind, name, place, begin_ns, time.time_ns(), size, cache))
 
     def time_imports(self) -> None:
         """Time imports from now on."""
@@ -123,7 +123,7 @@ class StartSpans:
                 if end_ns - begin_ns >= least_ns:
                     frame = sys._getframe(1)
                     place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-                    self.add(Span("import", package, place, begin_ns, end_ns))
+                    self.add(StartSpan("import", package, place, begin_ns, end_ns))
 
         # Tracebacks of failing imports leave out frames of importlib, and so this one.
         _find_and_load.__code__ = _find_and_load.__code__.replace(

@@ -31,6 +31,7 @@ def record_program(
     options: ProfilerOptions,
     children: bool,
     quiet: bool,
+    steps_log: str = "",
 ) -> int:
     """Run a program, wait for it, say what was recorded; returns the program's exit code.
 
@@ -41,7 +42,12 @@ def record_program(
     with _temporary_folder() as folder:
         told = Path(folder) / "places"
         instructions = Instructions(
-            _absolute(logdir), places.run_name(), options, children=children, places=str(told)
+            _absolute(logdir),
+            places.run_name(),
+            options,
+            children=children,
+            places=str(told),
+            steps_log=_absolute(steps_log) if steps_log else "",
         )
         process = _started(command, environment_for(instructions, os.environ))
         with process, _handed_on(process):

@@ -89,7 +89,12 @@ def plane_kind(name: str) -> PlaneKind:
         return PlaneKind.PYTHON
     if name == names.TELEMETRY_PLANE:
         return PlaneKind.TELEMETRY
-    if name in (names.OTHER_EVENTS_PLANE, names.FLIGHT_PLANE, names.START_PLANE):
+    if name in (
+        names.OTHER_EVENTS_PLANE,
+        names.FLIGHT_PLANE,
+        names.START_PLANE,
+        names.STEP_LOG_PLANE,
+    ):
         return PlaneKind.OTHER
     if name.startswith(names.CUSTOM_PLANE):
         return PlaneKind.CUSTOM

@@ -37,7 +37,7 @@ _READER_FRAC: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spans:
+class StartEvents:
     """Events of one line of the start; ``texts`` and ``numbers`` are stats by name."""
 
     begin: I64
@@ -51,7 +51,7 @@ class Spans:
 
 
 @dataclass(slots=True)
-class Part:
+class StartPart:
     """One owner's time of a start; times are in ps.
 
     Attributes:
@@ -107,7 +107,7 @@ class Start:
     step_source: str
     first_step: tuple[int, int] | None
     steady: int | None
-    parts: tuple[Part, ...]
+    parts: tuple[StartPart, ...]
     package_ps: Mapping[str, int]
 
     @property
@@ -184,7 +184,7 @@ def _steady(begin: I64, end: I64, compiled: I64) -> int | None:
     return int(begin[first]) if len(length) - first >= _STEADY_STEPS else None
 
 
-def _packages(spans: Spans) -> dict[str, int]:
+def _packages(spans: StartEvents) -> dict[str, int]:
     kinds = np.asarray(spans.texts[names.START_KIND])
     packages = np.asarray(spans.name)
     found = {}
@@ -199,7 +199,12 @@ class _Owners:
     """Who owns which piece of the time between two moments."""
 
     def __init__(
-        self, spans: Spans, looks: Spans, first: tuple[int, int] | None, begin: int, end: int
+        self,
+        spans: StartEvents,
+        looks: StartEvents,
+        first: tuple[int, int] | None,
+        begin: int,
+        end: int,
     ) -> None:
         self._spans, self._looks = spans, looks
         moments = [spans.begin, spans.end, looks.begin, looks.end, np.asarray([begin, end])]
@@ -212,7 +217,7 @@ class _Owners:
         self._span = self._painted(spans)
         self._is_step = self._begin >= (first[0] if first else end)
 
-    def _painted(self, layer: Spans) -> I64:
+    def _painted(self, layer: StartEvents) -> I64:
         """Row of the innermost span over each piece; -1 without one."""
         owner = np.full(len(self._begin), -1, np.int64)
         first = np.searchsorted(self._begin, layer.begin)
@@ -221,16 +226,16 @@ class _Owners:
             owner[first[row] : last[row]] = row
         return owner
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[StartPart]:
         """The owners with all that is known of their time."""
-        found: dict[tuple[str, str], Part] = {}
+        found: dict[tuple[str, str], StartPart] = {}
         most: dict[tuple[str, str], int] = {}
         table = np.column_stack([self._span, self._look, self._is_step])
         groups, at = np.unique(table, axis=0, return_inverse=True)
         sums = np.bincount(at.reshape(-1), weights=self._length, minlength=len(groups))
         for (span, look, is_step), length in zip(groups.tolist(), sums.tolist(), strict=True):
             key, place = self._owner(span, look, bool(is_step))
-            part = found.setdefault(key, Part(*key))
+            part = found.setdefault(key, StartPart(*key))
             part.time += int(length)
             if place and length > most.get(key, 0):
                 part.place, most[key] = place, int(length)
@@ -256,7 +261,7 @@ class _Owners:
                 return (STEPS, "warm-up"), place
         return (kind, name), place
 
-    def _detail(self, part: Part, look: int, length: float) -> None:
+    def _detail(self, part: StartPart, look: int, length: float) -> None:
         """Add processor time, waits and bytes of a part's time, as far as it was looked at."""
         if look < 0:
             return
@@ -271,7 +276,7 @@ class _Owners:
         part.waits[wait] = part.waits.get(wait, 0.0) + length - cpu - queue
         part.bytes += float(numbers[names.START_BYTES][look]) * share
 
-    def _count(self, found: Mapping[tuple[str, str], Part]) -> None:
+    def _count(self, found: Mapping[tuple[str, str], StartPart]) -> None:
         texts, sizes = self._spans.texts, self._spans.numbers[names.START_BYTES]
         size_of: dict[tuple[str, str], int] = {}
         within = self._spans.begin < self._cuts[-1]
@@ -289,7 +294,7 @@ class _Owners:
                 found[key].bytes = float(size)
 
 
-def _readers(looks: Spans) -> dict[str, str]:
+def _readers(looks: StartEvents) -> dict[str, str]:
     """Functions that mostly read, and the name of their reads."""
     whole: dict[str, int] = {}
     reads: dict[str, dict[str, int]] = {}
@@ -307,7 +312,7 @@ def _readers(looks: Spans) -> dict[str, str]:
     }
 
 
-def _line(host: Host, name: str) -> Spans:
+def _line(host: Host, name: str) -> StartEvents:
     """Events of a line of the plane of the program's own start, in order."""
     space = host.space
     rows = np.concatenate(
@@ -333,7 +338,7 @@ def _line(host: Host, name: str) -> Spans:
     for number, column in columns.items():
         known = dict(zip(column.rows.tolist(), column.ints.tolist(), strict=True))
         values[number] = np.asarray([known.get(row, 0) for row in rows.tolist()], np.int64)
-    return Spans(
+    return StartEvents(
         begin,
         begin + space.length_ps[rows],
         [space.event_metadata.name[one] for one in metadata],

@@ -71,6 +71,7 @@ def _option(
 @click.option("--module", "-m", help="Run this module, as python -m does.")
 @_option("--logdir", "-o", default="stepscope-logs", help="Folder or URL to write to.")
 @click.option("--delay-ms", type=int, help="Wait this long before recording.")
+@click.option("--steps-log", metavar="FILE", help="Log every step of the whole run to this file.")
 @_option("--max-seconds", default=120.0, help="Stop recording after this many seconds.")
 @_option("--price", default=1.2, metavar="RATIO", help="Maximum slowdown of the program.")
 @_option("--memory", default="500MB", metavar="SIZE", help="Maximum memory for recording.")
@@ -90,6 +91,7 @@ def record(
     module: str | None,
     logdir: str,
     delay_ms: int | None,
+    steps_log: str | None,
     host_level: int,
     python_level: int,
     device_level: int,
@@ -118,7 +120,13 @@ def record(
         **more,
     )
     code = record_program(
-        program, module=module, logdir=logdir, options=options, children=children, quiet=quiet
+        program,
+        module=module,
+        logdir=logdir,
+        options=options,
+        children=children,
+        quiet=quiet,
+        steps_log=steps_log or "",
     )
     click.get_current_context().exit(code)
 

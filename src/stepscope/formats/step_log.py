@@ -1,0 +1,207 @@
+"""Step logs (``stepscope record --steps-log``, ``stepscope.init(log=…)``): a line per chunk.
+
+A line is ``{"stepscope_steps":1,"crc":"…","chunk":{…},"rows":{…},"values":{…}}``. ``chunk`` is the
+summary, ``rows`` has a column per quantity, ``values`` row and mean of the values of the program.
+The checksum is the CRC-32 of the text after it. A process appends whole lines, so only the last one
+is broken if the process writes on or was killed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from stepscope.errors import FormatError
+from stepscope.formats.format import Format, Identity, Input, Peek
+from stepscope.formats.kineto.recognise import identity
+from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+from stepscope.formats.xspace.written import space_of
+from stepscope.limits import current
+from stepscope.schema import names
+
+if TYPE_CHECKING:
+    from stepscope.columns.space import Space
+
+_ENDING: Final = re.compile(r"\.(steps|steplog|log|jsonl|json)(\.gz)?$", re.IGNORECASE)
+_CHECKSUM_END: Final = len(names.STEP_LOG_HEAD) + len('"01234567",')
+# No writer of ours makes a longer line.
+_MOST_LINE_BYTES: Final = 1 << 20
+_COLUMNS: Final = ("steps", "begin_us", "sum_us", "max_us", "wait_us")
+_PROCESS: Final = ("host", "rank", "process")
+_US: Final = 1000
+
+
+def _promises(name: str) -> bool:
+    return bool(_ENDING.search(name))
+
+
+def _starts(first: bytes) -> bool:
+    return first.startswith(names.STEP_LOG_HEAD)
+
+
+def _whose(name: str, first: bytes) -> Identity:
+    return identity(_ENDING.sub("", name), b"")
+
+
+def _writer(file: Peek) -> str:
+    return "Stepscope"
+
+
+def _open(pieces: Input, file: str) -> Space:
+    log, broken = _Log(), 0
+    for line in _lines(pieces):
+        chunk = parsed(line)
+        if chunk is None or not log.add(chunk):
+            broken += 1
+    if not log.processes:
+        raise FormatError(
+            "This step log has no steps.",
+            "None of its lines is whole.",
+            file=file,
+            hint="Run the program until its first steps have ended.",
+        )
+    notes = []
+    if broken:
+        lines = "line is" if broken == 1 else "lines are"
+        notes.append(f"{broken:,} {lines} broken and left out: their steps are missing.")
+    return space_of([log.plane(), *log.steps_plane()], warnings=notes)
+
+
+def _lines(pieces: Input) -> Iterator[bytes]:
+    """The lines, a torn last one included; of one without an end only its first bytes."""
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from filter(None, whole)
+        rest = rest[:_MOST_LINE_BYTES]
+    if rest:
+        yield rest
+
+
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """A line's content; None if it is torn or damaged."""
+    text = line[_CHECKSUM_END:]
+    checksum = line[len(names.STEP_LOG_HEAD) + 1 : _CHECKSUM_END - 2]
+    if not line.startswith(names.STEP_LOG_HEAD) or checksum != b"%08x" % zlib.crc32(text):
+        return None
+    try:
+        found = json.loads(b"{" + text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+class _Log:
+    """The rows of all processes of a file.
+
+    Attributes:
+        processes: Columns by process; a value of each row.
+    """
+
+    def __init__(self) -> None:
+        self.processes: dict[tuple[Any, ...], dict[str, list[int]]] = {}
+        self._values: dict[tuple[Any, ...], dict[str, dict[int, float]]] = {}
+
+    def add(self, found: dict[str, Any]) -> bool:
+        """Take a chunk; False if it is not one."""
+        try:
+            chunk, rows = found["chunk"], found["rows"]
+            columns = {name: [int(value) for value in rows[name]] for name in _COLUMNS}
+            begin_ns, first, memory = (int(chunk[key]) for key in ("begin_ns", "first", "memory"))
+            given = {
+                str(name): {int(row): float(value) for row, value in pairs}
+                for name, pairs in found.get("values", {}).items()
+            }
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
+            return False
+        count = len(columns["steps"])
+        if any(len(values) != count for values in columns.values()):
+            return False
+        current().spend("objects", count)
+        process = tuple(str(chunk.get(key, "")) for key in _PROCESS)
+        into = self.processes.setdefault(process, defaultdict(list))
+        values = self._values.setdefault(process, {})
+        known = len(into["steps"])
+        for name, rows_of in given.items():
+            kept = {row + known: value for row, value in rows_of.items() if 0 <= row < count}
+            values.setdefault(name, {}).update(kept)
+        into["number"] += (np.cumsum([0, *columns["steps"]])[:-1] + first).tolist()
+        into["begin_ns"] += [begin_ns + begin * _US for begin in columns["begin_us"]]
+        into["memory"] += [memory] * count
+        for name in ("steps", "sum_us", "max_us", "wait_us"):
+            into[name] += columns[name]
+        return True
+
+    def plane(self) -> PlaneWriter:
+        """A line per process."""
+        plane = PlaneWriter(names.STEP_LOG_PLANE)
+        name = plane.name("steps")
+        for number, (process, columns) in enumerate(self.processes.items(), 1):
+            host, rank, pid = process
+            stats = [
+                Stat(stat, np.asarray(columns[column], np.int64))
+                for stat, column in (
+                    (names.STEP_NUM, "number"),
+                    (names.STEP_LOG_STEPS, "steps"),
+                    (names.STEP_LOG_SUM, "sum_us"),
+                    (names.STEP_LOG_MAX, "max_us"),
+                    (names.STEP_LOG_WAIT, "wait_us"),
+                    (names.STEP_LOG_MEMORY, "memory"),
+                )
+            ]
+            stats += [
+                Stat(
+                    names.STEP_LOG_VALUE + value,
+                    np.asarray(list(rows.values()), np.float64),
+                    np.asarray(list(rows), np.int64),
+                )
+                for value, rows in self._values[process].items()
+                if rows
+            ]
+            plane.line(
+                number,
+                f"rank {rank}" if rank else f"{host} {pid}",
+                metadata=np.full(len(columns["steps"]), name),
+                start_ns=np.asarray(columns["begin_ns"], np.int64),
+                duration_ns=np.asarray(columns["sum_us"], np.int64) * _US,
+                stats=stats,
+            )
+        return plane
+
+    def steps_plane(self) -> Iterator[PlaneWriter]:
+        """Steps as markers, for every tool that asks for steps, if each was logged by itself."""
+        columns = next(iter(self.processes.values()))
+        if len(self.processes) > 1 or max(columns["steps"]) > 1:
+            return
+        plane = PlaneWriter(names.HOST_PLANE)
+        count = len(columns["steps"])
+        plane.line(
+            1,
+            "python",
+            metadata=np.full(count, plane.name("train")),
+            start_ns=np.asarray(columns["begin_ns"], np.int64),
+            duration_ns=np.asarray(columns["sum_us"], np.int64) * _US,
+            stats=[
+                Stat(names.STEP_NUM, np.asarray(columns["number"], np.int64)),
+                Stat(names.ROOT_LEVEL, np.ones(count, np.int64)),
+            ],
+        )
+        yield plane
+
+
+FORMAT = Format(
+    id="step-log",
+    title="Stepscope step log",
+    head_bytes=64,
+    promises=_promises,
+    starts=_starts,
+    open=_open,
+    writer=_writer,
+    whose=_whose,
+)

@@ -1,0 +1,89 @@
+"""Every step of a run, from a step log: a row for a step, or for some that were put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import stats_by_name
+from stepscope.columns.space import F64, I64
+from stepscope.schema import names
+from stepscope.tables.core.profile import Host, derived
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoggedSteps:
+    """The steps of one process, in order.
+
+    Attributes:
+        process: Its rank, or host and number.
+        first: Number of steps before each row.
+        steps: Steps of each row.
+        start_ps: Begin of each row.
+        sum_us, max_us, wait_us: Time of its steps, the longest one, and their wait for input.
+        memory_bytes: Memory of the process; 0 if unknown.
+        values: Means of the values that the program gave, by name; NaN in rows without.
+    """
+
+    process: str
+    first: I64
+    steps: I64
+    start_ps: I64
+    sum_us: I64
+    max_us: I64
+    wait_us: I64
+    memory_bytes: I64
+    values: Mapping[str, F64]
+
+    @property
+    def mean_us(self) -> F64:
+        """Mean step of each row."""
+        mean: F64 = self.sum_us / np.maximum(self.steps, 1)
+        return mean
+
+
+def has_logged_steps(host: Host) -> bool:
+    """Whether the recording is a step log."""
+    return any(plane.name == names.STEP_LOG_PLANE for plane in host.space.planes)
+
+
+@derived
+def logged_steps(host: Host) -> tuple[LoggedSteps, ...]:
+    """The steps of each process of a step log."""
+    space = host.space
+    given = sorted(
+        {name for name in space.stat_metadata.name if name.startswith(names.STEP_LOG_VALUE)}
+    )
+    numbers = (
+        names.STEP_NUM,
+        names.STEP_LOG_STEPS,
+        names.STEP_LOG_SUM,
+        names.STEP_LOG_MAX,
+        names.STEP_LOG_WAIT,
+        names.STEP_LOG_MEMORY,
+    )
+    columns = stats_by_name(space, (*numbers, *given))
+    found = []
+    for line in space.lines:
+        if space.planes[line.plane].name != names.STEP_LOG_PLANE or line.begin == line.end:
+            continue
+        count = line.end - line.begin
+        ints = []
+        for name in numbers:
+            column, values = columns[name], np.zeros(count, np.int64)
+            inside = (column.rows >= line.begin) & (column.rows < line.end)
+            values[column.rows[inside] - line.begin] = column.ints[inside]
+            ints.append(values)
+        means: dict[str, F64] = {}
+        for name in given:
+            column, floats = columns[name], np.full(count, np.nan)
+            inside = (column.rows >= line.begin) & (column.rows < line.end)
+            floats[column.rows[inside] - line.begin] = column.floats[inside]
+            if inside.any():
+                means[name.removeprefix(names.STEP_LOG_VALUE)] = floats
+        first, steps, sums, most, wait, memory = ints
+        start = space.events.start_ps[line.begin : line.end]
+        found.append(LoggedSteps(line.name, first, steps, start, sums, most, wait, memory, means))
+    return tuple(found)
