@@ -315,7 +315,7 @@ class _Looks:
         if cpu + queue >= _HALF * length:
             wait = ""
         elif wait in ("", "unknown"):
-            # It waited between two looks: where other threads compute, mostly for them.
+            # It waited between samples: where other threads compute, mostly for them.
             wait = hint or ("unknown" if others_idle else "threads")
         if wait == "threads" and others_idle:
             wait = "lock"  # none of the process's own threads can be what it waits for

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final, NamedTuple
 
 from stepscope.schema import names
@@ -121,8 +122,9 @@ class StartSpans:
                 end_ns = time.time_ns()
                 least_ns = _SAME_PACKAGE_NS if package == outer else _SHORTEST_NS
                 if end_ns - begin_ns >= least_ns:
-                    frame = sys._getframe(1)
-                    place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+                    # Python itself imports runpy before there is a frame.
+                    frame = sys._getframe().f_back
+                    place = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
                     self.add(StartSpan("import", package, place, begin_ns, end_ns))
 
         # Tracebacks of failing imports leave out frames of importlib, and so this one.
@@ -224,13 +226,13 @@ def _size_of(file: Any) -> int:
 
 def _asking_line() -> str:
     """The innermost line outside of Stepscope, functools and installed packages."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe()
     while frame is not None:
         code = frame.f_code
         is_library = "-packages" in code.co_filename or code.co_filename.startswith(_LIBRARIES)
         if not is_library:
             return f"{code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]  # the loop ends with None
+        frame = frame.f_back
     return ""
 
 
