@@ -52,6 +52,8 @@ _PROBED_REST_SECONDS: Final = 1.0
 # Memory is given back to the system after a session with this many events.
 _MANY_EVENTS: Final = 5_000
 _TURN_SECONDS: Final = 0.01
+# So many steps of which none was recorded are worth a word.
+_MISSED_STEPS: Final = 3
 _SLICE_SECONDS: Final = 0.005
 # Clocks that are set differ by more; those that are slewed (at most 500 ppm) do not.
 _CLOCK_MOVED_NS, _CLOCK_MOVED_FRAC = 5_000_000, 0.001
@@ -393,6 +395,8 @@ class Recording:
         if not self._paused:
             self._start_recorders()
         self._budget.begin()
+        if self.options.price is not None:
+            self._clock.begin()
 
     def _start_recorders(self) -> None:
         for slot in self._slots:
@@ -602,8 +606,9 @@ class Recording:
         if self._paused:
             self._gaps.resume(slot.recorder.name for slot in self._slots if slot.state == "waiting")
         planes = self._collect(restart=False)
-        self._clock.pause()
+        self._clock.end()
         self._check_clock()
+        self._check_steps()
         if self.suffix and not self._total():
             self.writer.discard()  # a child that did nothing gets no track
             return self._result(stopped_ns, reason)
@@ -614,6 +619,16 @@ class Recording:
         self.writer.deliver()
         self.notes += self.writer.notes
         return self._result(stopped_ns, reason, time.monotonic() - begin)
+
+    def _check_steps(self) -> None:
+        """Note that steps ran and none was recorded: the file holds how the program began."""
+        steps = self._clock.unrecorded_steps()
+        if steps >= _MISSED_STEPS:
+            text = (
+                f"None of the {steps:,} steps that ran was recorded: the program rested, or events "
+                "were written meanwhile. Record a longer run, or every step with --full."
+            )
+            self._note("no-step-recorded", "warning", text)
 
     def _check_clock(self) -> None:
         """Note that somebody set the time of day: lines before and after it do not fit together."""
@@ -634,6 +649,7 @@ class Recording:
     def _drop_all(self) -> None:
         """End every recorder, including one that was interrupted while it began."""
         tracing.switch(None)
+        self._clock.end()
         for slot in reversed(self._slots):
             if slot.state != "failed":
                 self._drop_one(slot)

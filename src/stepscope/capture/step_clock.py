@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
@@ -170,6 +170,23 @@ class StepClock:
         self._recorded: defaultdict[_Key, list[int]] = defaultdict(list)
         self._into = self._recorded
         self.recorded_steps = 0
+        self._passed: Counter[_Key] = Counter()
+
+    def begin(self) -> None:
+        """Count every step from now on, whether anything is recorded meanwhile or not."""
+        follow(self._pass)
+
+    def end(self) -> None:
+        """End that, and the stretch."""
+        self.pause()
+        unfollow(self._pass)
+
+    def _pass(self, source: str, which: object, _begin_ns: int, _end_ns: int) -> None:
+        self._passed[source, which] += 1
+
+    def unrecorded_steps(self) -> int:
+        """The steps that ran, if the recording has no whole one; else 0."""
+        return 0 if self.recorded_steps else max(self._passed.values(), default=0)
 
     def listen(self, *, undisturbed: bool) -> None:
         """A stretch begins: of undisturbed steps, or of recorded ones."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from stepscope.capture import control, tracing
+from stepscope.capture import control, step_clock, tracing
 from stepscope.capture import recording as recording_module
 from stepscope.capture.budget import Price, RecordingBudget, SessionLimit
 from stepscope.capture.file.writer import Writer
@@ -416,3 +416,19 @@ def test_executions_are_not_counted_while_the_program_compiles(
     slot.state = "running"
     recording._session_begun = time.monotonic() - 100
     assert recording._is_step_wanted() is is_wanted
+
+
+@pytest.mark.parametrize(("steps", "is_noted"), [(5, True), (1, False)])
+def test_steps_of_which_none_was_recorded_are_noted(
+    begin: Callable[..., Recording], steps: int, is_noted: bool
+) -> None:
+    recording = begin(Double("torch"), price=1.2)
+    recording.start()
+    recording._clock.pause()  # as while events are written
+    for _step in range(steps):
+        step_clock.hear(step_clock.OPTIMIZER)
+    capture = recording.finish("stop")
+    assert capture is not None
+    noted = [note for note in capture.warnings if note.slug == "no-step-recorded"]
+    assert bool(noted) is is_noted
+    assert step_clock._followers == ()

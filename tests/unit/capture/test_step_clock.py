@@ -132,6 +132,22 @@ def test_an_evaluation_in_a_rest_is_no_undisturbed_step(clock: Clock) -> None:
     assert steps.facts()[names.RECORDED_STEP] == 7 * MS * 1000
 
 
+def test_steps_that_ran_are_counted_if_none_was_recorded(clock: Clock) -> None:
+    steps = StepClock()
+    steps.begin()
+    loop(clock, 5.0, 9, OPTIMIZER)
+    assert steps.unrecorded_steps() == 10
+    steps.listen(undisturbed=True)
+    loop(clock, 5.0, 9, OPTIMIZER)
+    steps.pause()
+    assert steps.unrecorded_steps() == 20
+    steps.listen(undisturbed=False)
+    loop(clock, 5.0, 2, OPTIMIZER)
+    steps.end()
+    assert steps.unrecorded_steps() == 0
+    assert not step_clock._followers
+
+
 def test_steps_so_far_cost_the_same_however_many_there_are(clock: Clock) -> None:
     steps = StepClock()
     steps.listen(undisturbed=True)
