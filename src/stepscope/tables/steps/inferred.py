@@ -69,13 +69,21 @@ def _function_rounds(host: Host, called: Sequence[Calls]) -> Markers | None:
     apart = [one.start_ps for one in called if one.kind == "evaluation"]
     called = [one for one in called if one.kind != "evaluation"]
     trains = [one for one in lists.trained(host, called) if len(one) >= _FEWEST]
-    if not trains:
-        found = _markers(host, find_cycle(called), called)
-    else:
+    anchors = None
+    if trains:
         most = max(map(len, trains))
         anchors = [one for one in called if len(one) <= most or one in trains]
-        found = _markers(host, find_cycle(called, anchors=anchors), called)
+    cycle = find_cycle(called, anchors=anchors)
+    found = None if cycle is None or _is_stray(host, cycle) else _markers(host, cycle, called)
     return found if found is None or not apart else _up_to(found, np.sort(np.concatenate(apart)))
+
+
+def _is_stray(host: Host, cycle: Cycle) -> bool:
+    """Whether the rounds are a single op's, amid other work: of a loop that still compiles."""
+    if len(cycle) < 2 or cycle.explained >= _FEW or not lists.is_single_op(cycle.anchor.name):
+        return False
+    usual = int(np.sort(np.diff(cycle.start_ps))[(len(cycle) - 2) // 2])
+    return usual * len(cycle) < _A_PART * _recorded_ps(host, cycle.anchor.line)
 
 
 def _up_to(found: Markers, others_ps: I64) -> Markers:

@@ -92,6 +92,20 @@ def test_ops_of_a_round_are_not_taken_for_rounds(leaves: int) -> None:
     assert found.duration_ps[0] == period * US
 
 
+@pytest.mark.parametrize("leaves", [3, 8])
+@pytest.mark.parametrize("turns", [2, 3])
+def test_a_few_ops_of_a_loop_that_compiles_are_no_steps(leaves: int, turns: int) -> None:
+    """Three turns of 10 s hold all that was recorded; a leaf's update takes 200 µs."""
+    events = []
+    for at in every(10_000_000, turns):
+        events += [
+            e for n in range(25) for e in jit(f"traced{at + n:.0f}", [at + 90_000 * n], 80_000)
+        ]
+        events += jit("subtract", [at + 9_000_000 + 200.0 * leaf for leaf in range(leaves)], 90)
+    found = steps(Host("h", decode(recorded(*events))))
+    assert found is None or np.median(found.duration_ps) > 9_000_000 * US
+
+
 @pytest.mark.parametrize("layers", [3, 12])
 def test_an_eager_loop_is_its_rounds_not_its_layers(layers: int) -> None:
     events, period = [], 100.0 * layers + 300
