@@ -177,8 +177,6 @@ def part_facts(part: AccountPart, results: Results, framework: str, runtime: flo
         "is_product": float(part.name in PRODUCTS),
         "is_unusual": float(part.name in UNUSUAL),
         "is_update": float(is_update(part.name)),
-        "has_fused": float(has_fused(optimizer_of(part.name))),
-        "optimizer": optimizer_of(part.name),
         "has_no_gradient": float(part.holds("is_apart")),
         "is_mostly_runtime": float(
             runtime > 1 and part.kind == "op" and not part.holds("is_program")
@@ -186,6 +184,9 @@ def part_facts(part: AccountPart, results: Results, framework: str, runtime: flo
         "is_dispatched_whole": float(_is_compiled(host)),
         "compiled_function": _compiled(host, part) if part.kind == "compile" else None,
     }
+    if is_update(part.name):
+        optimizer = optimizer_of(part.name)
+        facts |= {"optimizer": optimizer, "has_fused": float(has_fused(optimizer))}
     if part.text("data_type") in _FLOAT16 and part.name in PRODUCTS and not part.on_device:
         facts["is_float16_on_host"] = 1.0
     if (length := fft_length(part)) is not None:
