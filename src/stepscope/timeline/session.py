@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from dataclasses import replace
 from threading import Lock
 from typing import Final
@@ -97,7 +98,7 @@ def timeline(profile: Profile) -> Timeline:
 def _recorded(host: Host, number: int, first_event: int, labels: Labels) -> list[Track]:
     """A track for every line of the file that has events in time and is not a counter."""
     space, table = host.space, planes(host)
-    timed = timed_events(host)
+    timed, texts = timed_events(host), _line_texts(host)
     found = []
     for row, line in enumerate(space.lines):
         if line.end == line.begin or table.line_kind[row] is LineKind.COUNTERS:
@@ -112,7 +113,7 @@ def _recorded(host: Host, number: int, first_event: int, labels: Labels) -> list
                 section=-1,
                 host=number,
                 kind=_kind(line, table.plane_kind[line.plane]),
-                name=line.label or f"line {line.id}",
+                name=texts[row],
                 line=row,
                 first_event=first_event + line.begin,
                 start_ps=space.events.start_ps[line.begin : line.end],
@@ -123,6 +124,29 @@ def _recorded(host: Host, number: int, first_event: int, labels: Labels) -> list
             )
         )
     return [track for track in found if len(track)]
+
+
+def _line_texts(host: Host) -> list[str]:
+    """A text for each line; threads of a host that share a name get their ids with it.
+
+    A thread's Python calls are on a plane of their own, under its name and id. Some recorders lose
+    the ids of threads: then lines of one plane are counted.
+    """
+    table, ids, seen = planes(host), dict[tuple[str, int], set[int]](), Counter[tuple[str, int]]()
+    keys: list[tuple[str, int]] = []
+    texts: list[str] = []
+    for row, line in enumerate(host.space.lines):
+        is_thread = table.plane_kind[line.plane] in (PlaneKind.HOST, PlaneKind.PYTHON)
+        keys.append((line.label, -1 if is_thread else line.plane))
+        if line.end > line.begin and table.line_kind[row] is not LineKind.COUNTERS:
+            ids.setdefault(keys[-1], set()).add(line.id)
+    for key, line in zip(keys, host.space.lines, strict=True):
+        shares = not line.label or len(ids.get(key, ())) > 1
+        text = f"{line.label or 'line'} {line.id}" if shares else line.label
+        seen[text, line.plane] += line.end > line.begin
+        again = seen[text, line.plane]
+        texts.append(f"{text} ({again})" if again > 1 else text)
+    return texts
 
 
 def _kind(line: Line, plane: PlaneKind) -> TrackKind:

@@ -172,3 +172,17 @@ def test_page_terminal_and_python_agree_to_the_digit(
 
 def test_there_are_twenty_selections() -> None:
     assert len(SELECTIONS) == 20
+
+
+def test_the_timeline_scrolls_to_a_selected_device(open_page: Opener) -> None:
+    page = open_page("#/trace_viewer?run=gpu&device=worker-1")
+    page.set_viewport_size({"width": 1280, "height": 420})
+    top = page.locator(".tl-gutter-part.rest")
+    first = "[...e.querySelectorAll('.tl-section')].find(s => s.offsetTop >= 0)?.innerText ?? ''"
+    expect(top.locator(".tl-section").first).to_be_visible()
+    assert "worker-1" in top.evaluate(f"e => {first}")
+    page.goto(page.url.replace("worker-1", "worker-0"))
+    page.wait_for_function(
+        f"(() => {{ const e = document.querySelector('.tl-gutter-part.rest');"
+        f" return ({first}).includes('worker-0'); }})()"
+    )

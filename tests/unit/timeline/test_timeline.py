@@ -23,6 +23,7 @@ from tests.profiles import (
     negative_thread_ids,
     no_events,
     overlapping_streams,
+    plane,
     space,
     stream,
     worked_example,
@@ -59,6 +60,24 @@ def test_devices_come_before_threads_and_streams_after_what_is_derived_from_them
     kinds = [found.tracks[i].kind for i in found.sections[0].tracks]
     assert kinds[0] == "steps" and kinds[-1] == "stream"
     assert [found.tracks[i].name for i in found.sections[1].tracks] == ["python", "tf_exec"]
+
+
+def test_threads_that_share_a_name_carry_their_ids() -> None:
+    calls = plane("/device:CUSTOM:Python calls", line("python", ("$train.py:3 step", 0, 9), id=12))
+    threads = host(
+        line("python", ("a", 0, 9), id=12),
+        line("python", ("b", 0, 9), id=7),
+        line("saver", ("c", 0, 9), id=8),
+        line("saver", id=9),
+        line("pool", ("d", 0, 9), id=5),
+        line("pool", ("e", 0, 9), id=5),
+    )
+    found = opened(
+        space(threads, calls, gpu(0, stream(1, ("k", 0, 1))), gpu(1, stream(1, ("k", 0, 1))))
+    )
+    assert {one.name for one in found.tracks if one.line >= 0} == {
+        *("python 7", "python 12", "saver", "pool", "pool (2)", "Stream #1(Compute)"),
+    }
 
 
 def test_derived_steps_are_the_steps_and_ids_stay_unique() -> None:

@@ -8,7 +8,7 @@ import type { TimelineScope } from "../api/timeline.ts";
 import type { Span, TimelineMeta } from "../base/timeline.ts";
 import { type Selection, subParams, withSubParams } from "../engine/address.ts";
 import { linkFrom, linkTexts } from "../engine/timeline/address.ts";
-import { selectedSpan } from "../engine/timeline/links.ts";
+import { selectedSection, selectedSpan } from "../engine/timeline/links.ts";
 import { framed } from "../engine/timeline/viewport.ts";
 import { Help } from "./controls/help.tsx";
 import { Keys } from "./controls/keys.ts";
@@ -57,7 +57,8 @@ export function TimelinePage(props: TimelinePageProps) {
     const asked = linkFrom(subParams(params, PREFIX), meta);
     const range = selectedSpan(props.selection, meta);
     const isOpen = asked.view || asked.range || asked.event !== null || !range;
-    const link = isOpen ? asked : { ...asked, range, view: framed(range, range) };
+    const at = asked.at ?? (asked.scroll > 0 ? null : selectedSection(props.selection, meta));
+    const link = { ...asked, at, ...(isOpen ? {} : { range, view: framed(range, range) }) };
     const made = new Timeline(meta, scope, link, onShown);
     made.expect(likelySize());
     return made;
@@ -109,15 +110,17 @@ export function TimelinePage(props: TimelinePageProps) {
   );
 }
 
-/** Marks another selection, and nothing more where it was taken off. */
+/** Marks another selection and scrolls to its device; takes the mark off with the selection. */
 function useSelection(timeline: Timeline, selection: Selection): void {
   const text = JSON.stringify(selection);
   const last = useRef(text);
   useEffect(() => {
     if (text === last.current) return;
     last.current = text;
-    const span = selectedSpan(JSON.parse(text) as Selection, timeline.state.meta);
+    const now = JSON.parse(text) as Selection;
+    const span = selectedSpan(now, timeline.state.meta);
     timeline.state.chooseRange(span && { span, tracks: null });
+    timeline.state.scrollToSection(selectedSection(now, timeline.state.meta));
   }, [text, timeline]);
 }
 

@@ -53,6 +53,35 @@ export function eventIdParams(id: number, startUs: number, durationUs: number): 
   return withSubParams({}, "tl", { ...view, event: String(id) });
 }
 
+/** The first section with one of the devices or ranks of a selection, as the server finds them. */
+export function selectedSection({ device }: Selection, meta: TimelineMeta): number | null {
+  const ranks = meta.hosts.map(({ name }) =>
+    numberIn(/(?<![a-z])(?:rank|worker)[-_=]?(\d+)/i, name),
+  );
+  for (const word of (device ?? "").split(",").map((each) => each.trim())) {
+    const between = /^(\d+)(?:\s*[-–]\s*(\d+))?$/.exec(word);
+    const [, first = "", last = first] = between ?? [];
+    const isNumber = (number: number) => number >= Number(first) && number <= Number(last);
+    const isRank = between
+      ? isNumber
+      : (number: number) => number === numberIn(/^(?:rank|worker)[ :_]?(\d+)$/i, word);
+    const host = ranks.findIndex((rank, at) => isRank(rank) || meta.hosts[at]?.name === word);
+    const found = meta.sections.find((section) => {
+      if (host >= 0) return section.host === host;
+      if (between) return section.kind === "device" && isNumber(numberIn(/:(\d+)/, section.label));
+      const name = word.replace(/^\/device:/, "").replace(/^([a-z]+)[ _](\d+)$/i, "$1:$2");
+      const own = `${meta.hosts[section.host]?.name}/${section.label}`;
+      return section.label.toLowerCase() === name.toLowerCase() || own === word;
+    });
+    if (found) return found.id;
+  }
+  return null;
+}
+
+function numberIn(pattern: RegExp, text: string): number {
+  return Number(pattern.exec(text)?.[1] ?? Number.NaN);
+}
+
 /** Where steps and range of a selection lie together; null where nothing of it is a time. */
 export function selectedSpan({ steps, range }: Selection, meta: TimelineMeta): Span | null {
   let span = { begin: meta.begin_ps, end: meta.end_ps };

@@ -11,7 +11,7 @@ import {
   orderedTracks,
   SECTION_PX,
 } from "./arrangement.ts";
-import { selectedSpan } from "./links.ts";
+import { selectedSection, selectedSpan } from "./links.ts";
 import { allOf, opening } from "./opening.ts";
 import { GroupIndex, psPerPx, rowAt, screenOf, timeAt, wantedTiles, xOf } from "./screen.ts";
 import { groupLanes, groupText, levelFor, tilesOver } from "./tile_grid.ts";
@@ -337,6 +337,37 @@ test("steps reach from the first begin to the last end on any host", () => {
   assert.deepEqual(selectedSpan({ steps: "11" }, SELECTABLE), { begin: 3e9, end: 4.5e9 });
   assert.equal(selectedSpan({ steps: "40" }, SELECTABLE), null);
   assert.equal(selectedSpan({ device: "3" }, SELECTABLE), null);
+});
+
+test("the section of a selected device or rank is found as the server finds it", () => {
+  const section = (id: number, host: number, label: string) => ({
+    id,
+    host,
+    label,
+    kind: "device",
+  });
+  const local = {
+    hosts: [{ name: "a" }, { name: "b" }],
+    sections: [section(0, 0, "GPU:0"), section(1, 0, "GPU:4"), section(2, 1, "GPU:4")],
+  } as unknown as TimelineMeta;
+  const ranked = {
+    hosts: [{ name: "rank3" }, { name: "rank12" }],
+    sections: [section(0, 0, "GPU:0"), section(1, 1, "GPU:0")],
+  } as unknown as TimelineMeta;
+  const found = (device: string, meta = local) => selectedSection({ device }, meta);
+  assert.deepEqual(
+    ["4", "GPU:4", "gpu 4", "2-6", "9,4"].map((text) => found(text)),
+    [...[1, 1, 1, 1, 1]],
+  );
+  assert.deepEqual(
+    ["b", "b/GPU:4", "/device:GPU:0"].map((text) => found(text)),
+    [2, 2, 0],
+  );
+  assert.deepEqual(
+    ["12", "rank 12", "rank12", "4-20"].map((text) => found(text, ranked)),
+    [...[1, 1, 1, 1]],
+  );
+  assert.deepEqual([found(""), found("TPU:4"), found("rank 3")], [null, null, null]);
 });
 
 test("ranges are read as the server reads them", () => {

@@ -20,7 +20,12 @@ import {
   type Sought,
   type TimelineLink,
 } from "../../engine/timeline/address.ts";
-import { type Arrangement, arrange, type Layout } from "../../engine/timeline/arrangement.ts";
+import {
+  type Arrangement,
+  arrange,
+  type Layout,
+  toggled,
+} from "../../engine/timeline/arrangement.ts";
 import type { Hit } from "../../engine/timeline/hit_test.ts";
 import { allOf, opening } from "../../engine/timeline/opening.ts";
 import type { Drop } from "../../engine/timeline/reorder.ts";
@@ -197,8 +202,11 @@ export class TimelineState {
     });
   }
 
-  /** Scrolls a section to the top. */
-  private scrollToSection(id: number | null): void {
+  /** Opens a section and scrolls it to the top. */
+  scrollToSection(id: number | null): void {
+    if (id === null) return;
+    const closed = this.arranged.peek().closedSections;
+    if (closed.has(id)) this.change({ closedSections: toggled(closed, id) });
     const band = this.layout.peek().bands.find((each) => each.kind === "section" && each.id === id);
     if (band) this.scroll.value = band.top;
   }
