@@ -103,6 +103,16 @@ def test_the_run_before_is_the_baseline_until_another_is_chosen(open_page: Opene
     )
 
 
+def test_sides_are_swapped_and_swapped_back(open_page: Opener) -> None:
+    page = open_page(ADDRESS)
+    expect(page.locator(".figures")).to_contain_text("+1.00 ms")
+    page.get_by_role("link", name="Swap sides").click()
+    expect(page.locator(".figures")).to_contain_text("−1.00 ms")
+    assert "run=2026_01_01_00_00_00" in page.url and "baseline=2026_01_02_00_00_00" in page.url
+    page.get_by_role("link", name="Swap sides").click()
+    expect(page.locator(".figures")).to_contain_text("+1.00 ms")
+
+
 def test_all_runs_are_one_course_and_each_can_be_compared_with(open_page: Opener) -> None:
     page = open_page("#/compare?run=2026_01_03_00_00_00")
     page.get_by_role("button", name="All runs").click()

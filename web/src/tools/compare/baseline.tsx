@@ -3,6 +3,7 @@
 import { textsOf } from "../../api/columns.ts";
 import type { Comparison } from "../../api/types.gen.ts";
 import { visible } from "../../base/text.ts";
+import { formatHash, parseHash } from "../../engine/address.ts";
 import { Notice } from "../../widgets/notice.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
 import { optionOf, type RecoverProps } from "../sections/tool_page.tsx";
@@ -19,6 +20,28 @@ export function Baseline(props: RecoverProps) {
       onChoose={option.onValue}
       choices={option.choices.map((id) => ({ id, label: visible(id) }))}
     />
+  );
+}
+
+/** Leads to the same comparison from the other side. */
+export function SwapSides(props: RecoverProps) {
+  const { run = "", baseline_starts = "", starts = "" } = { ...props.query, ...props.params };
+  const baseline = optionOf(props, "baseline").value;
+  const params = {
+    ...props.params,
+    baseline: run,
+    baseline_starts: starts,
+    starts: baseline_starts,
+  };
+  const here = parseHash(window.location.hash);
+  return (
+    <a
+      class="button"
+      href={formatHash({ ...here, run: baseline, host: "", params })}
+      title={`Compare ${visible(baseline)} with ${visible(run)}`}
+    >
+      Swap sides
+    </a>
   );
 }
 

@@ -14,7 +14,7 @@ import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { useTable } from "../sections/tool_page.tsx";
-import { AskForBaseline, Baseline, otherHardware } from "./baseline.tsx";
+import { AskForBaseline, Baseline, otherHardware, SwapSides } from "./baseline.tsx";
 import type { CompareProps } from "./props.ts";
 import { RunSeries } from "./run_series.tsx";
 import { StartsMenu, StartsTable, startFigures } from "./starts.tsx";
@@ -34,6 +34,7 @@ export function Compare(props: CompareProps) {
         <Cancelled result={result} />
         <div class="pickers">
           <Baseline {...props} />
+          <SwapSides {...props} />
           <StartsMenu {...props} />
         </div>
       </header>
