@@ -28,7 +28,7 @@ import type { Column, Table } from "../../engine/table/table.ts";
 import { useMoreRight, useWidth } from "../element_width.ts";
 import type { GridProps } from "./props.ts";
 import { RowDetails } from "./row_details.tsx";
-import { GridFoot, GridHead, GridRow, measureCell } from "./rows.tsx";
+import { GridFoot, GridHead, GridRow, innerClass, measureCell } from "./rows.tsx";
 import { GridToolbar } from "./toolbar.tsx";
 
 const ROW_PX = 24;
@@ -37,8 +37,6 @@ const OVERSCAN = 8;
 /** Below this only a name and a few numbers are in sight. */
 const NARROW_PX = 480;
 const NARROW_NAME_PX = 150;
-/** What fits on upright paper at the smallest size that can be read. */
-const PAPER_PX = 1545;
 
 export function Grid(props: GridProps) {
   const { table, view, onView, label, plain = false, maxRows = 22 } = props;
@@ -138,7 +136,7 @@ function GridBody(props: GridBodyProps) {
     setScrollTop(0);
   }, [rows]);
   const sums = props.sums && columns.some((column) => column.meta.adds_up);
-  const layout = useMemo(() => tracksOf(columns, isNarrow), [columns, isNarrow]);
+  const { needed, layout } = useMemo(() => tracksOf(columns, isNarrow), [columns, isNarrow]);
   const right = useMoreRight(scroller, layout);
   const span = rowWindow(scrollTop, viewportPx, rows.length, ROW_PX, OVERSCAN);
   const onKeyDown = (event: KeyboardEvent) => {
@@ -182,7 +180,7 @@ function GridBody(props: GridBodyProps) {
         event.preventDefault();
       }}
     >
-      <div class="grid-inner" role="presentation" style={layout}>
+      <div class={innerClass(needed)} role="presentation" style={layout}>
         <GridHead columns={columns} order={props.order} onSort={props.onSort} />
         <div role="rowgroup" class="grid-rows" style={{ "--height": `${span.height}px` }}>
           <div role="presentation" style={{ "--top": `${span.top}px` }}>
@@ -209,11 +207,6 @@ function GridBody(props: GridBodyProps) {
             {`Rows ${count(span.first + 1)} to ${count(span.end)} of ${count(rows.length)}.`}
           </p>
         )}
-        {Number(layout["--needed"]) > PAPER_PX && (
-          <p class="paper-only quiet">
-            The last columns do not fit on this page: hide others, or export the table.
-          </p>
-        )}
         {sums && rows.length > 0 && <GridFoot columns={columns} rows={rows} />}
       </div>
     </div>
@@ -221,7 +214,7 @@ function GridBody(props: GridBodyProps) {
 }
 
 /** Widths of the columns: names take what is left, else an empty track does. */
-function tracksOf(columns: readonly Column[], isNarrow: boolean): Record<string, string> {
+function tracksOf(columns: readonly Column[], isNarrow: boolean) {
   const widths = columns.map((column) => {
     const width = columnWidth(column, measureCell);
     return isNarrow && column.meta.kind === "name" ? Math.min(width, NARROW_NAME_PX) : width;
@@ -231,10 +224,6 @@ function tracksOf(columns: readonly Column[], isNarrow: boolean): Record<string,
   const tracks = columns.map((column, i) =>
     column.meta.kind === "name" ? `minmax(${widths[i]}px, 1fr)` : `${widths[i]}px`,
   );
-  return {
-    minWidth: `${needed}px`,
-    // Paper scrolls nowhere: a table that is wider is printed smaller.
-    "--needed": String(needed),
-    "--tracks": named ? tracks.join(" ") : `${tracks.join(" ")} 1fr`,
-  };
+  const text = named ? tracks.join(" ") : `${tracks.join(" ")} 1fr`;
+  return { needed, layout: { "--least": `${needed}px`, "--tracks": text } };
 }

@@ -13,6 +13,14 @@ import { textWidth } from "../text_width.ts";
 export const measureCell: Measure = (text, as) =>
   textWidth(text, as === "cell" ? "normal" : "bold", as === "heading" ? 12 : 13);
 
+/** What fits on upright paper. */
+const PAPER_PX = 680;
+
+/** Class of a table's inside, by the px that its columns need. */
+export function innerClass(needed: number): string {
+  return needed > PAPER_PX ? "grid-inner wide" : "grid-inner";
+}
+
 /** Classes of a cell; the first column of names stays in view as the others scroll sideways. */
 export function cellClass(columns: readonly Column[], column: Column): string {
   const pinned = column === columns.find((each) => each.meta.kind === "name");

@@ -14,7 +14,7 @@ import { shownRows, type Tree, withAncestors } from "../../engine/table/tree.ts"
 import { useMoreRight } from "../element_width.ts";
 import { LongName } from "../long_name.tsx";
 import { RowDetails } from "./row_details.tsx";
-import { cellClass, GridCell, GridHead, measureCell } from "./rows.tsx";
+import { cellClass, GridCell, GridHead, innerClass, measureCell } from "./rows.tsx";
 
 export interface TreeGridProps {
   readonly table: Table;
@@ -166,7 +166,7 @@ function TreeBody(props: TreeBodyProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const [scrollTop, setScrollTop] = useState(0);
   const id = useId();
-  const layout = useMemo(() => tracksOf(columns), [columns]);
+  const { needed, layout } = useMemo(() => tracksOf(columns), [columns]);
   const right = useMoreRight(scroller, layout);
   const span = rowWindow(scrollTop, viewportPx, rows.length, ROW_PX, OVERSCAN);
   const onKeyDown = (event: KeyboardEvent) => {
@@ -196,7 +196,7 @@ function TreeBody(props: TreeBodyProps) {
       }}
       onKeyDown={onKeyDown}
     >
-      <div class="grid-inner" role="presentation" style={layout}>
+      <div class={innerClass(needed)} role="presentation" style={layout}>
         <GridHead
           columns={columns}
           order={order}
@@ -296,12 +296,9 @@ function TreeRow({
 
 const NAME_PX = 300;
 
-function tracksOf(columns: readonly Column[]): Record<string, string> {
+function tracksOf(columns: readonly Column[]) {
   const [, ...rest] = columns.map((column) => columnWidth(column, measureCell));
   const needed = rest.reduce((sum, width) => sum + width, NAME_PX);
-  return {
-    minWidth: `${needed}px`,
-    "--needed": String(needed),
-    "--tracks": `minmax(${NAME_PX}px, 1fr) ${rest.map((width) => `${width}px`).join(" ")}`,
-  };
+  const tracks = `minmax(${NAME_PX}px, 1fr) ${rest.map((width) => `${width}px`).join(" ")}`;
+  return { needed, layout: { "--least": `${needed}px`, "--tracks": tracks } };
 }
