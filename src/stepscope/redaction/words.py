@@ -69,15 +69,15 @@ einsumfunc element elements elementwise elemt else elu emb embed embedding embed
 emset enable enabled encode encoder end ended ends endswith engine enqueue ensemble ensure enter
 entire entr entries entropy enum enumerate environment envs ep epilogue epoch epoll eq equal er
 erase erf erfc erfcx erfinv error errors escapes est estimated estimator etc etw euclidean ev eval
-evaluat evaluate evaluator even event events every everything ex exact example examples exceeded
-except exception exceptions exclusive exec executable execute executed execution executions
-executor exist existing exists exit exp expand expandtabs experimental expert expint expit
-explicit expm exponential export exported ext extdata extend extension external extract eye fabric
-fabs fact factor factorial fadd fake fallback false family fast faster fastest fastparquet fault
-fb fbar fbgemm fcompute fd fdo fdw feature fecs fermi fetch fetches few fewer ff ffi ffma fft
-fftfreq fftn fftnd fftshift field fifo file filename filespec filesystem fill fillbuffer filled
-fillfunctor filter filtered finalize find fingerprint finished finite firefox first fit fix fixed
-flags flash flashinfer flat flatten flax flexible flight flip fliplr flipud float floating
+evaluat evaluate evaluation evaluator even event events every everything ex exact example examples
+exceeded except exception exceptions exclusive exec executable execute executed execution
+executions executor exist existing exists exit exp expand expandtabs experimental expert expint
+expit explicit expm exponential export exported ext extdata extend extension external extract eye
+fabric fabs fact factor factorial fadd fake fallback false family fast faster fastest fastparquet
+fault fb fbar fbgemm fcompute fd fdo fdw feature fecs fermi fetch fetches few fewer ff ffi ffma
+fft fftfreq fftn fftnd fftshift field fifo file filename filespec filesystem fill fillbuffer
+filled fillfunctor filter filtered finalize find fingerprint finished finite firefox first fit fix
+fixed flags flash flashinfer flat flatten flax flexible flight flip fliplr flipud float floating
 floatlist floor floordiv flops flow flush fmac fmax fmha fmin fmod fmul fn fnu fnuz fold folded
 folding for foreach fork form format formats formatted formatting forward forwardprop found fp
 fprint fprop fq fr frac fractional fragmentation frame frames framework free freq frequency fresh
