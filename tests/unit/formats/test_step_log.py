@@ -48,7 +48,8 @@ def test_chunks_are_one_run(tmp_path: Path) -> None:
     log = tmp_path / "run.steps"
     log.write_bytes(chunk([10_000] * 5, wait_us=1_000) + chunk([20_000] * 5, 5))
     found = told(log)
-    assert (found.steps, found.mean_ms, found.longest_ms) == (10, pytest.approx(15.0), 20.0)
+    assert (found.steps, found.longest_ms) == (10, 20.0)
+    assert found.mean_ms == pytest.approx(15.0)
     assert found.input_wait_frac == pytest.approx(5 / 150)
     rows = list(found.course.records())
     assert [row.first_step for row in rows] == list(range(10))
@@ -94,7 +95,8 @@ def test_steps_put_together_count_each(tmp_path: Path) -> None:
     log = tmp_path / "run.steps"
     log.write_bytes(chunk([10_000] * 5, group=10))
     found = told(log)
-    assert (found.steps, found.mean_ms, found.median_ms) == (50, pytest.approx(1.0), 1.0)
+    assert (found.steps, found.median_ms) == (50, 1.0)
+    assert found.mean_ms == pytest.approx(1.0)
 
 
 def test_processes_of_one_file_are_apart(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ _LIMIT: Final = 6.0
 # The clock's and the log's own resolution.
 _LEAST_SPREAD: Final = 0.002
 _MAD: Final = 1.4826
+# A run that has changed this often wanders: only shifts beyond the usual ones are changes.
+_FEW_CHANGES: Final = 3
 # Smaller shifts are not worth a word.
 _LEAST_SHIFT: Final = 0.01
 
@@ -59,6 +61,7 @@ class ChangeDetector:
     _block: list[float] = field(default_factory=list)
     _reference: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST_BLOCKS))
     _recent: list[tuple[int, float]] = field(default_factory=list)
+    _shifts: deque[float] = field(default_factory=lambda: deque(maxlen=2 * _FEW_CHANGES))
     # Sum and first step of the rise that is being summed, by direction.
     _sums: dict[int, tuple[float, int]] = field(default_factory=lambda: {1: (0.0, 0), -1: (0.0, 0)})
 
@@ -86,6 +89,8 @@ class ChangeDetector:
         spread = _MAD * median(abs(one - centre) for one in self._reference)
         # Few blocks know their own centre and spread badly.
         spread = max(spread, _LEAST_SPREAD) * (1 + 3 / sqrt(len(self._reference)))
+        if len(self._shifts) >= _FEW_CHANGES:
+            spread = max(spread, max(self._shifts))
         least = max(_LEAST_DISTANCE, _HALF_SHIFT / spread)
         for sign, (total, since) in self._sums.items():
             gain = min(sign * (level - centre) / spread - least, _MOST_GAIN)
@@ -103,6 +108,7 @@ class ChangeDetector:
         self._sums = {1: (0.0, 0), -1: (0.0, 0)}
         if abs(level - centre) < _LEAST_SHIFT:
             return None
+        self._shifts.append(abs(level - centre))
         self._reference.clear()
         self._recent = [one for one in self._recent if one[0] >= since]
         return StepTimeChange(since, self.steps, exp(centre), exp(level))

@@ -10,7 +10,8 @@ from stepscope.tables.steps.change_points import changes
 
 def noisy(mean: float, spread: float, count: int, seed: int = 1) -> list[float]:
     random = np.random.default_rng(seed)
-    return (mean * (1 + spread * random.standard_normal(count))).tolist()
+    lengths: list[float] = (mean * (1 + spread * random.standard_normal(count))).tolist()
+    return lengths
 
 
 @pytest.mark.parametrize("factor", [1.02, 0.98, 1.5, 0.5])
@@ -36,6 +37,13 @@ def test_single_slow_steps_are_no_change() -> None:
 def test_a_second_shift_is_found_after_the_first() -> None:
     series = [length for level in (100, 110, 100) for length in noisy(level, 0.005, 600, level)]
     assert [round(one.step, -1) for one in changes(series)] == [600, 1_200]
+
+
+def test_a_run_that_wanders_has_few_changes() -> None:
+    random = np.random.default_rng(3)
+    levels = 100 * np.exp(0.2 * random.standard_normal(400))
+    series = [length for level in levels for length in noisy(level, 0.01, 50, int(level))]
+    assert len(changes(series)) <= 4
 
 
 def test_shifts_below_a_percent_are_no_change() -> None:
