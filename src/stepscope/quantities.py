@@ -59,6 +59,11 @@ def percent(fraction: float | None) -> str:
     return NOT_AVAILABLE if fraction is None or math.isnan(fraction) else f"{fraction * 100:.1f}%"
 
 
+def count_words(number: int, noun: str) -> str:
+    """Return how many of a thing there are: "1 run", "2,000 runs"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def milliseconds(value_ms: float) -> str:
     """A measured time for a page: "850.0 µs", "20.10 ms", "32.10 s"."""
     unit, scale = _unit_of(value_ms)

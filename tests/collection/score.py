@@ -18,7 +18,7 @@ from statistics import fmean, median
 from typing import Any, Final
 
 import stepscope
-from stepscope.advice import advise
+from stepscope.advice import RULES, advise
 from stepscope.result import Advice, Finding, Likelihood
 from stepscope.session.rules import all_rules
 from stepscope.surfaces.cli.pages.parts import printed
@@ -34,21 +34,14 @@ _PERIOD_FRAC: Final = 0.1
 _EDGES: Final = 2
 # A count with less confidence is reported as uncertain.
 _SURE: Final = 0.8
-# Rules that claim a cause; it is wrong where the label does not accept it, whatever the place.
-# dominant-op claims none: it says where the time goes, and what would settle whether it is needed.
-_CLAIMED: Final = """
-    allocation-stalls array-writes batch-after-map collective-bound debug-mode device-copies
-    eager-execution exposed-collectives few-input-threads file-reads full-precision
-    growing-steps host-copies host-input-limit host-waits hung-collective idle-device
-    incomplete-profile input-bound input-takes-cores late-filter late-hand-over late-shard
-    launch-bound layout-transposes memory-fragmentation memory-near-limit missing-prefetch
-    nested-datasets no-cache rows-again no-interleave no-xla print-every-step python-in-pipeline
-    recompilation recomputed-activations repeated-gradients
-    restarted-pipeline retracing roofline-gap
-    serial-map slow-launches slow-start slow-steps small-batch straggler tensor-cores-unused
-    tiny-kernels unbalanced-devices uneven-steps unfused-ops unused-gradients worker-skew
+# Rules that claim no cause: a label that does not accept them may still hold at their place. All
+# others claim one; it is wrong where the label does not accept it, whatever the place.
+_PLACES_ONLY: Final = """
+    dominant-op garbage-collection gil-contention gradient-buckets graph-breaks largest-part
+    loader-workers memory-at-peak memory-growth optimizer-per-variable python-bound
+    separate-attention slow-link start-up unequal-stages
 """
-CAUSES: Final = frozenset(_CLAIMED.split())
+CAUSES: Final = frozenset(RULES.ids) - frozenset(_PLACES_ONLY.split())
 # What may be said where neither function nor op was recorded.
 _UNSEEN: Final = re.compile("Python|[Nn]othing (?:was )?recorded|not recorded")
 _NO_LINE: Final = re.compile(r"Which line [^.]* was not recorded\.|source line not recorded")

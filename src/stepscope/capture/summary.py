@@ -78,7 +78,9 @@ def _limit(overview: dict[str, Any]) -> list[str]:
     time_ms = steps.get("time_ms") or {}
     lines = [f"  {overview['headline']}"]
     count, mean = steps.get("count"), time_ms.get("mean")
-    if count and mean is not None:
+    if steps.get("source") == "window":
+        lines.append("  no steps found: mark them with stepscope.step(number)")
+    elif count and mean is not None:
         lines.append(f"  {count} steps ({steps.get('source')}), {time_words(mean)} on average")
         parts = overview.get("breakdown_ms") or {}
         largest = sorted(parts.items(), key=lambda part: -(part[1] or 0))[:3]

@@ -13,6 +13,7 @@ from stepscope import store
 from stepscope.advice import advise
 from stepscope.analysis import TOOLS
 from stepscope.errors import NothingToShow, UsageError
+from stepscope.quantities import count_words
 from stepscope.registry import Rule, Tool, Unavailable
 from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
@@ -474,8 +475,9 @@ class Session(ToolMethods):
     def __repr__(self) -> str:
         hosts = ", ".join(self._names[:3]) + (", …" if len(self._names) > 3 else "")
         state = "decoded" if self._profile is not None else "not decoded yet"
-        others = f"; {len(self.runs) - 1} other run(s) in .runs" if len(self.runs) > 1 else ""
-        over = f"{len(self._names)} host(s) ({hosts})"
+        other = len(self.runs) - 1
+        others = f"; {count_words(other, 'other run')} in .runs" if other > 0 else ""
+        over = f"{count_words(len(self._names), 'host')} ({hosts})"
         return f"<stepscope session {self.name!r}: {over}, {state}{others}>"
 
     def _repr_html_(self) -> str:

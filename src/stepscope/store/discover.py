@@ -19,6 +19,7 @@ from pathlib import Path
 
 from stepscope.errors import StoreError
 from stepscope.formats import FORMATS
+from stepscope.quantities import count_words
 from stepscope.store import trace_runs
 from stepscope.store.companions import with_companions
 from stepscope.store.found import Found, Miss, Run, Source
@@ -119,7 +120,7 @@ def _absent(local: Path, text: str) -> StoreError:
     return StoreError(
         "There is no such file or folder.",
         where=text,
-        why=f"{parent} exists, {local.relative_to(parent)} in it does not.",
+        why=f"{parent} contains no {local.relative_to(parent)}.",
         hint="Check the spelling; give a folder of recordings, or one file: an .xplane.pb, a "
         "*.pt.trace.json or another profiler's.",
         slug="no-such-path",
@@ -188,9 +189,8 @@ class _Walk:
                 return
             if depth == MAX_DEPTH and level:
                 self.notes.append(
-                    f"{len(level)} folder(s) more than {MAX_DEPTH} levels down were not "
-                    "looked into, "
-                    f"the first is {level[0]}."
+                    f"{count_words(len(level), 'folder')} more than {MAX_DEPTH} levels down "
+                    f"not searched. The first is {level[0]}."
                 )
 
     def _look(self, folder: str) -> list[str]:
@@ -407,7 +407,10 @@ def _group_lines(root: str, group: list[Miss]) -> list[str]:
 
 def nothing_found(found: Found) -> StoreError:
     """The error for a search without a run: where it looked, and why each near miss is none."""
-    looked = f"{found.folders} folder(s) and {found.files} file(s) were looked at below it"
+    looked = (
+        f"{count_words(found.folders, 'folder')} and {count_words(found.files, 'file')} "
+        "examined below it"
+    )
     lines = [line for group in by_reason(found.misses) for line in _group_lines(found.root, group)]
     if not lines:
         lines = [

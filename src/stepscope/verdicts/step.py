@@ -132,8 +132,8 @@ def _headline(verdict: StepVerdict) -> str:
     if bound_by == "balanced":
         (first, most), (second, next_most) = _limits(verdict)[:2]
         return (
-            f"No single limit: {_PARTS[first]} takes {most:.0%} {each}, {_PARTS[second]} "
-            f"{next_most:.0%}."
+            f"No single limit: {_part_of(verdict, first)} takes {most:.0%} {each}, "
+            f"{_part_of(verdict, second)} {next_most:.0%}."
         )
     if bound_by == "host" and not verdict.has_ops:
         words = _host_cause(verdict, each).replace("Host compute takes", "Ranges and calls take")
@@ -177,12 +177,40 @@ _PARTS: dict[str, str] = {
 }
 
 
+_HOST_WITHOUT_DEVICE = {
+    "host_compute": "host compute",
+    "host_wait": "waiting on the host",
+    "other": "time in which nothing recorded runs",
+}
+
+
+def _part_of(verdict: StepVerdict, limit: str) -> str:
+    """Return a limit in words; without a device the host's share is called by its largest part."""
+    if limit == "host" and not verdict.has_device:
+        return _HOST_WITHOUT_DEVICE[verdict.host_part]
+    return _PARTS[limit]
+
+
 _ON_HOST = {
     "host_compute": "Host compute takes {share} {each}.",
     "host_wait": "The host waits in {share} {each}, while nothing recorded runs.",
     "other": "Nothing recorded runs in {share} {each}: Python, or a wait.",
 }
-_MORE_ON_HOST = {
+_MORE_HOST_WITHOUT_DEVICE = {
+    "host_compute": "host compute",
+    "host_wait": "waiting on the host",
+    "other": "time in which nothing recorded runs",
+}
+
+
+def _part_of(verdict: StepVerdict, limit: str) -> str:
+    """Return a limit in words; without a device the host's share is called by its largest part."""
+    if limit == "host" and not verdict.has_device:
+        return _HOST_WITHOUT_DEVICE[verdict.host_part]
+    return _PARTS[limit]
+
+
+_ON_HOST = {
     "host_compute": "Host compute: {share}.",
     "host_wait": "Waiting: {share}.",
     "other": "Nothing recorded: {share}.",
@@ -218,7 +246,7 @@ def _larger(verdict: StepVerdict) -> str:
     first, share = _limits(verdict)[0]
     if first == verdict.bound_by or share <= verdict.share_frac:
         return ""
-    return f" The largest part is {_PARTS[first]}, {share:.0%}."
+    return f" The largest part is {_part_of(verdict, first)}, {share:.0%}."
 
 
 # What a step can wait for besides what limits it, with the parts that are it.

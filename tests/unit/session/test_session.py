@@ -249,9 +249,9 @@ def test_progress_reports_reading_and_decoding(logdir: Path) -> None:
 
 def test_repr_helps_before_and_after_decoding(logdir: Path) -> None:
     session = stepscope.open(logdir)
-    assert "not decoded yet" in repr(session) and "1 other run(s)" in repr(session)
+    assert "not decoded yet" in repr(session) and "1 other run " in repr(session)
     _ = session.profile
-    assert "3 host(s)" in repr(session) and ", decoded" in repr(session)
+    assert "3 hosts" in repr(session) and ", decoded" in repr(session)
     page = session._repr_html_()
     assert "overview_page" in page
     session.close()

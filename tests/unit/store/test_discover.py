@@ -90,7 +90,7 @@ def test_nothing_found_lists_places_and_reasons(tmp_path: Path) -> None:
         find(tmp_path)
     text = str(caught.value)
     assert caught.value.anchor == "no-recording"
-    assert "2 folder(s) and 2 file(s)" in text
+    assert "2 folders and 2 files" in text
     assert "train/events.out.tfevents.1.host" in text and "TensorBoard event file" in text
     assert "host.xplane.pb" in text and "0 bytes" in text
 
@@ -105,7 +105,7 @@ def test_absent_path_names_the_part_that_exists(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         find(tmp_path / "runs" / "x")
     assert caught.value.anchor == "no-such-path"
-    assert f"{tmp_path} exists, runs/x in it does not" in caught.value.why
+    assert f"{tmp_path} contains no runs/x" in caught.value.why
 
 
 def test_links_are_reported_not_followed_out_of_the_folder(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_a_problem_is_exit_code_1_with_its_hint(
 ) -> None:
     assert on(with_h100(libraries={}), monkeypatch) == 1
     out = capsys.readouterr().out
-    assert out.startswith("1 problem(s)")
+    assert out.startswith("1 problem")
     assert "problem  nvidia-driver" in out
     assert "→ Run nvidia-smi for the cause" in out
 

@@ -104,6 +104,12 @@ def test_a_part_that_is_larger_than_the_limit_is_named() -> None:
     assert headline(starved).endswith("The largest part is device compute, 75%.")
 
 
+def test_without_a_device_the_largest_part_is_named_after_the_host() -> None:
+    parts = dict.fromkeys(PARTS, 0.0) | {"host_compute": 15.0, "input": 5.0}
+    starved = replace(INPUT, share_frac=0.25, breakdown_ms=parts, has_device=False)
+    assert headline(starved).endswith("The largest part is host compute, 75%.")
+
+
 def test_without_one_limit_the_two_largest_parts_are_named() -> None:
     parts = dict.fromkeys(PARTS, 0.0) | {"device_compute_16": 8.2, "kernel_launch": 8.0}
     even = replace(INPUT, bound_by="balanced", share_frac=0.41, breakdown_ms=parts, has_device=True)

@@ -30,13 +30,8 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
-        limit = formatter.width - 6 - max(map(len, COMMANDS))
-        listed = [
-            (name, click.Command(name, help=text).get_short_help_str(limit))
-            for name, text in COMMANDS.items()
-        ]
         with formatter.section("Commands"):
-            formatter.write_dl(listed)
+            formatter.write_dl(list(COMMANDS.items()))
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of this name, imported now."""

@@ -21,6 +21,7 @@ from waitress.server import create_server
 from waitress.wasyncore import close_all, loop
 
 from stepscope.errors import StepscopeError, UsageError
+from stepscope.quantities import count_words
 from stepscope.session import Workspace
 from stepscope.store import Found, find, search
 from stepscope.surfaces.format import clean
@@ -201,7 +202,7 @@ def serve_forever(path: str, settings: Settings, *, browser: bool) -> None:
     """Serve until interrupted; prints the address, and opens it where there is a screen."""
     server = Server(path, settings)
     root = clean(server.workspace.found.root)
-    print(f"Serving {root}: {len(server.workspace.runs)} run(s)")
+    print(f"Serving {root}: {count_words(len(server.workspace.runs), 'run')}")
     print(f"Open {server.url}", flush=True)
     print("Ctrl+C stops.", file=sys.stderr)
     with ExitStack() as stack:

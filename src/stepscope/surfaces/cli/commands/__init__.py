@@ -27,7 +27,7 @@ COMMANDS: Final[dict[str, str]] = {
     "export": "Write a recording, or a range of it, for other viewers.",
     "report": "Write the pages of a run as one file that opens anywhere, without Stepscope.",
     "repair": "Merge the chunks of a recording that was killed.",
-    "cache": "List the decoded columns that are kept of recordings.",
+    "cache": "List the cached recordings, or clear the cache.",
     "demo": "Show the diagnosis of a bundled recording, then serve its pages.",
     "version": "Print the version.",
 }

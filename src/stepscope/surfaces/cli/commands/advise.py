@@ -58,7 +58,7 @@ def advise(
                 advice,
                 terminal_width(),
                 height=None if is_whole else terminal_height(),
-                next="explain finding:1",
+                next="explain finding:1" if advice.findings else "doctor",
                 paths=(path,),
                 part=part.profile.selection if steps or range or device else "",
                 with_checks=checks,

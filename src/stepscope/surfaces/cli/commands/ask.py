@@ -20,7 +20,7 @@ from stepscope.surfaces.cli import arguments
 )
 @arguments.path
 @arguments.argument(
-    "given", metavar="NAME=VALUE…", nargs=-1, required=False, help="Arguments of the question."
+    "given", metavar="[NAME=VALUE]…", nargs=-1, required=False, help="Arguments of the question."
 )
 @arguments.max_tokens
 @arguments.redact

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     help="Decode each recording again, compare all columns, and remove entries that differ.",
 )
 def cache(clear: bool, verify: bool) -> int:
-    """List the decoded columns that are kept of recordings."""
+    """List the cached recordings, or clear the cache."""
     from stepscope.quantities import size_words
     from stepscope.store import column_cache
     from stepscope.surfaces.format import clean

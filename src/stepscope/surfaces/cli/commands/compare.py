@@ -88,7 +88,8 @@ def _rendered(
         return export.csv_text(export.main_table(result, table)[1], rows)
     if format == "md":
         return comparison_markdown(result, rows)
-    page = Page() if to_file else Page.of_terminal(next="compare --table kernels", paths=paths)
+    then = "" if table else "compare --table kernels"
+    page = Page() if to_file else Page.of_terminal(next=then, paths=paths)
     if table:
         page.table(export.main_table(result, table)[1], rows)
     else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stepscope.quantities import count_words
 from stepscope.surfaces.cli import arguments
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def _machine_page(checks: tuple[Check, ...], problems: int, warnings: int) -> Pa
     from stepscope.surfaces.format import clean, pad
 
     page = Page.of_terminal(next="record -o LOGDIR", paths=("train.py",))
-    found = [f"{n} {what}" for n, what in ((problems, "problem(s)"), (warnings, "warning(s)")) if n]
+    counts = ((problems, "problem"), (warnings, "warning"))
+    found = [count_words(number, noun) for number, noun in counts if number]
     page.line((" and ".join(found) or "Nothing here would spoil a recording.", "bold"))
     page.blank()
     widest = max(len(check.id) for check in checks)
@@ -113,7 +115,7 @@ def _check_recording(path: str, run: str | None, as_json: bool) -> int:
     page = Page.of_terminal(next="advise", paths=(path,))
     page.line(
         (f"The recording is {whole.verdict}.", "bold"),
-        (f"  ·  run {clean(session.name)}  ·  {len(facts['hosts'])} host(s)", "dim"),
+        (f"  ·  run {clean(session.name)}  ·  {count_words(len(facts['hosts']), 'host')}", "dim"),
     )
     if facts["other_runs"]:
         _others_page(page, facts["other_runs"], is_newest=run is None)

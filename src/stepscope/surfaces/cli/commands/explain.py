@@ -15,7 +15,7 @@ ALL = "all"
 @click.command()
 @arguments.argument(
     "handle",
-    metavar="HANDLE",
+    metavar="[HANDLE]",
     help="finding:2, step:868, op:12, kernel:7 or event:104233; none with --all.",
 )
 @arguments.argument(

@@ -16,7 +16,7 @@ SKILL = Path(__file__).parents[2] / "agent" / "SKILL.md"
 @click.command()
 @arguments.argument(
     "topic",
-    metavar="TOPIC",
+    metavar="[TOPIC]",
     required=False,
     default="start",
     help="start, diagnose, questions, tools or sql.",

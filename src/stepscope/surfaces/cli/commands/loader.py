@@ -148,7 +148,7 @@ def _print(verdict: LoaderVerdict, facts: dict[str, Any]) -> None:
     if facts["loop_ms"] is not None:
         lines.append(("Both", f"{milliseconds(facts['loop_ms'])} per turn of the loop"))
     for label, text in lines:
-        page.line(f"  {label:<12}", text)
+        page.line(f"  {label:<13}  ", text)
     page.blank()
     for text in verdict.next_steps:
         page.text(text, indent=2, lead="→ ")

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from stepscope.errors import StepscopeError
-from stepscope.quantities import size_words
+from stepscope.quantities import count_words, size_words
 from stepscope.session import FileReport, Workspace
 from stepscope.store import Found, Source, by_reason, described_all, find
 from stepscope.store.notes import NO_NOTE, read_notes
@@ -91,8 +91,8 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
     page.line((clean(found.root), "bold"))
     page.line(
         (
-            f"{len(found.runs)} run(s) in {found.folders} folder(s), {found.files} file(s) "
-            "looked at",
+            f"{count_words(len(found.runs), 'run')} in {count_words(found.folders, 'folder')}, "
+            f"{count_words(found.files, 'file')} examined",
             "dim",
         )
     )

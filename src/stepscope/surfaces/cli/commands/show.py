@@ -54,6 +54,11 @@ class ToolCommands(click.Group):
         """The ids of all tools."""
         return list(TOOLS.ids)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the tools with whole sentences: click would cut them at the line's end."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(tool.id, tool.summary) for tool in TOOLS])
+
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of the tool of this id or short name; the other tools stay unread."""
         try:
@@ -255,7 +260,7 @@ _NEXT: Final = {
     "host_activity": "show step_account",
     "kernel_stats": "explain kernel:1",
     "framework_op_stats": "explain op:1",
-    "hlo_stats": "explain op:1",
+    "hlo_stats": "show op_profile",
     "op_profile": "show roofline_model",
     "roofline_model": "show op_profile",
     "device_idle": "show host_activity",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from stepscope.analysis.overview_page import OverviewPage
-from stepscope.quantities import milliseconds, percent
+from stepscope.quantities import count_words, milliseconds, percent
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import diagnostics, findings, title_line
 from stepscope.surfaces.format import clean, pad, shorten, width
@@ -188,7 +188,7 @@ def _environment(page: Page, result: OverviewPage) -> None:
                 (
                     clean(env.framework),
                     devices,
-                    f"{env.host_count} host(s)",
+                    count_words(env.host_count, "host"),
                     clean(env.task_type),
                     clean(env.profile_start),
                     f"{milliseconds(env.profile_duration_ms)} recorded",

@@ -16,7 +16,7 @@ from typing import IO, Any, Final
 
 import click
 
-from stepscope.quantities import NOT_AVAILABLE
+from stepscope.quantities import NOT_AVAILABLE, count_words
 from stepscope.result import Column, ColumnKind, Table, TimesOf, columns_of
 from stepscope.surfaces.cli.arguments import EVERYTHING
 from stepscope.surfaces.format import cell, heading, pad, shorten, width
@@ -206,7 +206,8 @@ class Page:
         if brief:
             cut = len(names) - len(kept)
             rows = len(table) - min(len(table), top or len(table))
-            left_out = [f"{rows:,} more rows"] * (rows > 0) + [f"{cut} more columns"] * (cut > 0)
+            counts = ((rows, "more row"), (cut, "more column"))
+            left_out = [count_words(number, noun) for number, noun in counts if number > 0]
             if left_out:
                 self.line("  ", (f"… {' and '.join(left_out)}", "dim"))
             return

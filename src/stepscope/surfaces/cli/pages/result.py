@@ -6,7 +6,7 @@ from collections import Counter
 
 from stepscope.analysis.overview_page import OverviewPage
 from stepscope.field_names import label_of
-from stepscope.quantities import NOT_AVAILABLE
+from stepscope.quantities import NOT_AVAILABLE, count_words
 from stepscope.result import Result, tables_of
 from stepscope.surfaces.cli.pages.overview import write_overview
 from stepscope.surfaces.cli.pages.page import Page
@@ -49,7 +49,7 @@ def _write_all(page: Page, result: Result, title: str, top: int | None) -> None:
         else:
             page.text(line.text, lead=f"{lead}· ")
     for name, table in tables_of(result).items():
-        page.heading(f"{label_of(name.replace('.', '_'))} · {len(table):,} rows")
+        page.heading(f"{label_of(name.replace('.', '_'))} · {count_words(len(table), 'row')}")
         page.table(table, top)
 
 
@@ -87,7 +87,7 @@ def _write_screen(page: Page, result: Result, title: str) -> None:
     page.folded(" · ".join(figures), _VALUE_LINES)
     tables = [(name, table) for name, table in tables_of(result).items() if len(table)]
     for name, table in tables[:1]:
-        page.heading(f"{label_of(name.replace('.', '_'))} · {len(table):,} rows")
+        page.heading(f"{label_of(name.replace('.', '_'))} · {count_words(len(table), 'row')}")
         rows = max((page.room or 0) - _TABLE_FRAME, 1)
         page.table(table, rows, brief=True)
     rest = " · ".join(
