@@ -196,21 +196,7 @@ _ON_HOST = {
     "host_wait": "The host waits in {share} {each}, while nothing recorded runs.",
     "other": "Nothing recorded runs in {share} {each}: Python, or a wait.",
 }
-_MORE_HOST_WITHOUT_DEVICE = {
-    "host_compute": "host compute",
-    "host_wait": "waiting on the host",
-    "other": "time in which nothing recorded runs",
-}
-
-
-def _part_of(verdict: StepVerdict, limit: str) -> str:
-    """Return a limit in words; without a device the host's share is called by its largest part."""
-    if limit == "host" and not verdict.has_device:
-        return _HOST_WITHOUT_DEVICE[verdict.host_part]
-    return _PARTS[limit]
-
-
-_ON_HOST = {
+_MORE_ON_HOST = {
     "host_compute": "Host compute: {share}.",
     "host_wait": "Waiting: {share}.",
     "other": "Nothing recorded: {share}.",

@@ -75,6 +75,9 @@ def findings(page: Page, found: tuple[Finding, ...], most: int | None = None) ->
         found: All of it: whether anything is to be fixed depends on all.
         most: Maximum number that is written; None for any.
     """
+    if not found:
+        page.text("No finding: the recording does not show what to change.", style="bold")
+        return
     if not any(map(_is_loss, found)):
         _nothing(page, found)
         return
