@@ -187,7 +187,7 @@ def comparable(sessions: Sequence[Session], batch_sizes: Sequence[int] = ()) -> 
 def _sizes(given: Sequence[int], runs: int) -> list[int | None]:
     """The batch size of each run, None where none was given."""
     if any(size < 1 for size in given):
-        raise UsageError("A batch has at least one example.", hint="Say e.g. --batch-size 128.")
+        raise UsageError("A batch has at least one example.", hint="Give e.g. --batch-size 128.")
     if len(given) > 1 and len(given) != runs:
         raise UsageError(
             f"There are {len(given)} batch sizes for {runs} runs.",

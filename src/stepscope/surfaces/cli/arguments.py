@@ -107,7 +107,7 @@ def redaction_of(
         raise UsageError("--private and --redact exclude each other.", hint="Leave one out.")
     if level is None:
         if key_file is not None:
-            raise UsageError("--redact-key needs --redact.", hint="Say e.g. --redact names.")
+            raise UsageError("--redact-key needs --redact.", hint="Give e.g. --redact names.")
         return None
     if key_file is None:
         return Redaction(level_of(level))

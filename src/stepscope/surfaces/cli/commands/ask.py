@@ -81,7 +81,7 @@ def _arguments(name: str, given: tuple[str, ...]) -> dict[str, Any]:
     for one in given:
         key, equals, text = one.partition("=")
         if not equals:
-            raise UsageError(f"{one!r} is not an argument.", hint="Say e.g. tool=kernel_stats.")
+            raise UsageError(f"{one!r} is not an argument.", hint="Give e.g. tool=kernel_stats.")
         kind = known.get(key, {}).get("type")
         if kind in ("integer", "object"):
             try:

@@ -117,14 +117,14 @@ def _limits(
     for one in more:
         name, equals, text = one.partition("=")
         if not equals:
-            raise UsageError(f"--max cannot be {one!r}.", hint="Say e.g. --max collectives=+2ms.")
+            raise UsageError(f"--max cannot be {one!r}.", hint="Give e.g. --max collectives=+2ms.")
         given[name.strip().replace("-", "_")] = text
     if not given and has_baseline:
         given = dict(DEFAULT_LIMITS)
     if not given:
         raise UsageError(
             "There is no limit to check.",
-            hint="Say e.g. --max-step-time 30ms, or --baseline OLD --max-step-time +5%.",
+            hint="Give one: --max-step-time 30ms, or --baseline OLD --max-step-time +5%.",
         )
     return given
 

@@ -30,7 +30,7 @@ _ROWS: Final = 40
 @arguments.everything
 @arguments.rows(_ROWS)
 @click.option(
-    "--timeout", default=30.0, show_default=False, help="Maximum time of the query in seconds."
+    "--timeout", default=30.0, show_default=True, help="Maximum time of the query in seconds."
 )
 @arguments.output
 def sql(
