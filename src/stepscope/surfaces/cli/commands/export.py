@@ -24,8 +24,8 @@ from stepscope.surfaces.cli.damage import tell_damage
     "parquet",
     "xspace",
     default="perfetto",
-    help="Format of the viewer, by default perfetto; chrome is gzipped JSON, collapsed and pprof are "
-    "totals by stack, parquet is a folder of all tables.",
+    help="Format of the viewer, by default perfetto; chrome is gzipped JSON, collapsed and pprof "
+    "are totals by stack, parquet is a folder of all tables.",
 )
 @click.option(
     "--from", "begin", default="", help="Begin: 1.5s, 20ms, 7us; the trace's begin by default."
