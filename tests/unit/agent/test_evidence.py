@@ -26,9 +26,9 @@ def lines_shown(file: str, folder: Path) -> list[tuple[str, ...]]:
 
 def test_source_lines_come_from_files_below_the_folder(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "train.py").write_text("a\nb\nc\nd\n", "utf-8")
+    (tmp_path / "src" / "train.py").write_text("a\nb\n    c\n\td\n", "utf-8")
     shown = lines_shown("/home/somebody/src/train.py", tmp_path)
-    assert shown == [("1", "a"), ("2", "b"), (">3", "c"), ("4", "d")]
+    assert shown == [("1", "0", "a"), ("2", "0", "b"), (">3", "4", "c"), ("4", "8", "d")]
 
 
 @pytest.mark.parametrize("file", ["../secret.py", "/etc/passwd", "src/../../secret.py", "link.py"])

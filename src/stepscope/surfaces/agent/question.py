@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from stepscope.errors import NothingToShow, StepscopeError, UsageError
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import DEFAULT_TOKENS, MOST_TOKENS, AgentReply, data
+from stepscope.surfaces.agent.reply import DEFAULT_TOKENS, MOST_TOKENS, WIDE, AgentReply, data
 
 RECORDING: Final = {"type": "string", "description": "Handle such as r1; the newest by default."}
 MAX_TOKENS: Final = {
@@ -105,5 +105,5 @@ def unknown(missing: str, record: str) -> AgentReply:
     return AgentReply(
         "unknown",
         ("This recording cannot tell. That is not the same as: there is nothing.",),
-        (data("how_to_record", ("missing", "do"), [(missing, record)]),),
+        (data("how_to_record", ("missing", "do"), [(missing, record)], width=WIDE),),
     )

@@ -55,7 +55,7 @@ def evidence(session: Session, advice: Advice, finding: Finding, source: str) ->
     account: Any = _result(session, "step_account")
     part = _part(account, finding)
     tables = [
-        data("source", ("line", "text"), list(_source(finding, source)), width=WIDE),
+        data("source", ("line", "indent", "text"), list(_source(finding, source)), width=WIDE),
         data("steadiness", ("what", "value"), list(_steadiness(account, part))),
         data("made_of", ("role", "name", "share_frac", "at"), list(_shares(part))),
         data("ops", _OP_COLUMNS, list(_ops(session, account, part, finding))),
@@ -103,7 +103,9 @@ def _source(finding: Finding, folder: str) -> Iterator[tuple[Any, ...]]:
             first = max(place.line - _AROUND, 1)
             for number in range(first, min(place.line + _AROUND, len(lines)) + 1):
                 mark = ">" if number == place.line else ""
-                yield f"{mark}{number}", lines[number - 1].rstrip()
+                text = lines[number - 1].expandtabs().rstrip()
+                code = text.lstrip()
+                yield f"{mark}{number}", len(text) - len(code), code
             return
 
 
