@@ -52,7 +52,7 @@ _PROBED_REST_SECONDS: Final = 1.0
 # Memory is given back to the system after a session with this many events.
 _MANY_EVENTS: Final = 5_000
 _TURN_SECONDS: Final = 0.01
-# So many steps of which none was recorded are worth a word.
+# A note reports that no step was recorded from this many on.
 _MISSED_STEPS: Final = 3
 _SLICE_SECONDS: Final = 0.005
 # Clocks that are set differ by more; those that are slewed (at most 500 ppm) do not.
