@@ -33,7 +33,7 @@ from unittest.mock import patch
 
 import stepscope
 from stepscope.errors import StepscopeError
-from stepscope.store.column_cache import MIN_AGE_NS, VARIABLE, cache_folder
+from stepscope.store.column_cache import MIN_AGE_NS, VARIABLE, cache_folder, load, snapshot
 from stepscope.surfaces.cli.main import run as command
 from tests.e2e.recorded_programs import names_in
 from tests.profiles import worked_example
@@ -209,11 +209,17 @@ class Columns(Writer):
         os._exit(0 if any(cache_folder().glob("*-columns")) else 4)
 
     def check(self) -> str:
-        """The same answer, whether there is an entry or not."""
-        kept = len(list(self.cache.glob("*-columns")))
+        """The same answer, whether there is an entry or not; the second is from the entry."""
+        was_kept = self._is_kept()
         assert self._answer() == self.answer
+        assert self._is_kept(), "the next opening keeps no entry"
         assert self._answer() == self.answer, "the answer from the entry differs"
-        return f"{kept} entries"
+        return "read from the entry" if was_kept else "without an entry"
+
+    def _is_kept(self) -> bool:
+        """Whether the next opening reads an entry instead of the recording."""
+        at = snapshot(str(self.recording), "xspace")
+        return at is not None and load(at) is not None
 
     def reset(self) -> None:
         """Remove the entry, and files of a killed writer."""

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import quote
 
@@ -127,3 +128,17 @@ def test_an_answer_with_times_is_a_track_too(client: Client) -> None:
     status, data = ask(client, "SELECT name FROM kernels", "sql/lanes")
     assert status == 422
     assert "no times" in json.loads(data)["what"]
+
+
+def test_queries_leave_threads_of_the_server_for_pages(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_seats", BoundedSemaphore(1))
+    with module._seats:
+        for path in ("sql", "sql/lanes", "sql.csv"):
+            status, data = ask(client, "SELECT count(*) AS n FROM events", path)
+            assert status == 503
+            assert b"server-busy" in data
+    assert body(client, "SELECT 1 AS n FROM steps LIMIT 1")["rows"] == 1
+    ask(client, "SELECT nothing FROM events")
+    assert body(client, "SELECT 1 AS n FROM steps LIMIT 1")["rows"] == 1

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import BoundedSemaphore
 from time import monotonic
 from typing import Final
 
 from werkzeug.wrappers import Request, Response
 
-from stepscope.errors import UsageError
+from stepscope.errors import StepscopeError, UsageError
 from stepscope.result import Row, Table
 from stepscope.session import Session
-from stepscope.sql.database import QueryLimits
+from stepscope.sql.database import QueryAnswer, QueryLimits
 from stepscope.sql.examples import EXAMPLES
 from stepscope.sql.lanes import has_times, lanes_of
 from stepscope.sql.tables import TABLES
@@ -28,6 +29,9 @@ from stepscope.surfaces.query_answer import answer_table
 
 _SHOWN: Final = QueryLimits(rows=10_000, seconds=20)
 _SAVED: Final = QueryLimits(rows=1_000_000, seconds=60)
+#: Queries of all clients that may run or wait at once: half of the server's threads.
+MOST_QUERIES: Final = 4
+_seats: Final = BoundedSemaphore(MOST_QUERIES)
 _FORMATS: Final[dict[str, tuple[str, Callable[[Table[Row]], bytes]]]] = {
     "csv": ("text/csv", lambda table: export.csv_text(table).encode()),
     "json": ("application/json", lambda table: export.table_json(table).encode()),
@@ -57,7 +61,7 @@ def tables(request: Request) -> Response:
 def answer(request: Request, session: Session) -> Response:
     """The answer to ``q``, as much of it as a page shows."""
     begin = monotonic()
-    found = session.database.ask(_query(request), _SHOWN)
+    found = _asked(session, _query(request), _SHOWN)
     table = answer_table(found.frame)
     body: QueryInfo = {
         "rows": len(table),
@@ -74,7 +78,7 @@ def answer(request: Request, session: Session) -> Response:
 
 def lanes(request: Request, session: Session) -> Response:
     """The answer to ``q`` as a track of the timeline."""
-    found = session.database.ask(_query(request), _SHOWN)
+    found = _asked(session, _query(request), _SHOWN)
     track = lanes_of(found.frame)
     body: QueryLanesInfo = {
         "cut": found.cut,
@@ -93,7 +97,7 @@ def saved(request: Request, session: Session, format: str) -> Response:
     if format not in _FORMATS:
         raise UsageError(f"There is no format {format!r}.", hint=f"One of {', '.join(_FORMATS)}.")
     query = _query(request)
-    found = session.database.ask(query, _SAVED)
+    found = _asked(session, query, _SAVED)
     if found.cut:
         raise UsageError(
             f"The answer has more than {_SAVED.rows:,} rows.",
@@ -104,6 +108,22 @@ def saved(request: Request, session: Session, format: str) -> Response:
     mimetype, write = _FORMATS[format]
     name = f"{session.name.rsplit('/', 1)[-1]}-query.{format}"
     return compressed(request, download(write(answer_table(found.frame)), mimetype, name))
+
+
+def _asked(session: Session, query: str, limits: QueryLimits) -> QueryAnswer:
+    """Return the answer to a query; others that wait leave threads for pages and tiles."""
+    if not _seats.acquire(blocking=False):
+        raise StepscopeError(
+            f"{MOST_QUERIES} other queries run or wait.",
+            where=query,
+            why="The server keeps its other threads for pages.",
+            hint="Ask again when they have ended.",
+            slug="server-busy",
+        )
+    try:
+        return session.database.ask(query, limits)
+    finally:
+        _seats.release()
 
 
 def _query(request: Request) -> str:
