@@ -1,7 +1,7 @@
 """How much is recorded, and when: the budget of a recording, and the price the program pays.
 
 A framework buffers events until its session ends, does not say how many there are, and takes far
-longer to hand one over than to record it. So a session ends when the heap has grown by what some
+longer to hand one over than to record it. A session ends when the heap has grown by what some
 ten thousand events need; what it gave and took decides how long the next one may be, and how long
 the program runs undisturbed before it.
 """
@@ -24,8 +24,10 @@ _CAUTION: Final = 0.9
 # Heap per buffered event where the recorder does not say: 66 bytes with jaxlib 0.10 and
 # TensorFlow 2.21.
 _EVENT_HEAP_BYTES: Final = 64
-# A session of fewer whole steps than these may be this much longer.
+# A session of fewer whole steps than these may be this much longer; and one after which the
+# recording has fewer than these.
 _SESSION_STEPS, _MOST_LONGER = 4, 4
+WANTED_STEPS, _LONGER = 10, 2
 # At its end, a session needs up to eight times its buffers (torch 2.13: 134 MB become 1,073 MB).
 _EXPORT_FACTOR: Final = 8
 # Events of the first session, and the limits of later ones.
@@ -160,11 +162,12 @@ class SessionLimit:
         self._step_sessions += self._step_sessions > 0
         self._base = machine.used_bytes() if self._most_bytes < math.inf else 0
 
-    def is_reached(self, steps: int | None = None) -> bool:
+    def is_reached(self, steps: int | None = None, recorded_steps: int = 0) -> bool:
         """Whether the session should end.
 
         Args:
             steps: Whole steps that it holds; None if none is heard of.
+            recorded_steps: Whole steps that sessions before it hold.
         """
         now = time.monotonic()
         if self._most_bytes == math.inf or now - self._read_at < _HEAP_SECONDS:
@@ -172,18 +175,26 @@ class SessionLimit:
         self._read_at = now
         used = machine.used_bytes()
         if steps and not self._step_sessions:
-            # Growth in sessions before was the program's, which prepared its loop.
+            # Growth and events before were of a program that prepared its loop.
             self._step_sessions, self._event_bytes = 1, self._least_bytes
             self._events = min(self._events, _FIRST_STEP_EVENTS)
+            self._base, self._begun, self._event_rate = used, now, 0.0
         # A program that frees memory meanwhile makes room that the session may fill.
         self._base = min(self._base, used)
         self._grown = used - self._base
-        if self._grown > self._most_bytes:
+        if self.is_memory_full:
             return True
-        # The first one shows what events cost; at full detail, that is most.
-        wanted = 1 if self._step_sessions == 1 else _SESSION_STEPS
-        longer = _MOST_LONGER if steps is not None and steps < wanted else 1
+        longer = 1
+        if steps is not None and steps < _SESSION_STEPS:
+            longer = _MOST_LONGER
+        elif steps is not None and recorded_steps + steps < WANTED_STEPS:
+            longer = _LONGER
         return self._used_frac(now) > longer
+
+    @property
+    def is_memory_full(self) -> bool:
+        """Whether it had buffered as much as may be when ``is_reached`` was asked last."""
+        return self._grown > self._most_bytes
 
     def is_half(self) -> bool:
         """Whether it was half reached when this was asked last."""
@@ -251,12 +262,13 @@ class Price:
         self._paid += min(frac, 1.0) * seconds + end_seconds
         self._sessions += events > _ENOUGH_EVENTS
 
-    def rest_seconds(self, written_bytes: int, seconds: float) -> float:
+    def rest_seconds(self, written_bytes: int, seconds: float, steps: int = 0) -> float:
         """How long to rest now; 0: go on at once.
 
         Args:
             written_bytes: Size of the recording so far.
             seconds: How long it has been running.
+            steps: Whole steps that it holds.
         """
         if self._price is None:
             return 0.0
@@ -264,7 +276,9 @@ class Price:
         owed = self._paid / (self._price - 1) - age
         if owed <= 0:
             rest = 0.0
-        elif self._sessions < _GRACE_SESSIONS and self._paid <= (_GRACE_PRICE - 1) * age:
+        elif (self._sessions < _GRACE_SESSIONS or 0 < steps < WANTED_STEPS) and (
+            self._paid <= (_GRACE_PRICE - 1) * age
+        ):
             rest = _SHORTEST_REST_SECONDS
         else:
             rest = max(owed, _SHORTEST_REST_SECONDS)
@@ -313,17 +327,21 @@ class Price:
         self._rest_from = time.monotonic()
         self._rest_until = self._rest_from + seconds
 
-    def is_rest_over(self, steps: int, step_seconds: float) -> bool:
+    def is_rest_over(
+        self, steps: int, step_seconds: float, recorded_steps: int = WANTED_STEPS
+    ) -> bool:
         """Whether the next session may begin.
 
         Args:
             steps: Undisturbed steps that were heard of in this rest (0: none are heard of).
             step_seconds: How long they were together.
+            recorded_steps: Whole steps that the recording holds.
         """
         now = time.monotonic()
         if now < self._rest_until:
             return False
         is_enough = steps >= UNDISTURBED_STEPS or step_seconds >= UNDISTURBED_SECONDS
+        is_enough = is_enough or recorded_steps < WANTED_STEPS
         return not steps or is_enough or now - self._rest_from > _PATIENCE_SECONDS
 
 

@@ -33,7 +33,7 @@ from stepscope.capture.options import FRAMEWORKS, ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, NoteSeverity, Recorded, Recorder
 from stepscope.capture.result import Capture
 from stepscope.capture.runtime import graph_lines, machine
-from stepscope.capture.step_clock import StepClock, counted
+from stepscope.capture.step_clock import OPTIMIZER, StepClock, counted
 from stepscope.schema import names
 from stepscope.schema.xspace import ProfileOptions, Wire, XSpace
 from stepscope.wire import write as wire
@@ -57,6 +57,8 @@ _MISSED_STEPS: Final = 3
 _SLICE_SECONDS: Final = 0.005
 # Clocks that are set differ by more; those that are slewed (at most 500 ppm) do not.
 _CLOCK_MOVED_NS, _CLOCK_MOVED_FRAC = 5_000_000, 0.001
+# Recorders that read at fixed intervals.
+_BY_THE_CLOCK: Final = ("python_sampler", "telemetry")
 _SEVERITY: Final = {"error": 0, "warning": 1, "info": 2}
 _C = TypeVar("_C")
 _log: Final = logging.getLogger("stepscope")
@@ -123,6 +125,8 @@ class Recording:
         # Names of the recorders that rest; none while recording.
         self._resting: list[str] = []
         self._session_begun = self._session_used = 0.0
+        # How the session is to end at the next step of the program's loop.
+        self._ending: Literal["", "rest", "cut", "stale"] = ""
         # Of the last session, per second; and when executions are to be counted once more.
         self._event_rate = 0.0
         self._probe_at: float | None = None
@@ -207,6 +211,11 @@ class Recording:
                 getattr(slot.recorder, "forked", int)()
 
     @property
+    def clock(self) -> StepClock:
+        """How long its steps take."""
+        return self._clock
+
+    @property
     def finished(self) -> bool:
         """Whether the file is written."""
         return self._is_finished
@@ -286,6 +295,7 @@ class Recording:
                     self._gaps.pause()
                     self._cut(restart=False)
                 self._clock.pause()
+                self._clock.release()
                 self._gaps.pause()
             else:
                 self._start_recorders()
@@ -293,7 +303,7 @@ class Recording:
             self._paused = wanted
         if self._paused:
             return
-        if self._resting and self._price.is_rest_over(*self._clock.heard()):
+        if self._resting and self._is_rest_over():
             self._end_rest()
             self._start_recorders()
         elif self._resting and self._probe_at is not None and time.monotonic() > self._probe_at:
@@ -307,20 +317,52 @@ class Recording:
         elif not self._resting:
             self._pace()
 
+    def _is_rest_over(self) -> bool:
+        """Whether the next session may begin, and a step of the program's loop begins now."""
+        steps, seconds = self._clock.heard()
+        is_over = self._clock.is_awaiting or self._price.is_rest_over(
+            steps, seconds, self._clock.recorded_steps
+        )
+        return is_over and self._clock.is_at_step(holds=True, wake=self._wake_up)
+
+    def _wake_up(self) -> None:
+        self._wake.put(None)
+
     def _pace(self) -> None:
-        """Cut a chunk where one is due, and let the program run undisturbed where that is due."""
-        has_price = self.options.price is not None
-        is_full = self._in_session() and self._limit.is_reached(self._clock.session_steps())
-        is_due = self._budget.cut_due()
-        if has_price and (is_full or (is_due and self._limit.is_half())):
-            # Handing over takes long: the program had better rest meanwhile.
-            self._rest(only_after=_MANY_EVENTS)
-        elif is_full or is_due or self._is_stale():
-            self._cut()
-            if self._price.rest_seconds(self._budget.bytes, self._budget.seconds) > 0:
+        """Cut a chunk where one is due, and let the program run undisturbed where that is due.
+
+        Either where a step of the program's loop begins, if one does soon.
+        """
+        self._ending = self._due_end() or self._ending
+        if not self._ending:
+            if self.options.price is not None and self._is_step_wanted():
                 self._rest()
-        elif has_price and self._is_step_wanted():
+            return
+        is_at_once = self._ending == "stale" or self._limit.is_memory_full
+        holds = self._ending != "rest"  # transferring many events takes long
+        if not is_at_once and not self._clock.is_at_step(holds=holds, wake=self._wake_up):
+            return
+        if self._ending == "rest":
+            self._rest(only_after=_MANY_EVENTS)
+            return
+        self._cut()
+        if self._rest_seconds() > 0:
             self._rest()
+
+    def _due_end(self) -> Literal["", "rest", "cut", "stale"]:
+        """Why the session is to end now: the program rests meanwhile, or goes on being recorded."""
+        steps, recorded = self._clock.session_steps(), self._clock.recorded_steps
+        is_full = self._in_session() and self._limit.is_reached(steps, recorded)
+        is_due = self._budget.cut_due()
+        if self.options.price is not None and (is_full or (is_due and self._limit.is_half())):
+            return "rest"
+        if is_full or is_due:
+            return "cut"
+        return "stale" if self._is_stale() else ""
+
+    def _rest_seconds(self) -> float:
+        budget = self._budget
+        return self._price.rest_seconds(budget.bytes, budget.seconds, self._clock.recorded_steps)
 
     def _is_step_wanted(self) -> bool:
         """Whether enough was recorded to compare it with undisturbed steps."""
@@ -355,7 +397,7 @@ class Recording:
             self._start_recorders()
             return
         self._event_rate = events / max(seconds, 1e-3)
-        rest = self._price.rest_seconds(self._budget.bytes, self._budget.seconds)
+        rest = self._rest_seconds()
         if self._probe():
             rest = max(rest, _PROBED_REST_SECONDS)
             self._probe_at = time.monotonic() + _PROBED_REST_SECONDS
@@ -412,8 +454,10 @@ class Recording:
         self._session_begun, self._session_used = time.monotonic(), time.process_time()
         known = (getattr(slot.recorder, "event_bytes", 0) for slot in self._running())
         self._limit.begin(max(known, default=0))
-        if self.options.price is not None:
-            self._clock.listen(undisturbed=False)
+        if self._clock.begins_at(OPTIMIZER):
+            for slot in self._running():
+                getattr(slot.recorder, "begin_at_step", int)()
+        self._clock.listen(undisturbed=False)
 
     def _start_one(self, slot: _Slot) -> None:
         try:
@@ -473,7 +517,10 @@ class Recording:
                 if restart:
                     self._start_one(slot)
                     self._gaps.found.append(Gap(slot.recorder.name, begin_ns, time.time_ns()))
-        if self._requests and not restart:
+        if restart:
+            self._switch_annotations()
+            self._begin_session()
+        elif self._requests:
             self._is_collected = True
         for slot, recorded in taken if resting else reversed(taken):
             self._take(planes, slot, recorded)
@@ -511,22 +558,20 @@ class Recording:
                 self._note("options-not-applied", "warning", text)
 
     def _cut(self, *, restart: bool = True, resting: bool = False) -> int:
-        """Write a chunk of what was recorded so far, and continue; returns its events."""
-        before, seconds = self._total(), time.monotonic() - self._session_begun
+        """Write a chunk of what was recorded so far, and continue; returns the program's events."""
+        before, seconds = self._program_events(), time.monotonic() - self._session_begun
         used = max(min(seconds, time.process_time() - self._session_used), 1e-3)
         begin, children, ended = time.thread_time(), _children_seconds(), time.monotonic()
         self._clock.pause()
         if not restart:
             tracing.switch(None)
+        self._ending = ""
         planes = self._collect(restart, resting=resting)
-        if restart:
-            self._switch_annotations()
-            self._begin_session()
         pieces = planes.pieces()
         self._append(pieces)
         self._budget.chunk(self._total(), sum(map(len, pieces)))
         self._chunks += 1
-        events = self._total() - before
+        events = self._program_events() - before
         if not restart and events > _MANY_EVENTS:
             machine.release_free_memory()
         converting = min(_children_seconds() - children, time.monotonic() - ended)
@@ -605,8 +650,8 @@ class Recording:
             self._end_rest()
         if self._paused:
             self._gaps.resume(slot.recorder.name for slot in self._slots if slot.state == "waiting")
-        planes = self._collect(restart=False)
         self._clock.end()
+        planes = self._collect(restart=False)
         self._check_clock()
         self._check_steps()
         if self.suffix and not self._total():
@@ -735,6 +780,10 @@ class Recording:
 
     def _total(self) -> int:
         return sum(slot.events for slot in self._slots)
+
+    def _program_events(self) -> int:
+        """Events whose number the program decides: not samples, nor readings of counters."""
+        return sum(slot.events for slot in self._slots if slot.recorder.name not in _BY_THE_CLOCK)
 
     def _seconds(self, stopped_ns: int) -> float:
         return max(stopped_ns - self._started_ns, 0) / 1e9 if self._started_ns else 0.0

@@ -1,8 +1,10 @@
-"""How long steps take while nothing records, as markers and hooks of frameworks hear of them.
+"""Where steps begin, and how long they take, as markers and hooks of frameworks hear of them.
 
 A recorded step carries the cost of recording. While ``stepscope record`` rests between two
 sessions, the same places that mark steps in a recording report them here instead: annotations with
-``_r``, optimizers' steps, calls of compiled functions, batches of data loaders.
+``_r``, optimizers' steps, calls of compiled functions, batches of data loaders. Sessions begin and
+end where these report a step, so that each holds whole ones: the program waits there until the
+session has begun.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
+from stepscope.capture import tracing
 from stepscope.capture.budget import UNDISTURBED_SECONDS, UNDISTURBED_STEPS
 from stepscope.capture.tracing import Emitter
 from stepscope.schema import names
@@ -34,6 +37,11 @@ _LOOP_FRAC: Final = 0.5
 # Source, and which optimizer, function or name of a marker.
 _Key = tuple[str, object]
 
+# How long the next step is waited for, in steps, and at least.
+_WAIT_STEPS, _WAIT_SECONDS = 3.0, 0.1
+# The program waits no longer than this for a session to begin.
+_HOLD_SECONDS, _HOLD_SLICE_SECONDS = 2.0, 0.0005
+
 
 @dataclass(slots=True)
 class _Stretch:
@@ -46,9 +54,9 @@ class _Stretch:
         """How long steps took: as marked, else from one begin to the next."""
         between = {
             key: [after - before for before, after in itertools.pairwise(began)]
-            for key, began in self.began_ns.items()
+            for key, began in list(self.began_ns.items())
         }
-        return between | self.lengths_ns
+        return between | dict(list(self.lengths_ns.items()))
 
     def count(self) -> tuple[int, int]:
         """Steps of the place that had most, and the nanoseconds of all or of the first of them."""
@@ -64,11 +72,41 @@ class _Stretch:
         return max(counts, default=(0, 0))
 
 
+@dataclass(slots=True)
+class _Awaited:
+    """The next step of the program's loop, where a session is to begin or end.
+
+    Attributes:
+        key: Where that step is reported.
+        holds: Whether the program waits there until ``is_over``.
+        wake: Called once it is reached.
+        until: When to stop waiting for it (``time.monotonic``).
+    """
+
+    key: _Key
+    holds: bool
+    wake: Callable[[], object]
+    until: float
+    is_reached: bool = False
+    is_over: bool = False
+
+    def reach(self) -> None:
+        """The program is there."""
+        self.is_reached = True
+        self.wake()
+        until = time.monotonic() + _HOLD_SECONDS
+        # In slices: between them the main thread does what recorders ask it to do.
+        while self.holds and not self.is_over:
+            self.holds = time.monotonic() < until
+            time.sleep(_HOLD_SLICE_SECONDS)
+
+
+# Where hooks report to, and which report is awaited; None while no recording asks.
+_listening: _Stretch | None = None
+_awaited: _Awaited | None = None
 #: Called for each step: source, which, begin and end (``time.perf_counter_ns()``). Without a marker
 #: there is no begin (0), and the end is when the hook was called.
 Follower = Callable[[str, object, int, int], None]
-# Where hooks report to; None while no recording asks.
-_listening: _Stretch | None = None
 _followers: tuple[Follower, ...] = ()
 
 
@@ -94,6 +132,22 @@ def hear(source: str, which: object = 0) -> None:
         stretch.began_ns[source, which].append(now_ns)
     for follower in followers:
         follower(source, which, 0, now_ns)
+    if _awaited is not None and _reaches((source, which)):
+        # The session that has begun meanwhile begins with this step.
+        after = _listening
+        if after is not None and after is not stretch:
+            after.began_ns[source, which].append(time.perf_counter_ns())
+
+
+def _reaches(key: _Key) -> bool:
+    """Whether this was the awaited step; the program has waited then."""
+    global _awaited
+    awaited = _awaited
+    if awaited is None or awaited.key != key:
+        return False
+    _awaited = None
+    awaited.reach()
+    return True
 
 
 def is_surer(source: str, other: str) -> bool:
@@ -118,9 +172,7 @@ def input_wait_ns() -> int:
 
 def marker_emitter() -> Emitter:
     """Where annotations go while nothing records: markers of steps are timed."""
-    emit: Any = _emit
-    emit.step = _add_step
-    return _emit
+    return counted(None)
 
 
 def _marked(name: str, begin_ns: int, end_ns: int) -> None:
@@ -169,6 +221,7 @@ class StepClock:
         self._undisturbed: defaultdict[_Key, list[int]] = defaultdict(list)
         self._recorded: defaultdict[_Key, list[int]] = defaultdict(list)
         self._into = self._recorded
+        self._awaited: _Awaited | None = None
         self.recorded_steps = 0
         self._passed: Counter[_Key] = Counter()
 
@@ -179,6 +232,7 @@ class StepClock:
     def end(self) -> None:
         """End that, and the stretch."""
         self.pause()
+        self.release()
         unfollow(self._pass)
 
     def _pass(self, source: str, which: object, _begin_ns: int, _end_ns: int) -> None:
@@ -194,6 +248,63 @@ class StepClock:
         self.pause()
         self._into = self._undisturbed if undisturbed else self._recorded
         _listening = _Stretch(defaultdict(list), defaultdict(list))
+        self.release()
+
+    def is_at_step(self, *, holds: bool, wake: Callable[[], object]) -> bool:
+        """Whether a step of the program's loop has begun since this was asked first.
+
+        True as well if none begins in time, and at once if no loop is known.
+
+        Args:
+            holds: Whether the program waits there for ``listen`` or ``release``.
+            wake: Called there, on the program's thread.
+        """
+        global _awaited
+        if self._awaited is None:
+            loop = self._loop()
+            if loop is None:
+                return True
+            key, lengths_ns = loop
+            seconds = _WAIT_SECONDS + _WAIT_STEPS * median(lengths_ns) / 1e9
+            self._awaited = _Awaited(key, holds, wake, time.monotonic() + seconds)
+            _awaited = self._awaited
+        return self._awaited.is_reached or time.monotonic() > self._awaited.until
+
+    @property
+    def is_awaiting(self) -> bool:
+        """Whether a step is awaited, or was reached and nothing has begun there yet."""
+        return self._awaited is not None
+
+    def begins_at(self, source: str) -> bool:
+        """Whether the program waits at the begin of a step that is known by this source."""
+        awaited = self._awaited
+        is_held = awaited is not None and awaited.is_reached and awaited.holds
+        return is_held and awaited is not None and awaited.key[0] == source
+
+    def release(self) -> None:
+        """Let the program go on, and await no step."""
+        global _awaited
+        awaited, self._awaited = self._awaited, None
+        if awaited is not None:
+            _awaited = None
+            awaited.is_over = True
+
+    def typical(self) -> tuple[float, int] | None:
+        """The median step in nanoseconds, and how many were timed; None if none was."""
+        loop = self._loop()
+        return None if loop is None else (median(loop[1]), len(loop[1]))
+
+    def _loop(self) -> tuple[_Key, list[int]] | None:
+        """Where the loop's steps are reported, and their lengths; None if none is known."""
+        stretch = _listening
+        heard = {} if stretch is None else {k: v for k, v in stretch.steps_ns().items() if v}
+        if not heard:
+            heard = {
+                key: [*self._recorded.get(key, ()), *self._undisturbed.get(key, ())]
+                for key in {**self._recorded, **self._undisturbed}
+            }
+        known = [(key, lengths) for key, lengths in heard.items() if lengths]
+        return self._of_the_loop(known) if known else None
 
     def pause(self) -> None:
         """The stretch ends; what runs until the next one is neither."""
@@ -266,39 +377,42 @@ class StepClock:
         return min(places, key=lambda one: _spread(one[1]))
 
 
-def counted(emit: Emitter) -> Emitter:
-    """An emitter that also reports markers of steps here, timed as undisturbed ones are."""
+def counted(emit: Emitter | None) -> Emitter:
+    """An emitter that reports markers of steps here, and passes on all annotations.
+
+    Args:
+        emit: Where annotations are recorded; None while nothing records.
+    """
 
     def emit_and_count(name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
-        end, timed = emit(name, metadata), _emit(name, metadata)
+        if names.ROOT_LEVEL not in metadata:
+            return int if emit is None else emit(name, metadata)
+        before = tracing.emitter()
+        if _reaches((MARKER, name)):
+            after = tracing.emitter()
+            if after is not None and after is not before:
+                return after(name, metadata)
+        end = int if emit is None else emit(name, metadata)
+        begin_ns = time.perf_counter_ns()
 
         def ended() -> None:
-            timed()
+            _marked(name, begin_ns, time.perf_counter_ns())
             end()
 
-        return end if timed is int else ended
+        return ended
 
     def add_step(name: str, number: int, start_ns: int, end_ns: int) -> None:
-        _add_step(name, number, start_ns, end_ns)
-        add(name, number, start_ns, end_ns)
+        # These are times of the day; followers count by the other clock.
+        now_ns = time.perf_counter_ns()
+        _marked(name, now_ns - (end_ns - start_ns), now_ns)
+        if add is not None:
+            add(name, number, start_ns, end_ns)
+        _reaches((MARKER, name))
 
     wrapped: Any = emit_and_count
     add: Any = getattr(emit, "step", None)
-    wrapped.step = None if add is None else add_step
+    wrapped.step = None if add is None and emit is not None else add_step
     return emit_and_count
-
-
-def _emit(name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
-    if names.ROOT_LEVEL not in metadata:
-        return int
-    begin_ns = time.perf_counter_ns()
-    return lambda: _marked(name, begin_ns, time.perf_counter_ns())
-
-
-def _add_step(name: str, number: int, start_ns: int, end_ns: int) -> None:
-    # These are times of the day; followers count by the other clock.
-    now_ns = time.perf_counter_ns()
-    _marked(name, now_ns - (end_ns - start_ns), now_ns)
 
 
 def _usual_ns(lengths: list[int]) -> float:

@@ -100,13 +100,43 @@ def test_a_session_ends_by_the_last_rate_where_the_heap_shows_nothing(process: P
     assert limit.is_reached()
 
 
-def test_the_first_session_with_steps_ends_after_one_of_them(process: Process) -> None:
+def test_the_first_session_with_steps_holds_ten_of_them_unless_they_are_large(
+    process: Process,
+) -> None:
     limit = SessionLimit(500 * MB, is_short=True)
     limit.begin()
-    process.advance(0.1, 50_000 * EVENT_BYTES)
-    assert not limit.is_reached(steps=0)
+    limit.is_reached(steps=1)
+    process.advance(0.1, 20_000 * EVENT_BYTES)
+    assert not limit.is_reached(steps=9)
     process.advance(0.1)
+    assert limit.is_reached(steps=10)
+    process.advance(0.1, 15_000 * EVENT_BYTES)
+    assert limit.is_reached(steps=4)
+    process.advance(0.1)
+    assert not limit.is_reached(steps=3)
+    process.advance(0.1, 30_000 * EVENT_BYTES)
     assert limit.is_reached(steps=1)
+
+
+def test_a_recording_with_ten_whole_steps_needs_only_four_in_a_session(process: Process) -> None:
+    limit = SessionLimit(500 * MB, is_short=True)
+    limit.begin()
+    limit.is_reached(steps=1)
+    process.advance(0.1, 20_000 * EVENT_BYTES)
+    assert not limit.is_reached(steps=4, recorded_steps=5)
+    process.advance(0.1)
+    assert limit.is_reached(steps=4, recorded_steps=6)
+
+
+def test_growth_before_the_first_step_takes_nothing_from_its_session(process: Process) -> None:
+    limit = SessionLimit(500 * MB, is_short=True)
+    limit.begin()
+    limit.end(events=100_000, seconds=0.1, end_seconds=0.1)
+    limit.begin()
+    process.advance(0.02, 50 * MB)
+    assert not limit.is_reached(steps=1)
+    process.advance(1.0, 10_000 * EVENT_BYTES)
+    assert not limit.is_reached(steps=10)
 
 
 def test_growth_before_the_first_step_makes_no_session_longer(process: Process) -> None:
@@ -117,8 +147,9 @@ def test_growth_before_the_first_step_makes_no_session_longer(process: Process) 
         limit.is_reached()
         limit.end(events=100, seconds=0.1, end_seconds=0.0)
     limit.begin()
+    assert not limit.is_reached(steps=1)
     process.advance(0.1, 10 * MB)
-    assert limit.is_reached(steps=1)
+    assert limit.is_reached(steps=10)
     limit.end(events=100, seconds=0.1, end_seconds=0.0)
     assert events_of_session(process, limit, 1_000) == pytest.approx(15_000, 0.1)
 
@@ -126,14 +157,14 @@ def test_growth_before_the_first_step_makes_no_session_longer(process: Process) 
 def test_a_session_waits_for_whole_steps_but_not_for_ever(process: Process) -> None:
     limit = SessionLimit(500 * MB, is_short=True)
     limit.begin()
-    assert not limit.is_reached(steps=1)
+    assert not limit.is_reached(steps=1, recorded_steps=10)
     limit.begin()
     process.advance(0.1, 30_000 * EVENT_BYTES)
-    assert not limit.is_reached(steps=1)
+    assert not limit.is_reached(steps=1, recorded_steps=10)
     process.advance(0.1)
-    assert limit.is_reached(steps=4)
+    assert limit.is_reached(steps=4, recorded_steps=10)
     process.advance(0.1, 40_000 * EVENT_BYTES)
-    assert limit.is_reached(steps=1)
+    assert limit.is_reached(steps=1, recorded_steps=10)
 
 
 def test_a_program_that_grows_by_itself_is_cut_ever_less_often(process: Process) -> None:
@@ -210,6 +241,8 @@ def test_a_rest_in_which_steps_are_heard_lasts_until_they_tell_something(process
     assert not price.is_rest_over(steps=3, step_seconds=0.3)
     assert price.is_rest_over(steps=20, step_seconds=0.4)
     assert price.is_rest_over(steps=3, step_seconds=2.1)
+    # Ten whole steps go before twenty undisturbed ones.
+    assert price.is_rest_over(steps=3, step_seconds=0.3, recorded_steps=9)
 
 
 def test_no_program_writes_more_than_the_file_may_hold(process: Process) -> None:

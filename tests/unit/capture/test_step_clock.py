@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -34,6 +36,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     monkeypatch.setattr(time, "perf_counter_ns", one)
     yield one
     StepClock().pause()
+    step_clock._awaited = None
     tracing.switch(None)
 
 
@@ -193,6 +196,96 @@ def test_recorded_and_undisturbed_markers_are_timed_alike(clock: Clock) -> None:
     assert steps.recorder_frac() == pytest.approx(2 / 3)
 
 
+def known_loop(clock: Clock) -> StepClock:
+    """A clock that has heard of a function's calls, of a metric's, and of an optimizer's steps."""
+    steps = StepClock()
+    steps.listen(undisturbed=True)
+    for _ in range(25):
+        hear(FUNCTION, "metric")
+        loop(clock, 1.0, 1, OPTIMIZER)
+    return steps
+
+
+def test_a_program_waits_at_its_next_step_until_the_session_has_begun(clock: Clock) -> None:
+    steps, woken, order = known_loop(clock), threading.Event(), []
+    assert not steps.is_at_step(holds=True, wake=woken.set)
+
+    def program() -> None:
+        hear(FUNCTION, "metric")
+        order.append("another place")
+        hear(OPTIMIZER, 1)
+        order.append("step")
+
+    thread = threading.Thread(target=program)
+    thread.start()
+    woken.wait()
+    assert order == ["another place"]
+    assert steps.is_at_step(holds=True, wake=woken.set)
+    assert steps.begins_at(OPTIMIZER) and not steps.begins_at(FUNCTION)
+    order.append("session")
+    steps.listen(undisturbed=False)
+    thread.join()
+    assert order == ["another place", "session", "step"]
+    assert not steps.is_awaiting
+    # The step at which the session began is its first one.
+    clock.pass_ms(4.0)
+    hear(OPTIMIZER, 1)
+    assert steps.session_steps() == 1
+
+
+def test_a_marker_at_which_a_session_begins_is_recorded(clock: Clock) -> None:
+    steps, emitted, woken = StepClock(), [], threading.Event()
+    tracing.switch(step_clock.marker_emitter())
+    steps.listen(undisturbed=True)
+    for number in range(3):
+        with tracing.step(number):
+            clock.pass_ms(1.0)
+    assert not steps.is_at_step(holds=True, wake=woken.set)
+
+    def emit(name: str, _: object) -> Any:
+        emitted.append(name)
+        return int
+
+    def program() -> None:
+        with tracing.Trace("no step"), tracing.step(3):
+            pass
+
+    thread = threading.Thread(target=program)
+    thread.start()
+    woken.wait()
+    tracing.switch(step_clock.counted(emit))
+    steps.listen(undisturbed=False)
+    thread.join()
+    assert emitted == ["train"]
+
+
+def test_nobody_waits_for_the_end_of_a_session(clock: Clock) -> None:
+    steps, woken = known_loop(clock), []
+    assert not steps.is_at_step(holds=False, wake=lambda: woken.append(1))
+    hear(OPTIMIZER, 1)
+    assert woken == [1] and steps.is_at_step(holds=False, wake=int)
+    assert not steps.begins_at(OPTIMIZER)
+    steps.release()
+    hear(OPTIMIZER, 1)
+    assert woken == [1]
+
+
+def test_where_no_loop_is_known_no_step_is_awaited(clock: Clock) -> None:
+    steps = StepClock()
+    steps.listen(undisturbed=True)
+    assert steps.is_at_step(holds=True, wake=int)
+    assert not steps.is_awaiting
+
+
+def test_a_loop_that_is_over_is_not_awaited_for_ever(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps, start = known_loop(clock), time.monotonic()
+    assert not steps.is_at_step(holds=True, wake=int)
+    monkeypatch.setattr(time, "monotonic", lambda: start + 3600)
+    assert steps.is_at_step(holds=True, wake=int)
+
+
 def test_nothing_is_kept_while_nobody_listens() -> None:
     hear(FUNCTION, 1)
     assert step_clock._listening is None
@@ -210,3 +303,32 @@ def test_calls_of_a_method_are_heard_and_made(clock: Clock) -> None:
     assert [model.train_on_batch(2.0, times=2) for _ in range(22)] == [2.0] * 22
     steps.pause()
     assert steps.facts()[names.UNDISTURBED_STEP] == 4 * MS * 1000
+
+
+def test_an_optimizers_step_is_heard_after_the_range_that_marks_it(clock: Clock) -> None:
+    class Optimizer:
+        @staticmethod
+        def profile_hook_step(step: Any) -> Any:
+            def marked(*args: Any) -> Any:
+                clock.pass_ms(3.0)
+                result = step(*args)
+                clock.pass_ms(1.0)
+                return result
+
+            return marked
+
+    class Sgd(Optimizer):
+        def step(self, rate: float) -> float:
+            return rate
+
+    module: Any = ModuleType("torch.optim.optimizer")
+    module.Optimizer = Optimizer
+    import_hook._hear_optimizers(module)
+    stepped: Any = Optimizer.profile_hook_step(Sgd.step)
+    steps, optimizer = StepClock(), Sgd()
+    steps.listen(undisturbed=True)
+    began_ns = clock.now_ns
+    assert stepped(optimizer, 0.5) == 0.5
+    assert step_clock._listening is not None
+    heard = step_clock._listening.began_ns[OPTIMIZER, id(optimizer)]
+    assert heard == [began_ns + 4 * MS]

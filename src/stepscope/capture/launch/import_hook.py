@@ -156,12 +156,26 @@ def _hear_functions(module: ModuleType) -> None:
 
 
 def _hear_optimizers(module: ModuleType) -> None:
-    """Report each step of PyTorch's optimizers; raises ``AttributeError`` before PyTorch 2."""
+    """Report each step of PyTorch's optimizers; raises ``AttributeError`` before PyTorch 2.
 
-    def stepped(optimizer: Any, *_: Any) -> None:
-        step_clock.hear(step_clock.OPTIMIZER, id(optimizer))
+    The report comes after the range of the step, where PyTorch's profiler may end and begin.
+    """
+    kind: Any = module.Optimizer
+    hook_step, hear, source = kind.profile_hook_step, step_clock.hear, step_clock.OPTIMIZER
 
-    module.register_optimizer_step_post_hook(stepped)
+    @functools.wraps(hook_step)
+    def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+        marked = hook_step(step)
+
+        @functools.wraps(marked)
+        def stepped(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            result = marked(optimizer, *args, **kwargs)
+            hear(source, id(optimizer))
+            return result
+
+        return stepped
+
+    kind.profile_hook_step = staticmethod(hooked)
 
 
 def _hear_backward(module: ModuleType) -> None:

@@ -80,6 +80,8 @@ class TorchRecorder:
         self._profile: Any = None
         self._is_running = False
         self._steps = StepCount()
+        # When a step of an optimizer's had ended just before the profiler began; None if none had.
+        self._step_begun_ns: int | None = None
         self._marks: list[StepMark] = []
         self._others = AnnotationRecorder()
         self._ended: Ended | None = None
@@ -169,7 +171,12 @@ class TorchRecorder:
         if self._is_running:
             sys.modules["torch"]._C._autograd._clear_callbacks()
 
+    def begin_at_step(self) -> None:
+        """An optimizer's step has ended, and the program waits there: the next one begins now."""
+        self._step_begun_ns = time.time_ns()
+
     def _begin(self) -> None:
+        self._step_begun_ns = None
         self._profile.start()
         self._is_running = True
 
@@ -229,17 +236,25 @@ class TorchRecorder:
         ended, self._ended = self._ended, None
         others, marks = self._others.collect(), self._marks.copy()
         del self._marks[: len(marks)]
+        begun_ns, self._step_begun_ns = self._step_begun_ns, None
         if profile is None or ended is None or self._options is None:
             return others
         trace = Export(profile, ended)
         if export:
             trace.write()
-        return functools.partial(self._converted, trace, self._options, marks, others)
+        return functools.partial(self._converted, trace, self._options, marks, others, begun_ns)
 
     def _converted(
-        self, export: Export, options: ProfilerOptions, marks: list[StepMark], others: Recorded
+        self,
+        export: Export,
+        options: ProfilerOptions,
+        marks: list[StepMark],
+        others: Recorded,
+        begun_ns: int | None,
     ) -> Recorded:
         ops = options.host_tracer_level >= _OPS_LEVEL
+        if begun_ns is not None:
+            self._steps.end_ns = begun_ns
         settings = ConversionSettings(ops, self._steps, marks, _clock_rates())
         with export as path:
             done = convert(path, settings, options.stop_seconds)

@@ -59,8 +59,10 @@ class Intervals:
 def step_intervals(host: Host, markers: Markers) -> Intervals:
     """The interval of each step."""
     start, end = markers.start_ps, markers.end_ps
-    following = np.concatenate([start[1:], end[-1:]])
-    is_cut = crosses_gap(host, start, np.maximum(following, end))
+    # A step that crosses a gap ends where the gap begins. One that lasts to the next start is not
+    # seen to end if the gap comes before that.
+    until = np.concatenate([start[1:], end[-1:]]) if markers.is_start_to_start else end
+    is_cut = crosses_gap(host, start, np.maximum(until, end) + 1)
     finished = np.zeros(len(markers), dtype=np.bool_)
     asked = None
     if markers.line >= 0 and not markers.is_window:

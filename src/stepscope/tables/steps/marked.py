@@ -15,6 +15,7 @@ from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of, planes
 from stepscope.tables.core.presence import Stretch, any_event, any_stretch, entries_named, stat_rows
 from stepscope.tables.core.processes import processes
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.recording_gaps import crosses_gap
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.host.events import host_thread_rows
 from stepscope.tables.steps.calls import outermost
@@ -97,7 +98,10 @@ def _told_from_optimizer(host: Host, found: Markers) -> Markers | None:
     """
     rows = _rows_named(host, names.PYTORCH_OPTIMIZER[0])
     ends = host.space.events.start_ps[rows] + host.space.length_ps[rows]
-    if not len(rows) or not np.isin(found.start_ps, ends).all():
+    is_told = np.isin(found.start_ps, ends)
+    # A session that begins at a step has no end of the one before.
+    is_told[1:] |= crosses_gap(host, found.end_ps[:-1], found.start_ps[1:])
+    if not len(rows) or not is_told[1:].all() or not np.isin(found.end_ps, ends).all():
         return None
     line = host.space.lines[found.line]
     begin = int(host.space.events.start_ps[line.begin : line.end].min())

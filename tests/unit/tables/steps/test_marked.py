@@ -124,6 +124,22 @@ def test_steps_told_from_the_optimizer_are_not_said_to_be_marked() -> None:
     assert not found.kept[0]
 
 
+def test_session_that_begins_at_a_step_holds_its_first_step_whole() -> None:
+    """No end of the step before was recorded; the recorder waited for it."""
+    sessions = [every(10_000, 4, 10_000.0), every(10_000, 4, 110_000.0)]
+    begun = 100_000.0
+    optimizer = [Event("Optimizer.step#SGD.step", at - 100, 100) for one in sessions for at in one]
+    bounds = [*pairwise(sessions[0]), *pairwise([begun, *sessions[1]])]
+    told = [Event("train", a, b - a, {"step_num": i, "_r": 1}) for i, (a, b) in enumerate(bounds)]
+    forward = [Event("aten::linear", at - 900, 300) for one in sessions for at in one]
+    gap = gaps([(sessions[0][-1] + 500, begun - 5)], "torch")
+    found = steps_of(recorded(*optimizer, *told, *forward, planes=[gap]))
+    assert found.markers.source == "framework"
+    # All but the one that the recording began in, and the last.
+    assert found.duration_ps[found.kept].tolist() == [10_000 * US] * 6
+    assert not any("cut off where" in text for text in found.left_out)
+
+
 def test_the_loops_thread_is_found_where_devices_tell_the_steps() -> None:
     """TF 2.6 to 2.12 on a GPU: a Steps line, and the host's thread waits for the device."""
     how = {"tf_function_call": "notTraced-nonXla", "tracing_count": 1}
