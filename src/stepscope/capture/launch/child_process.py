@@ -14,7 +14,7 @@ from typing import Final
 from stepscope.capture import control, step_log
 from stepscope.capture.file import logdir as places
 from stepscope.capture.file.compact import RECORD_VARIABLE
-from stepscope.capture.launch import import_hook
+from stepscope.capture.launch import dry_run, import_hook
 from stepscope.capture.launch.instructions import Instructions
 from stepscope.capture.recording import Recording
 from stepscope.capture.runtime import start_spans
@@ -35,6 +35,12 @@ def begin() -> None:
         import_hook.install()
         if instructions.children:
             _record_child(instructions, has_frameworks=True)
+        return
+    if instructions.dry_run:
+        import_hook.install()
+        dry_run.begin(instructions.dry_run, instructions.options)
+        told = dataclasses.replace(instructions, parent=os.getpid(), rank=_rank_text())
+        os.environ[RECORD_VARIABLE] = told.to_text()
         return
     # The first process, or a rank of a job, which is its own host.
     origin_ns = start_spans.install().exec_ns

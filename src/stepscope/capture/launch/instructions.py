@@ -30,6 +30,7 @@ class Instructions:
         rank: The variable and number by which the parent knows its rank (``RANK=0``); "" if none.
         steps_log: File of the step log; "": none.
         places: File to which each recording appends the place where it was written; "": none.
+        dry_run: File for what each level costs, measured instead of recording; "": none.
     """
 
     logdir: str
@@ -42,6 +43,7 @@ class Instructions:
     rank: str = ""
     places: str = ""
     steps_log: str = ""
+    dry_run: str = ""
 
     def to_text(self) -> str:
         """One line of JSON."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stepscope.capture.file import logdir as places
+from stepscope.capture.launch.dry_run import LEVELS, Measured, price_list
 from stepscope.capture.launch.instructions import Instructions, environment_for
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.result import Capture
@@ -56,6 +58,32 @@ def record_program(
             for line in _told(instructions, told):
                 print(line, file=sys.stderr)
     return 128 - code if code < 0 else code
+
+
+def print_prices(words: Sequence[str], *, module: str | None, options: ProfilerOptions) -> int:
+    """Run a program until each level of recording is measured, and print what it costs.
+
+    Returns 0 if any level was measured, else 1.
+
+    Raises:
+        UsageError: There is no such program, or the system does not start it.
+    """
+    command = command_line(words, module)
+    with _temporary_folder() as folder:
+        results = Path(folder) / "prices"
+        instructions = Instructions("", "", options, children=False, dry_run=str(results))
+        process = _started(command, environment_for(instructions, os.environ))
+        with process, _handed_on(process):
+            process.wait()
+        lines = results.read_text("utf-8").splitlines() if results.is_file() else []
+    measured = [Measured(**json.loads(line)) for line in lines]
+    if not measured:
+        print("The program ended before anything was measured.", file=sys.stderr)
+        return 1
+    if len(measured) < len(LEVELS):
+        print(f"The program ended after {len(measured)} of {len(LEVELS)} levels.", file=sys.stderr)
+    price_list(measured, print)
+    return 0
 
 
 def _started(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:

@@ -77,6 +77,7 @@ def _option(
 @_option("--memory", default="500MB", metavar="SIZE", help="Maximum memory for recording.")
 @_option("--max-file", default="100MB", metavar="SIZE", help="Maximum size of the recording.")
 @click.option("--full", is_flag=True, help="Record every step, at any price.")
+@click.option("--dry-run", is_flag=True, help="Measure each level for a second; record nothing.")
 @_option("--host-level", default=2, help="Host events: 0 none, 1 annotations, 2 ops, 3 all.")
 @_option("--python-level", default=0, help="The framework's own Python tracer: 0 or 1.")
 @_option("--device-level", default=1, help="GPU and TPU events: 0 or 1.")
@@ -99,6 +100,7 @@ def record(
     memory: str,
     max_file: str,
     full: bool,
+    dry_run: bool,
     allocations: bool,
     children: bool,
     quiet: bool,
@@ -106,7 +108,7 @@ def record(
 ) -> None:
     """Run and record a program; options come before its name."""
     from stepscope.capture.options import ProfilerOptions
-    from stepscope.surfaces.cli.program import record_program
+    from stepscope.surfaces.cli.program import print_prices, record_program
 
     options = ProfilerOptions(
         host_level,
@@ -119,6 +121,8 @@ def record(
         max_bytes=None if full else _bytes(max_file, "--max-file"),
         **more,
     )
+    if dry_run:
+        click.get_current_context().exit(print_prices(program, module=module, options=options))
     code = record_program(
         program,
         module=module,
