@@ -21,6 +21,7 @@ from stepscope.analysis import TOOLS
 from stepscope.analysis.kernel_stats import session_kernels
 from stepscope.columns.space import DATA_OCCURRENCES, Space
 from stepscope.formats.xspace import decode
+from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.collectives import calls as group_calls
 from stepscope.tables.collectives.dcn_runs import dcn_runs
@@ -38,6 +39,7 @@ from stepscope.tables.ops.module_tree import module_tree
 from stepscope.tables.recording.start import start as account_of_start
 from stepscope.tables.serving import serving
 from stepscope.tables.steps.attribution import found_steps, steps
+from stepscope.tables.steps.logged import logged_steps
 from stepscope.tables.steps.session import taking_part
 from stepscope.tables.sums.hlo_ops import profile_totals
 from stepscope.tables.tf_data.events import iterator_calls
@@ -91,6 +93,7 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     "host_activity": lambda p: any(
         found is not None and bool(found.kept.any()) for found in map(steps, p.hosts)
     ),
+    "step_log": lambda p: any(logged_steps(one) for one in p.hosts),
     "startup": lambda p: any(account_of_start(one) is not None for one in p.hosts),
     "step_account": lambda p: any(account(one) is not None for one in p.hosts),
     "module_tree": lambda p: any(len(module_tree(one)) for one in p.hosts),
@@ -306,6 +309,9 @@ BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
     "counters of an unknown TPU": lambda: [chips(CYCLES, STORES, type_="TPU v9")],
     "dump": lambda: [call_of_a_collective()],
     "start": lambda: [space(start([Span("import", "package", 0, 500)], [Look("f", 500, 900)]))],
+    "step log": lambda: [
+        space(plane(names.STEP_LOG_PLANE, line("rank 0", ("steps", 0, 9, {"log_steps": 1}))))
+    ],
     "sample": lambda: [gzip.decompress(SAMPLE.read_bytes())],
 }
 

@@ -46,7 +46,10 @@ class LoggedSteps:
 
 def has_logged_steps(host: Host) -> bool:
     """Whether the recording is a step log."""
-    return any(plane.name == names.STEP_LOG_PLANE for plane in host.space.planes)
+    return any(
+        line.end > line.begin and host.space.planes[line.plane].name == names.STEP_LOG_PLANE
+        for line in host.space.lines
+    )
 
 
 @derived
