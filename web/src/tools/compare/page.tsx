@@ -5,7 +5,7 @@ import { numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
 import type { Comparison, ComparisonPartRow, TableOf } from "../../api/types.gen.ts";
 import { bytes, count, duration, MISSING, percent, signedDuration } from "../../base/format.ts";
 import { shortName } from "../../base/short_name.ts";
-import { visible } from "../../base/text.ts";
+import { visible, withUnits } from "../../base/text.ts";
 import { cancelling } from "../../engine/cancelling.ts";
 import { waterfall } from "../../engine/charts/waterfall.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
@@ -30,7 +30,7 @@ export function Compare(props: CompareProps) {
   return (
     <div class="tool-page compare">
       <header class={`verdict change-${direction(result)}`}>
-        <h2>{visible(result.headline)}</h2>
+        <h2>{withUnits(visible(result.headline))}</h2>
         <Cancelled result={result} />
         <div class="pickers">
           <Baseline {...props} />

@@ -3,6 +3,7 @@
 import { textsOf } from "../../api/columns.ts";
 import type { DeviceIdle as IdleResult } from "../../api/types.gen.ts";
 import { count, duration, MISSING, percent } from "../../base/format.ts";
+import { withUnits } from "../../base/text.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
@@ -71,7 +72,7 @@ export function DeviceIdle(props: IdleProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{result.headline}</h2>
+        <h2>{withUnits(result.headline)}</h2>
       </header>
       <Figures figures={figures(result)} />
       <Causes {...props} />

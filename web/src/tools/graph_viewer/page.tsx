@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { textsOf } from "../../api/columns.ts";
 import type { GraphViewer as GraphResult } from "../../api/types.gen.ts";
 import { bytes, count, MISSING, percent, plural } from "../../base/format.ts";
-import { visible } from "../../base/text.ts";
+import { visible, withUnits } from "../../base/text.ts";
 import { copyToClipboard } from "../../widgets/clipboard.ts";
 import { Facts } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
@@ -23,7 +23,7 @@ export function GraphViewer(props: GraphProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{headline(result)}</h2>
+        <h2>{withUnits(headline(result))}</h2>
         <Choices {...props} />
       </header>
       <HloGraph {...props} />

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { numbersOf, textsOf } from "../../api/columns.ts";
 import type { HloStats as HloResult } from "../../api/types.gen.ts";
 import { count, duration, MISSING, percent, plural } from "../../base/format.ts";
+import { withUnits } from "../../base/text.ts";
 import { largestSectors } from "../../engine/charts/largest_shares.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { ShareBars } from "../../widgets/charts/share_bars.tsx";
@@ -45,7 +46,7 @@ export function HloStats(props: HloProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{headline(result)}</h2>
+        <h2>{withUnits(headline(result))}</h2>
       </header>
       <Figures figures={figures(result)} />
       <div class="chart-pair">

@@ -2,6 +2,7 @@
 
 import type { HostActivity as HostResult } from "../../api/types.gen.ts";
 import { count, duration, MISSING, significant } from "../../base/format.ts";
+import { withUnits } from "../../base/text.ts";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { TableSection } from "../sections/table_section.tsx";
@@ -40,7 +41,7 @@ export function HostActivity(props: HostProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{result.headline}</h2>
+        <h2>{withUnits(result.headline)}</h2>
       </header>
       <Figures figures={figures(result)} />
       <Stacks {...props} />

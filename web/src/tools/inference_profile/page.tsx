@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { numbersOf, textsOf } from "../../api/columns.ts";
 import type { InferenceProfile as InferenceResult } from "../../api/types.gen.ts";
 import { count, duration, percent, plural, significant } from "../../base/format.ts";
+import { withUnits } from "../../base/text.ts";
 import { momentTicks, shareTicks } from "../../engine/axes/ticks.ts";
 import { greatest } from "../../engine/charts/curve.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
@@ -26,7 +27,7 @@ export function InferenceProfile(props: InferenceProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{headline(result)}</h2>
+        <h2>{withUnits(headline(result))}</h2>
         <ModelPicker {...props} />
       </header>
       <Figures figures={figures(result)} />

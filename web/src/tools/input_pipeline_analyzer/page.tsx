@@ -4,6 +4,7 @@ import { byName, numbersOf } from "../../api/columns.ts";
 import type { InputPipelineAnalyzer, Spread } from "../../api/types.gen.ts";
 import { duration, MISSING, percent, plural } from "../../base/format.ts";
 import { partsFor } from "../../base/parts.ts";
+import { withUnits } from "../../base/text.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
@@ -28,7 +29,7 @@ export function InputPipeline(props: InputProps) {
   return (
     <div class="tool-page">
       <header class={`verdict bound-${COLOURS[result.verdict] ?? "other"}`}>
-        <h2 class="verdict-line">{result.headline}</h2>
+        <h2 class="verdict-line">{withUnits(result.headline)}</h2>
         <p>
           <Prose {...props} text={result.next_step} />
         </p>

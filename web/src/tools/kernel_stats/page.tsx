@@ -6,6 +6,7 @@ import type { KernelStats as KernelResult } from "../../api/types.gen.ts";
 import type { AnyTable } from "../../base/columns.ts";
 import { count, duration, MISSING, percent, plural } from "../../base/format.ts";
 import { shortNames } from "../../base/short_name.ts";
+import { withUnits } from "../../base/text.ts";
 import { largestSectors, type Sectors } from "../../engine/charts/largest_shares.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { ShareBars } from "../../widgets/charts/share_bars.tsx";
@@ -66,7 +67,7 @@ export function KernelStats(props: KernelProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{headline(result)}</h2>
+        <h2>{withUnits(headline(result))}</h2>
         <DevicePicker {...props} />
       </header>
       <Figures figures={figures(result)} />

@@ -13,7 +13,7 @@ import {
   plural,
   significant,
 } from "../../base/format.ts";
-import { visible } from "../../base/text.ts";
+import { visible, withUnits } from "../../base/text.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { type Fact, Facts, Figures } from "../../widgets/facts.tsx";
@@ -42,7 +42,7 @@ export function MemoryProfile(props: MemoryProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{headline(memory)}</h2>
+        <h2>{withUnits(headline(memory))}</h2>
         <p class="quiet">Source: {memory.source}.</p>
         <Picker
           what="Memory"

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { byName, numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
 import type { MemoryViewer as HeapResult } from "../../api/types.gen.ts";
 import { bytes, count, percent, plural } from "../../base/format.ts";
-import { shortened, visible } from "../../base/text.ts";
+import { shortened, visible, withUnits } from "../../base/text.ts";
 import { byteTicks, wholeTicks } from "../../engine/axes/ticks.ts";
 import { greatest } from "../../engine/charts/curve.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
@@ -43,7 +43,7 @@ export function MemoryViewer(props: HeapProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{headline(result)}</h2>
+        <h2>{withUnits(headline(result))}</h2>
         <Choices {...props} />
       </header>
       <Figures figures={figures(result)} />

@@ -4,6 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { numbersOf, textsOf } from "../../api/columns.ts";
 import type { OpProfileNodeRow, OpProfile as OpProfileResult } from "../../api/types.gen.ts";
 import { count, duration, flopRate, MISSING, percent, significant } from "../../base/format.ts";
+import { withUnits } from "../../base/text.ts";
 import type { Order } from "../../engine/table/grid_view.ts";
 import { type Column, columnOf, type Table } from "../../engine/table/table.ts";
 import { treeOf } from "../../engine/table/tree.ts";
@@ -69,7 +70,7 @@ export function OpProfile(props: OpProfileProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{result.headline}</h2>
+        <h2>{withUnits(result.headline)}</h2>
       </header>
       <Figures figures={figures(result)} />
       <Slices {...props} tree={tree} names={names} root={root} onRoot={onRoot} />

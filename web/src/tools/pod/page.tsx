@@ -1,7 +1,7 @@
 /** Pod: who makes the others wait, what it costs, and why, over all recordings of a job. */
 
 import { count, duration, MISSING, percent, plural } from "../../base/format.ts";
-import { visible } from "../../base/text.ts";
+import { visible, withUnits } from "../../base/text.ts";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
@@ -34,7 +34,7 @@ export function WholePod(props: WholePodProps) {
         <TableOfPod {...props} field="files" title="Not in the numbers" noun="recording" />
       )}
       <header class={`verdict bound-${result.verdict === "suspects" ? "collectives" : "other"}`}>
-        <h2>{visible(result.headline)}</h2>
+        <h2>{withUnits(visible(result.headline))}</h2>
       </header>
       <Figures figures={figures(result)} />
       <StepCost {...props} />

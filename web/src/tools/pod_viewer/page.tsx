@@ -3,7 +3,7 @@
 import { textsOf } from "../../api/columns.ts";
 import type { PodViewer as PodResult, Straggler } from "../../api/types.gen.ts";
 import { count, duration, MISSING, percent } from "../../base/format.ts";
-import { visible } from "../../base/text.ts";
+import { visible, withUnits } from "../../base/text.ts";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
@@ -20,7 +20,7 @@ export function PodViewer(props: PodProps) {
   return (
     <div class="tool-page">
       <header class={`verdict bound-${result.straggler ? "collectives" : "other"}`}>
-        <h2 class="verdict-line">{headline(result)}</h2>
+        <h2 class="verdict-line">{withUnits(headline(result))}</h2>
         {result.straggler && (
           <p>
             <Prose {...props} text={result.straggler.message} />

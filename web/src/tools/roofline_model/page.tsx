@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { byName, numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
 import type { RooflineRow, RooflineModel as RoofResult, TableOf } from "../../api/types.gen.ts";
 import { duration, flopRate, MISSING, percent, plural, significant } from "../../base/format.ts";
+import { withUnits } from "../../base/text.ts";
 import { type Ceiling, ceilingsOf } from "../../engine/charts/roofline.ts";
 import type { Condition } from "../../engine/table/filter.ts";
 import { arrange } from "../../engine/table/grid_view.ts";
@@ -79,7 +80,7 @@ export function RooflineModel(props: RoofProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{result.headline}</h2>
+        <h2>{withUnits(result.headline)}</h2>
       </header>
       <Figures figures={figures(result)} />
       <Chart {...props} binding={ops} />

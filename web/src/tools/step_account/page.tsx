@@ -3,6 +3,7 @@
 import { byName } from "../../api/columns.ts";
 import type { StepAccount as Account } from "../../api/types.gen.ts";
 import { count, duration, MISSING, percent, plural } from "../../base/format.ts";
+import { withUnits } from "../../base/text.ts";
 import { cellText } from "../../engine/table/cell_text.ts";
 import { arrange, PLAIN_VIEW } from "../../engine/table/grid_view.ts";
 import { columnOf, type Table } from "../../engine/table/table.ts";
@@ -34,7 +35,7 @@ export function StepAccount(props: AccountProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{result.headline}</h2>
+        <h2>{withUnits(result.headline)}</h2>
       </header>
       <Figures figures={figures(result)} />
       <Asides {...props} />

@@ -7,6 +7,7 @@ import type {
   UtilizationViewer as UtilizationResult,
 } from "../../api/types.gen.ts";
 import { count, MISSING, percent, plural } from "../../base/format.ts";
+import { withUnits } from "../../base/text.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { type TopBar, TopBars } from "../../widgets/charts/top_bars.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
@@ -33,7 +34,7 @@ export function UtilizationViewer(props: UnitsProps) {
   return (
     <div class="tool-page">
       <header class="answer">
-        <h2>{result.headline}</h2>
+        <h2>{withUnits(result.headline)}</h2>
       </header>
       <Figures figures={figures(result)} />
       <Bars
