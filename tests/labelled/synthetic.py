@@ -170,9 +170,8 @@ def _faults_of_ops() -> list[Labelled]:
         ),
         Labelled(
             "gpu_one_large_op",
-            "dominant-op",
+            "largest-part",
             _one(replace(GOOD, kernels=[*layers(), attention])),
-            also=("largest-part",),  # the account has the same op as a part
         ),
         Labelled(
             "gpu_far_below_roofline",

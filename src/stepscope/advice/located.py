@@ -11,12 +11,9 @@ LOCATED: Final = "largest-part"
 #: is more exact.
 LOCATORS: Final[Mapping[str, tuple[str, ...]]] = {
     "python-bound": ("python", "library", "unrecorded", "region"),
-    "dominant-op": ("op",),
     "eager-execution": ("framework",),
 }
-#: Those of them that say no more than where time goes.
-ONLY_LOCATE: Final = ("python-bound", "dominant-op")
-#: That of ops. What the account has of them is a part with its cause, and stays one.
-OF_OPS: Final = "dominant-op"
+#: That of them which says no more than where time goes.
+ONLY_LOCATE: Final = ("python-bound",)
 #: A rule explains a part if it accounts for this share of it.
 SAME_FRAC: Final = 0.4

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from stepscope.advice.located import LOCATED, LOCATORS, OF_OPS, ONLY_LOCATE, SAME_FRAC
+from stepscope.advice.located import LOCATED, LOCATORS, ONLY_LOCATE, SAME_FRAC
 from stepscope.advice.render import brief_place, phrase
 from stepscope.registry import RuleFacts
 from stepscope.result import Finding, Ref
@@ -102,7 +102,7 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     says_more = one.rule not in ONLY_LOCATE and (one.saving_ms or 0.0) > _MORE * time
     if one.rule in LOCATORS and not says_more and not is_the_program(part):
         whole = replace(part, evidence=both(part.evidence, one.evidence))
-        if one.rule == OF_OPS or (one.rule not in ONLY_LOCATE and one.severity == "info"):
+        if one.rule not in ONLY_LOCATE and one.severity == "info":
             return whole  # what only informs of a cause does not claim that it is this part's
         return replace(
             whole,

@@ -7,58 +7,12 @@ import pytest
 from stepscope.advice import RULES, advise
 from stepscope.analysis.overview_page import overview_page
 from stepscope.formats.xspace import decode
-from stepscope.registry import Silence, Unknown
+from stepscope.registry import Unknown
 from stepscope.tables.core.profile import Host, Profile
-from tests.labelled.synthetic import BF16, GOOD, GOOD_TPU, layers, tpu_ops
+from tests.labelled.synthetic import GOOD_TPU, tpu_ops
 from tests.profiles import draw, event, nth
-from tests.profiles.loops import Kernel
 from tests.profiles.model import gpu, host, line, space, stream
 from tests.unit.advice.asking import Asked, ask
-
-
-def test_halving_the_largest_op_saves_half_of_its_share() -> None:
-    large = Kernel(BF16, 3_500, "model/head/MatMul:MatMul")
-    found = ask(replace(GOOD, kernels=[*layers(), large])).finding("dominant-op")
-    # 3.5 of 5 ms.
-    assert found.saving_ms == pytest.approx(1.75)
-    assert found.saving_high_ms == pytest.approx(3.5)
-    assert found.measured["step_after_ms"] == pytest.approx(3.25)
-    assert found.severity == "info", "a large op is not a fault"
-
-
-def test_a_module_of_many_small_ops_is_found() -> None:
-    blocks = [Kernel(BF16, 100, f"model/decoder/block_{n}/MatMul:MatMul") for n in range(9)]
-    others = [Kernel(BF16, 100, f"model/encoder/block_{n}/MatMul:MatMul") for n in range(3)]
-    found = ask(replace(GOOD, kernels=[*blocks, *others])).finding("dominant-op")
-    assert found.saving_ms == pytest.approx(0.45)
-
-
-def _ops(*names_and_us: tuple[str, float]) -> Asked:
-    return ask(replace(GOOD, kernels=[Kernel("k", us, name) for name, us in names_and_us]))
-
-
-def test_products_of_matrices_are_what_models_are_made_of() -> None:
-    ops = [(f"net/layer_{n}/MatMul:MatMul", 100.0) for n in range(9)]
-    assert "The largest op" in _ops(*ops).reason("dominant-op", Silence)
-
-
-@pytest.mark.parametrize("scope", ["adam", "cond_1/then/_12", "aten", "jit(step)", "sequential"])
-def test_optimizers_control_flow_and_the_whole_model_are_no_modules(scope: str) -> None:
-    inside = [(f"{scope}/part_{n}/MatMul:MatMul", 100.0) for n in range(6)]
-    beside = [(f"other_{n}/Add:AddV2", 20.0) for n in range(10)]
-    assert "The largest op" in _ops(*inside, *beside).reason("dominant-op", Silence)
-
-
-def test_collectives_and_copies_are_no_ops_to_halve() -> None:
-    """Their time is in other parts of the step than compute."""
-    talk = Kernel("ncclDevKernel_AllReduce_Sum_bf16", 9_000, "torch/record_param_comms")
-    assert "The largest op, model" in ask(replace(GOOD, kernels=[*layers(), talk])).reason(
-        "dominant-op", Silence
-    )
-
-
-def test_a_scope_around_everything_is_no_news() -> None:
-    assert "The largest op" in ask(GOOD).reason("dominant-op", Silence)
 
 
 def test_ops_below_their_roofline_are_worth_what_good_kernels_reach() -> None:

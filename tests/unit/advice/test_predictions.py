@@ -83,11 +83,6 @@ CASES: dict[str, tuple[str, list[Loop], list[Loop]]] = {
         [replace(POD, more={0: layers(us=100, count=4)})],
         [replace(POD, kernels=layers(us=200 * (1 + 1 / 12)))],
     ),
-    "one op": (
-        "dominant-op",
-        [replace(GOOD, kernels=[*layers(), Kernel(BF16, 3_000, "model/head/MatMul:MatMul")])],
-        [replace(GOOD, kernels=[*layers(), Kernel(BF16, 1_500, "model/head/MatMul:MatMul")])],
-    ),
 }
 
 

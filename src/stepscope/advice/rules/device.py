@@ -29,14 +29,12 @@ from stepscope.advice.evidence.device_time import (
 from stepscope.advice.evidence.host_ops import host_ops
 from stepscope.advice.evidence.lines import place_of_op
 from stepscope.advice.evidence.offload import host_memory_ops
-from stepscope.advice.evidence.op_families import Family, family_of, no_layer
 from stepscope.advice.evidence.steps import loop_phrase
 from stepscope.advice.match import match
 from stepscope.advice.render import below, listed, silent, unknown
 from stepscope.advice.results import Results
-from stepscope.registry import Answer, Silence
+from stepscope.registry import Answer
 from stepscope.result import Finding, Place, Ref, Severity
-from stepscope.tables.core.op_scopes import scopes_of
 from stepscope.tables.device.kernel_names import computes_in_64_bits
 from stepscope.tables.traits.op_families import family_of as op_family_of
 from stepscope.tables.traits.op_families import is_elementwise
@@ -799,146 +797,3 @@ def _waits(row: RooflineRow) -> bool:
 def _is_judged(row: RooflineRow) -> bool:
     known = not isnan(row.roofline_efficiency_frac) and row.bound_by not in _UNBOUND
     return known and not _waits(row)
-
-
-_NO_OP: Final = ("", "Unknown", "IDLE")
-_NO_COMPUTE: Final = re.compile(
-    r"mem_?cpy|mem_?set|copy-(start|done)|nccl|rccl|all_?-?(reduce|gather|to_?-?all)|"
-    r"reduce_?-?scatter|record_param_comms|c10d|collective",
-    re.IGNORECASE,
-)
-# Shares of op time from which an op, a module or a family is named.
-_OP_FRAC, _MODULE_FRAC, _FAMILY_FRAC = 0.30, 0.50, 0.60
-_NAME_LENGTH: Final = 80
-
-
-@dataclass(frozen=True, slots=True)
-class _Largest:
-    """An op, a module or a family: its name, its share of its side's self time, its kind."""
-
-    name: str
-    share: float
-    kind: str
-    type: str = ""
-    family: Family | None = None
-
-
-def dominant_op(results: Results) -> Iterator[Answer]:
-    """Fire when an op takes 30 % of the ops' time, a module half, or a family 60 %."""
-    overview, stats = results.overview_page, results.framework_op_stats
-    step = overview.steps.time_ms.mean
-    if not step > 0:
-        yield unknown("no_steps")
-        return
-    on_device = stats.device.op_time_us > 0
-    rows = [
-        row
-        for row in _ops_of_step(results, "Device" if on_device else "Host")
-        if no_layer(row.operation, row.type) != "input"
-        and not _NO_COMPUTE.search(f"{row.operation} {row.type}")
-    ]
-    whole = sum(row.self_time_us for row in rows)
-    if not any(row.type not in _NO_OP for row in rows) or not whole:
-        yield unknown("no_op")
-        return
-    if (outside := _outside(rows, whole)) is not None:
-        yield outside
-        return
-    largest, op = _largest([row for row in rows if row.type not in _NO_OP], whole)
-    if largest is None:
-        yield silent("largest_op", op=kernel_name(op.name), share_frac=op.share)
-        return
-    part = compute_ms(overview) if on_device else float(overview.breakdown_ms["host_compute"])
-    cost, family = largest.share * part, largest.family
-    yield match(
-        "dominant-op",
-        step,
-        cost / 2,
-        0.5,
-        cost_ms=cost,
-        high_ms=cost,
-        evidence=(
-            Ref("framework_op_stats", "self_time_us", rows=(op.name,)),
-            Ref("op_profile"),
-        ),
-        share_frac=largest.share,
-        dominant=kernel_name(largest.name, _NAME_LENGTH),
-        type=largest.type,
-        family=family.name if family is not None else None,
-        longest=kernel_name(op.name) if largest.kind == "family" else None,
-    )
-
-
-def _outside(rows: list[OpRow], whole: float) -> Silence | None:
-    """Return that work outside the layers has most of the time: other rules are about it."""
-    spent: dict[str, float] = {}
-    for row in rows:
-        what = no_layer(row.operation, row.type)
-        spent[what] = spent.get(what, 0.0) + row.self_time_us
-    spent.pop("", None)
-    what = max(spent, key=lambda one: spent[one], default="")
-    if not what or spent[what] < _OP_FRAC * whole:
-        return None
-    return silent("no_layer", work=what, share_frac=spent[what] / whole)
-
-
-def _largest(rows: list[OpRow], whole: float) -> tuple[_Largest | None, _Largest]:
-    """Return what dominates, None for nothing; and the largest op."""
-    first = max(rows, key=lambda row: row.self_time_us)
-    op = _Largest(
-        first.operation, first.self_time_us / whole, "op", first.type, family_of(first.type)
-    )
-    module, family = _module(rows, whole), _family(rows, whole)
-    # A layer is one thing to change: its forward op and its gradients shrink together.
-    if module is not None:
-        depth = module.name.count("/") + 1
-        is_around = module.name.split("/") == list(scopes_of(op.name))[:depth]
-        if op.share < _OP_FRAC or (module.share > 1.1 * op.share and is_around):
-            return module, op
-    return (op if op.share >= _OP_FRAC else family), op
-
-
-def _family(rows: list[OpRow], whole: float) -> _Largest | None:
-    """Return the family of layers with 60 % of the time, in more than one op; None without."""
-    spent: dict[str, float] = {}
-    families: dict[str, Family] = {}
-    for row in rows:
-        family = family_of(row.type)
-        if family is not None and family.is_news:
-            families[family.name] = family
-            spent[family.name] = spent.get(family.name, 0.0) + row.self_time_us
-    name = max(spent, key=lambda one: spent[one], default="")
-    if not name or spent[name] < _FAMILY_FRAC * whole:
-        return None
-    return _Largest(name, spent[name] / whole, "family", family=families[name])
-
-
-def _module(rows: list[OpRow], whole: float) -> _Largest | None:
-    """Return the deepest scope with half of the time that has siblings worth the name.
-
-    A scope that holds everything its parent holds is skipped; the walk goes on below it. One at
-    the top that is made of others is the model, which nobody can halve.
-    """
-    scopes: dict[tuple[str, ...], float] = {}
-    direct: dict[tuple[str, ...], float] = {}
-    scoped = 0.0
-    for row in rows:
-        parts = scopes_of(row.operation)
-        scoped += row.self_time_us if parts else 0.0
-        direct[parts] = direct.get(parts, 0.0) + row.self_time_us
-        for depth in range(1, len(parts) + 1):
-            scope = parts[:depth]
-            scopes[scope] = scopes.get(scope, 0.0) + row.self_time_us
-    telling = []
-    for scope, time in scopes.items():
-        parent = scopes.get(scope[:-1], scoped)
-        is_model = len(scope) == 1 and direct.get(scope, 0.0) < time / 2
-        if time >= _MODULE_FRAC * whole and time < 0.95 * parent and not is_model:
-            telling.append(scope)
-    deepest = max(telling, key=len, default=None)
-    if deepest is None:
-        return None
-    inside = [row for row in rows if scopes_of(row.operation)[: len(deepest)] == deepest]
-    main = max(inside, key=lambda row: row.self_time_us)
-    share = scopes[deepest] / whole
-    return _Largest("/".join(deepest), share, "module", main.type, family_of(main.type))
