@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from stepscope.advice.catalogue import causes, effects
-from stepscope.advice.rules.step import fft_length
-from stepscope.analysis.step_account import AccountPart, ShareRow
-from stepscope.tables.parts.shares import COPIES_ARGUMENT, ON_EACH_DEVICE, OPERAND
+from stepscope.tables.parts.shares import COPIES_ARGUMENT, ON_EACH_DEVICE
 from tests.unit.advice.test_largest_part import account, first, op, part
 
 
@@ -94,21 +92,6 @@ def test_a_part_that_few_steps_have_is_no_alarm() -> None:
 
 def test_without_steps_nothing_is_an_alarm() -> None:
     assert first(replace(account(part()), is_window=True)).severity == "info"
-
-
-@pytest.mark.parametrize(
-    ("shapes", "length"),
-    [("8×4093", 4093), ("8×4096", None), ("4093", 4093), ("8×" + "9" * 30, None), ("", None)],
-)
-def test_an_awkward_length_of_a_transform_has_a_large_prime_factor(
-    shapes: str, length: int | None
-) -> None:
-    row, share = object.__new__(AccountPart), object.__new__(ShareRow)
-    row.shares = [share]
-    row.name, row.op, share.role, share.name = "fft", "aten/_fft_r2c", OPERAND, shapes
-    assert fft_length(row) == length
-    row.op = "aten/_fft_c2r"  # whose operand has half of the length
-    assert fft_length(row) is None
 
 
 def test_an_op_that_was_interrupted_in_one_step_does_not_come_first() -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
-
-import pytest
 
 from stepscope.advice import RULES
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Silence, Unknown
-from stepscope.result import Finding
 from stepscope.tables.torch.growing_products import GrowingProducts
 from tests.unit.advice.test_largest_part import account, op, part
 
@@ -28,13 +24,6 @@ def answer(grows: GrowingProducts | None = GROWS, *, has_shapes: bool = True) ->
         Results({"host_activity": host, "step_account": found})
     )
     return one
-
-
-def test_little_that_is_alike_changes_nothing() -> None:
-    found = answer(replace(GROWS, same_rows=8, same_frac=0.1))
-    assert isinstance(found, Finding)
-    assert found.saving_ms == pytest.approx(6.0)
-    assert not found.title and "alike" not in found.message
 
 
 def test_it_tells_nothing_where_nothing_grows_or_nothing_was_noted() -> None:

@@ -33,7 +33,7 @@ from stepscope.advice.results import Results
 from stepscope.registry import Answer, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
-from stepscope.tables.parts.shares import COPIES_ARGUMENT, MADE, ON_EACH_DEVICE, OPERAND
+from stepscope.tables.parts.shares import COPIES_ARGUMENT, MADE, ON_EACH_DEVICE
 from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL
 from stepscope.tables.traits.updates import has_fused, is_update, optimizer_of
 from stepscope.verdicts.sentences import key_of
@@ -189,8 +189,6 @@ def part_facts(part: AccountPart, results: Results, framework: str, runtime: flo
         facts |= {"optimizer": optimizer, "has_fused": float(has_fused(optimizer))}
     if part.text("data_type") in _FLOAT16 and part.name in PRODUCTS and not part.on_device:
         facts["is_float16_on_host"] = 1.0
-    if (length := fft_length(part)) is not None:
-        facts |= {"fft_length": str(length), "fft_next": str(_next_smooth(length))}
     family = family_of(part.op or part.name, call if is_call else "")
     if family is not None and part.kind == "eager":
         is_most = part.number("first_frac") >= thresholds()["half"]
@@ -374,40 +372,6 @@ def _evidence(part: AccountPart) -> Iterator[Ref]:
         yield Ref("trace_viewer", found)
 
 
-# ---------------------------------------------------------------------------- Fourier transforms
-
-_LARGE_FACTOR: Final = 50
-_SMALL_FACTORS: Final = (2, 3, 5, 7)
-_LONGEST: Final = 10**9
-
-
-def fft_length(part: AccountPart) -> int | None:
-    """Return the length of a part's Fourier transforms that has a large prime factor."""
-    if part.name != "fft" or not part.op.partition("_fft_")[2].startswith(("r2c", "c2c")):
-        return None
-    last = next((one.name for one in part.shares if one.role == OPERAND), "").rpartition("×")[2]
-    length = int(last) if last.isdigit() and len(last) <= len(str(_LONGEST)) else 0
-    rest, divisor = length, 2
-    while divisor * divisor <= rest:
-        if rest % divisor:
-            divisor += 1
-        else:
-            rest //= divisor
-    return length if rest >= _LARGE_FACTOR else None
-
-
-def _next_smooth(number: int) -> int:
-    """Return the least number from here on that has only small factors."""
-    while True:
-        rest = number
-        for factor in _SMALL_FACTORS:
-            while rest % factor == 0:
-                rest //= factor
-        if rest == 1:
-            return number
-        number += 1
-
-
 # ---------------------------------------------------------------------------- loops of equal ops
 
 # Iterations of more ops that have nearly all of the step are what the step is for.
@@ -524,15 +488,13 @@ def rows_again(results: Results) -> Iterator[Answer]:
         return
     parts = list(account.part_list())
     ops = sum(part.time_ms for part in parts if part.kind in _PASSES)
-    # What runs alike in each pass is needed once: about as much of it goes as of rows that grow.
-    same = found.same_frac if found.same_frac >= least else 0.0
     first = next((one for one in parts if one.kind in _OF_ROWS and one.file), None)
     place = None
     if first is not None:
         place = Place(first.function, first.file, first.line or 0, first.caller)
     saving = min(found.needless_frac * ops, step)
     yield match(
-        "encoder-in-decode-loop" if same > found.needless_frac * (1 - same) else "rows-again",
+        "rows-again",
         step,
         saving,
         0.8,
@@ -540,7 +502,6 @@ def rows_again(results: Results) -> Iterator[Answer]:
         place=place,
         evidence=(Ref("host_activity", "growing_rows"), Ref("trace_viewer", found.op)),
         needless_frac=found.needless_frac,
-        same_frac=found.same_frac,
         passes=round(found.passes),
         first_rows=found.first_rows,
         last_rows=found.last_rows,

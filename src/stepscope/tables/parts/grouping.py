@@ -1,7 +1,7 @@
 """The owners of a step's time grouped into parts that one change would concern.
 
-Groupers look at layers, composite ops, loops, functions, compiled lines, functions of graphs, calls
-and programs in turn; ``compiled_parts`` applies them all.
+Groupers look at layers, loops, functions, compiled lines, calls and programs in turn;
+``compiled_parts`` applies them all.
 """
 
 from __future__ import annotations
@@ -41,20 +41,17 @@ from stepscope.tables.hlo.rewritten import before_rewriting, is_layout_fusion, p
 from stepscope.tables.parts.gradients import without_gradients
 from stepscope.tables.python.functions import loop_functions
 from stepscope.tables.steps.calls import function_calls, is_single_op
-from stepscope.tables.traits.gradient_names import is_eager_in_jax, is_of_table
-from stepscope.tables.traits.graph_lines import graph_lines
+from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.inside import LineWork, lines_of_program
 from stepscope.tables.traits.instructions import compiled_from, instruction_of
 from stepscope.tables.traits.op_families import (
     COSTLY,
-    ELEMENTWISE,
     PLAIN,
     PRODUCTS,
     RANDOM,
     SCOPES,
     UNUSUAL,
     family_of,
-    is_elementwise,
     scope_of,
 )
 from stepscope.tables.traits.updates import is_update
@@ -100,7 +97,6 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
     ]
     for path in sorted(standing, key=len, reverse=True):
         inside = [one for one in ops if scopes[id(one)][: len(path)] == path]
-        inside = [one for one in inside if not is_of_table(one.name)]
         if _says_more(time_by_family(inside)):
             return {id(one): ("layer", "/".join(path)) for one in inside if _belongs(one)}
     return {}
@@ -195,34 +191,8 @@ def _is_one_of(path: Key, time: dict[Key, int]) -> bool:
 
 
 def _belongs(one: Owner) -> bool:
-    is_few = one.family in UNUSUAL or is_update(one.family) or is_of_table(one.name)
+    is_few = one.family in UNUSUAL or is_update(one.family)
     return not is_few
-
-
-def composite_ops(listed: Iterable[Owner]) -> dict[int, Key]:
-    """The op that stands for ops of several families, by the owners' ids; {} for none."""
-    ops = [one for one in listed if one.kind == "op"]
-    whole = sum(one.total_ps for one in ops)
-    if any(one.file for one in ops):
-        return {}
-    families = time_by_family(ops)
-    groups: dict[str, list[Owner]] = {}
-    for one in ops:
-        outer = "" if one.around is None else one.around.gradient_of or one.around.op
-        name = outer if outer.startswith("aten") else one.name
-        name = name.replace("::", "/")
-        is_formula = is_elementwise(name, name.rpartition("/")[2])  # says less than the chain
-        if name.startswith("aten/") and not is_formula and not is_update(one.family):
-            groups.setdefault(name, []).append(one)
-    name, group = max(groups.items(), key=lambda item: _total(item[1]), default=("", []))
-    inside = time_by_family(group)
-    is_most = _total(group) >= max(LARGE_FRAC * whole, max(families.values(), default=0) + 1)
-    is_mixed = max(inside.values(), default=0) <= TWO_THIRDS_FRAC * _total(group)
-    # A layer that is one product, and a copy or a sum around it, is that product.
-    is_product = name.rpartition("/")[2] in ("linear", "matmul", "einsum", "conv2d", "conv1d")
-    if not (is_most and is_mixed) or is_product or set(inside) <= PRODUCTS:
-        return {}
-    return {id(one): ("layer", name) for one in group}
 
 
 def _total(ops: list[Owner]) -> int:
@@ -389,7 +359,7 @@ def parts(
     calls = found.frames
     loops = frozenset[tuple[str, str]]() if calls is None else loop_functions(calls, found.found)
     whole = _of_functions(listed, sum(one.total_ps for one in listed)) or named_layers(listed)
-    whole = {**(whole or composite_ops(listed)), **joined}
+    whole = {**whole, **joined}
     in_graph = graph_scopes(listed)
     nameless = frozenset(one.name for one in listed if is_dispatched(one) and "/" not in one.name)
     places = [(one, place) for one in listed if (place := _loop_place(found, one, loops, nameless))]
@@ -399,12 +369,6 @@ def parts(
         for one, place in places
         if place in eager and (one.kind != "op" or is_dispatched(one))
     }
-    outside = [one for one in listed if id(one) not in in_graph and id(one) not in whole]
-    ops = [one for one in listed if one.kind == "op"]
-    is_apart = calls is not None and are_placed(ops, sum(one.total_ps for one in ops))
-    if calls is not None:  # of what Python runs one by one, the lines say more
-        outside = [one for one in outside if not is_dispatched(one)]
-    together = {} if is_apart else _elementwise(outside)
     handed = _handed_over(listed, loops)
     for one in listed:
         key = whole.get(id(one), _key(one, loops, handed))
@@ -415,7 +379,7 @@ def parts(
             key = ("line", *lines[id(one)])
             groups.setdefault(key, []).append(one)
             continue
-        key = ("op", in_graph[id(one)]) if id(one) in in_graph else together.get(id(one), key)
+        key = ("op", in_graph[id(one)]) if id(one) in in_graph else key
         groups.setdefault(placed.get(id(one), key), []).append(one)
     for key, group in groups.items():
         if key[0] == "op":  # copies that are made for a product are not what it is named after
@@ -448,37 +412,6 @@ def _of_functions(listed: list[Owner], steps_ps: int) -> dict[int, tuple[str, ..
         if time >= LARGE_FRAC * steps_ps and (is_mixed or lent >= HALF_FRAC * time):
             found |= {id(one): key for one in group}
     return found
-
-
-def _elementwise(listed: list[Owner]) -> dict[int, tuple[str, ...]]:
-    """Keys of elementwise ops that make one part, by the owners' ids.
-
-    What computes a penalty, a norm or an update is a chain of them: each is small, and nothing
-    else tells that they belong together. One family with most of their time stays apart, as all do
-    where another part is larger.
-    """
-    families = time_by_family(
-        one
-        for one in listed
-        if one.kind == "op"
-        and is_elementwise(one.name, one.family)
-        and one.family not in UNUSUAL  # says more than that it is elementwise
-    )
-    spent = sum(families.values())
-    if len(families) <= FEW or max(families.values()) > TWO_THIRDS_FRAC * spent:
-        return {}
-    others: dict[tuple[str, ...], int] = {}
-    for one in listed:
-        if one.kind != "op" or one.family not in families:
-            rest = _key(one, frozenset())
-            others[rest] = others.get(rest, 0) + one.total_ps
-    if spent <= max(others.values(), default=0):
-        return {}
-    return {
-        id(one): ("op", ELEMENTWISE)
-        for one in listed
-        if one.kind == "op" and one.family in families
-    }
 
 
 def _loop_place(
@@ -614,36 +547,6 @@ def says_more(group: list[tuple[str, Owner]], whole: int) -> bool:
     )
 
 
-def graph_functions(
-    host: Host, listed: Iterable[Owner], lines: Mapping[int, Key]
-) -> dict[int, Key]:
-    """Functions that stand for ops of a graph, by the owners' ids; {} for none.
-
-    Args:
-        host: Whose.
-        listed: The owners.
-        lines: Those that a line stands for: then no function does.
-    """
-    known = graph_lines(host)
-    if known is None or lines:
-        return {}
-    owners = list(listed)
-    whole = sum(one.total_ps for one in owners)
-    groups: dict[tuple[str, str], list[Owner]] = {}
-    for one in owners:
-        if one.kind != "op" or one.total_ps < TRACE_FRAC * whole or is_update(one.family):
-            continue
-        made = compiled_from(host, one.event)
-        # What asks for gradients calls all of the model, whatever it computes besides.
-        if made.line and (made.file, made.function) not in known.asking:
-            groups.setdefault((made.file, made.function), []).append(one)
-    found: dict[int, Key] = {}
-    for (file, function), group in groups.items():
-        if says_more([(one.family, one) for one in group], whole):
-            found |= dict.fromkeys(map(id, group), ("function", file, function, "0"))
-    return found
-
-
 _COPY: Final = "copy"
 
 
@@ -696,8 +599,7 @@ def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part
     """The parts of an account, with what the recording knows of compiled programs."""
     unnamed, apart = unnamed_ops(host, listed), without_gradients(host, listed)
     lines = compiled_lines(host, listed, {at: key[-1] for at, key in unnamed.items()})
-    joined = unnamed | graph_functions(host, listed, lines)
-    return with_programs(host, parts(found, listed, lines, apart, joined))
+    return with_programs(host, parts(found, listed, lines, apart, unnamed))
 
 
 def with_programs(host: Host, made: list[Part]) -> list[Part]:

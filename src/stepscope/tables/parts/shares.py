@@ -32,8 +32,6 @@ from stepscope.tables.hlo.replica_groups import computes_the_same
 from stepscope.tables.host.events import Work
 from stepscope.tables.parts.grouping import Part, lines_of, scope_with_most
 from stepscope.tables.parts.sites import NOWHERE, Site, callers_of, divided_calls, sites_of
-from stepscope.tables.python.frames import LIBRARY, Frames
-from stepscope.tables.python.functions import is_decorator
 from stepscope.tables.steps.attribution import host_work, steps
 from stepscope.tables.torch.copy_purposes import copy_purposes, is_copy
 from stepscope.tables.traits.gradient_names import is_eager_in_jax
@@ -53,12 +51,11 @@ CALLER: Final = "caller"
 DIVIDED: Final = "divided-at"
 ESTIMATED: Final = "estimated-work"
 #: Several devices each compute all of it; copies that change types, or layouts, and for which op; a
-#: copy of an argument that is then written into; the library's call that runs it.
+#: copy of an argument that is then written into.
 ON_EACH_DEVICE: Final = "on-each-device"
 CHANGES_TYPES: Final = "changes-types"
 CHANGES_LAYOUTS: Final = "changes-layouts"
 COPIES_ARGUMENT: Final = "copies-argument"
-LIBRARY_CALL: Final = "library-call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +96,6 @@ def shares_of(host: Host, account: Account, part: Part, event: int) -> Iterator[
     if fused.inside and part.first.name.rpartition("/")[2] != fused.inside:
         yield Share(FUSED, fused.inside, fused.inside_frac)
     yield from (Share(OPERAND, extents) for extents in operands(host, part))
-    if call := through(part) or library_call(host, account, part, event):
-        yield Share(LIBRARY_CALL, call)
     yield from launched_at(part)
     yield from (
         Share(ESTIMATED, line.name, line.share, Site(line.frame.function, *line.frame[:2]))
@@ -244,19 +239,6 @@ def operands(host: Host, part: Part) -> list[str]:
     return [operand for operand in listed if "×" in operand]
 
 
-def through(part: Part) -> str:
-    """Return the library's call that runs a loop's ops, such as ``copy.deepcopy``; "" for none.
-
-    Ops interrupt it: it falls into at least half as many stretches as they do.
-    """
-    if part.kind != "eager":
-        return ""
-    ops = sum(owner.stretches for owner in part.owners if owner.kind == "op")
-    calls = [owner for owner in part.owners if owner.kind == "library" and owner.name]
-    most = max(calls, key=lambda owner: owner.stretches, default=None)
-    return most.name if most is not None and most.stretches >= max(ops // 2, 2) else ""
-
-
 def launched_at(part: Part) -> list[Share]:
     """Return where the program launches most of a part; [] where that is unknown."""
     sites: dict[Site, int] = {}
@@ -317,61 +299,6 @@ def writer_into_argument(host: Host, event: int) -> str:
     if not any(one.opcode == "parameter" for one in given):
         return ""
     return next((one.opcode for one in readers(*found) if one.opcode in _WRITES), "")
-
-
-# ---------------------------------------------------------------------------- library calls
-
-
-def _is_on_thread(host: Host, found: Account, calls: Frames, event: int) -> bool:
-    """Whether an op ran on the thread that these calls are of."""
-    lines, (ran, own) = host.space.lines, host.space.lines_of(np.asarray([event, calls.rows[0]]))
-    return int(ran) == found.line or lines[ran].id == lines[own].id
-
-
-def _seen_in(host: Host, calls: Frames, event: int) -> tuple[int, int]:
-    """When the thread's calls were known within an op, and the innermost; -1 where never.
-
-    What a look saw before the op may have ended before it, too.
-    """
-    start = host.space.events.start_ps[event : event + 1]
-    if not calls.is_sampled:
-        return int(start[0]), int(calls.moments.at(start)[0])
-    at, when = calls.first_seen(start, start + host.space.length_ps[event])
-    return int(when[0]), int(at[0])
-
-
-def library_call(host: Host, found: Account, one: Part, event: int) -> str:
-    """The library's call that runs a part's op on the loop's thread; "" where none does.
-
-    Args:
-        host: Whose.
-        found: The account.
-        one: A part of ops.
-        event: Row of the longest run of its largest op.
-    """
-    calls = found.frames
-    if calls is None or event < 0 or one.kind != "op" or one.first.on_device or one.first.others:
-        return ""
-    if not one.first.file:  # another thread ran it: what this one was in meanwhile says nothing
-        return ""
-    if not _is_on_thread(host, found, calls, event):
-        return ""
-    now, at = _seen_in(host, calls, event)
-    # What a thread runs, it does not run in a wait.
-    if at < 0 or calls.call[at] < 0 or calls.is_passive[at]:
-        return ""
-    # From the program's call outwards to the innermost, in the order in which they began.
-    begin = int(calls.call[at])
-    during = (calls.start_ps <= now) & (calls.start_ps + calls.length_ps > now)
-    during &= calls.call == begin
-    inwards = np.flatnonzero(during)
-    for row in inwards[np.argsort(calls.start_ps[inwards], kind="stable")].tolist():
-        name = calls.names[int(calls.name[row])]
-        if int(calls.kind[row]) != LIBRARY:
-            return ""
-        if name.function and name.public and not is_decorator(name.function):
-            return name.public
-    return ""
 
 
 # ---------------------------------------------------------------------------- ops around ops

@@ -5,15 +5,12 @@ weights with n, n + 1, n + 2 rows. With the keys and values of the past kept it 
 rows alone. Shapes of operands tell: PyTorch notes them with ``record_shapes``. Where a backward
 pass lies between two passes, the rows are another batch's, or the weights are others: nothing of
 the pass before could be kept.
-
-What runs beside that with as many rows as in the pass before is an encoder, or a prompt: its input
-is mostly the same.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -45,8 +42,6 @@ class GrowingProducts:
         by_rows: Additional rows of each pass.
         passes: Mean number of passes of a run.
         needless_frac: Share of all rows that an earlier pass had already computed.
-        same_rows: How many rows most of the products have that run alike in the pass before.
-        same_frac: Share that such products have of the time of all.
     """
 
     op: str
@@ -55,16 +50,6 @@ class GrowingProducts:
     by_rows: int
     passes: float
     needless_frac: float
-    same_rows: int = 0
-    same_frac: float = 0.0
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Passes:
-    """When the passes begin over which rows grow, and which text each is of."""
-
-    begin_ps: I64
-    run: I64
 
 
 def _products(host: Host) -> I64:
@@ -98,50 +83,16 @@ def growing_products(host: Host) -> GrowingProducts | None:
     same = [weights.setdefault(one[1:], len(weights)) for one in told]
     kind = np.asarray(same, dtype=np.int64)[which]
     learned = np.searchsorted(_backward_ps(host), space.events.start_ps[rows])
-    best: tuple[GrowingProducts, _Passes] | None = None
+    best: GrowingProducts | None = None
     most = 0
     for one in range(len(weights)):
         mine = np.flatnonzero((kind == one) & (count > 0))
         if len(mine) and (total := int(count[mine].sum())) > most:
             op = space.event_metadata.name[int(space.events.metadata[rows[mine[0]]])]
-            begin = space.events.start_ps[rows[mine]]
-            found = _growing(op.partition(":")[0], count[mine], learned[mine], begin)
+            found = _growing(op.partition(":")[0], count[mine], learned[mine])
             if found is not None:
                 best, most = found, total
-    if best is None:
-        return None
-    products = np.flatnonzero(count > 0)
-    at = space.events.start_ps[rows[products]], space.length_ps[rows[products]]
-    alike = _same(best[1], kind[products], count[products], *at, more_than=best[0].by_rows)
-    return replace(best[0], same_rows=alike[0], same_frac=alike[1])
-
-
-def _same(
-    passes: _Passes, kind: I64, count: I64, begin: I64, length: I64, *, more_than: int
-) -> tuple[int, float]:
-    """The rows that most products have which run as often, alike, in the pass before; their share.
-
-    Args:
-        passes: When they begin.
-        kind: Which weights' shape each product has.
-        count: Its rows.
-        begin: When it runs.
-        length: How long.
-        more_than: Rows that a pass adds: as many, such as the last, are new in each pass.
-    """
-    of_pass = np.searchsorted(passes.begin_ps, begin, side="right") - 1
-    key = np.stack([kind, count, of_pass], axis=1)
-    groups, at, often = np.unique(key, axis=0, return_inverse=True, return_counts=True)
-    time = np.bincount(at.ravel(), weights=length)
-    run = np.append(passes.run, -1)[groups[:, 2]]
-    alike = (groups[1:, :2] == groups[:-1, :2]).all(axis=1) & (often[1:] == often[:-1])
-    alike &= (groups[1:, 2] == groups[:-1, 2] + 1) & (run[1:] == run[:-1])
-    again = np.append(False, alike) & (groups[:, 1] > more_than) & (groups[:, 2] >= 0)
-    if not again.any():
-        return 0, 0.0
-    rows, which = np.unique(groups[again, 1], return_inverse=True)
-    most = int(rows[np.bincount(which, weights=time[again]).argmax()])
-    return most, float(time[again].sum() / max(int(length.sum()), 1))
+    return best
 
 
 def _backward_ps(host: Host) -> I64:
@@ -159,16 +110,13 @@ def _extents(shape: str) -> tuple[int, int, int]:
     return int(matrices[-2][0]), int(matrices[-1][0]), int(matrices[-1][1])
 
 
-def _growing(
-    op: str, rows: I64, learned: I64, begin: I64
-) -> tuple[GrowingProducts, _Passes] | None:
-    """What the rows of products with one weight's shape do, in order, and in which passes.
+def _growing(op: str, rows: I64, learned: I64) -> GrowingProducts | None:
+    """What the rows of products with one weight's shape do, in order.
 
     Args:
         op: Their name.
         rows: Of each.
         learned: How many parts of backward passes came before each.
-        begin: When each begins.
     """
     change = np.diff(rows)
     turns = np.flatnonzero(change)
@@ -188,7 +136,7 @@ def _growing(
     needed = np.where(is_first, passes, np.minimum(by, passes))
     run = np.cumsum(is_first) - 1
     longest = np.flatnonzero(run == np.bincount(run).argmax())
-    found = GrowingProducts(
+    return GrowingProducts(
         op,
         int(passes[longest[0]]),
         int(passes[longest[-1]]),
@@ -196,4 +144,3 @@ def _growing(
         len(passes) / int(is_first.sum()),
         1.0 - float((needed * length).sum() / (passes * length).sum()),
     )
-    return found, _Passes(begin[begins], run)

@@ -21,10 +21,6 @@ DIGITS = "0123456789"
 _BACKWARD = "transpose("
 _DIFFERENTIATED = ("jvp(", _BACKWARD, "custom_vjp", "custom_jvp")
 _PROGRAM = re.compile(r"jit\((\w+)\)/")
-# The gradient of rows that are looked up: JAX's by its name, PyTorch's by what it runs within.
-_OF_TABLES = re.compile(
-    r"transpose\(.{0,400}jit\(_take\)/(?:broadcast_in_dim|scatter-add)$|\bEmbedding(?:Bag)?Backward"
-)
 # Scopes in which TensorFlow names gradients by other rules.
 _OTHER_RULES = ("gradients/", "_grad/", "while", "cond")
 # Ends of paths of products that are not fused into what comes after them.
@@ -48,11 +44,6 @@ def apart_from_gradients(host: Host, names: Iterable[str]) -> frozenset[str]:
         )
     paths, scopes = _gradient_paths(host), _gradient_scopes(host)
     return frozenset(name for name in listed if paths and _is_apart(name, paths, scopes))
-
-
-def is_of_table(name: str) -> bool:
-    """Whether an op makes a gradient of a whole table, by its name or what it runs within."""
-    return _OF_TABLES.search(name) is not None
 
 
 def is_eager_in_jax(name: str) -> bool:

@@ -122,8 +122,6 @@ def scope_of(name: str) -> str:
     return inside[-1] if inside else ""
 
 
-# The name of a part that is made of elementwise ops of several families.
-ELEMENTWISE: Final = "elementwise"
 # What a compiler fuses into its neighbours without doubt, TensorFlow's and PyTorch's. XLA has done
 # so with JAX's, which bear the names of PyTorch's.
 _ELEMENTWISE_OF_TENSORFLOW: Final = (

@@ -226,17 +226,3 @@ TWINS = {
 }
 
 
-def test_the_gradient_of_a_table_is_no_layers() -> None:
-    """Rows that are looked up; the gradient fills the whole table, and says more than the tower."""
-    take = "jit(step)/transpose(jvp(Net))/user/table/jit(_take)/broadcast_in_dim"
-    names = {
-        "T": f"{take}:broadcast_in_dim",
-        "D": "jit(step)/jvp(Net)/user/dense/dot_general:dot_general",
-        "E": "jit(step)/transpose(jvp(Net))/user/dense/mul:mul",
-        "F": "jit(step)/jvp(Net)/item/dense/exp:exp",
-        "G": "jit(step)/jvp(Net)/score/sub:sub",
-    }
-    found = made("TTTTTDDEF.", **names)
-    first = max(found, key=lambda part: part.total_ps)
-    assert (first.kind, first.name) == ("op", "broadcast_in_dim")
-    assert all(take not in [one.name for one in part.owners] for part in found if part != first)

@@ -10,40 +10,14 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.grouping import parts
-from stepscope.tables.parts.shares import Share, brief, made_of, operands, through
-from tests.profiles import event, space
+from stepscope.tables.parts.shares import Share, brief, made_of, operands
+from tests.profiles import space
 from tests.profiles.model import Event, line
 from tests.profiles.model import host as model_host
-from tests.unit.tables.account.test_account import host
 
 
 def worded(shares: list[Share]) -> str:
     return ", ".join(f"{share.name} {share.frac:.0%}" for share in shares)
-
-
-@pytest.mark.parametrize("call", ["$/usr/lib/python3.11/copy.py:128 deepcopy", ""])
-def test_a_librarys_call_that_runs_the_ops_of_a_loop_is_known(call: str) -> None:
-    """Eight copies a step, in ``copy.deepcopy`` or without any library around them."""
-    lines = [
-        "/host:CPU",
-        f"  python   {2 * ('S' + 43 * '-')}",
-        f'  "        {2 * ("L" + 39 * "-" + "M---")}',
-        f'  "        {2 * ("D" + 39 * "-" + "....")}',
-        f'  "        {2 * (8 * ".O---" + "C---")}',
-    ]
-    one = host(
-        "\n".join(line for line in lines if call or "D" not in line),
-        L=event("$train.py:53 update"),
-        M=event("$train.py:30 train"),
-        O=event("aten/copy_:copy_"),
-        C=event("aten/mm:mm"),
-        **({"D": event(call)} if call else {}),
-    )
-    found = account(one)
-    assert found is not None
-    made = {part.name: part for part in parts(found)}
-    assert made["update"].kind == "eager"
-    assert through(made["update"]) == ("copy.deepcopy" if call else "")
 
 
 def test_a_family_of_more_ops_than_labels_is_named_by_its_longest() -> None:

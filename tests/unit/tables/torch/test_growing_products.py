@@ -21,18 +21,10 @@ def recorded(
     layers: int = 2,
     shapes: bool = True,
     learns: bool = False,
-    encoder: list[int] | None = None,
 ) -> Host:
-    """Before each pass an encoder with the decoder's weights may run on so many rows.
-
-    Each pass runs an addmm of [rows, 64] x [64, 256] in each layer, and mm of [1, rows] each.
-    """
+    """Each pass runs an addmm of [rows, 64] x [64, 256] in each layer, and mm of [1, rows] each."""
     events, at = [], 0.0
-    for rows, source in zip(passes, encoder or [0] * len(passes), strict=True):
-        if source:
-            dims = [[512], [source, 128], [128, 512], [], []]
-            events.append(x("cpu_op", "aten::addmm", at, 60.0, Input_Dims=dims))
-            at += 64.0
+    for rows in passes:
         for _ in range(layers):
             dims = [[256], [rows, 64], [64, 256], [], []]
             said = {"Input_Dims": dims} if shapes else {}
@@ -67,24 +59,6 @@ def test_one_long_text_needs_its_first_pass_whole(tmp_path: Path) -> None:
     assert found is not None
     assert found.passes == pytest.approx(10.0)
     assert found.needless_frac == pytest.approx(1 - (10 + 9) / sum(range(10, 20)))
-
-
-def test_an_encoder_that_runs_in_each_pass_is_alike_whatever_its_length(tmp_path: Path) -> None:
-    """Two texts of four words each; the first encoding of each is needed."""
-    texts = [10, 11, 12, 13] * 2
-    found = growing_products(recorded(tmp_path, texts, encoder=[92] * 4 + [30] * 4))
-    assert found is not None
-    # A pass begins with its first product that grows: the next one's encoder lies in it.
-    whole = 8 * (60.0 + 2 * 9.0)
-    assert found.same_frac == pytest.approx(4 * 60.0 / whole)
-    assert found.same_rows in (30, 92)
-
-
-def test_one_row_of_each_pass_is_new_in_each(tmp_path: Path) -> None:
-    """What predicts from the last row alone has as many rows as a pass adds."""
-    found = growing_products(recorded(tmp_path, [10, 11, 12, 13], encoder=[1] * 4))
-    assert found is not None
-    assert (found.same_rows, found.same_frac) == (0, 0.0)
 
 
 @pytest.mark.parametrize(
