@@ -123,9 +123,6 @@ def of_loop(one: Finding, part: Finding) -> bool:
     """Whether a part is the loop that most of what a step runs op by op is for."""
     if one.rule != _ONE_BY_ONE or "ops_per_step" not in one.measured:
         return False
-    if part.measured["kind"] == "turns":
-        at = one.place
-        return at is not None and part.place is not None and at.function == part.place.function
     time, cost = float(part.measured["part_ms"]), one.saving_ms or 0.0
     is_loop = part.measured["kind"] == "eager" and not is_the_program(part)
     return is_loop and one.place is None and time >= _LOOP_FRAC * cost > 0

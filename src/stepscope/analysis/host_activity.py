@@ -37,7 +37,6 @@ from stepscope.tables.in_steps.optimizer_updates import (
 )
 from stepscope.tables.in_steps.python_calls import PythonFunction, python_functions
 from stepscope.tables.in_steps.recomputed import Recomputed, recomputed
-from stepscope.tables.parts.turns import Turns, turns
 from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.torch.growing_products import (
@@ -277,8 +276,6 @@ class HostActivity(Result):
         after_update_frac: Share of marked steps after the last update of PyTorch's optimizer in
             them; empty where that is unknown.
         recomputed: What PyTorch's backward passes run of the forward pass again; None for nothing.
-        turns: Ops of PyTorch's that come several times in a row in a step; None where no such loop
-            takes much of it.
     """
 
     tool = "host_activity"
@@ -299,7 +296,6 @@ class HostActivity(Result):
     growing_rows: GrowingProducts | None
     after_update_frac: float = nan
     recomputed: Recomputed | None = None
-    turns: Turns | None = None
 
 
 def host_activity(profile: Profile, options: Options = Options()) -> HostActivity:
@@ -344,7 +340,6 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         growing_rows=_growing_rows([host for host, _time in found]),
         after_update_frac=_mean([after_update_frac(host) for host, _time in found]),
         recomputed=_recomputed([host for host, _time in found]),
-        turns=_turns([host for host, _time in found]),
     )
 
 
@@ -356,11 +351,6 @@ def _growing_rows(hosts: list[Host]) -> GrowingProducts | None:
 def _recomputed(hosts: list[Host]) -> Recomputed | None:
     told = [one for host in hosts if (one := recomputed(host)) is not None]
     return max(told, key=lambda one: one.ms, default=None)
-
-
-def _turns(hosts: list[Host]) -> Turns | None:
-    told = [one for host in hosts if (one := turns(host)) is not None]
-    return max(told, key=lambda one: one.step_frac, default=None)
 
 
 # Shares of the step from which waiting and idling are named.

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from stepscope.advice import advise
-from stepscope.advice.match import rule_of
-from stepscope.advice.merge import merged
 from stepscope.result import Finding
-from stepscope.tables.parts.turns import Turns
 from tests.unit.advice.made import finding, host_activity, with_calls
 from tests.unit.advice.test_largest_part import account, part
 
@@ -87,37 +83,3 @@ def test_the_outermost_function_is_not_to_be_compiled(caller: str, is_top: bool)
     """It has the loop: what hands ops over there is a line of it."""
     found = eager(a_call("main", framework_ms=16.0, caller=caller), compiled=True)
     assert function_of(found) == "main"
-
-
-CELLS = Turns(
-    ops="aten/gru_cell", op_count=1, times=80, places=1, after="aten/zeros", before="aten/linear",
-    within="", is_same_size=True, is_layers=False, is_training=True, step_frac=0.9, ops_frac=0.9,
-    function="train", file="train.py", line=8,
-)  # fmt: skip
-PRODUCTS = part(kind="op", name="matmul", op="aten/mm", time_ms=12.0)
-
-
-@pytest.mark.parametrize(("ops", "cause"), [(2600.0, "part-loop"), (80.0, "part-product")])
-def test_a_loop_of_short_ops_comes_before_the_ops_that_it_runs(ops: float, cause: str) -> None:
-    """18 of 20 ms in 80 cells: of 7 µs an op it is dispatch, of 225 µs it is arithmetic."""
-    told = account(PRODUCTS)
-    results = {"host_activity": host_activity(eager_ops=ops, turns=CELLS), "step_account": told}
-    first = advise(results).findings[0]
-    assert first.cause == cause
-    if cause == "part-loop":
-        assert first.place is not None
-        assert (first.place.file, first.place.line) == ("train.py", 8)
-        assert first.title.startswith("80 iterations")
-
-
-def test_a_loop_beside_its_count_of_dispatches_is_one_finding() -> None:
-    """The rule has the count and the severity, the loop its place."""
-    host = host_activity(eager_ops=2600.0, usual_eager_ops=2600.0, turns=CELLS)
-    call = a_call("train", framework_ms=10.0)
-    told = with_calls(account(PRODUCTS), call, step_time_ms=20.0)
-    results = {"host_activity": host, "step_account": told}
-    rules = ("eager-execution", "largest-part")
-    both = [finding(rule, **results) for rule in rules]
-    assert [one.cause for one in both] == ["eager-call", "part-loop"]
-    (found,) = merged(both, {rule: rule_of(rule) for rule in rules})
-    assert (found.rule, found.cause, found.place) == (*rules[:1], "part-loop", both[1].place)

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.advice.catalogue import thresholds
-from stepscope.advice.render import brief_place, phrase, unknown
+from stepscope.advice.render import unknown
 from stepscope.columns import median
 from stepscope.registry import NEGLIGIBLE_FRAC, Unknown
 from stepscope.result import Ref
 from stepscope.schema import names
 
 if TYPE_CHECKING:
-    from stepscope.analysis.host_activity import HostActivity
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.step_account import StepAccount
 
@@ -131,12 +130,3 @@ def replayed_frac(overview: OverviewPage | None) -> float:
         for row in overview.top_ops.records()
         if row.operation == names.FROM_GRAPH
     )
-
-
-def loop_phrase(host: HostActivity | None) -> str | None:
-    """Return the loop of equal ops that a step runs; None without one."""
-    found = None if host is None else host.turns
-    if found is None:
-        return None
-    site = brief_place(found.function, found.file, found.line) if found.function else None
-    return phrase("repeats", op_count=found.op_count, times=round(found.times), site=site)

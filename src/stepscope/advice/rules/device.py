@@ -29,7 +29,6 @@ from stepscope.advice.evidence.device_time import (
 from stepscope.advice.evidence.host_ops import host_ops
 from stepscope.advice.evidence.lines import place_of_op
 from stepscope.advice.evidence.offload import host_memory_ops
-from stepscope.advice.evidence.steps import loop_phrase
 from stepscope.advice.match import match
 from stepscope.advice.render import below, listed, silent, unknown
 from stepscope.advice.results import Results
@@ -241,7 +240,6 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
         mean_tiny_kernel_us=tiny.mean_us,
         mean_launch_us=launch_us,
         waiting_ms=launching,
-        loop=loop_phrase(results.optional.host_activity),
     )
 
 

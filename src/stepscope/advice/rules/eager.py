@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.catalogue import entries, thresholds
 from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched, is_op
-from stepscope.advice.evidence.steps import loop_phrase, replayed_frac
+from stepscope.advice.evidence.steps import replayed_frac
 from stepscope.advice.match import match
 from stepscope.advice.render import below, silent, unknown
 from stepscope.advice.results import Results
@@ -112,7 +112,6 @@ def _by_steps(
         compiled=None if longest is None else longest.function,
         inner=inner if is_inner else "train_step",
         often=", ".join(_most_called(calls)) or None,
-        loop=loop_phrase(host) if place is None else None,
     )
 
 

@@ -23,7 +23,6 @@ from stepscope.advice.evidence.steps import (
     is_the_recorders,
     is_window,
     long_steps,
-    loop_phrase,
     replayed_frac,
 )
 from stepscope.advice.evidence.threads import dispatches, waited_for, waits_for_others
@@ -74,7 +73,6 @@ def launch_bound(results: Results) -> Iterator[Answer]:
         evidence=(Ref("overview_page", "breakdown_ms.kernel_launch"), Ref("kernel_stats")),
         kernel_launch_ms=launching,
         kernel_launch_frac=launching / step,
-        loop=loop_phrase(results.optional.host_activity),
     )
 
 

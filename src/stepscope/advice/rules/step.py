@@ -11,8 +11,6 @@ from stepscope.advice.catalogue import CauseEntry, causes, effects, family_of, t
 from stepscope.advice.conditions import first_failure
 from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched
 from stepscope.advice.evidence.savings import (
-    ERRORS,
-    error_frac,
     saving_of,
     untraced,
     without_saving,
@@ -80,8 +78,6 @@ def largest_part(results: Results) -> Iterator[Answer]:
         yield below(max((part.time_ms for part in parts), default=0.0), account.step_time_ms,
                     thresholds()["part"])  # fmt: skip
         return
-    if (loop := _loop(results, account)) is not None:
-        yield loop
     framework = _framework(results)
     judged = [(part, _cause(part, results, framework, runtime)) for part in shown]
     judged.sort(key=lambda pair: -_worth(pair[0], pair[1][0], account) * pair[0].time_ms)
@@ -370,62 +366,6 @@ def _evidence(part: AccountPart) -> Iterator[Ref]:
     at = f"{part.file}:{part.line}" if part.file and part.line else ""
     if found := at if part.kind in _CODE else part.op or part.text("first"):
         yield Ref("trace_viewer", found)
-
-
-# ---------------------------------------------------------------------------- loops of equal ops
-
-# Iterations of more ops that have nearly all of the step are what the step is for.
-_WHOLE_OPS: Final = 24
-
-
-def _loop(results: Results, account: StepAccount) -> Finding | None:
-    """Return the finding of a loop of equal ops; None if it may be layers, or is another part.
-
-    Where lines were recorded, each part has its place: only parts that mostly dispatch say more.
-    """
-    host, limit = results.optional.host_activity, thresholds()
-    found = None if host is None else host.turns
-    if host is None or found is None or found.is_layers or account.is_window:
-        return None
-    is_the_step = found.step_frac >= limit["most"] and found.op_count > _WHOLE_OPS
-    if account.has_device or is_the_step:  # beside a device it costs launches
-        return None
-    overview = results.optional.overview_page
-    factor = 1.0 if overview is None else overview.steps.recorder_factor
-    op_us = 1000 * factor * found.step_frac * account.step_time_ms / max(host.eager_ops, 1)
-    is_dispatch = bool(found.function) and op_us < limit["short_op_us"]
-    if account.has_python and not is_dispatch:
-        return None
-    loops = (one for one in account.part_list() if one.kind == "eager")
-    if any(one.function == found.function for one in loops):
-        return None
-    cause, step = causes()["part-loop"], account.step_time_ms
-    # Between ops that are called one by one is Python: what no op has goes with them in proportion.
-    nothing = sum(part.step_frac for part in account.part_list() if part.kind == "unrecorded")
-    time, high = found.step_frac * step, min(found.step_frac / max(1 - nothing, found.step_frac), 1)
-    high = step * high / (high + (1 - high) * max(1 - ERRORS * error_frac(account), 0.0))
-    worth = cause.worth if found.times >= limit["steps"] else limit["products"]
-    loop = match(
-        cause.id,
-        step,
-        cause.expected * time,
-        cause.confidence if account.step_count > 1 else limit["half"],
-        cost_ms=time,
-        low_ms=effects()[cause.effect].least * time,
-        high_ms=max(high, time),
-        severity="info",
-        place=Place(
-            found.function, found.file, found.line or 0, op=found.ops.split(", ")[0].split()[-1]
-        ),
-        evidence=(Ref("step_account", "parts"), Ref("trace_viewer", found.after or found.before)),
-        details=(found.ops, found.within, found.after, found.before),
-        kind="turns",
-        made=found.ops,
-        times=round(found.times),
-        op_count=found.op_count,
-    )
-    measured = {"part_ms": time, "step_frac": found.step_frac, "worth_ms": worth * time}
-    return replace(loop, measured={**loop.measured, **measured})
 
 
 # ---------------------------------------------------------------------------- growth

@@ -30,8 +30,6 @@ HIGHEST: Final = 16  # parts that are replayed, by their time
 DOZENS: Final = 20  # steps, or gaps per step, whose median is steady
 OFTEN: Final = 40  # owners of a part; steps whose blocks have medians
 CALLS: Final = 64  # calls of a function that may be the loop's: one per chunk of a recording
-LAYERS: Final = 100  # no model stacks as many of one layer
-REPEATS: Final = 500  # a sequence that repeats itself in more ways has no structure
 DEEPEST: Final = 256  # levels of a stack that are followed
 LONGEST_NAME: Final = 60  # characters of a name that are shown
 
@@ -51,6 +49,4 @@ STANDS_PS: Final = 100_000_000_000  # 0.1 s: a thread at one line for longer wai
 BLOCK: Final = 1 << 15  # events that are summed at a time, so that they stay in a core's cache
 LARGE: Final = 1 << 17  # events whose memory is worth returning
 VERY_LARGE: Final = 1 << 20  # events whose memory is worth returning after every stage
-COMPARED: Final = 20_000_000  # comparisons that take a blink
-OPS: Final = 8_000  # ops of a step that are searched for a loop
 LINES: Final = 1 << 31  # no file has more

@@ -224,5 +224,3 @@ TWINS = {
     "E": "StatefulPartitionedCall/net_1/dense_1/MatMul:MatMul",
     "F": "StatefulPartitionedCall/net_1/dense_1_2/MatMul:MatMul",
 }
-
-
