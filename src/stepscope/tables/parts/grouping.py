@@ -38,10 +38,8 @@ from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.rewritten import PRODUCTS as HLO_PRODUCTS
 from stepscope.tables.hlo.rewritten import before_rewriting, is_layout_fusion, product_within
-from stepscope.tables.parts.gradients import without_gradients
 from stepscope.tables.python.functions import loop_functions
 from stepscope.tables.steps.calls import function_calls, is_single_op
-from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.inside import LineWork, lines_of_program
 from stepscope.tables.traits.instructions import compiled_from, instruction_of
 from stepscope.tables.traits.op_families import (
@@ -52,6 +50,7 @@ from stepscope.tables.traits.op_families import (
     SCOPES,
     UNUSUAL,
     family_of,
+    is_eager_in_jax,
     scope_of,
 )
 from stepscope.tables.traits.updates import is_update
@@ -303,8 +302,6 @@ def hands_over(one: Owner, ops: Collection[str]) -> bool:
 
 # Kinds of time in which the thread runs code: they belong to the function that runs it.
 _HOST = ("python", "library", "framework", "annotated")
-# Marks the key of products that no gradient goes through.
-_APART = "without gradients"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -318,14 +315,12 @@ class Part:
             functions without their ops.
         name: Of the function, the library's call, the family of ops, or the kind.
         owners: The largest first.
-        is_apart: Whether it is products that no gradient goes through, of a step that has some.
     """
 
     kind: str
     name: str
     owners: tuple[Owner, ...]
     time_ps: I64 = field(repr=False)
-    is_apart: bool = False
 
     @property
     def total_ps(self) -> int:
@@ -342,7 +337,6 @@ def parts(
     found: Account,
     listed: list[Owner] | None = None,
     lines: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
-    apart: Collection[int] = (),
     joined: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
 ) -> list[Part]:
     """What makes up the steps, the largest first.
@@ -351,7 +345,6 @@ def parts(
         found: The account.
         listed: Its owners, where they are already known, or placed more exactly.
         lines: Function, file and line that stand for ops, by the owners' ids (``compiled_lines``).
-        apart: Ids of products that no gradient goes through (``without_gradients``).
         joined: Keys of ops that go with those of another family.
     """
     listed = owners(found) if listed is None else listed
@@ -372,8 +365,6 @@ def parts(
     handed = _handed_over(listed, loops)
     for one in listed:
         key = whole.get(id(one), _key(one, loops, handed))
-        if id(one) in apart and key[0] == "op" and id(one) not in joined:
-            key = (*key, _APART)
         is_joined = joined.get(id(one)) == key  # which says what the line is for
         if id(one) in lines and not is_joined and in_graph.get(id(one), RANDOM) == RANDOM:
             key = ("line", *lines[id(one)])
@@ -478,7 +469,7 @@ def _part(key: tuple[str, ...], group: list[Owner], is_eager: bool) -> Part:
         return Part(key[0], key[1], tuple(group), time)
     if key[0] != "host":
         name = key[1] or _kind_name(key[0], group)
-        return Part(key[0], name, tuple(group), time, key[-1] == _APART)
+        return Part(key[0], name, tuple(group), time)
     by_kind: dict[str, int] = {}
     for one in group:
         kind = "framework" if one.kind in ("annotated", "op") else one.kind
@@ -597,9 +588,9 @@ def _around(module: HloModule, product: Instruction) -> Instruction:
 
 def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part]:
     """The parts of an account, with what the recording knows of compiled programs."""
-    unnamed, apart = unnamed_ops(host, listed), without_gradients(host, listed)
+    unnamed = unnamed_ops(host, listed)
     lines = compiled_lines(host, listed, {at: key[-1] for at, key in unnamed.items()})
-    return with_programs(host, parts(found, listed, lines, apart, unnamed))
+    return with_programs(host, parts(found, listed, lines, unnamed))
 
 
 def with_programs(host: Host, made: list[Part]) -> list[Part]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from stepscope.schema import names
 from stepscope.tables.hlo.rewritten import is_layout_fusion
+from stepscope.tables.steps.calls import is_single_op
 
 _PREFIX: Final = re.compile(r"^(?:_+(?:Mkl|OneDnn)?(?:Native)?(?:Fused)?|Fused(?!BatchNorm))")
 _SUFFIX: Final = re.compile(
@@ -120,6 +121,15 @@ def scope_of(name: str) -> str:
         return RANDOM
     inside = [one for one in name.split("/") if one in SCOPES]
     return inside[-1] if inside else ""
+
+
+_PROGRAM: Final = re.compile(r"jit\((\w+)\)/")
+
+
+def is_eager_in_jax(name: str) -> bool:
+    """Whether an op of JAX's was dispatched by itself: it is a program of its own then."""
+    program = _PROGRAM.match(name)
+    return program is not None and is_single_op(program[1])
 
 
 # What a compiler fuses into its neighbours without doubt, TensorFlow's and PyTorch's. XLA has done
