@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
@@ -33,16 +32,14 @@ _USUAL_FRAC: Final = 0.3
 _CALL_FRAC, _WHOLE_FRAC = 0.25, 0.75
 # Dispatch has this share of the call, or its long ops are what it costs.
 _DISPATCHING_FRAC: Final = 0.3
-# A function has this share of what is dispatched, a call this share below it, to be its place.
-_SITE_FRAC, _BELOW_FRAC = 0.4, 0.6
+# A call has this share of what is dispatched below it, to be its place.
+_BELOW_FRAC: Final = 0.6
 # A loop of the program's with this share of the cost is where most of it is.
 _LOOP_FRAC: Final = 0.3
 # A function that each step calls so often is a loop of its own; once, it is the step.
 _AGAIN, _ONCE = 1.5, (0.9, 1.1)
 _DISPATCHES: Final = ("framework", "annotated")
 _TOP: Final = "<module>"
-# What runs a backward pass: one call of the program's, whatever it dispatches.
-_BACKWARD: Final = re.compile(r"(?:^|\.)backward$")
 
 
 def eager_execution(results: Results) -> Iterator[Answer]:
@@ -77,7 +74,7 @@ def _by_steps(
     place = (
         outer.place
         if outer is not None
-        else _site(account, framework, saving, beside_compiled=bool(compiled))
+        else _caller_of_most(account, saving, beside_compiled=bool(compiled))
     )
     cost, high = saving, None
     if outer is not None:  # with all else that the call does: it may not be needed
@@ -210,43 +207,18 @@ def _is_called(part: AccountPart, outer: _OuterCall) -> bool:
     return part.kind == "eager" and part.caller.rpartition(" ")[2] == outer.place.function
 
 
-def _site(
-    account: StepAccount | None, framework: str, saving_ms: float, *, beside_compiled: bool
+def _caller_of_most(
+    account: StepAccount | None, saving_ms: float, *, beside_compiled: bool
 ) -> Place | None:
-    """Return the function that dispatches most, at the line with most of that.
+    """Return the innermost call that most is dispatched below.
 
-    PyTorch's ops are counted where they run, but for those of backward passes. None where no
-    function dispatches most, and where a loop of the program's does: that is a part with a place.
+    None where a loop of the program's has a good share: that is a part with a place.
     """
     if account is None:
         return None
     loops = [part.time_ms for part in account.part_list() if part.kind == "eager"]
-    if loops:  # each is a part; where none has a good share, what calls them is the place
-        has_part = not beside_compiled or max(loops) >= _LOOP_FRAC * saving_ms
-        return None if has_part else _above_most(account)
-    rows = list(account.owners.records())
-    back = {(one.file, one.line) for one in rows if one.line and _BACKWARD.search(one.name)}
-    is_torch = framework == "PyTorch"
-    lines: dict[tuple[str, str], dict[tuple[int, str], float]] = {}
-    whole = 0.0
-    for one in rows:
-        if one.kind not in (("op",) if is_torch else _DISPATCHES) or (one.file, one.line) in back:
-            continue
-        much = one.stretches if is_torch else one.time_ms
-        whole += much
-        if one.function and one.file and one.line:
-            of_line = lines.setdefault((one.file, one.function), {})
-            at = one.line, one.caller
-            of_line[at] = of_line.get(at, 0.0) + much
-    most = max(lines, key=lambda name: sum(lines[name].values()), default=None)
-    if most is None or sum(lines[most].values()) < _SITE_FRAC * whole:
-        return None if is_torch else _above_most(account)
-    line, caller = max(lines[most], key=lambda at: lines[most][at])
-    return Place(most[1], most[0], line, caller)
-
-
-def _above_most(account: StepAccount) -> Place | None:
-    """Return the innermost call that most is dispatched below."""
+    if loops and (not beside_compiled or max(loops) >= _LOOP_FRAC * saving_ms):
+        return None
     rows = list(account.calls.records())
     whole_ms = max((one.framework_ms for one in rows), default=0.0)
     enough = [one for one in rows if one.framework_ms >= _BELOW_FRAC * whole_ms]

@@ -7,10 +7,10 @@ Groupers look at layers, loops, functions, compiled lines, calls and programs in
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,15 +33,12 @@ from stepscope.tables.core.thresholds import (
     TRACE_FRAC,
     TWO_THIRDS_FRAC,
 )
-from stepscope.tables.hlo.dataflow import readers
-from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.tables.hlo.module import HloModule
 from stepscope.tables.hlo.modules import hlo_modules
-from stepscope.tables.hlo.rewritten import PRODUCTS as HLO_PRODUCTS
-from stepscope.tables.hlo.rewritten import before_rewriting, is_layout_fusion, product_within
 from stepscope.tables.python.functions import loop_functions
 from stepscope.tables.steps.calls import function_calls, is_single_op
 from stepscope.tables.traits.inside import LineWork, lines_of_program
-from stepscope.tables.traits.instructions import compiled_from, instruction_of
+from stepscope.tables.traits.instructions import compiled_from
 from stepscope.tables.traits.op_families import (
     COSTLY,
     PLAIN,
@@ -49,7 +46,6 @@ from stepscope.tables.traits.op_families import (
     RANDOM,
     SCOPES,
     UNUSUAL,
-    family_of,
     is_eager_in_jax,
     scope_of,
 )
@@ -337,7 +333,6 @@ def parts(
     found: Account,
     listed: list[Owner] | None = None,
     lines: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
-    joined: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
 ) -> list[Part]:
     """What makes up the steps, the largest first.
 
@@ -345,14 +340,12 @@ def parts(
         found: The account.
         listed: Its owners, where they are already known, or placed more exactly.
         lines: Function, file and line that stand for ops, by the owners' ids (``compiled_lines``).
-        joined: Keys of ops that go with those of another family.
     """
     listed = owners(found) if listed is None else listed
     groups: dict[tuple[str, ...], list[Owner]] = {}
     calls = found.frames
     loops = frozenset[tuple[str, str]]() if calls is None else loop_functions(calls, found.found)
     whole = _of_functions(listed, sum(one.total_ps for one in listed)) or named_layers(listed)
-    whole = {**whole, **joined}
     in_graph = graph_scopes(listed)
     nameless = frozenset(one.name for one in listed if is_dispatched(one) and "/" not in one.name)
     places = [(one, place) for one in listed if (place := _loop_place(found, one, loops, nameless))]
@@ -365,8 +358,7 @@ def parts(
     handed = _handed_over(listed, loops)
     for one in listed:
         key = whole.get(id(one), _key(one, loops, handed))
-        is_joined = joined.get(id(one)) == key  # which says what the line is for
-        if id(one) in lines and not is_joined and in_graph.get(id(one), RANDOM) == RANDOM:
+        if id(one) in lines and in_graph.get(id(one), RANDOM) == RANDOM:
             key = ("line", *lines[id(one)])
             groups.setdefault(key, []).append(one)
             continue
@@ -482,17 +474,10 @@ def _kind_name(kind: str, group: list[Owner]) -> str:
     return group[0].name if kind in ("framework", "compile", "input", "wait") else kind
 
 
-def compiled_lines(
-    host: Host, listed: Iterable[Owner], families: Mapping[int, str] = MappingProxyType({})
-) -> dict[int, Key]:
+def compiled_lines(host: Host, listed: Iterable[Owner]) -> dict[int, Key]:
     """Function, file and line that stand for ops of compiled programs, by the owners' ids.
 
     An owner is all runs of one op; the line is that of its longest run.
-
-    Args:
-        host: Whose.
-        listed: The owners.
-        families: Of those that have another than their name says, by their ids.
     """
     owners = list(listed)
     whole = sum(one.total_ps for one in owners)
@@ -507,28 +492,22 @@ def compiled_lines(
             lines.setdefault((made.function, made.file, str(made.line)), []).append(one)
     found: dict[int, Key] = {}
     for key, group in lines.items():
-        if says_more([(families.get(id(one), one.family), one) for one in group], whole):
+        if _says_more_than_families(group, whole):
             found |= dict.fromkeys(map(id, group), key)
     return found
 
 
-def says_more(group: list[tuple[str, Owner]], whole: int) -> bool:
-    """Whether a line, or a function, says more of its ops than their families and layers do.
-
-    Args:
-        group: Each op that it made, with the op's family.
-        whole: The time of all owners.
-    """
-    families: dict[str, int] = {}
+def _says_more_than_families(group: list[Owner], whole: int) -> bool:
+    """Whether a line says more of its ops than their families and layers do."""
+    families = time_by_family(group)
     layers: dict[Key, int] = {}
-    for family, one in group:
-        families[family] = families.get(family, 0) + one.total_ps
+    for one in group:
         layers[one.layer] = layers.get(one.layer, 0) + one.total_ps
     time = sum(families.values())
     if max(families, key=lambda family: families[family]) in COSTLY:
         return False
     products = sum(
-        one.total_ps for family, one in group if family in PRODUCTS and not routine_of(one.name)
+        one.total_ps for one in group if one.family in PRODUCTS and not routine_of(one.name)
     )
     return (
         time >= LARGE_FRAC * whole
@@ -538,59 +517,9 @@ def says_more(group: list[tuple[str, Owner]], whole: int) -> bool:
     )
 
 
-_COPY: Final = "copy"
-
-
-def unnamed_ops(host: Host, listed: Iterable[Owner]) -> dict[int, Key]:
-    """The key of the product that each is, or is made for, by the owners' ids."""
-    owners = [one for one in listed if one.kind == "op"]
-    whole = sum(one.total_ps for one in owners)
-    families = {one.family for one in owners}
-    found: dict[int, Key] = {}
-    for one in owners:
-        if one.event < 0 or one.total_ps < TRACE_FRAC * whole:
-            continue
-        ran = instruction_of(host, one.event)
-        if ran is None or ran[1].op_name:
-            continue
-        # A recording has an op's type, or its path, or the instruction alone.
-        listed_names = [family_of(name) for name in _names(*ran)]
-        family = next((name for name in listed_names if name in families), "")
-        family = family or next(iter(listed_names), "")
-        if family and family != one.family:
-            found[id(one)] = ("op", family)
-    return found
-
-
-def _names(module: HloModule, itself: Instruction) -> Iterator[str]:
-    """What the product is called that an instruction without a name is for, or runs."""
-    is_copy = itself.opcode == _COPY or is_layout_fusion(itself.name.partition(".")[0])
-    if is_copy:
-        product = next((one for one in readers(module, itself) if one.opcode in HLO_PRODUCTS), None)
-    else:
-        product = product_within(module, itself)
-    if product is None:
-        return
-    named = _around(module, product)
-    for name in (named.op_type, named.op_name.rpartition("/")[2], product.opcode):
-        if name:
-            yield name
-
-
-def _around(module: HloModule, product: Instruction) -> Instruction:
-    """What has the name of a product that was rewritten: mostly itself."""
-    if product.op_name:
-        return product
-    fusions = (one for one in module.instructions.values() if one.opcode == "fusion")
-    fusion = next((one for one in fusions if product.computation_id in one.called_ids), product)
-    return before_rewriting(module, fusion)
-
-
 def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part]:
     """The parts of an account, with what the recording knows of compiled programs."""
-    unnamed = unnamed_ops(host, listed)
-    lines = compiled_lines(host, listed, {at: key[-1] for at, key in unnamed.items()})
-    return with_programs(host, parts(found, listed, lines, unnamed))
+    return with_programs(host, parts(found, listed, compiled_lines(host, listed)))
 
 
 def with_programs(host: Host, made: list[Part]) -> list[Part]:
