@@ -396,7 +396,7 @@ def _part_tables(
     replays = chain(played, repeat(_NOT_PLAYED))
     for number, (one, without) in enumerate(zip(made, replays, strict=False)):
         event = leading(host, one)
-        own = list(shares_of(host, found, one, event))
+        own = list(shares_of(host, one, event))
         shares += [(number, share) for share in own]
         known = compiled_from(host, event)
         lines = grouping.lines_of(host, one)
@@ -516,8 +516,8 @@ def _type_of_products(host: Host, one: grouping.Part) -> str:
     kind = settings.get(names.KERAS_POLICY, settings.get(names.PARAMETERS, ""))
     allocated = None if one.first.on_device else allocations(host)
     if allocated is not None:
-        ops = {owner.name for owner in one.owners}
-        kind = type_with_most_bytes(allocated, ops) or kind
+        types = (type_with_most_bytes(allocated, {owner.name}) for owner in one.owners)
+        kind = next(filter(None, types), kind)
     return _TYPE_NAMES.get(kind, "")
 
 

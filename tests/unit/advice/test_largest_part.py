@@ -104,7 +104,7 @@ def account(
         owners=Table.empty(OwnerRow),
         calls=Table.empty(OuterCallRow),
         rivals=_table(RivalRow, rivals, _ONE_THREAD),
-        lock_holders=_table(LockHolderRow, lock_holders),
+        lock_holders=_table(LockHolderRow, lock_holders, {}),
     )
 
 

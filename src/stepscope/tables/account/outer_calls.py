@@ -38,30 +38,18 @@ class OuterCall:
         return sum(self.time_ps.values())
 
 
-@dataclass(frozen=True, slots=True)
-class CallsAbove:
-    """All calls of the program that owners of time are below.
+def outer_calls(found: Account, listed: Iterable[Owner]) -> list[OuterCall]:
+    """The calls with a good share of the steps, those with most first; each after what calls it.
 
-    Attributes:
-        nodes: The calls; each comes after what calls it.
-        chains: By the id of an owner, which of them it is below, the outermost first. Owners of
-            work that was launched elsewhere, or of several rows, are left out.
+    Owners of work that was launched elsewhere, or of several rows, count for none.
     """
-
-    nodes: list[OuterCall]
-    chains: dict[int, list[int]]
-
-
-def call_tree(found: Account, listed: Iterable[Owner]) -> CallsAbove:
-    """The calls that these owners are below; none where no Python was recorded."""
     calls = found.frames
     if calls is None:
-        return CallsAbove([], {})
+        return []
     loops = loop_functions(calls, found.found)
     chains: dict[int, list[int]] = {}
     nodes: list[OuterCall] = []
     known: dict[tuple[int, str, str], int] = {}
-    chain_of: dict[int, list[int]] = {}
     for one in listed:
         if len(one.rows) != 1 or one.is_launched:
             continue
@@ -69,17 +57,10 @@ def call_tree(found: Account, listed: Iterable[Owner]) -> CallsAbove:
         own = int(calls.own[place]) if place >= 0 else -1
         if own not in chains:
             chains[own] = _chain(calls, own, loops, nodes, known)
-        chain_of[id(one)] = chains[own]
         for at in chains[own]:
             time = nodes[at].time_ps
             time[one.kind] = time.get(one.kind, 0) + one.total_ps
-    return CallsAbove(nodes, chain_of)
-
-
-def outer_calls(found: Account, listed: Iterable[Owner]) -> list[OuterCall]:
-    """The calls with a good share of the steps, those with most first; each after what calls it."""
-    tree = call_tree(found, listed)
-    return _largest(tree.nodes, int(found.found.duration_ps[found.found.kept].sum()))
+    return _largest(nodes, int(found.found.duration_ps[found.found.kept].sum()))
 
 
 def _chain(

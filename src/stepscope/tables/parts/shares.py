@@ -31,15 +31,15 @@ from stepscope.tables.hlo.dataflow import reached, readers
 from stepscope.tables.hlo.replica_groups import computes_the_same
 from stepscope.tables.host.events import Work
 from stepscope.tables.parts.grouping import Part, lines_of, scope_with_most
-from stepscope.tables.parts.sites import NOWHERE, Site, callers_of, divided_calls, sites_of
+from stepscope.tables.parts.sites import NOWHERE, Site, callers_of, sites_of
 from stepscope.tables.steps.attribution import host_work, steps
 from stepscope.tables.torch.copy_purposes import copy_purposes, is_copy
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from, instruction_of
 from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL, is_eager_in_jax
 
 #: Roles: what a part is made of; the layer of its ops; what a fusion mostly computes; operands of
-#: its longest run; where it is launched; lines that its ops come from; their callers; calls of one
-#: function between which it divides; lines with most estimated work of a compiled program.
+#: its longest run; where it is launched; lines that its ops come from; their callers; lines with
+#: most estimated work of a compiled program.
 MADE: Final = "made-of"
 LAYER: Final = "layer"
 FUSED: Final = "fused"
@@ -47,7 +47,6 @@ OPERAND: Final = "operand"
 LAUNCHED: Final = "launched-at"
 LINE: Final = "line"
 CALLER: Final = "caller"
-DIVIDED: Final = "divided-at"
 ESTIMATED: Final = "estimated-work"
 #: Several devices each compute all of it; copies that change types, or layouts, and for which op; a
 #: copy of an argument that is then written into.
@@ -76,13 +75,12 @@ class Share:
     op: str = ""
 
 
-def shares_of(host: Host, account: Account, part: Part, event: int) -> Iterator[Share]:
+def shares_of(host: Host, part: Part, event: int) -> Iterator[Share]:
     """Yield what a part is made of and where it comes from.
 
     Args:
-        host: The host of the account.
-        account: The account.
-        part: One of its parts.
+        host: Whose.
+        part: A part of its step.
         event: The part's leading event (``sites.leading``).
     """
     yield from made_of(part, host)
@@ -103,7 +101,6 @@ def shares_of(host: Host, account: Account, part: Part, event: int) -> Iterator[
     for role, sites in (
         (LINE, sites_of(host, part)),
         (CALLER, callers_of(host, part)),
-        (DIVIDED, divided_calls(host, account, part)),
     ):
         yield from (Share(role, name, frac, site) for site, name, frac in sites)
 

@@ -13,24 +13,18 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 
 from stepscope.columns import distinct_keys, sum_by_key
-from stepscope.tables.account.account import Account
-from stepscope.tables.account.owners import Owner, name_at
+from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.op_name import OpName
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.core.thresholds import DEEPEST, FEW, HALF_FRAC, LARGE_FRAC, OFTEN, TRACE_FRAC
+from stepscope.tables.core.thresholds import FEW, HALF_FRAC, LARGE_FRAC, OFTEN, TRACE_FRAC
 from stepscope.tables.device.events import device_events
 from stepscope.tables.hlo.recorded_ops import recorded_ops
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.parts.grouping import Part
-from stepscope.tables.python.frames import Frames
-from stepscope.tables.traits.branches import CallLine, Chain, branches, chain_of
 from stepscope.tables.traits.graph_lines import graph_lines
 from stepscope.tables.traits.inside import LineWork
-from stepscope.tables.traits.instructions import CompiledOp, compiled_from, stack_of
+from stepscope.tables.traits.instructions import CompiledOp, compiled_from
 from stepscope.tables.traits.op_families import family_of, scope_of
-
-# Parts of which calls are looked at.
-_OF_OPS: Final = ("op", "line", "function", "eager")
 
 
 class Site(NamedTuple):
@@ -84,25 +78,6 @@ def _largest(times: Mapping[_Key, float], total_ps: int) -> list[tuple[_Key, flo
     return [(key, shares[key]) for key in shown]
 
 
-def divided_calls(host: Host, account: Account, part: Part) -> Sites:
-    """Return the calls of one function between which a part divides; [] where it does not."""
-    if part.kind not in _OF_OPS:
-        return []
-    divided = branches(_chains(host, account, part), part.total_ps)
-    calls = () if divided is None else divided.calls
-    return [(Site(at.function, at.file, at.line), called, share) for at, called, share in calls]
-
-
-def _chains(host: Host, found: Account, one: Part) -> Iterator[tuple[Chain, float]]:
-    """Stacks of what a part is made of, from the loop inwards, and the time of each."""
-    for owner in _longest(one):
-        stacks = [(stack_of(host, row), share) for row, share in _runs(host, one, owner)]
-        if any(stack for stack, _share in stacks):
-            yield from ((stack, share * owner.total_ps) for stack, share in stacks)
-        elif found.frames is not None and len(owner.rows) == 1 and not owner.is_launched:
-            yield _calls(found.frames, int(found.place[owner.rows[0]])), float(owner.total_ps)
-
-
 def leading(host: Host, one: Part) -> int:
     """An event of what the line with most of a part runs, of its largest op where none is known."""
     lines: dict[tuple[str, int], float] = {}
@@ -121,17 +96,6 @@ def _longest(one: Part) -> Iterator[Owner]:
     for owner in sorted(one.owners, key=lambda owner: -owner.total_ps)[:OFTEN]:
         if owner.total_ps >= TRACE_FRAC * one.total_ps:
             yield owner
-
-
-def _calls(calls: Frames, place: int) -> Chain:
-    """The program's own lines, from the loop to a place in its calls."""
-    inwards: list[CallLine] = []
-    while place >= 0 and len(inwards) < DEEPEST:
-        own = int(calls.own[place])
-        at = name_at(calls, place)
-        inwards.append(CallLine(at.file, at.line, name_at(calls, own).function if own >= 0 else ""))
-        place = int(calls.caller[own]) if own >= 0 else -1
-    return chain_of(inwards)
 
 
 def _of_owner(host: Host, part: Part, owner: Owner) -> Iterator[tuple[Site, str, float]]:

@@ -37,14 +37,12 @@ class LineWork:
         caller: ``file:line function`` of the program that calls its function; "" unknown.
         name: Of the op, or of the library's function, that has most of its work.
         share: Of all the work there is.
-        stack: The frames of the instruction that has most of it, innermost first.
     """
 
     frame: SourceFrame
     caller: str
     name: str
     share: float
-    stack: tuple[SourceFrame, ...] = ()
 
 
 def lines_of_program(module: HloModule) -> list[LineWork]:
@@ -112,8 +110,7 @@ def _lines(module: HloModule, works: Iterable[Work]) -> list[LineWork]:
             largest = max(of_line, key=lambda pair: pair[1])[0]
             share = sum(work for _one, work in of_line) / total
             place = place_of_instruction(module, largest)
-            stack = tuple(source_frames(module, largest))
-            found.append(LineWork(*place, _name(of_line, largest), share, stack))
+            found.append(LineWork(*place, _name(of_line, largest), share))
     return sorted(found, key=lambda one: -one.share)
 
 

@@ -10,19 +10,15 @@ import numpy as np
 from stepscope.columns import pivot
 from stepscope.limits import json_value
 from stepscope.schema import names
-from stepscope.tables.core.installed import is_installed
 from stepscope.tables.core.op_name import parse_op_name
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.recorded_ops import recorded_ops
-from stepscope.tables.hlo.rewritten import before_rewriting
 from stepscope.tables.hlo.shape import PRIMITIVES
-from stepscope.tables.hlo.source import source_frames
-from stepscope.tables.traits.branches import CallLine, Chain, chain_of
 from stepscope.tables.traits.graph_lines import Stack, graph_lines
-from stepscope.tables.traits.inside import inside, is_shared, place_of_instruction
+from stepscope.tables.traits.inside import inside, place_of_instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +65,6 @@ def compiled_from(host: Host, event: int) -> CompiledOp:
         or _of_graph(host, event)
         or CompiledOp(data_type=_argument_type(host, event))
     )
-
-
-def stack_of(host: Host, event: int) -> Chain:
-    """The program's own lines that an op was made at, from the loop inwards; () unknown."""
-    found = instruction_of(host, event)
-    if found is None:
-        return chain_of(CallLine(*one) for one in _graph_stack(host, event))
-    module, instruction = found
-    most = inside(module, instruction)  # a fusion's own stack is that of what it ends in
-    itself = before_rewriting(module, instruction)
-    frames = source_frames(module, itself) if most is None else most.stack
-    if is_shared(module, frames):
-        return ()
-    return chain_of(CallLine(*one) for one in frames if not is_installed(one.file))
 
 
 def instruction_of(host: Host, event: int) -> tuple[HloModule, Instruction] | None:

@@ -111,33 +111,6 @@ def test_a_loop_of_small_ops_in_a_compiled_program_is_one_part() -> None:
     assert next(one.name for one in parts(found) if one.kind == "op") == "dot_general"
 
 
-def test_elementwise_ops_of_a_chain_are_one_part_where_no_other_is_larger() -> None:
-    """Four and a product have 200 µs each of a step: without lines only the chain tells of them."""
-    picture = """
-        /host:CPU
-          python   S---------S---------
-          "        U-P-L-V-M-U-P-L-V-M-
-          """
-    ops = {
-        "U": event("aten/sub:sub"),
-        "P": event("aten/pow:pow"),
-        "L": event("aten/mul:mul"),
-        "V": event("aten/div:div"),
-        "M": event("aten/mm:mm"),
-    }
-
-    def made(drawn: str) -> dict[str, float]:
-        found = account(host(drawn, **ops))
-        assert found is not None
-        return {one.name: one.total_ps / 1e9 for one in parts(found) if one.kind == "op"}
-
-    assert made(picture) == {"elementwise": pytest.approx(1.6), "matmul": pytest.approx(0.4)}
-    larger = made(picture.replace("U-P-L-V-M-", "UPLVM-----"))
-    assert "elementwise" not in larger  # the product has most
-    one_family = made(picture.replace("U-P-L-V-M-", "U------PLV"))
-    assert one_family["sub"] == pytest.approx(1.4)  # it has two thirds of the chain: its own part
-
-
 LOOPED = """
 /host:CPU
   python   S-------------------S-------------------

@@ -7,7 +7,7 @@ import pytest
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.grouping import Part, parts
-from stepscope.tables.parts.sites import callers_of, divided_calls, leading, sites_of
+from stepscope.tables.parts.sites import callers_of, leading, sites_of
 from stepscope.tables.traits.instructions import compiled_from
 from tests.profiles import draw, event
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
@@ -62,14 +62,14 @@ def products(first: list[Frame], second: list[Frame], thread: str) -> tuple[Host
 Lines = list[tuple[int, int]]
 
 
-def sites(first: list[Frame], second: list[Frame], thread: str) -> tuple[Lines, Lines, Lines]:
-    """Lines of these products, of their callers, and of the calls between which they divide."""
-    host, found, part = products(first, second, thread)
-    listed = sites_of(host, part), callers_of(host, part), divided_calls(host, found, part)
-    lines, callers, divided = (
+def sites(first: list[Frame], second: list[Frame], thread: str) -> tuple[Lines, Lines]:
+    """Lines of these products, and of their callers."""
+    host, _found, part = products(first, second, thread)
+    listed = sites_of(host, part), callers_of(host, part)
+    lines, callers = (
         [(site.line, round(100 * share)) for site, _name, share in of] for of in listed
     )
-    return lines, callers, divided
+    return lines, callers
 
 
 def leading_line(first: list[Frame], second: list[Frame], thread: str) -> int:
@@ -79,34 +79,23 @@ def leading_line(first: list[Frame], second: list[Frame], thread: str) -> int:
 
 
 HALVES = "AAAABBBB..AAAABBBB.."
-NET: Frame = ("/home/me/hmc.py", 12, "net")
 STEP_LINE: Frame = ("/home/me/hmc.py", 50, "transition")
 
 
 def test_one_line_that_is_called_twice_has_two_callers() -> None:
-    lines, callers, divided = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
+    lines, callers = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
     assert lines == [(20, 100)]
-    assert callers == divided == [(31, 50), (36, 50)]
+    assert callers == [(31, 50), (36, 50)]
 
 
 def test_two_lines_have_half_of_it_each() -> None:
-    lines, callers, _divided = sites([FIRST], [SECOND], HALVES)
+    lines, callers = sites([FIRST], [SECOND], HALVES)
     assert lines == [(31, 50), (36, 50)]
     assert callers == []
 
 
 def test_the_caller_of_several_lines_is_listed() -> None:
     assert sites([FIRST, STEP_LINE], [SECOND, STEP_LINE], HALVES)[1] == [(50, 100)]
-
-
-def test_calls_of_one_function_are_found_however_far_out_they_are() -> None:
-    inner = [NET, ENERGY]
-    host, found, part = products([*inner, FIRST, STEP_LINE], [*inner, SECOND, STEP_LINE], HALVES)
-    divided = divided_calls(host, found, part)
-    assert [(site.line, called) for site, called, _share in divided] == [
-        (31, "energy"),
-        (36, "energy"),
-    ]
 
 
 def test_a_part_is_placed_where_most_of_it_is_whichever_op_is_the_longest() -> None:
@@ -127,4 +116,3 @@ def test_one_line_with_most_of_it_is_listed_alone(
     first: list[Frame], second: list[Frame], thread: str, lines: Lines
 ) -> None:
     assert sites(first, second, thread)[0] == lines
-    assert sites(first, second, thread)[2] == []

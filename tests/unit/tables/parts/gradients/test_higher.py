@@ -7,7 +7,12 @@ from stepscope.tables.parts.gradients import differentiates_gradients
 from tests.profiles import event
 from tests.profiles.drawing import Drawn
 from tests.unit.tables.account.test_account import host
-from tests.unit.tables.parts.gradients.test_repeated import node
+
+
+def node(number: int, name: str = "MmBackward0") -> Drawn:
+    """A node of autograd, which computes the gradient of the forward op with that number."""
+    numbered = {names.SEQUENCE_NUMBER: number}
+    return event(f"autograd/{name}:{name}", **numbered, args='{"Fwd thread id": 1}')
 
 
 def asks(thread: str, below: str, **events: Drawn) -> bool:
