@@ -37,7 +37,7 @@ _SURE: Final = 0.8
 # Rules that claim no cause: a label that does not accept them may still hold at their place. All
 # others claim one; it is wrong where the label does not accept it, whatever the place.
 _PLACES_ONLY: Final = """
-    dominant-op garbage-collection gil-contention gradient-buckets graph-breaks largest-part
+    garbage-collection gil-contention gradient-buckets graph-breaks largest-part
     loader-workers memory-at-peak memory-growth optimizer-per-variable python-bound
     separate-attention slow-link start-up unequal-stages
 """

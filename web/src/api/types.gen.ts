@@ -548,11 +548,10 @@ export interface OpsGrowth {
   readonly op: string;
 }
 
-/** Gradients that were prepared and never computed, computed again, or never used. */
+/** Gradients that were prepared and never computed, or computed and never used. */
 export interface NeedlessGradients {
   readonly time_ms: number | null;
   readonly ops: number | null;
-  readonly times: number | null;
   readonly longest: string;
   readonly function: string;
   readonly file: string;
@@ -570,8 +569,6 @@ export interface GrowingProducts {
   readonly by_rows: number;
   readonly passes: number | null;
   readonly needless_frac: number | null;
-  readonly same_rows: number;
-  readonly same_frac: number | null;
 }
 
 /** What is run again in an average kept step. */
@@ -579,25 +576,6 @@ export interface Recomputed {
   readonly ms: number | null;
   readonly ops: string;
   readonly first: string;
-}
-
-/** Ops of a step that come several times in a row. */
-export interface Turns {
-  readonly ops: string;
-  readonly op_count: number;
-  readonly times: number | null;
-  readonly places: number;
-  readonly after: string;
-  readonly before: string;
-  readonly within: string;
-  readonly is_same_size: boolean;
-  readonly is_layers: boolean;
-  readonly is_training: boolean;
-  readonly step_frac: number | null;
-  readonly ops_frac: number | null;
-  readonly function: string;
-  readonly file: string;
-  readonly line: number | null;
 }
 
 /** The device the roofs belong to; None where a limit is unknown. */
@@ -1369,7 +1347,7 @@ export interface RivalRow {
   readonly makes_input: readonly (boolean | null)[];
 }
 
-/** Columns: Where a thread has a lock that the loop waits for, or threads that the loop waits for. */
+/** Columns: Where a thread has a lock that the loop waits for. */
 export interface LockHolderRow {
   /** Thread. */
   readonly thread: readonly (string | null)[];
@@ -1381,16 +1359,8 @@ export interface LockHolderRow {
   readonly line: readonly (number | null)[];
   /** Calls. */
   readonly call: readonly (string | null)[];
-  /** Share of the waits (%). Of the loop's for a lock, or for the threads that wait for it. */
+  /** Share of the waits (%). Of the loop's for a lock. */
   readonly wait_frac: readonly (number | null)[];
-  /** Wait for it. Threads that the loop waits for, at most at once; 0: the loop itself does. */
-  readonly waiters: readonly (number | null)[];
-  /** Asked for in. The function in which these wait for it. */
-  readonly taken_in: readonly (string | null)[];
-  /** Its file. */
-  readonly taken_file: readonly (string | null)[];
-  /** Its line. */
-  readonly taken_line: readonly (number | null)[];
 }
 
 /** Columns: One function that the framework compiles: a tf.function, or a jit of JAX. */
@@ -2765,7 +2735,6 @@ export interface StepAccount extends ResultBody {
   readonly recorder_ms: number | null;
   readonly growth: OpsGrowth | null;
   readonly unused_gradients: NeedlessGradients | null;
-  readonly repeated_gradients: NeedlessGradients | null;
   readonly unclaimed_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly facts: TableOf<FactRow>;
@@ -2796,7 +2765,6 @@ export interface HostActivity extends ResultBody {
   readonly growing_rows: GrowingProducts | null;
   readonly after_update_frac: number | null;
   readonly recomputed: Recomputed | null;
-  readonly turns: Turns | null;
 }
 
 /** Where the device's time goes as a tree, and how well each part uses the device. */

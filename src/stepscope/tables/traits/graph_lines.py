@@ -41,12 +41,10 @@ class GraphLines:
     Attributes:
         ops: By the op's name in its graph.
         whole: Lines that most ops are made at, as that which calls ``fit``: they place no op.
-        asking: File and name of functions that ask for gradients.
     """
 
     ops: Mapping[str, Stack]
     whole: frozenset[SourceFrame]
-    asking: frozenset[tuple[str, str]]
 
     def of(self, op: str) -> Stack:
         """The stack of an op by its recorded name, of a gradient that of what it is of; () unknown.
@@ -59,10 +57,6 @@ class GraphLines:
             for name in names_in_graph(op)
         )
         return next((one for one in stacks if one and one[0] not in self.whole), ())
-
-    def asked(self, op: str) -> Stack:
-        """The stack of the op itself, of a gradient the one that asks for it; () unknown."""
-        return next(filter(None, (self.ops.get(name, ()) for name in names_in_graph(op))), ())
 
     def _forward(self, name: str) -> Stack:
         forward = name.partition(TAPE)[2]
@@ -89,7 +83,7 @@ def graph_lines(host: Host) -> GraphLines | None:
     """The lines of a host's graphs; None where none were noted."""
     for message in messages(host, names.GRAPH_LINES):
         if ops := _read(message):
-            return GraphLines(ops, _whole(ops), _asking(ops))
+            return GraphLines(ops, _whole(ops))
     return None
 
 
@@ -129,11 +123,6 @@ def _text(said: str) -> str:
 
 def _is_of(at: Any, listed: list[Any]) -> bool:
     return isinstance(at, int) and 0 <= at < len(listed)
-
-
-def _asking(ops: Mapping[str, Stack]) -> frozenset[tuple[str, str]]:
-    asked = (stack[0] for name, stack in ops.items() if TAPE in name)
-    return frozenset((frame.file, frame.function) for frame in asked)
 
 
 def _whole(ops: Mapping[str, Stack]) -> frozenset[SourceFrame]:
