@@ -139,6 +139,14 @@ def test_steps_that_compile_are_not_steady() -> None:
     assert (traced.count, traced.time_ms) == (4, pytest.approx(24.0))
 
 
+def test_start_lasts_while_steps_compile_if_none_is_steady() -> None:
+    steps = [(2000.0, 2100.0), (2100.0, 2200.0), (2200.0, 2300.0)]
+    spans = [Span("tracing", "f", begin + 10, begin + 50) for begin, _ in steps[:2]]
+    found = told(start(spans, [Look("main", 0, 2300)], steps))
+    assert isnan(found.steady_ms)
+    assert found.start_ms == pytest.approx(2200.0)
+
+
 def test_recordings_without_a_start_say_how_to_record_one() -> None:
     lacking = TOOL.available(Profile("s", (Host("h", decode(worked_example())),)))
     assert lacking is not None

@@ -136,10 +136,11 @@ def start(host: Host) -> Start | None:
         return None
     begin = int(min(one.begin.min() for one in (spans, looks) if len(one)))
     kinds = np.isin(spans.texts[names.START_KIND], names.START_COMPILES)
-    source, first, steady = _steps(host, spans.end[kinds] if len(spans) else spans.end)
+    compiled = spans.end[kinds] if len(spans) else spans.end
+    source, first, steady = _steps(host, compiled)
     # The steps after the first are warm-up until they are steady; without one nothing is known.
     last = int(max(one.end.max() for one in (spans, looks) if len(one)))
-    end = last if first is None else max(first[1], steady or 0)
+    end = last if first is None else max(first[1], steady or _last_compiled(host, first, compiled))
     owners = _Owners(spans, looks, first, begin, max(end, begin + 1))
     return Start(
         begin,
@@ -170,6 +171,14 @@ def _steps(host: Host, compiled: I64) -> tuple[str, tuple[int, int] | None, int 
             return "", None, None
         begin, end, source = found.start_ps, found.end_ps, found.markers.source
     return source, (int(begin[0]), int(end[0])), _steady(begin, end, compiled)
+
+
+def _last_compiled(host: Host, first: tuple[int, int], compiled: I64) -> int:
+    """End of the last of the first steps in which something was compiled."""
+    heard = _line(host, names.START_STEPS_LINE)
+    inside = compiled[compiled >= first[0]]
+    after = heard.end[heard.end >= inside.max()] if len(inside) else heard.end[:0]
+    return int(after.min()) if len(after) else 0
 
 
 def _steady(begin: I64, end: I64, compiled: I64) -> int | None:
