@@ -283,7 +283,7 @@ def test_the_programs_optimizer_is_kept(optimizer: str) -> None:
         ("Inference", "threading.Thread.join", "part-python-waits"),
     ],
 )
-def test_a_server_that_waits_for_requests_saves_nothing_by_it(
+def test_a_server_that_waits_for_requests_promises_no_saving_by_it(
     task: str, call: str, cause: str
 ) -> None:
     overview = ask(GOOD).result("overview_page")
