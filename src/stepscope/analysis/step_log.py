@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final
 import numpy as np
 
 from stepscope import how_to_record
-from stepscope.columns import median, quantile
-from stepscope.columns.space import F64
+from stepscope.columns import median
+from stepscope.columns.space import F64, I64
 from stepscope.quantities import time_words
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of
@@ -109,21 +109,30 @@ def step_log(profile: Profile, options: Options = Options()) -> StepLog:
     found = [(log, change) for log in logs for change in changes(log.mean_us.tolist())]
     steps = sum(int(log.steps.sum()) for log in logs)
     whole = float(sum(log.sum_us.sum() for log in logs))
-    each = np.concatenate([np.repeat(log.mean_us, log.steps) for log in logs])
+    each = np.concatenate([log.mean_us for log in logs])
+    counts = np.concatenate([log.steps for log in logs])
     begin = min(int(log.start_ps[0]) for log in logs)
     end = max(int(log.start_ps[-1]) + int(log.sum_us[-1]) * 10**6 for log in logs)
     return StepLog(
-        headline=_headline(logs, found, steps, float(median(each))),
+        headline=_headline(logs, found, steps, _quantile(each, counts, 0.5)),
         steps=steps,
         run_s=(end - begin) / _PS_PER_SECOND,
         mean_ms=whole / max(steps, 1) / _US_PER_MS,
-        median_ms=float(median(each)) / _US_PER_MS,
-        p95_ms=float(quantile(each, 0.95)) / _US_PER_MS,
+        median_ms=_quantile(each, counts, 0.5) / _US_PER_MS,
+        p95_ms=_quantile(each, counts, 0.95) / _US_PER_MS,
         longest_ms=max(float(log.max_us.max()) for log in logs) / _US_PER_MS,
         input_wait_frac=float(sum(log.wait_us.sum() for log in logs)) / max(whole, 1.0),
         changes=_table(ChangeRow, [_change_row(*one) for one in found]),
         course=_table(WindowRow, [row for log in logs for row in _windows(log)]),
     )
+
+
+def _quantile(values: F64, counts: I64, frac: float) -> float:
+    """The value that this share of the values lie below, each as often as its count."""
+    order = np.argsort(values)
+    below = np.cumsum(counts[order])
+    at = np.searchsorted(below, frac * below[-1])
+    return float(values[order[min(int(at), len(order) - 1)]])
 
 
 def _headline(

@@ -8,7 +8,6 @@ is broken if the process writes on or was killed.
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections import defaultdict
@@ -22,7 +21,7 @@ from stepscope.formats.format import Format, Identity, Input, Peek
 from stepscope.formats.kineto.recognise import identity
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
-from stepscope.limits import current
+from stepscope.limits import current, json_value
 from stepscope.schema import names
 
 if TYPE_CHECKING:
@@ -35,6 +34,11 @@ _MOST_LINE_BYTES: Final = 1 << 20
 _COLUMNS: Final = ("steps", "begin_us", "sum_us", "max_us", "wait_us")
 _PROCESS: Final = ("host", "rank", "process")
 _US: Final = 1000
+# Larger numbers are no times in µs, nor counts of steps; larger begins are after the year 2100.
+_MOST_NUMBER: Final = 1 << 46
+_MOST_BEGIN_NS: Final = 1 << 62
+# Names of values that are kept: our writer has fewer.
+_MOST_NAMES: Final = 100
 
 
 def _promises(name: str) -> bool:
@@ -91,8 +95,8 @@ def parsed(line: bytes) -> dict[str, Any] | None:
     if not line.startswith(names.STEP_LOG_HEAD) or checksum != b"%08x" % zlib.crc32(text):
         return None
     try:
-        found = json.loads(b"{" + text)
-    except (ValueError, RecursionError):
+        found = json_value(b"{" + text)
+    except ValueError:
         return None
     return found if isinstance(found, dict) else None
 
@@ -123,12 +127,19 @@ class _Log:
         count = len(columns["steps"])
         if any(len(values) != count for values in columns.values()):
             return False
+        numbers = [first, memory, *(value for values in columns.values() for value in values)]
+        if not (
+            0 <= min(numbers) <= max(numbers) <= _MOST_NUMBER and 0 <= begin_ns <= _MOST_BEGIN_NS
+        ):
+            return False
         current().spend("objects", count)
         process = tuple(str(chunk.get(key, "")) for key in _PROCESS)
         into = self.processes.setdefault(process, defaultdict(list))
         values = self._values.setdefault(process, {})
         known = len(into["steps"])
         for name, rows_of in given.items():
+            if name not in values and len(values) >= _MOST_NAMES:
+                continue
             kept = {row + known: value for row, value in rows_of.items() if 0 <= row < count}
             values.setdefault(name, {}).update(kept)
         into["number"] += (np.cumsum([0, *columns["steps"]])[:-1] + first).tolist()
