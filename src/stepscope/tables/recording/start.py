@@ -12,7 +12,13 @@ from typing import Final, Literal
 
 import numpy as np
 
-from stepscope.columns import median, metadata_stats_by_name, stats_by_name, union_spans
+from stepscope.columns import (
+    innermost,
+    median,
+    metadata_stats_by_name,
+    stats_by_name,
+    union_spans,
+)
 from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
@@ -194,13 +200,14 @@ def _steady(begin: I64, end: I64, compiled: I64) -> int | None:
 
 
 def _packages(spans: StartEvents) -> dict[str, int]:
-    kinds = np.asarray(spans.texts[names.START_KIND])
-    packages = np.asarray(spans.name)
+    is_import = [kind == "import" for kind in spans.texts[names.START_KIND]]
+    rows_of: dict[str, list[int]] = {}
+    for row in np.flatnonzero(np.asarray(is_import, bool)).tolist():
+        rows_of.setdefault(spans.name[row], []).append(row)
     found = {}
-    for package in sorted(set(packages[kinds == "import"].tolist())) if len(kinds) else ():
-        rows = (packages == package) & (kinds == "import")
+    for package, rows in rows_of.items():
         begin, end = union_spans(spans.begin[rows], spans.end[rows])
-        found[str(package)] = int((end - begin).sum())
+        found[package] = int((end - begin).sum())
     return found
 
 
@@ -222,18 +229,9 @@ class _Owners:
         self._cuts = cuts = cuts[(cuts >= begin) & (cuts <= end)]
         self._begin, self._length = cuts[:-1], np.diff(cuts)
         self._readers = _readers(looks)
-        self._look = self._painted(looks)
-        self._span = self._painted(spans)
+        self._look = innermost(looks.begin, looks.end, self._begin)
+        self._span = innermost(spans.begin, spans.end, self._begin)
         self._is_step = self._begin >= (first[0] if first else end)
-
-    def _painted(self, layer: StartEvents) -> I64:
-        """Row of the innermost span over each piece; -1 without one."""
-        owner = np.full(len(self._begin), -1, np.int64)
-        first = np.searchsorted(self._begin, layer.begin)
-        last = np.searchsorted(self._begin, layer.end)
-        for row in np.lexsort((layer.begin - layer.end, layer.begin)).tolist():
-            owner[first[row] : last[row]] = row
-        return owner
 
     def parts(self) -> Iterator[StartPart]:
         """The owners with all that is known of their time."""
