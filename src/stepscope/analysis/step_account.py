@@ -269,7 +269,7 @@ class StepAccount(Result):
         owners: The owners of the parts; their times sum to the step, too.
         calls: The program's calls from the loop inwards, each with all that is below it.
         rivals: Other threads that run Python.
-        lock_holders: Who has a lock while the loop waits for it.
+        lock_holders: Who has a lock while the loop, or the threads that it waits for, wait for it.
     """
 
     tool = "step_account"

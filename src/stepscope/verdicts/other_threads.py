@@ -1,4 +1,4 @@
-"""Threads beside the loop's: those that run Python, and those that hold locks."""
+"""Threads beside the loop's: those that run Python, and those that it waits for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from stepscope.tables.account.threads import (
     LockHolder,
     Rival,
     lock_holders,
+    loop_waits,
     rivals,
+    turns_at_locks,
 )
 from stepscope.tables.core.profile import Host
 
@@ -40,7 +42,7 @@ class RivalRow(_PlaceRow):
 
 
 class LockHolderRow(_PlaceRow):
-    """Where a thread has a lock that the loop waits for."""
+    """Where a thread has a lock that the loop waits for, or threads that the loop waits for."""
 
     call: Annotated[str, Column("Calls", kind="name")]
     wait_frac: Annotated[
@@ -50,16 +52,39 @@ class LockHolderRow(_PlaceRow):
             unit="%",
             kind="ratio",
             sort="desc",
-            help="Of the loop's for a lock.",
+            help="Of the loop's for a lock, or for the threads that wait for it.",
         ),
     ]
+    waiters: Annotated[
+        int,
+        Column(
+            "Wait for it",
+            kind="number",
+            help="Threads that the loop waits for, at most at once; 0: the loop itself does.",
+        ),
+    ]
+    taken_in: Annotated[
+        str, Column("Asked for in", kind="name", help="The function in which these wait for it.")
+    ]
+    taken_file: Annotated[str, Column("Its file", kind="name")]
+    taken_line: Annotated[int, Column("Its line", kind="number")]
 
 
 def thread_tables(host: Host, found: Account) -> tuple[Table[RivalRow], Table[LockHolderRow]]:
     """Return who runs Python beside the loop, and who holds locks while it waits."""
-    return _rows(RivalRow, rivals(host, found)), _rows(LockHolderRow, lock_holders(host, found))
+    held = lock_holders(host, found)
+    asked = loop_waits(host, found)
+    if asked is not None:
+        held += turns_at_locks(*asked)
+    beside = _rows(RivalRow, rivals(host, found))
+    return beside, _rows(LockHolderRow, held)
 
 
 def _rows(row: type[R], listed: Sequence[Rival] | Sequence[LockHolder]) -> Table[R]:
     rows = {name: [getattr(one, name) for one in listed] for name in columns_of(row)}
-    return Table(row, rows | {"line": [one.line or None for one in listed]})
+    numbers = {name: [one or None for one in rows[name]] for name in _LINES & rows.keys()}
+    return Table(row, rows | numbers)
+
+
+# Columns in which 0 is not known.
+_LINES = {"line", "taken_line"}

@@ -38,7 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def pod(open_page: Opener) -> Page:
     page = open_page(ADDRESS)
     expect(page.locator(".verdict h2")).to_contain_text(
-        re.compile(r"GPU:1 of worker-1 costs 1[89]\d µs")
+        re.compile(r"GPU:1 of worker-1 costs 1[89]\d\sµs")
     )
     return page
 

@@ -79,7 +79,7 @@ export function StepAccount(props: AccountProps) {
           {...props}
           field="lock_holders"
           title="Who has the lock"
-          note="that the loop waits for"
+          note="that the loop waits for, or threads that it waits for"
           none=""
           noun={["place", "places"]}
           source={result.lock_holders}
