@@ -79,10 +79,7 @@ def test_every_tool_opens_it(recordings: Path, name: str, tool: str) -> None:
 
 NEEDS_MORE = {
     "collectives",
-    "module_tree",
     "compiled_regions",
-    "model_flops",
-    "serving_steps",
     "device_idle",
     "graph_viewer",
     "hlo_stats",
@@ -91,9 +88,14 @@ NEEDS_MORE = {
     "kernel_stats",
     "megascale_stats",
     "memory_viewer",
+    "model_flops",
+    "module_tree",
     "op_profile",
     "perf_counters",
     "roofline_model",
+    "serving_steps",
+    "startup",
+    "step_log",
     "tf_data_bottleneck_analysis",
     "utilization_viewer",
 }
