@@ -131,8 +131,10 @@ def _host_exposed(profile: Profile, one: AlignedSteps, device: int) -> Exposed:
         elsewhere[elsewhere] = of_device[spans.device_row[elsewhere]] != device
         spans = spans.chosen(~elsewhere)
     if len(kept):
-        within = (spans.end > begin[0]) & (spans.start < end[-1]) & (spans.end > spans.start)
-        spans = spans.chosen(within)
+        # Between kept steps lie those that are left out: what is in them alone is no run.
+        first = np.searchsorted(end, spans.start, side="right")
+        reaches = spans.end > np.append(begin, np.iinfo(np.int64).max)[first]
+        spans = spans.chosen(reaches & (spans.end > spans.start))
     else:
         spans = spans.chosen(np.zeros(len(spans.start), dtype=bool))
     line = profile.hosts[one.host].space.event_line[spans.event]

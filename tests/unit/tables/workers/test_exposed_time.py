@@ -50,6 +50,28 @@ def test_threads_that_run_ops_at_once_share_the_time() -> None:
     assert nothing == pytest.approx(20)
 
 
+@pytest.mark.parametrize("slow", [5, 6, 11])
+def test_events_of_a_step_that_is_left_out_are_no_runs_of_others(slow: int) -> None:
+    """The slow step lies between two that are kept; its op is that of neither."""
+    lengths = [1_000 if number == slow else 100 for number in range(14)]
+    begins = np.cumsum([0, *lengths])[:-1].tolist()
+    marks: list[EventLike] = [
+        ("train", begin, length, {"step_num": number, "_r": 1})
+        for number, (begin, length) in enumerate(zip(begins, lengths, strict=True))
+    ]
+    ops: list[EventLike] = [("a/MatMul:MatMul", begin + 10, 60) for begin in begins]
+    profile = Profile(
+        "p",
+        (Host("h", decode(space(host(line("python", *marks), line("tf_Compute", *ops))))),),
+    )
+    (one,) = exposed(profile)
+    events = profile.hosts[0].space.events
+    name = profile.hosts[0].space.event_metadata.name
+    names = [name[at] for at in events.metadata[one.event].tolist()]
+    assert names.count("a/MatMul:MatMul") == len(one.start_ps) < len(lengths) - 2
+    assert one.exposed_ps[one.work == int(Work.HOST_COMPUTE)].sum() == len(one.start_ps) * 60e6
+
+
 def test_an_op_comes_before_the_call_that_waits_for_it() -> None:
     found, nothing = owned(
         step(
