@@ -114,7 +114,9 @@ class StepLogWriter:
         self._last_ns = end_ns
         if begin:
             self._count += 1
-            self._steps.extend((begin, end_ns, step_clock.input_wait_ns()))
+            wait_ns = step_clock.input_wait_ns()
+            # No call between looking the array up and adding to it: ``flush`` takes it away.
+            self._steps.extend((begin, end_ns, wait_ns))
 
     def flush(self) -> None:
         """Write a chunk of the steps since the last one."""
@@ -124,7 +126,7 @@ class StepLogWriter:
             if not steps:
                 self._values = values + self._values
                 return
-            table = np.frombuffer(steps, np.int64).reshape(-1, 3)
+            table = np.array(steps, np.int64).reshape(-1, 3)
             line = self._line(table, values)
             self._written += len(table)
         os.write(self._file, line)
