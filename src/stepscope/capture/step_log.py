@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import logging
 import math
 import os
 import threading
@@ -34,6 +35,7 @@ _MOST_ROWS: Final = 100
 _MOST_VALUES: Final = 20_000
 _MOST_NAMES: Final = 8
 _US: Final = 1000
+_log_to: Final = logging.getLogger("stepscope")
 
 
 class StepLogWriter:
@@ -71,6 +73,8 @@ class StepLogWriter:
         self._count = 0
         # The time of day and the clock of steps, at one moment.
         self._clocks = time.time_ns(), time.perf_counter_ns()
+        # Whether the last line has no end, and whether a chunk was lost.
+        self._is_torn = self._has_failed = False
         self._lock = threading.Lock()
         self._ticker = Ticker("steps", 1 / _SECONDS, lambda _, __: self.flush())
 
@@ -129,7 +133,19 @@ class StepLogWriter:
             table = np.array(steps, np.int64).reshape(-1, 3)
             line = self._line(table, values)
             self._written += len(table)
-        os.write(self._file, line)
+        self._write(line)
+
+    def _write(self, line: bytes) -> None:
+        """Append a chunk; one that finds no room is lost, and the program and the log go on."""
+        line = b"\n" + line if self._is_torn else line
+        try:
+            self._is_torn = os.write(self._file, line) < len(line)
+            problem = "the disk is full" if self._is_torn else ""
+        except OSError as error:
+            problem = error.strerror or str(error)
+        if problem and not self._has_failed:
+            self._has_failed = True
+            _log_to.warning("Steps are missing in the step log %s: %s.", self._path, problem)
 
     def _line(self, table: Any, values: list[tuple[int, str, Any]]) -> bytes:
         begin, end = table[:, 0], table[:, 1]

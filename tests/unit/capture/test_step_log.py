@@ -66,6 +66,23 @@ def test_chunks_count_on(log: step_log.StepLogWriter) -> None:
     assert [one["chunk"]["first"] for one in chunks(log)] == [0, 2]
 
 
+def test_a_full_disk_loses_chunks_and_ends_nothing(
+    log: step_log.StepLogWriter, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    write = os.write
+
+    def full(file: int, line: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    for number, takes in enumerate((write, lambda file, line: write(file, line[:50]), full, write)):
+        monkeypatch.setattr(os, "write", takes)
+        marked(log, 10, begin_ms=1 + 10 * number)
+        log.flush()
+    found = [parsed(line) for line in log._path.read_bytes().splitlines()]
+    assert [None if one is None else one["chunk"]["first"] for one in found] == [0, None, 3]
+    assert caplog.text.count("Steps are missing") == 1
+
+
 def test_short_steps_are_put_together(log: step_log.StepLogWriter) -> None:
     marked(log, *[1.0] * 2_050, 9.0)
     (found,) = chunks(log)
