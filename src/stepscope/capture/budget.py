@@ -9,9 +9,7 @@ the program runs undisturbed before it.
 from __future__ import annotations
 
 import math
-import os
 import time
-from pathlib import Path
 from typing import Final
 
 from stepscope.capture.options import ProfilerOptions
@@ -239,7 +237,7 @@ class Price:
     def __init__(self, price: float | None, file_bytes: int | None) -> None:
         self._price = price
         self._file_bytes = file_bytes
-        self._began = time.monotonic() - _process_seconds()
+        self._began = time.monotonic() - (machine.process_age_ns() or 0) / 1e9
         self._paid = 0.0
         self._sessions = 0
         self._rest_from = 0.0
@@ -343,14 +341,3 @@ class Price:
         is_enough = steps >= UNDISTURBED_STEPS or step_seconds >= UNDISTURBED_SECONDS
         is_enough = is_enough or recorded_steps < WANTED_STEPS
         return not steps or is_enough or now - self._rest_from > _PATIENCE_SECONDS
-
-
-def _process_seconds() -> float:
-    """How long this process has been running; 0 where the system does not say."""
-    try:
-        status = Path("/proc/self/stat").read_text("utf-8", "replace")
-        begun_ticks = int(status.rpartition(")")[2].split()[19])
-        uptime = float(Path("/proc/uptime").read_text("utf-8").split()[0])
-    except (OSError, ValueError, IndexError):
-        return 0.0
-    return max(uptime - begun_ticks / os.sysconf("SC_CLK_TCK"), 0.0)

@@ -245,6 +245,9 @@ START_KINDS: Final = (
 )  # fmt: skip
 # A step in which this was done is no steady one.
 START_COMPILES: Final = ("tracing", "compilation", "autotuning")
+# Steady: so many steps in a row, the longest of which takes at most this much longer.
+START_STEADY_STEPS: Final = 5
+START_STEADY_SPREAD: Final = 1.5
 START_WAITS: Final = (
     "disk", "network", "lock", "processes", "sleep", "threads", "device", "unknown",
 )  # fmt: skip

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from stepscope.capture import budget
 from stepscope.capture.budget import Price, SessionLimit
 from stepscope.capture.runtime import machine
 
@@ -35,7 +34,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
     monkeypatch.setattr(time, "process_time", lambda: one.processor_seconds)
     monkeypatch.setattr(machine, "used_bytes", lambda: one.used_bytes)
     monkeypatch.setattr(machine, "delayed_seconds", lambda: one.delayed_seconds)
-    monkeypatch.setattr(budget, "_process_seconds", lambda: 0.0)
+    monkeypatch.setattr(machine, "process_age_ns", lambda: 0)
     yield one
 
 

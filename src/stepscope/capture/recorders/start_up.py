@@ -34,9 +34,7 @@ _HZ: Final = 100.0
 # A start of minutes is looked at as closely only in its first one.
 _CLOSE_NS, _SELDOM = 60 * 10**9, 10
 _MOST_LOOKS: Final = 100_000
-# Steady: of this many steps in a row the slowest takes at most this much longer than the fastest.
-_STEADY_STEPS: Final = 5
-_STEADY_SPREAD: Final = 1.5
+_STEADY_STEPS, _STEADY_SPREAD = names.START_STEADY_STEPS, names.START_STEADY_SPREAD
 # Steps that never become steady end the start after this many and this long.
 _MOST_STEPS, _MOST_STEPS_NS = 50, 5 * 10**9
 # A process that reads this fast reads files, though its main thread does not wait for a disk:

@@ -9,6 +9,7 @@ import os
 import platform
 import re
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, Final
 from stepscope.schema import names
 
 _STATM: Final = Path("/proc/self/statm")
+_STAT: Final = Path("/proc/self/stat")
 _CPUINFO: Final = Path("/proc/cpuinfo")
 _MAX_FREQUENCY: Final = Path("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
 # Widest first: the first that a processor has is what its peak is counted in.
@@ -135,6 +137,17 @@ class _MallInfo(ctypes.Structure):
             "keepcost",
         )
     ]
+
+
+def process_age_ns() -> int | None:
+    """How long this process has existed, to 10 ms; None if the system does not report it."""
+    try:
+        # The name of the program, in parentheses, may hold blanks.
+        fields = _STAT.read_text("utf-8", "replace").rpartition(")")[2].split()
+        begun_ns = int(fields[19]) * 10**9 // os.sysconf("SC_CLK_TCK")
+        return max(time.clock_gettime_ns(time.CLOCK_BOOTTIME) - begun_ns, 0)
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None
 
 
 def delayed_seconds() -> float | None:

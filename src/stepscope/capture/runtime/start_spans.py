@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NamedTuple
 
+from stepscope.capture.runtime import machine
 from stepscope.schema import names
 
 # Shorter imports of the same package are part of the one around them; still shorter ones are
@@ -62,7 +63,7 @@ class StartSpans:
 
     def __init__(self) -> None:
         self.installed_ns = time.time_ns()
-        self.exec_ns = min(_exec_ns() or self.installed_ns, self.installed_ns)
+        self.exec_ns = self.installed_ns - (machine.process_age_ns() or 0)
         self.cache = ""
         self.compiled_ns = 0
         self._spans: list[StartSpan] = []
@@ -241,16 +242,3 @@ _LIBRARIES: Final = (
     f"{Path(importlib.__file__).parents[1]}/",
     "<frozen",
 )
-
-
-def _exec_ns() -> int | None:
-    """When this process was made, to 10 ms; None if the system does not report it."""
-    try:
-        text = Path("/proc/self/stat").read_text("utf-8", "replace")
-        ticks = int(text.rpartition(")")[2].split()[19])
-        age_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - ticks * 10**9 // os.sysconf(
-            "SC_CLK_TCK"
-        )
-    except (OSError, ValueError, IndexError, AttributeError):
-        return None
-    return time.time_ns() - max(age_ns, 0)

@@ -37,7 +37,7 @@ _KIND_OF_WAIT: Final = {
     "device": "device",
     "unknown": GAP,
 }
-_STEADY_STEPS, _STEADY_SPREAD = 5, 1.5
+_STEADY_STEPS, _STEADY_SPREAD = names.START_STEADY_STEPS, names.START_STEADY_SPREAD
 # A function that was seen reading for this share of its time waits for its reads otherwise.
 _READER_FRAC: Final = 0.2
 
@@ -173,7 +173,7 @@ def _steps(host: Host, compiled: I64) -> tuple[str, tuple[int, int] | None, int 
         source = heard.texts[names.START_KIND][0]
     else:
         found = steps(host)
-        if found is None or not len(found.start_ps):
+        if found is None or found.markers.is_window or not len(found.start_ps):
             return "", None, None
         begin, end, source = found.start_ps, found.end_ps, found.markers.source
     return source, (int(begin[0]), int(end[0])), _steady(begin, end, compiled)
