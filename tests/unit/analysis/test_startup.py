@@ -10,7 +10,7 @@ from stepscope.analysis.startup import TOOL, Startup, startup
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import worked_example
-from tests.profiles.model import Plane, space
+from tests.profiles.model import Plane, host, line, space
 from tests.profiles.starts import Look, Span, start
 
 #: 12 steps of 10 ms from 2,000 ms on; the first takes 100 ms.
@@ -121,6 +121,14 @@ def test_start_without_a_step_ends_with_what_was_seen() -> None:
     assert isnan(found.steady_ms)
     assert found.start_ms == pytest.approx(1000.0)
     assert [one.slug for one in found.diagnostics] == ["no-first-step"]
+
+
+def test_a_recording_taken_as_one_step_is_no_first_step() -> None:
+    """A program that only imports and computes once: its ops have no rounds."""
+    ops = host(line("tf_Compute", ("a/MatMul:MatMul", 600_000, 900_000)))
+    found = told(start([Span("import", "package", 0, 500)], [Look("f", 500, 1000)], []), ops)
+    assert (found.until, found.step_source) == ("end of recording", "")
+    assert found.start_ms == pytest.approx(1000.0)
 
 
 def test_steps_that_slow_down_again_are_not_steady() -> None:
