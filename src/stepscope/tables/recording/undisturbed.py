@@ -86,7 +86,7 @@ def _measured_step(host: Host) -> UndisturbedStep | None:
     step_ps = as_integer(noted.get(names.UNDISTURBED_STEP))
     if step_ps <= 0:
         return _counted(host)
-    # What hooks hear of may be several of the recording's steps, or a part: only its ratio tells.
+    # Hooks may report a part of a recorded step, or several steps at once: only the ratio counts.
     heard_ps = as_integer(noted.get(names.RECORDED_STEP)) or median(kept_ps)
     if not heard_ps > 0 or not kept_ps.any():
         return None

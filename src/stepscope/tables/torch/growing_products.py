@@ -111,7 +111,7 @@ def _extents(shape: str) -> tuple[int, int, int]:
 
 
 def _growing(op: str, rows: I64, learned: I64) -> GrowingProducts | None:
-    """What the rows of products with one weight's shape do, in order.
+    """Classify the course of rows over products with weights of one shape.
 
     Args:
         op: Their name.
