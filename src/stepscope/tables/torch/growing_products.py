@@ -111,7 +111,7 @@ def _extents(shape: str) -> tuple[int, int, int]:
 
 
 def _growing(op: str, rows: I64, learned: I64) -> GrowingProducts | None:
-    """Classify the course of rows over products with weights of one shape.
+    """How the rows of products with weights of one shape grow; None where most do not, alike.
 
     Args:
         op: Their name.
