@@ -10,7 +10,7 @@ Picoseconds are the unit up to ``analysis``; a tool converts once, with ``us()``
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from types import MappingProxyType
@@ -148,7 +148,13 @@ class Table(Generic[R]):
     @classmethod
     def empty(cls, schema: type[R]) -> Table[R]:
         """A table without rows."""
-        return cls(schema, {name: [] for name in columns_of(schema)})
+        return cls.from_rows(schema, ())
+
+    @classmethod
+    def from_rows(cls, schema: type[R], rows: Iterable[Mapping[str, Any]]) -> Table[R]:
+        """A table of rows, each with a value for every field; what else a row has is left out."""
+        listed = list(rows)
+        return cls(schema, {name: [row[name] for row in listed] for name in columns_of(schema)})
 
     def __len__(self) -> int:
         return len(next(iter(self._columns.values()), ()))

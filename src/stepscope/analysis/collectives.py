@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.registry import Need, Tool
-from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
+from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
 from stepscope.tables.collectives.exchanges import ExchangeKind, Exchanges, exchanges
 from stepscope.tables.core.presence import any_stretch
 from stepscope.tables.core.profile import Profile
@@ -175,7 +175,7 @@ def _headline(
 
 
 def _groups(found: Exchanges) -> Table[GroupRow]:
-    return _table(GroupRow, list(_group_rows(found)))
+    return Table.from_rows(GroupRow, list(_group_rows(found)))
 
 
 def _group_rows(found: Exchanges) -> Iterator[dict[str, Any]]:
@@ -232,11 +232,7 @@ def _workers(found: Exchanges) -> Table[WorkerRow]:
                 "caused_wait_ms": ms(int(found.caused_ps[mine].sum())) if known.any() else nan,
             }
         )
-    return _table(WorkerRow, rows)
-
-
-def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:
-    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
+    return Table.from_rows(WorkerRow, rows)
 
 
 def _diagnostics(known: Bool) -> tuple[Diagnostic, ...]:

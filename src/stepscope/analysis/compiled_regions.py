@@ -284,7 +284,7 @@ def _recordings(profile: Profile) -> Iterator[Host]:
 def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:
     sort = next((name for name, (_, one) in columns_of(schema).items() if one.sort), "")
     rows = sorted(rows, key=lambda row: -row[sort]) if sort else rows
-    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
+    return Table.from_rows(schema, rows)
 
 
 def _region_rows(host: str, found: CompiledCode, whole_ps: int) -> list[dict[str, Any]]:

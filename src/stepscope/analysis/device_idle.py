@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
-from stepscope.result import Column, Result, Row, Table, columns_of, ms, us
+from stepscope.result import Column, Result, Row, Table, ms, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events, has_device_events
 from stepscope.tables.in_steps.copies import session_copies
@@ -336,10 +336,6 @@ def _device_name(profile: Profile, one: DeviceGaps) -> tuple[str, str]:
     return host.name, host.space.planes[one.device].name
 
 
-def _table(schema: type[Any], rows: list[dict[str, Any]]) -> Table[Any]:
-    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
-
-
 def _devices(profile: Profile, found: Idle) -> Table[IdleDeviceRow]:
     count = max(found.step_count, 1)
     rows = []
@@ -359,7 +355,7 @@ def _devices(profile: Profile, found: Idle) -> Table[IdleDeviceRow]:
                 "longest_gap_ms": ms(int(gaps.duration_ps.max(initial=0))),
             }
         )
-    return _table(IdleDeviceRow, sorted(rows, key=lambda row: -row["idle_ms"]))
+    return Table.from_rows(IdleDeviceRow, sorted(rows, key=lambda row: -row["idle_ms"]))
 
 
 def _waits(profile: Profile, found: Idle) -> Table[WaitRow]:
@@ -373,7 +369,7 @@ def _waits(profile: Profile, found: Idle) -> Table[WaitRow]:
         }
         for one in found.waits
     ]
-    return _table(WaitRow, sorted(rows, key=lambda row: -row["blocked_ms"]))
+    return Table.from_rows(WaitRow, sorted(rows, key=lambda row: -row["blocked_ms"]))
 
 
 def _launches(profile: Profile, found: Idle) -> Table[LaunchRow]:
@@ -391,7 +387,7 @@ def _launches(profile: Profile, found: Idle) -> Table[LaunchRow]:
                 "max_us": us(int(times.max())),
             }
         )
-    return _table(LaunchRow, sorted(rows, key=lambda row: -row["per_step"]))
+    return Table.from_rows(LaunchRow, sorted(rows, key=lambda row: -row["per_step"]))
 
 
 def _allocations(profile: Profile, found: Idle) -> Table[AllocationRow]:
@@ -405,7 +401,7 @@ def _allocations(profile: Profile, found: Idle) -> Table[AllocationRow]:
         }
         for call in session_allocations(profile)
     ]
-    return _table(AllocationRow, rows)
+    return Table.from_rows(AllocationRow, rows)
 
 
 def _slow_calls(profile: Profile, found: Idle) -> Table[SlowCallRow]:
@@ -420,7 +416,7 @@ def _slow_calls(profile: Profile, found: Idle) -> Table[SlowCallRow]:
         }
         for call in session_slow_calls(profile)
     ]
-    return _table(SlowCallRow, rows)
+    return Table.from_rows(SlowCallRow, rows)
 
 
 def _copies(profile: Profile, found: Idle) -> Table[CopyRow]:
@@ -439,7 +435,7 @@ def _copies(profile: Profile, found: Idle) -> Table[CopyRow]:
         }
         for one in session_copies(profile)
     ]
-    return _table(CopyRow, cells)
+    return Table.from_rows(CopyRow, cells)
 
 
 def _gaps(profile: Profile, found: Idle, options: Options) -> Table[GapRow]:

@@ -12,7 +12,7 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
-from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
+from stepscope.result import Column, Diagnostic, Result, Row, Table, us
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.hlo.category import category, kind_of
 from stepscope.tables.hlo.module import Computation, HloModule, Instruction
@@ -284,7 +284,7 @@ def _nodes(
                 "expression": expression(module, one),
             }
         )
-    return Table(NodeRow, {name: [row[name] for row in found] for name in columns_of(NodeRow)})
+    return Table.from_rows(NodeRow, found)
 
 
 def _edges(part: Subgraph) -> Table[EdgeRow]:

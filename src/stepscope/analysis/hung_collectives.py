@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.registry import Need, Tool
-from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
+from stepscope.result import Column, Diagnostic, Result, Row, Table
 from stepscope.tables.collectives.calls import (
     Called,
     GroupCalls,
@@ -126,8 +126,8 @@ def hung_collectives(profile: Profile, options: Options = Options()) -> HungColl
     return HungCollectives(
         headline=_headline(found, waiting, late),
         is_stuck=any(one.missing or one.odd(found) for one in waiting),
-        stuck=_table(StuckRow, [_stuck_row(found, one) for one in waiting]),
-        ranks=_table(RankRow, list(_rank_rows(found, late))),
+        stuck=Table.from_rows(StuckRow, [_stuck_row(found, one) for one in waiting]),
+        ranks=Table.from_rows(RankRow, list(_rank_rows(found, late))),
         diagnostics=tuple(_diagnostics(found, waiting)),
     )
 
@@ -273,10 +273,6 @@ def _rank_rows(found: GroupCalls, late: Lateness) -> Iterator[dict[str, Any]]:
             "came_last": int(late.last[worker]),
             "late_ms": float(late.late_ns[worker]) / _NS_PER_MS,
         }
-
-
-def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:
-    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
 
 
 def _diagnostics(found: GroupCalls, waiting: list[Stuck]) -> Iterator[Diagnostic]:

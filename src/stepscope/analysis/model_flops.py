@@ -13,7 +13,7 @@ from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
-from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms, us
+from stepscope.result import Column, Diagnostic, Result, Row, Table, ms, us
 from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.profile import Host, Profile
@@ -197,9 +197,7 @@ def model_flops(profile: Profile, options: Options = Options()) -> ModelFlops:
                 "peak_tflops": [rate / 1e12 for rate in peaks.flops.values()],
             },
         ),
-        ops=Table(
-            ShapedOpRow, {name: [row[name] for row in rows] for name in columns_of(ShapedOpRow)}
-        ),
+        ops=Table.from_rows(ShapedOpRow, rows),
         diagnostics=_diagnostics(rows, used, peaks),
     )
 

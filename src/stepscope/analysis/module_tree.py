@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
 from stepscope.registry import Need, Tool
-from stepscope.result import Column, Result, Row, Table, columns_of, ms
+from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.device.events import has_device_events
 from stepscope.tables.ops import module_tree as facts
@@ -85,9 +85,7 @@ def modules(profile: Profile, options: Options = Options()) -> ModuleTree:
     if not has_devices:
         rows = [row | _NOT_RECORDED for row in rows]
     return ModuleTree(
-        modules=Table(
-            ModuleRow, {name: [row[name] for row in rows] for name in columns_of(ModuleRow)}
-        ),
+        modules=Table.from_rows(ModuleRow, rows),
         outside_ms=ms(sum(tree.outside_ps for _, tree in trees)) if has_devices else nan,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.columns.space import Bool
 from stepscope.registry import Need, Tool
-from stepscope.result import Column, Result, Row, Table, columns_of, ms
+from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.device.events import has_device_events
 from stepscope.tables.torch.serving_steps import (
@@ -123,7 +123,9 @@ def steps_of_engines(profile: Profile, options: Options = Options()) -> ServingS
     batches.sort(key=lambda row: -row["device_ms"])
     if not any(map(has_device_events, profile.hosts)):
         rows, batches = ([row | _NOT_RECORDED for row in listed] for listed in (rows, batches))
-    return ServingSteps(batches=_table(EngineBatchRow, batches), steps=_table(EngineStepRow, rows))
+    return ServingSteps(
+        batches=Table.from_rows(EngineBatchRow, batches), steps=Table.from_rows(EngineStepRow, rows)
+    )
 
 
 #: What only devices tell.
@@ -134,10 +136,6 @@ _NOT_RECORDED: Final = {
     "graph_frac": nan,
     "kernels": None,
 }
-
-
-def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:
-    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
 
 
 def _step_rows(host: str, found: EngineSteps) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from math import nan
 from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
+from stepscope.formats.python_frames import short_path
 from stepscope.quantities import time_words
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
@@ -179,7 +180,7 @@ def _headline(found: Start) -> str:
 
 
 def _words(part: StartPart) -> str:
-    return _WORDS[part.kind].replace("{name}", part.name)
+    return _WORDS.get(part.kind, "{name}").replace("{name}", part.name)
 
 
 def _phase_rows(host: Host, found: Start) -> Iterator[dict[str, Any]]:
@@ -248,13 +249,12 @@ def _cache(part: StartPart) -> str:
 def _short(place: str) -> str:
     """The last folder, file and line of a place."""
     file, mark, line = place.rpartition(":")
-    return f"{'/'.join(file.replace(_BACKSLASH, '/').split('/')[-2:])}{mark}{line}"
+    return f"{short_path(file.replace(_BACKSLASH, '/'))}{mark}{line}"
 
 
 def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:
     sort = next(name for name, (_, column) in columns_of(schema).items() if column.sort)
-    rows = sorted(rows, key=lambda row: -row[sort])
-    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
+    return Table.from_rows(schema, sorted(rows, key=lambda row: -row[sort]))
 
 
 def _diagnostics(found: Start) -> Iterator[Diagnostic]:

@@ -14,7 +14,7 @@ from stepscope.columns import median
 from stepscope.columns.space import F64, I64
 from stepscope.quantities import time_words
 from stepscope.registry import Need, Tool
-from stepscope.result import Column, Result, Row, Table, columns_of
+from stepscope.result import Column, Result, Row, Table
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.steps.change_points import StepTimeChange, changes
 from stepscope.tables.steps.logged import LoggedSteps, has_logged_steps, logged_steps
@@ -122,8 +122,8 @@ def step_log(profile: Profile, options: Options = Options()) -> StepLog:
         p95_ms=_quantile(each, counts, 0.95) / _US_PER_MS,
         longest_ms=max(float(log.max_us.max()) for log in logs) / _US_PER_MS,
         input_wait_frac=float(sum(log.wait_us.sum() for log in logs)) / max(whole, 1.0),
-        changes=_table(ChangeRow, [_change_row(*one) for one in found]),
-        course=_table(WindowRow, [row for log in logs for row in _windows(log)]),
+        changes=Table.from_rows(ChangeRow, [_change_row(*one) for one in found]),
+        course=Table.from_rows(WindowRow, [row for log in logs for row in _windows(log)]),
     )
 
 
@@ -218,10 +218,6 @@ def _windows(log: LoggedSteps) -> Iterator[dict[str, Any]]:
             "memory_bytes": memory or nan,
             "values": ", ".join(f"{name} {mean:.4g}" for name, mean in means if mean == mean),
         }
-
-
-def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:
-    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
 
 
 TOOL = Tool(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
+from typing import Annotated, ClassVar, Final, Literal, TypeVar
 
 import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.pod.report import DeviceRow, Pod
 from stepscope.quantities import time_change, time_words
-from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
+from stepscope.result import Column, Diagnostic, Result, Row, Table
 
 R = TypeVar("R", bound=Row)
 #: What tells which device is which in both: coordinates, rank and device, or its place in order.
@@ -201,7 +201,7 @@ def suspects_of(before: Pod, after: Pod, places: SamePlaces) -> Table[SuspectCha
                 "cause": one["cause"],
             }
         )
-    return _table(SuspectChangeRow, rows)
+    return Table.from_rows(SuspectChangeRow, rows)
 
 
 def _names_now(
@@ -236,7 +236,9 @@ def _coordinates(before: Pod, after: Pod) -> Table[CoordinateChangeRow]:
                     "charged_after_ms": row["charged_ms"],
                 }
             )
-    return _table(CoordinateChangeRow, sorted(rows, key=lambda one: -abs(one["work_change_ms"])))
+    return Table.from_rows(
+        CoordinateChangeRow, sorted(rows, key=lambda one: -abs(one["work_change_ms"]))
+    )
 
 
 def _places(
@@ -267,7 +269,3 @@ def _places(
             "ratio_after": np.asarray(after["work_ratio"])[now],
         },
     )
-
-
-def _table(schema: type[R], rows: Sequence[dict[str, Any]]) -> Table[R]:
-    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})

@@ -79,4 +79,5 @@ def slow_start(results: Results) -> Iterator[Answer]:
 
 def _place(text: str) -> Place | None:
     file, _, line = text.rpartition(":")
-    return Place(file=file, line=int(line)) if file and line.isdecimal() else None
+    # A file of a stranger's may name a line of any length.
+    return Place(file=file, line=int(line[:9])) if file and line.isdecimal() else None
