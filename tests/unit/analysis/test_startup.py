@@ -6,8 +6,11 @@ from math import isnan
 
 import pytest
 
+from stepscope.advice.results import Results
+from stepscope.advice.rules.start import slow_start
 from stepscope.analysis.startup import TOOL, Startup, startup
 from stepscope.formats.xspace import decode
+from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import worked_example
 from tests.profiles.model import Plane, host, line, space
@@ -129,6 +132,15 @@ def test_a_recording_taken_as_one_step_is_no_first_step() -> None:
     found = told(start([Span("import", "package", 0, 500)], [Look("f", 500, 1000)], []), ops)
     assert (found.until, found.step_source) == ("end of recording", "")
     assert found.start_ms == pytest.approx(1000.0)
+
+
+def test_kinds_and_lines_of_a_strangers_file_are_shown_as_they_are() -> None:
+    spans = [Span("no kind", "work", 0, 500, "train.py:" + "9" * 6_000)]
+    found = told(start([*spans, Span("import", "slow", 500, 4_000, spans[0].place)], [], []))
+    assert "work" in found.headline
+    (answer,) = slow_start(Results({"startup": found}))
+    assert isinstance(answer, Finding)
+    assert answer.place is not None
 
 
 def test_steps_that_slow_down_again_are_not_steady() -> None:
