@@ -245,7 +245,7 @@ START_KINDS: Final = (
 )  # fmt: skip
 # A step in which this was done is no steady one.
 START_COMPILES: Final = ("tracing", "compilation", "autotuning")
-# Steady: so many steps in a row, the longest of which takes at most this much longer.
+# Steady steps: this number in a row; the longest is at most this multiple of the shortest.
 START_STEADY_STEPS: Final = 5
 START_STEADY_SPREAD: Final = 1.5
 START_WAITS: Final = (
