@@ -37,8 +37,6 @@ _US: Final = 1000
 # Larger numbers are no times in µs, nor counts of steps; larger begins are after the year 2100.
 _MOST_NUMBER: Final = 1 << 46
 _MOST_BEGIN_NS: Final = 1 << 62
-# Names of values that are kept: our writer has fewer.
-_MOST_NAMES: Final = 100
 
 
 def _promises(name: str) -> bool:
@@ -138,7 +136,7 @@ class _Log:
         values = self._values.setdefault(process, {})
         known = len(into["steps"])
         for name, rows_of in given.items():
-            if name not in values and len(values) >= _MOST_NAMES:
+            if name not in values and len(values) >= names.STEP_LOG_MOST_NAMES:
                 continue
             kept = {row + known: value for row, value in rows_of.items() if 0 <= row < count}
             values.setdefault(name, {}).update(kept)

@@ -229,6 +229,8 @@ STEP_LOG_MAX: Final = "log_max_us"
 STEP_LOG_WAIT: Final = "log_wait_us"
 STEP_LOG_MEMORY: Final = "log_memory_bytes"
 STEP_LOG_VALUE: Final = "log value: "
+# Names of values that are read; the writer keeps fewer.
+STEP_LOG_MOST_NAMES: Final = 100
 # Events of a start have a kind of work (``START_KINDS``), a line of the program, bytes read and the
 # result of a cache ("hit", "miss"). Looks at the main thread also have their processor time, time
 # in the processor's queue and reason to wait (``START_WAITS``).

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.columns import stats_by_name
 from stepscope.columns.space import F64, I64
@@ -56,9 +58,8 @@ def has_logged_steps(host: Host) -> bool:
 def logged_steps(host: Host) -> tuple[LoggedSteps, ...]:
     """The steps of each process of a step log."""
     space = host.space
-    given = sorted(
-        {name for name in space.stat_metadata.name if name.startswith(names.STEP_LOG_VALUE)}
-    )
+    noted = {name for name in space.stat_metadata.name if name.startswith(names.STEP_LOG_VALUE)}
+    given = sorted(noted)[: names.STEP_LOG_MOST_NAMES]
     numbers = (
         names.STEP_NUM,
         names.STEP_LOG_STEPS,
@@ -68,25 +69,31 @@ def logged_steps(host: Host) -> tuple[LoggedSteps, ...]:
         names.STEP_LOG_MEMORY,
     )
     columns = stats_by_name(space, (*numbers, *given))
+    counted = [(columns[name].rows, columns[name].ints) for name in numbers]
+    named = {
+        name.removeprefix(names.STEP_LOG_VALUE): (columns[name].rows, columns[name].floats)
+        for name in given
+    }
     found = []
     for line in space.lines:
         if space.planes[line.plane].name != names.STEP_LOG_PLANE or line.begin == line.end:
             continue
-        count = line.end - line.begin
-        ints = []
-        for name in numbers:
-            column, values = columns[name], np.zeros(count, np.int64)
-            inside = (column.rows >= line.begin) & (column.rows < line.end)
-            values[column.rows[inside] - line.begin] = column.ints[inside]
-            ints.append(values)
-        means: dict[str, F64] = {}
-        for name in given:
-            column, floats = columns[name], np.full(count, np.nan)
-            inside = (column.rows >= line.begin) & (column.rows < line.end)
-            floats[column.rows[inside] - line.begin] = column.floats[inside]
-            if inside.any():
-                means[name.removeprefix(names.STEP_LOG_VALUE)] = floats
-        first, steps, sums, most, wait, memory = ints
+        first, steps, sums, most, wait, memory = (
+            _dense(rows, values, line.begin, line.end, 0) for rows, values in counted
+        )
+        means = {
+            name: _dense(rows, values, line.begin, line.end, np.nan)
+            for name, (rows, values) in named.items()
+            if np.searchsorted(rows, line.begin) < np.searchsorted(rows, line.end)
+        }
         start = space.events.start_ps[line.begin : line.end]
         found.append(LoggedSteps(line.name, first, steps, start, sums, most, wait, memory, means))
     return tuple(found)
+
+
+def _dense(rows: I64, values: NDArray[Any], begin: int, end: int, missing: float) -> Any:
+    """A value for each row of a stretch of events, of a column that has some, in their order."""
+    at = slice(*np.searchsorted(rows, [begin, end]).tolist())
+    dense = np.full(end - begin, missing, values.dtype)
+    dense[rows[at] - begin] = values[at]
+    return dense
