@@ -106,12 +106,14 @@ def test_a_forked_child_has_its_interpreter_as_it_was(tmp_path: Path) -> None:
     code, said, _ = run(
         tmp_path,
         """
+        from stepscope.capture import step_clock
         def state():
             interval, term = sys.getswitchinterval(), signal.getsignal(signal.SIGTERM)
             hooks = sys.getprofile(), threading.getprofile()
             tools = [sys.monitoring.get_tool(one) for one in range(6)] if hasattr(
                 sys, "monitoring") else []
-            return round(interval, 6), term is signal.SIG_DFL, hooks, tools
+            heard = step_clock._listening is None, step_clock._awaited is None
+            return round(interval, 6), term is signal.SIG_DFL, hooks, tools, heard
         before = state()
         stepscope.start(
             logdir, stepscope.ProfilerOptions(sample_hz=50, telemetry_hz=0, trace_python=True))

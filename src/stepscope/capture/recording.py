@@ -205,7 +205,8 @@ class Recording:
             time.sleep(0.002)
 
     def forked(self) -> None:
-        """In a forked child: recorders undo their changes to the interpreter."""
+        """In a forked child: nothing waits for steps, recorders undo what they changed."""
+        self._clock.end()
         for slot in self._slots:
             with contextlib.suppress(Exception):  # the child's program is to go on in any case
                 getattr(slot.recorder, "forked", int)()
